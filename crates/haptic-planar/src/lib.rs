@@ -1,0 +1,5 @@
+//! Planar rigid bodies for haptics, one millisecond at a time, at a cost that is bounded at load.
+#![forbid(unsafe_code)]
+
+pub mod description;
+pub mod piece;
