@@ -2,4 +2,8 @@
 #![forbid(unsafe_code)]
 
 pub mod description;
+pub mod energy;
+pub mod grip;
 pub mod piece;
+pub mod scene;
+pub mod state;

@@ -1,0 +1,42 @@
+//! The energy account of a world: what is stored, what the hand put in, where it went.
+
+/// Energy stored and moved, all in joules since the start; the account is kept every tick.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// Kinetic energy of all bodies now.
+    pub kinetic_j: f64,
+    /// Potential energy of all bodies now, from their start.
+    pub potential_j: f64,
+    /// Energy stored in the coupling now.
+    pub coupling_j: f64,
+    /// Work that the hand has put in.
+    pub work_in_j: f64,
+    /// Lost to friction.
+    pub friction_j: f64,
+    /// Lost in impacts.
+    pub impact_j: f64,
+    /// Lost in the coupling's dampers, in rolling friction and in air drag.
+    pub damping_j: f64,
+    /// The largest rise of (stored − work in) over any earlier tick: the gain nothing explains.
+    pub gain_max_j: f64,
+    /// The lowest (stored − work in) so far, from which the next gain counts.
+    pub(crate) lowest_j: f64,
+}
+
+impl Ledger {
+    /// Energy stored now: kinetic, potential and coupling.
+    pub fn stored_j(&self) -> f64 {
+        self.kinetic_j + self.potential_j + self.coupling_j
+    }
+
+    /// Books the new stored energies and updates the largest unexplained gain. Real-time: constant.
+    pub(crate) fn balance(&mut self, kinetic_j: f64, potential_j: f64, coupling_j: f64, work_j: f64) {
+        self.kinetic_j = kinetic_j;
+        self.potential_j = potential_j;
+        self.coupling_j = coupling_j;
+        self.work_in_j += work_j;
+        let unexplained = self.stored_j() - self.work_in_j;
+        self.gain_max_j = self.gain_max_j.max(unexplained - self.lowest_j);
+        self.lowest_j = self.lowest_j.min(unexplained);
+    }
+}

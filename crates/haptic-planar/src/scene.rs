@@ -1,0 +1,115 @@
+//! The const side of a world: everything known at load.
+
+use crate::description::{ImpactState, RestitutionLaw, SceneDescription};
+use crate::piece::Piece;
+use nalgebra::Vector2;
+use std::fmt;
+use std::ops::Range;
+
+/// The step of the simulation, s. Every bound and gain in this crate is stated for it.
+pub const TICK_S: f64 = 0.001;
+
+/// A checked scene; nothing in it changes while the world runs.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// m/s².
+    pub gravity_m_per_s2: Vector2<f64>,
+    /// How restitution is reckoned.
+    pub restitution_law: RestitutionLaw,
+    /// Which state impacts are resolved in.
+    pub impact_state: ImpactState,
+    /// Metres of spin-opposing torque per newton of normal force.
+    pub rolling_friction_m: f64,
+    /// N·m·s/rad.
+    pub air_drag_n_m_s_per_rad: f64,
+    /// In file order.
+    pub bodies: Vec<Body>,
+    /// Convex pieces of all bodies, body by body.
+    pub pieces: Vec<Piece>,
+    /// What the hand holds.
+    pub tool: Option<Tool>,
+}
+
+/// One rigid body.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Unique name.
+    pub name: String,
+    /// Never moves.
+    pub fixed: bool,
+    /// Its convex pieces in [`Scene::pieces`].
+    pub pieces: Range<usize>,
+    /// kg; infinite if fixed.
+    pub mass_kg: f64,
+    /// About the centre of mass, kg·m²; infinite if fixed.
+    pub inertia_kg_m2: f64,
+    /// Centre of mass in the shape's frame, m.
+    pub centre_m: Vector2<f64>,
+    /// Start of the shape's frame in the world, m.
+    pub position_m: Vector2<f64>,
+    /// Start angle, rad.
+    pub angle_rad: f64,
+    /// Start velocity of the centre of mass, m/s.
+    pub velocity_m_per_s: Vector2<f64>,
+    /// Start spin, rad/s.
+    pub spin_rad_per_s: f64,
+    /// Coulomb coefficient.
+    pub friction: f64,
+    /// Coefficient of restitution.
+    pub restitution: f64,
+    /// Bodies of different layers do not touch.
+    pub layer: i32,
+    /// `#rrggbb`.
+    pub colour: String,
+}
+
+/// The body that the hand holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool {
+    /// Index of the body.
+    pub body: usize,
+    /// Handle relative to the centre of mass, body frame, m.
+    pub handle_m: Vector2<f64>,
+}
+
+/// Why a description is not a scene, in words, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneError {
+    /// The part of the description.
+    pub place: Place,
+    /// What is wrong.
+    pub problem: String,
+    /// What would be right.
+    pub remedy: String,
+}
+
+/// A part of a description; keys are those of the scene file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A key of `[world]`.
+    World(&'static str),
+    /// A key of the n-th `[[body]]`.
+    Body(usize, &'static str),
+    /// A key of the n-th `[[pair]]`.
+    Pair(usize, &'static str),
+    /// A key of `[tool]`.
+    Tool(&'static str),
+}
+
+impl fmt::Display for SceneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.problem, self.remedy)
+    }
+}
+
+impl std::error::Error for SceneError {}
+
+impl Scene {
+    /// Checks a description and works out everything that can be known at load.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place and the remedy.
+    pub fn build(_description: &SceneDescription) -> Result<Self, SceneError> {
+        Err(SceneError { place: Place::World("gravity_m_per_s2"), problem: String::new(), remedy: String::new() })
+    }
+}
