@@ -2,9 +2,13 @@
 #![forbid(unsafe_code)]
 
 pub mod closest;
+pub mod decompose;
 pub mod description;
 pub mod energy;
 pub mod grip;
+pub mod mass;
+pub mod nearest;
 pub mod piece;
+pub mod polygon;
 pub mod scene;
 pub mod state;
