@@ -1,6 +1,6 @@
 //! The seam between the tick and a device: read the newest state, write one effort, never wait.
 //!
-//! Frames: everything here is in the device frame, metres and newtons at the handle. The `mapping` module goes to the
+//! Frames: everything here is in the device frame, metres and newtons at the handle. [`crate::mapping`] goes to the
 //! world and back. A device with one axis uses the first component and leaves the second at zero.
 
 use nalgebra::Vector2;
@@ -232,6 +232,12 @@ pub trait Device: Send {
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent;
+
+    /// Leads the hand of a simulated device to a place, device frame, m, or lets it go; calling it every tick is fine.
+    /// Real devices are held by hands of their own and ignore it.
+    ///
+    /// Real-time: no allocation, lock, wait or log.
+    fn guide_hand(&mut self, _target_m: Option<Vector2<f64>>) {}
 
     /// Zero force, disarm, let go. Not for the tick: it may wait for the device to confirm. Closing twice is harmless.
     fn close(&mut self);

@@ -1,0 +1,142 @@
+//! A way through the plane given by rows of time and position: linear between the rows.
+
+use nalgebra::Vector2;
+
+/// Why rows do not make a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PathError {
+    /// A path needs at least one row.
+    Empty,
+    /// A row holds something that is not a number.
+    NotFinite {
+        /// Which row, from zero.
+        row: usize,
+    },
+    /// Times must grow from row to row.
+    Time {
+        /// Which row, from zero, is not later than the one before.
+        row: usize,
+    },
+    /// A path that loops must end where it began.
+    Open,
+    /// A path that loops needs two rows or more.
+    TooShortToLoop,
+}
+
+impl core::fmt::Display for PathError {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Empty => write!(out, "the path has no rows; give at least one [t_s, x_m, y_m]"),
+            Self::NotFinite { row } => write!(out, "row {} of the path is not three finite numbers", row + 1),
+            Self::Time { row } => {
+                write!(out, "the time in row {} of the path must be later than the one before", row + 1)
+            }
+            Self::Open => write!(out, "the path loops, so its last point must equal its first"),
+            Self::TooShortToLoop => write!(out, "the path loops, so it needs two rows or more"),
+        }
+    }
+}
+
+impl std::error::Error for PathError {}
+
+/// Rows of time and position with growing times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// t_s, x_m, y_m.
+    rows: Vec<[f64; 3]>,
+    looped: bool,
+}
+
+impl Path {
+    /// Checks the rows (t_s, x_m, y_m) and keeps them.
+    pub fn new(rows: Vec<[f64; 3]>, looped: bool) -> Result<Self, PathError> {
+        if let Some(row) = rows.iter().position(|row| !row.iter().all(|value| value.is_finite())) {
+            return Err(PathError::NotFinite { row });
+        }
+        if let Some(row) = rows.windows(2).position(|pair| pair[1][0] <= pair[0][0]) {
+            return Err(PathError::Time { row: row + 1 });
+        }
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Err(PathError::Empty) };
+        if looped && rows.len() < 2 {
+            return Err(PathError::TooShortToLoop);
+        }
+        if looped && first[1..] != last[1..] {
+            return Err(PathError::Open);
+        }
+        Ok(Self { rows, looped })
+    }
+
+    /// Where the path is at a time: held at the first row before it and, unless it loops, at the last row after it.
+    ///
+    /// Real-time: a binary search of the rows.
+    pub fn at(&self, time_s: f64) -> Vector2<f64> {
+        let time_s = self.time_in_rows(time_s);
+        let after = self.rows.partition_point(|row| row[0] <= time_s);
+        match (after.checked_sub(1).and_then(|before| self.rows.get(before)), self.rows.get(after)) {
+            (Some(before), Some(after)) => between(before, after, time_s),
+            (Some(only), None) | (None, Some(only)) => point(only),
+            (None, None) => Vector2::zeros(),
+        }
+    }
+
+    fn time_in_rows(&self, time_s: f64) -> f64 {
+        match (self.rows.first(), self.rows.last()) {
+            (Some(first), Some(last)) if self.looped && time_s >= last[0] => {
+                // The remainder of floating-point division is exact, so it is the same on every machine.
+                first[0] + (time_s - first[0]) % (last[0] - first[0])
+            }
+            _ => time_s,
+        }
+    }
+}
+
+fn point(row: &[f64; 3]) -> Vector2<f64> {
+    Vector2::new(row[1], row[2])
+}
+
+fn between(before: &[f64; 3], after: &[f64; 3], time_s: f64) -> Vector2<f64> {
+    let share = (time_s - before[0]) / (after[0] - before[0]);
+    point(before) + (point(after) - point(before)) * share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn triangle(looped: bool) -> Path {
+        Path::new(vec![[0.0, 0.0, 0.03], [1.0, 0.02, -0.01], [2.0, 0.0, 0.03]], looped).unwrap()
+    }
+
+    #[test]
+    fn positions_are_linear_between_rows() {
+        assert!((triangle(false).at(0.25) - Vector2::new(0.005, 0.02)).norm() < 1e-16);
+        assert_eq!(triangle(false).at(1.0), Vector2::new(0.02, -0.01));
+    }
+
+    #[test]
+    fn a_path_is_held_before_its_first_and_after_its_last_row() {
+        let path = Path::new(vec![[1.0, 0.1, 0.2], [2.0, 0.3, 0.4]], false).unwrap();
+        assert_eq!(path.at(0.0), Vector2::new(0.1, 0.2));
+        assert_eq!(path.at(50.0), Vector2::new(0.3, 0.4));
+    }
+
+    #[test]
+    fn a_looped_path_begins_again() {
+        let path = triangle(true);
+        for second in 0..5 {
+            let again = path.at(0.25 + 2.0 * f64::from(second));
+            assert!((again - path.at(0.25)).norm() < 1e-15);
+        }
+        assert_eq!(path.at(2.0), path.at(0.0));
+    }
+
+    #[test]
+    fn rows_that_make_no_path_are_refused_with_the_row() {
+        assert_eq!(Path::new(vec![], false), Err(PathError::Empty));
+        let backwards = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.1, 0.0]];
+        assert_eq!(Path::new(backwards, false), Err(PathError::Time { row: 2 }));
+        assert_eq!(Path::new(vec![[0.0, f64::NAN, 0.0]], false), Err(PathError::NotFinite { row: 0 }));
+        assert_eq!(Path::new(vec![[0.0, 0.0, 0.0], [1.0, 0.1, 0.0]], true), Err(PathError::Open));
+        assert_eq!(Path::new(vec![[0.0, 0.0, 0.0]], true), Err(PathError::TooShortToLoop));
+    }
+}

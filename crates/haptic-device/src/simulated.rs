@@ -1,0 +1,226 @@
+//! A device that exists only as a model, with a hand that holds it.
+//!
+//! Its time is the tick count: each reading moves the model through one tick of 1 ms, under the efforts written before,
+//! each delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on.
+//! Nothing here looks at a clock, so the same efforts give the same bits.
+
+mod axis;
+mod delay;
+mod hand;
+mod model;
+
+pub use model::{DeviceModel, HandModel, ModelError};
+
+use crate::contract::{
+    Device, Effort, Health, Identity, Kind, Limits, MAX_AXES, MonotonicNs, Reading, Sent, WriteError,
+};
+use crate::velocity::BackwardDifference;
+use axis::{AxisModel, AxisState, Drive};
+use delay::DelayLine;
+use hand::HandTarget;
+use nalgebra::Vector2;
+
+/// The tick of simulated devices, s.
+pub const TICK_S: f64 = 0.001;
+
+/// Ticks a second. A count of ticks is divided by this, never multiplied by the tick: only so are the times of rows
+/// that lie on a tick met exactly.
+const TICKS_PER_S: f64 = 1000.0;
+
+pub(crate) fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / TICKS_PER_S
+}
+
+/// Position and velocity without encoder or estimator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrueState {
+    /// Handle position, device frame, m.
+    pub position_m: Vector2<f64>,
+    /// Handle velocity, device frame, m/s.
+    pub velocity_m_per_s: Vector2<f64>,
+}
+
+#[derive(Clone, Debug)]
+struct Axis {
+    model: AxisModel,
+    state: AxisState,
+    delay: DelayLine,
+    encoder_step_m: f64,
+}
+
+impl Axis {
+    fn advance(&mut self, command_n: f64, from_m: f64, to_m: f64) {
+        let mut drive = Drive { force_n: 0.0, target_m: from_m, target_m_per_s: (to_m - from_m) / TICK_S };
+        self.delay.push(command_n);
+        for (force_n, duration_s) in self.delay.pieces() {
+            drive.force_n = force_n;
+            self.model.advance(&mut self.state, drive, duration_s);
+            drive.target_m += drive.target_m_per_s * duration_s;
+        }
+    }
+
+    fn encoder_m(&self) -> f64 {
+        let step_m = self.encoder_step_m;
+        if step_m > 0.0 { (self.state.position_m / step_m).floor() * step_m } else { self.state.position_m }
+    }
+}
+
+/// The simulated device.
+#[derive(Clone, Debug)]
+pub struct SimulatedDevice {
+    identity: Identity,
+    limits: Limits,
+    axes: [Option<Axis>; MAX_AXES],
+    hand: Option<HandTarget>,
+    velocity: BackwardDifference,
+    command_n: Vector2<f64>,
+    ticks: u64,
+    open: bool,
+}
+
+impl SimulatedDevice {
+    /// A device at rest at the beginning of its hand's path, or at the origin; without a hand it is free.
+    pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
+        model.check(axes)?;
+        hand.map_or(Ok(()), HandModel::check)?;
+        let target = hand.map(HandModel::checked_path).transpose()?.map(HandTarget::new);
+        let start_m = target.as_ref().map_or(Vector2::zeros(), HandTarget::position_m);
+        let mut device = Self {
+            identity: identity(axes),
+            limits: limits(model),
+            axes: [None, None],
+            hand: target,
+            velocity: BackwardDifference::new(),
+            command_n: Vector2::zeros(),
+            ticks: 0,
+            open: true,
+        };
+        for index in 0..usize::from(axes) {
+            device.axes[index] = Some(build_axis(model, hand, index)?);
+        }
+        device.place(start_m, Vector2::zeros());
+        Ok(device)
+    }
+
+    /// Puts the handle somewhere, at a velocity; what is on its way to the motors stays on its way.
+    pub fn place(&mut self, position_m: Vector2<f64>, velocity_m_per_s: Vector2<f64>) {
+        for (index, axis) in self.axes.iter_mut().enumerate() {
+            if let Some(axis) = axis {
+                axis.state = AxisState { position_m: position_m[index], velocity_m_per_s: velocity_m_per_s[index] };
+            }
+        }
+    }
+
+    /// Where the handle really is, and how fast.
+    pub fn true_state(&self) -> TrueState {
+        let of = |value: fn(&Axis) -> f64| Vector2::from_fn(|index, _| self.axes[index].as_ref().map_or(0.0, value));
+        TrueState {
+            position_m: of(|axis| axis.state.position_m),
+            velocity_m_per_s: of(|axis| axis.state.velocity_m_per_s),
+        }
+    }
+
+    fn advance(&mut self) {
+        self.ticks += 1;
+        let from_m = self.hand.as_ref().map_or(Vector2::zeros(), HandTarget::position_m);
+        let to_m = self.hand.as_mut().map_or(Vector2::zeros(), HandTarget::advance);
+        for (index, axis) in self.axes.iter_mut().enumerate() {
+            if let Some(axis) = axis {
+                axis.advance(self.command_n[index], from_m[index], to_m[index]);
+            }
+        }
+    }
+
+    fn encoder_m(&self) -> Vector2<f64> {
+        Vector2::from_fn(|index, _| self.axes[index].as_ref().map_or(0.0, Axis::encoder_m))
+    }
+}
+
+impl Device for SimulatedDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Real-time: two axes through one tick, at most 2·64 short series each.
+    fn read(&mut self, _now: MonotonicNs) -> Reading {
+        self.advance();
+        let position_m = self.encoder_m();
+        Reading {
+            position_m,
+            velocity_m_per_s: self.velocity.update(position_m, TICK_S),
+            health: if self.open { Health::Ready } else { Health::Lost },
+            age_ns: 0,
+            fresh: self.open,
+            sequence: self.ticks as u32,
+        }
+    }
+
+    /// Real-time: one square root.
+    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> Sent {
+        if !self.open {
+            return Sent::Failed(WriteError::NotConnected);
+        }
+        if !(effort.force_n.x.is_finite() && effort.force_n.y.is_finite()) {
+            self.command_n = Vector2::zeros();
+            return Sent::Failed(WriteError::NotFinite);
+        }
+        self.command_n = saturated(self.present(effort.force_n), self.limits.max_force_n);
+        Sent::Written
+    }
+
+    fn close(&mut self) {
+        self.command_n = Vector2::zeros();
+        self.open = false;
+    }
+
+    /// Real-time: one comparison.
+    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
+        if let Some(hand) = &mut self.hand {
+            hand.guide(target_m);
+        }
+    }
+}
+
+impl SimulatedDevice {
+    /// The part of a force that falls on axes that exist; the rest must not count towards saturation.
+    fn present(&self, force_n: Vector2<f64>) -> Vector2<f64> {
+        Vector2::from_fn(|index, _| if self.axes[index].is_some() { force_n[index] } else { 0.0 })
+    }
+}
+
+fn saturated(force_n: Vector2<f64>, max_force_n: f64) -> Vector2<f64> {
+    let length_n = libm::hypot(force_n.x, force_n.y);
+    if length_n > max_force_n { force_n * (max_force_n / length_n) } else { force_n }
+}
+
+fn build_axis(model: &DeviceModel, hand: Option<&HandModel>, index: usize) -> Result<Axis, ModelError> {
+    Ok(Axis {
+        model: model::axis_model(model, hand, index)?,
+        state: AxisState::default(),
+        delay: DelayLine::new(model.delay_s[index]),
+        encoder_step_m: model.encoder_step_m[index],
+    })
+}
+
+fn identity(axes: u8) -> Identity {
+    Identity {
+        name: format!("simulated device, {axes} {}", if axes == 1 { "axis" } else { "axes" }),
+        kind: Kind::Simulated,
+        serial_number: String::new(),
+        firmware: String::new(),
+        axes,
+    }
+}
+
+fn limits(model: &DeviceModel) -> Limits {
+    Limits {
+        max_force_n: model.max_force_n,
+        travel_min_m: Vector2::repeat(f64::NEG_INFINITY),
+        travel_max_m: Vector2::repeat(f64::INFINITY),
+        rate_hz: TICKS_PER_S,
+    }
+}

@@ -1,0 +1,88 @@
+//! From command to effect: each command acts after the same delay, to the exact instant inside a tick.
+
+/// Commands remembered; bounds the delay at load.
+const REMEMBERED: usize = 128;
+
+/// Longest delay, s. Usual ones are below 0.003; what the ring can hold, less one tick for the fraction and one to spare.
+pub(super) const MAX_DELAY_S: f64 = (REMEMBERED - 2) as f64 * super::TICK_S;
+
+/// A delay within this of a whole tick is a whole tick, s. Far below what any device resolves.
+const ROUNDING_S: f64 = 1e-12;
+
+/// The commands on their way to one motor.
+#[derive(Clone, Debug)]
+pub(super) struct DelayLine {
+    whole_ticks: usize,
+    /// The part of the delay beyond whole ticks, s, below a tick.
+    fraction_s: f64,
+    commands_n: [f64; REMEMBERED],
+    newest: usize,
+}
+
+impl DelayLine {
+    /// A line of `delay_s`, from zero to [`MAX_DELAY_S`], with zero force on it.
+    pub fn new(delay_s: f64) -> Self {
+        let whole = ((delay_s + ROUNDING_S) / super::TICK_S).floor();
+        let fraction_s = (delay_s - whole * super::TICK_S).max(0.0);
+        Self { whole_ticks: whole as usize, fraction_s, commands_n: [0.0; REMEMBERED], newest: 0 }
+    }
+
+    /// Puts in the command that holds from the beginning of this tick.
+    ///
+    /// Real-time: one store.
+    pub fn push(&mut self, command_n: f64) {
+        self.newest = (self.newest + 1) % REMEMBERED;
+        self.commands_n[self.newest] = command_n;
+    }
+
+    /// What acts during this tick: the older command for a duration, then the newer one for the rest.
+    ///
+    /// Real-time: two loads.
+    pub fn pieces(&self) -> [(f64, f64); 2] {
+        let older = (self.command_before(self.whole_ticks + 1), self.fraction_s);
+        let newer = (self.command_before(self.whole_ticks), super::TICK_S - self.fraction_s);
+        [older, newer]
+    }
+
+    fn command_before(&self, ticks: usize) -> f64 {
+        self.commands_n[(self.newest + REMEMBERED - ticks) % REMEMBERED]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effect_after_one_command(delay_s: f64) -> Vec<[(f64, f64); 2]> {
+        let mut line = DelayLine::new(delay_s);
+        line.push(1.0);
+        let first = line.pieces();
+        (0..130).map(|_| (line.push(0.0), line.pieces()).1).fold(vec![first], |mut all, next| {
+            all.push(next);
+            all
+        })
+    }
+
+    #[test]
+    fn every_command_acts_for_exactly_one_tick() {
+        for delay_s in [0.0, 0.0003, 0.001, 0.0017, 0.003, 0.0999, MAX_DELAY_S] {
+            let pieces = effect_after_one_command(delay_s);
+            let impulse: f64 = pieces.iter().flatten().map(|(force, duration)| force * duration).sum();
+            assert!((impulse - super::super::TICK_S).abs() < 1e-15, "delay {delay_s}: {impulse}");
+        }
+    }
+
+    #[test]
+    fn a_command_begins_to_act_after_its_delay() {
+        for delay_s in [0.0, 0.0003, 0.001, 0.0017, 0.003, 0.0999, MAX_DELAY_S] {
+            let mut elapsed_s = 0.0;
+            for (force, duration) in effect_after_one_command(delay_s).into_iter().flatten() {
+                if force > 0.0 && duration > 0.0 {
+                    break;
+                }
+                elapsed_s += duration;
+            }
+            assert!((elapsed_s - delay_s).abs() < 1e-9, "delay {delay_s}: {elapsed_s}");
+        }
+    }
+}

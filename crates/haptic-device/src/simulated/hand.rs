@@ -1,0 +1,153 @@
+//! Where the simulated hand wants to be: along its path, or after the mouse.
+
+use crate::path::Path;
+use nalgebra::Vector2;
+
+/// The mouse drags the hand's target no faster than this, m/s. Ten times as fast would feel like a blow.
+const DRAG_SPEED_M_PER_S: f64 = 1.0;
+
+/// After the mouse lets go the path waits so long, ticks (2 s).
+const WAIT_TICKS: u32 = 2000;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Leader {
+    /// The path, which moves on.
+    Path,
+    /// The mouse, which wants the target there.
+    Mouse(Vector2<f64>),
+    /// Nobody, for so many ticks more; the target rests.
+    Nobody(u32),
+    /// The path again, but the target has yet to be dragged back to where the path was left.
+    Return,
+}
+
+/// The hand's target, tick by tick. The path's time stands still while the mouse leads, so that nothing is missed and
+/// the way back ends.
+#[derive(Clone, Debug)]
+pub(super) struct HandTarget {
+    path: Option<Path>,
+    path_ticks: u64,
+    leader: Leader,
+    position_m: Vector2<f64>,
+}
+
+impl HandTarget {
+    /// A target on the path at time zero; without a path it rests at the origin.
+    pub fn new(path: Option<Path>) -> Self {
+        let position_m = path.as_ref().map_or(Vector2::zeros(), |path| path.at(0.0));
+        Self { path, path_ticks: 0, leader: Leader::Path, position_m }
+    }
+
+    /// Where the target is now, device frame, m.
+    pub fn position_m(&self) -> Vector2<f64> {
+        self.position_m
+    }
+
+    /// The mouse takes the target towards a place, or lets go of it.
+    ///
+    /// Real-time: one comparison.
+    pub fn guide(&mut self, request_m: Option<Vector2<f64>>) {
+        match request_m {
+            Some(place) if place.x.is_finite() && place.y.is_finite() => self.leader = Leader::Mouse(place),
+            Some(_) => {}
+            None if matches!(self.leader, Leader::Mouse(_)) => self.leader = Leader::Nobody(WAIT_TICKS),
+            None => {}
+        }
+    }
+
+    /// Moves on by a tick and gives the new place.
+    ///
+    /// Real-time: one look at the path.
+    pub fn advance(&mut self) -> Vector2<f64> {
+        match self.leader {
+            Leader::Path => self.follow_path(),
+            Leader::Mouse(place) => self.drag_towards(place),
+            Leader::Nobody(0) => self.return_to_path(),
+            Leader::Nobody(ticks) => self.leader = Leader::Nobody(ticks - 1),
+            Leader::Return => self.return_to_path(),
+        }
+        self.position_m
+    }
+
+    fn follow_path(&mut self) {
+        self.path_ticks += 1;
+        self.position_m = self.place_on_path();
+    }
+
+    fn return_to_path(&mut self) {
+        let place = self.place_on_path();
+        self.drag_towards(place);
+        self.leader = if self.position_m == place { Leader::Path } else { Leader::Return };
+    }
+
+    fn place_on_path(&self) -> Vector2<f64> {
+        self.path.as_ref().map_or(Vector2::zeros(), |path| path.at(super::seconds(self.path_ticks)))
+    }
+
+    fn drag_towards(&mut self, place: Vector2<f64>) {
+        let way = place - self.position_m;
+        let (distance, reach) = (libm::hypot(way.x, way.y), DRAG_SPEED_M_PER_S * super::TICK_S);
+        self.position_m = if distance <= reach { place } else { self.position_m + way * (reach / distance) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slow_path() -> Path {
+        Path::new(vec![[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.0]], true).unwrap()
+    }
+
+    fn advance(target: &mut HandTarget, ticks: usize) -> Vector2<f64> {
+        (0..ticks).map(|_| target.advance()).last().unwrap()
+    }
+
+    #[test]
+    fn the_path_is_followed_on_the_tick() {
+        let mut target = HandTarget::new(Some(slow_path()));
+        assert!((advance(&mut target, 250).x - 0.025).abs() < 1e-15);
+        assert!((advance(&mut target, 2000).x - 0.025).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_mouse_drags_at_one_metre_a_second_and_arrives() {
+        let mut target = HandTarget::new(Some(slow_path()));
+        target.guide(Some(Vector2::new(0.0, 0.05)));
+        assert!((advance(&mut target, 20) - Vector2::new(0.0, 0.02)).norm() < 1e-12);
+        assert_eq!(advance(&mut target, 40), Vector2::new(0.0, 0.05));
+    }
+
+    #[test]
+    fn the_path_resumes_where_it_was_left_two_seconds_after_release() {
+        let mut target = HandTarget::new(Some(slow_path()));
+        let left_at = advance(&mut target, 300);
+        target.guide(Some(Vector2::new(0.03, 0.05)));
+        let held_at = advance(&mut target, 100);
+        target.guide(None);
+        target.guide(None);
+        assert_eq!(advance(&mut target, 2000), held_at, "it rests for two seconds");
+        assert!((advance(&mut target, 1) - held_at).norm() > 0.0009, "then it moves");
+        assert_eq!(advance(&mut target, 49), left_at, "back to the path in 50 mm at 1 m/s");
+        assert!((advance(&mut target, 1).x - 0.0301).abs() < 1e-15, "and on");
+    }
+
+    #[test]
+    fn the_target_never_jumps() {
+        let mut target = HandTarget::new(Some(slow_path()));
+        let mut before = target.position_m();
+        for tick in 0..10_000 {
+            match tick {
+                700 => target.guide(Some(Vector2::new(-0.2, 0.1))),
+                800 => target.guide(Some(Vector2::new(0.2, f64::NAN))),
+                900 => target.guide(None),
+                3000 => target.guide(Some(Vector2::new(0.3, 0.3))),
+                4000 => target.guide(None),
+                _ => {}
+            }
+            let now = target.advance();
+            assert!((now - before).norm() <= 0.001 + 1e-12, "tick {tick}");
+            before = now;
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What a simulated device and its hand are, as device files describe them, and what makes sense.
+
+use super::axis::{AxisModel, MAX_SPANS};
+use super::delay::MAX_DELAY_S;
+use crate::contract::MAX_AXES;
+use crate::path::{Path, PathError};
+
+/// The dynamics of a device, one value per axis; what `[model]` in a device file holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceModel {
+    /// Moving mass felt at the handle, kg.
+    pub mass_kg: [f64; MAX_AXES],
+    /// Viscous damping to the ground, N·s/m.
+    pub damping_n_s_per_m: [f64; MAX_AXES],
+    /// Dry friction, N.
+    pub coulomb_n: [f64; MAX_AXES],
+    /// Step of the encoder, m; zero for a perfect one.
+    pub encoder_step_m: [f64; MAX_AXES],
+    /// From a command to its effect, s.
+    pub delay_s: [f64; MAX_AXES],
+    /// Length at which the force vector saturates, keeping its direction, N; infinity for none.
+    pub max_force_n: f64,
+}
+
+impl Default for DeviceModel {
+    fn default() -> Self {
+        Self {
+            mass_kg: [0.1; MAX_AXES],
+            damping_n_s_per_m: [0.5; MAX_AXES],
+            coulomb_n: [0.05; MAX_AXES],
+            encoder_step_m: [1e-5; MAX_AXES],
+            delay_s: [0.0003; MAX_AXES],
+            max_force_n: 4.0,
+        }
+    }
+}
+
+/// The simulated hand; what `[hand]` in a device file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HandModel {
+    /// Spring from the path to the device, N/m.
+    pub stiffness_n_per_m: f64,
+    /// Damper from the path to the device, N·s/m.
+    pub damping_n_s_per_m: f64,
+    /// Mass that rides rigidly on the device, kg.
+    pub mass_kg: f64,
+    /// Rows t_s, x_m, y_m in the device frame, linear between them; none: the hand rests at the origin.
+    pub path: Vec<[f64; 3]>,
+    /// Whether the path begins again; its first and last points must then agree.
+    pub looped: bool,
+}
+
+impl Default for HandModel {
+    fn default() -> Self {
+        Self {
+            stiffness_n_per_m: 300.0,
+            damping_n_s_per_m: 3.0,
+            mass_kg: 0.2,
+            path: vec![[0.0, 0.0, 0.03], [1.0, 0.0, -0.01], [2.0, 0.0, 0.03]],
+            looped: true,
+        }
+    }
+}
+
+/// Why a model cannot be simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ModelError {
+    /// A device has one axis or two.
+    Axes {
+        /// As given.
+        axes: u8,
+    },
+    /// A value is out of its range.
+    Value {
+        /// Table and key of the device file.
+        key: &'static str,
+        /// As given.
+        value: f64,
+        /// What would be right.
+        wanted: &'static str,
+    },
+    /// Springs and dampers so strong for the mass that a tick would take too many steps.
+    TooFast {
+        /// Which axis, from zero.
+        axis: usize,
+        /// Steps that a tick would take.
+        spans: f64,
+    },
+    /// The hand's path is none.
+    Path(PathError),
+}
+
+impl core::fmt::Display for ModelError {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Axes { axes } => write!(out, "axes is {axes}; a device has 1 or 2"),
+            Self::Value { key, value, wanted } => write!(out, "{key} is {value}; it must be {wanted}"),
+            Self::TooFast { axis, spans } => write!(
+                out,
+                "axis {} is {:.1} times too fast to simulate: raise mass_kg, or lower the stiffness and damping of \
+                 [model] and [hand]",
+                axis + 1,
+                spans / f64::from(MAX_SPANS)
+            ),
+            Self::Path(error) => write!(out, "[hand] {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+impl From<PathError> for ModelError {
+    fn from(error: PathError) -> Self {
+        Self::Path(error)
+    }
+}
+
+type Range = (&'static str, fn(f64) -> bool);
+
+const ABOVE_ZERO: Range = ("a finite number above zero", |value| value > 0.0 && value.is_finite());
+const ZERO_OR_MORE: Range = ("a finite number, zero or more", |value| value >= 0.0 && value.is_finite());
+const SOME_FORCE: Range = ("a number above zero", |value| value > 0.0);
+const SOME_DELAY: Range = ("zero to 0.126", |value| (0.0..=MAX_DELAY_S).contains(&value));
+
+fn require(key: &'static str, value: f64, (wanted, holds): Range) -> Result<(), ModelError> {
+    if holds(value) { Ok(()) } else { Err(ModelError::Value { key, value, wanted }) }
+}
+
+impl DeviceModel {
+    /// Checks every value of the axes that exist.
+    pub fn check(&self, axes: u8) -> Result<(), ModelError> {
+        if !(1..=MAX_AXES as u8).contains(&axes) {
+            return Err(ModelError::Axes { axes });
+        }
+        require("[model] max_force_n", self.max_force_n, SOME_FORCE)?;
+        (0..usize::from(axes)).try_for_each(|axis| {
+            require("[model] mass_kg", self.mass_kg[axis], ABOVE_ZERO)?;
+            require("[model] damping_n_s_per_m", self.damping_n_s_per_m[axis], ZERO_OR_MORE)?;
+            require("[model] coulomb_n", self.coulomb_n[axis], ZERO_OR_MORE)?;
+            require("[model] encoder_step_m", self.encoder_step_m[axis], ZERO_OR_MORE)?;
+            require("[model] delay_s", self.delay_s[axis], SOME_DELAY)
+        })
+    }
+}
+
+impl HandModel {
+    /// Checks every value and the path.
+    pub fn check(&self) -> Result<(), ModelError> {
+        require("[hand] stiffness_n_per_m", self.stiffness_n_per_m, ZERO_OR_MORE)?;
+        require("[hand] damping_n_s_per_m", self.damping_n_s_per_m, ZERO_OR_MORE)?;
+        require("[hand] mass_kg", self.mass_kg, ZERO_OR_MORE)?;
+        self.checked_path().map(drop)
+    }
+
+    pub(super) fn checked_path(&self) -> Result<Option<Path>, ModelError> {
+        if self.path.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Path::new(self.path.clone(), self.looped)?))
+    }
+}
+
+/// One axis of a checked device with its hand, if that can be simulated.
+pub(super) fn axis_model(device: &DeviceModel, hand: Option<&HandModel>, axis: usize) -> Result<AxisModel, ModelError> {
+    let model = AxisModel {
+        mass_kg: device.mass_kg[axis] + hand.map_or(0.0, |hand| hand.mass_kg),
+        damping_n_s_per_m: device.damping_n_s_per_m[axis],
+        coulomb_n: device.coulomb_n[axis],
+        hand_stiffness_n_per_m: hand.map_or(0.0, |hand| hand.stiffness_n_per_m),
+        hand_damping_n_s_per_m: hand.map_or(0.0, |hand| hand.damping_n_s_per_m),
+    };
+    let spans = model.spans(super::TICK_S);
+    if spans > f64::from(MAX_SPANS) { Err(ModelError::TooFast { axis, spans }) } else { Ok(model) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_make_sense() {
+        assert_eq!(DeviceModel::default().check(2), Ok(()));
+        assert_eq!(HandModel::default().check(), Ok(()));
+        assert!(axis_model(&DeviceModel::default(), Some(&HandModel::default()), 1).is_ok());
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_would_be_right() {
+        let massless = DeviceModel { mass_kg: [0.1, 0.0], ..DeviceModel::default() };
+        assert_eq!(massless.check(1), Ok(()), "an axis that does not exist is not judged");
+        let text = massless.check(2).unwrap_err().to_string();
+        assert_eq!(text, "[model] mass_kg is 0; it must be a finite number above zero");
+        let late = DeviceModel { delay_s: [0.0, 0.2], ..DeviceModel::default() };
+        assert!(late.check(2).unwrap_err().to_string().contains("delay_s is 0.2"));
+        let nan = HandModel { damping_n_s_per_m: f64::NAN, ..HandModel::default() };
+        assert!(nan.check().is_err());
+    }
+
+    #[test]
+    fn a_model_too_fast_for_the_tick_is_refused() {
+        let hand = HandModel { stiffness_n_per_m: 1e9, mass_kg: 0.0, ..HandModel::default() };
+        assert!(matches!(
+            axis_model(&DeviceModel::default(), Some(&hand), 0),
+            Err(ModelError::TooFast { axis: 0, .. })
+        ));
+    }
+
+    #[test]
+    fn the_longest_delay_is_the_one_the_message_names() {
+        assert_eq!(MAX_DELAY_S, 0.126);
+    }
+}
