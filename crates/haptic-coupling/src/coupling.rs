@@ -1,0 +1,306 @@
+//! The spring-damper that holds the tool: where the hand is in, the grip of one tick out.
+//!
+//! New gains come in over [`RAMP_S`]. Stiffening a stretched spring creates energy that nobody paid for, so each step
+//! of the ramp says what it needs and goes only as far as the caller can pay.
+
+use haptic_planar::grip::Grip;
+use haptic_planar::scene::TICK_S;
+use nalgebra::Vector2;
+use std::fmt;
+
+/// How long a change of gains takes, s. Shorter is felt as a knock.
+pub const RAMP_S: f64 = 0.05;
+
+/// Share of a ramp that one tick may go.
+const RAMP_SHARE: f64 = TICK_S / RAMP_S;
+
+/// How stiffly the hand holds the tool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gains {
+    /// Spring between hand and handle, N/m.
+    pub stiffness_n_per_m: f64,
+    /// Damper between hand and handle, N·s/m.
+    pub damping_n_s_per_m: f64,
+    /// Spring towards the tool's angle at the start, N·m/rad.
+    pub angular_stiffness_n_m_per_rad: f64,
+    /// Damper on the tool's spin, N·m·s/rad.
+    pub angular_damping_n_m_s_per_rad: f64,
+}
+
+impl Default for Gains {
+    /// The gains of a profile that says nothing: passive on the default device.
+    fn default() -> Self {
+        Self {
+            stiffness_n_per_m: 400.0,
+            damping_n_s_per_m: 0.1,
+            angular_stiffness_n_m_per_rad: 0.0,
+            angular_damping_n_m_s_per_rad: 0.0,
+        }
+    }
+}
+
+/// A gain that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GainError {
+    /// Its key in `[coupling]`.
+    pub key: &'static str,
+    /// What was given.
+    pub value: f64,
+}
+
+impl fmt::Display for GainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "coupling.{} is {}; it must be a number, zero or more", self.key, self.value)
+    }
+}
+
+impl std::error::Error for GainError {}
+
+impl Gains {
+    /// True numbers, none negative: what the ramp and the step rely on.
+    ///
+    /// # Errors
+    /// The first gain that is not.
+    pub fn checked(self) -> Result<Self, GainError> {
+        let named = [
+            ("stiffness_n_per_m", self.stiffness_n_per_m),
+            ("damping_n_s_per_m", self.damping_n_s_per_m),
+            ("angular_stiffness_n_m_per_rad", self.angular_stiffness_n_m_per_rad),
+            ("angular_damping_n_m_s_per_rad", self.angular_damping_n_m_s_per_rad),
+        ];
+        match named.into_iter().find(|(_, value)| !value.is_finite() || *value < 0.0) {
+            Some((key, value)) => Err(GainError { key, value }),
+            None => Ok(self),
+        }
+    }
+}
+
+/// How far the coupling is stretched and twisted now; stiffening it costs in proportion.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Strain {
+    /// From handle to hand, m, zero or more.
+    pub stretch_m: f64,
+    /// From the tool's angle at the start to its angle, rad.
+    pub twist_rad: f64,
+}
+
+/// Everything about the coupling that ramps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hold {
+    gains: Gains,
+    max_force_n: f64,
+}
+
+impl Hold {
+    /// The hold `share` of the way to another; exactly the other at share 1.
+    fn towards(&self, other: &Hold, share: f64) -> Hold {
+        let mix = |from: f64, to: f64| if share >= 1.0 || from == to { to } else { from + (to - from) * share };
+        let (a, b) = (&self.gains, &other.gains);
+        Hold {
+            gains: Gains {
+                stiffness_n_per_m: mix(a.stiffness_n_per_m, b.stiffness_n_per_m),
+                damping_n_s_per_m: mix(a.damping_n_s_per_m, b.damping_n_s_per_m),
+                angular_stiffness_n_m_per_rad: mix(a.angular_stiffness_n_m_per_rad, b.angular_stiffness_n_m_per_rad),
+                angular_damping_n_m_s_per_rad: mix(a.angular_damping_n_m_s_per_rad, b.angular_damping_n_m_s_per_rad),
+            },
+            max_force_n: mix(self.max_force_n, other.max_force_n),
+        }
+    }
+
+    /// What a full change from this hold to another costs at a strain, J, never less than it does: ½ΔK|e|² for each
+    /// spring, and ΔF·|e| for a saturation that opens while it acts. A part of the change costs that part of it.
+    fn cost_j(&self, other: &Hold, strain: &Strain) -> f64 {
+        let (a, b) = (&self.gains, &other.gains);
+        let stiffer = (b.stiffness_n_per_m - a.stiffness_n_per_m).max(0.0);
+        let angularly_stiffer = (b.angular_stiffness_n_m_per_rad - a.angular_stiffness_n_m_per_rad).max(0.0);
+        let springs = 0.5 * (stiffer * strain.stretch_m.powi(2) + angularly_stiffer * strain.twist_rad.powi(2));
+        let saturated = a.stiffness_n_per_m * strain.stretch_m > self.max_force_n;
+        let opening = if saturated { (other.max_force_n - self.max_force_n).max(0.0) } else { 0.0 };
+        springs + opening * strain.stretch_m
+    }
+}
+
+/// The coupling of one tool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coupling {
+    from: Hold,
+    to: Hold,
+    /// How far the ramp has come, 0 to 1.
+    share: f64,
+    /// Unit direction of the rail in the world, if the handle rides on one.
+    rail: Option<Vector2<f64>>,
+    /// Hand at the tick before, world, m.
+    before_m: Option<Vector2<f64>>,
+}
+
+impl Coupling {
+    /// A coupling at rest with these gains, checked by [`Gains::checked`], that never pulls harder than `max_force_n`
+    /// (world frame; infinity for no limit).
+    pub fn new(gains: Gains, max_force_n: f64, rail: Option<Vector2<f64>>) -> Self {
+        let hold = Hold { gains, max_force_n };
+        Self { from: hold, to: hold, share: 1.0, rail, before_m: None }
+    }
+
+    /// The grip of this tick, with the hand now at `hand_m` (world). Real-time: constant.
+    pub fn grip(&mut self, hand_m: Vector2<f64>) -> Grip {
+        let hand_before_m = self.before_m.replace(hand_m).unwrap_or(hand_m);
+        let Hold { gains, max_force_n } = self.now();
+        Grip {
+            hand_m,
+            hand_before_m,
+            stiffness_n_per_m: gains.stiffness_n_per_m,
+            damping_n_s_per_m: gains.damping_n_s_per_m,
+            angular_stiffness_n_m_per_rad: gains.angular_stiffness_n_m_per_rad,
+            angular_damping_n_m_s_per_rad: gains.angular_damping_n_m_s_per_rad,
+            max_force_n,
+            rail: self.rail,
+        }
+    }
+
+    /// Begins a ramp to other gains from wherever the last one has come to. The gains that are already asked for
+    /// change nothing, to the bit. Real-time: constant.
+    pub fn retune(&mut self, gains: Gains, max_force_n: f64) {
+        let to = Hold { gains, max_force_n };
+        if to != self.to {
+            (self.from, self.to, self.share) = (self.now(), to, 0.0);
+        }
+    }
+
+    /// Puts the handle on another rail and forgets where the hand was: after a new mapping the old place means
+    /// nothing. Real-time: constant.
+    pub fn regrip(&mut self, rail: Option<Vector2<f64>>) {
+        (self.rail, self.before_m) = (rail, None);
+    }
+
+    /// One tick of the ramp; returns the energy that it took, J, at most `available_j`. Without enough energy the ramp
+    /// slows down, without any it waits. Real-time: constant.
+    pub fn ramp(&mut self, strain: &Strain, available_j: f64) -> f64 {
+        if !self.is_ramping() {
+            return 0.0;
+        }
+        let cost_j = self.from.cost_j(&self.to, strain);
+        let step = RAMP_SHARE.min(1.0 - self.share);
+        let affordable = if cost_j * step > available_j { available_j.max(0.0) / cost_j } else { step };
+        self.share += affordable;
+        if self.share > 1.0 - 1e-9 {
+            self.share = 1.0;
+        }
+        cost_j * affordable
+    }
+
+    /// True while gains are on their way.
+    pub fn is_ramping(&self) -> bool {
+        self.share < 1.0
+    }
+
+    /// The gains in force this tick.
+    pub fn gains(&self) -> Gains {
+        self.now().gains
+    }
+
+    /// Where the hand was at the last grip, world, m.
+    pub fn hand_m(&self) -> Option<Vector2<f64>> {
+        self.before_m
+    }
+
+    fn now(&self) -> Hold {
+        if self.is_ramping() { self.from.towards(&self.to, self.share) } else { self.to }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STRETCHED: Strain = Strain { stretch_m: 0.002, twist_rad: 0.1 };
+
+    fn stiffer() -> Gains {
+        Gains { stiffness_n_per_m: 1000.0, angular_stiffness_n_m_per_rad: 0.2, ..Gains::default() }
+    }
+
+    #[test]
+    fn the_first_grip_has_no_motion_and_the_next_has_the_hands() {
+        let mut coupling = Coupling::new(Gains::default(), 4.0, None);
+        let (first, second) = (Vector2::new(0.1, 0.2), Vector2::new(0.1, 0.21));
+        assert_eq!(coupling.grip(first).hand_before_m, first);
+        let grip = coupling.grip(second);
+        assert_eq!((grip.hand_before_m, grip.hand_m), (first, second));
+    }
+
+    #[test]
+    fn a_ramp_takes_fifty_ticks_and_draws_the_energy_of_the_stiffening() {
+        let mut coupling = Coupling::new(Gains::default(), 4.0, None);
+        coupling.retune(stiffer(), 4.0);
+        let (mut ticks, mut drawn_j) = (0, 0.0);
+        while coupling.is_ramping() {
+            drawn_j += coupling.ramp(&STRETCHED, 1.0);
+            ticks += 1;
+        }
+        let owed_j = 0.5 * 600.0 * 0.002f64.powi(2) + 0.5 * 0.2 * 0.1f64.powi(2);
+        assert_eq!(ticks, 50);
+        assert!((drawn_j - owed_j).abs() < 1e-12, "{drawn_j} instead of {owed_j}");
+        assert_eq!(coupling.gains(), stiffer());
+    }
+
+    #[test]
+    fn a_ramp_without_energy_waits_and_with_little_goes_slower() {
+        let mut coupling = Coupling::new(Gains::default(), 4.0, None);
+        coupling.retune(stiffer(), 4.0);
+        assert_eq!(coupling.ramp(&STRETCHED, 0.0), 0.0);
+        assert_eq!(coupling.ramp(&STRETCHED, -1.0), 0.0);
+        assert_eq!(coupling.gains(), Gains::default());
+        let drawn_j = coupling.ramp(&STRETCHED, 1e-6);
+        assert!((drawn_j - 1e-6).abs() < 1e-18 && coupling.gains().stiffness_n_per_m > 400.0);
+    }
+
+    #[test]
+    fn softening_needs_no_energy() {
+        let mut coupling = Coupling::new(stiffer(), 4.0, None);
+        coupling.retune(Gains::default(), 4.0);
+        for _ in 0..50 {
+            assert_eq!(coupling.ramp(&STRETCHED, 0.0), 0.0);
+        }
+        assert_eq!(coupling.gains(), Gains::default());
+    }
+
+    #[test]
+    fn opening_a_saturated_spring_is_paid_for() {
+        let mut coupling = Coupling::new(Gains::default(), 1.0, None);
+        coupling.retune(Gains::default(), 2.0);
+        let far = Strain { stretch_m: 0.01, twist_rad: 0.0 };
+        let drawn_j: f64 = (0..50).map(|_| coupling.ramp(&far, 1.0)).sum();
+        let energy_j = |force_n: f64| force_n * 0.01 - force_n * force_n / 800.0;
+        assert!(drawn_j >= energy_j(2.0) - energy_j(1.0));
+    }
+
+    #[test]
+    fn the_same_gains_again_change_not_one_bit() {
+        let mut coupling = Coupling::new(Gains::default(), 4.0, None);
+        coupling.retune(Gains::default(), 4.0);
+        assert!(!coupling.is_ramping());
+        coupling.retune(stiffer(), 4.0);
+        coupling.ramp(&STRETCHED, 1.0);
+        let halfway = coupling;
+        coupling.retune(stiffer(), 4.0);
+        assert_eq!(coupling, halfway);
+    }
+
+    #[test]
+    fn a_turn_back_in_mid_ramp_does_not_jump() {
+        let mut coupling = Coupling::new(Gains::default(), 4.0, None);
+        coupling.retune(stiffer(), 4.0);
+        (0..25).for_each(|_| _ = coupling.ramp(&STRETCHED, 1.0));
+        let before = coupling.gains();
+        coupling.retune(Gains::default(), 4.0);
+        assert_eq!(coupling.gains(), before);
+    }
+
+    #[test]
+    fn a_gain_that_is_no_gain_is_named() {
+        let wrong = Gains { damping_n_s_per_m: -0.1, ..Gains::default() };
+        let text = wrong.checked().unwrap_err().to_string();
+        assert_eq!(text, "coupling.damping_n_s_per_m is -0.1; it must be a number, zero or more");
+        assert!(Gains { stiffness_n_per_m: f64::INFINITY, ..wrong }.checked().is_err());
+        assert!(Gains::default().checked().is_ok());
+    }
+}

@@ -1,0 +1,282 @@
+//! How far a pair of gains is from trouble on a given device: numbers, and the same in words.
+
+use crate::coupling::Gains;
+use crate::model::{DeviceModel, Hand};
+use crate::passivity::{damping_for_any_world, damping_for_wall, lightest_mass_of_explicit_coupling_kg};
+use crate::sampled::{spectral_radius, stiffest_stable_n_per_m};
+use std::f64::consts::TAU;
+use std::fmt;
+
+/// Share of the device's damping that the passive default spends on the coupling's damper.
+const PASSIVE_DAMPING_SHARE: f64 = 0.2;
+/// Share that it spends on the spring; the rest is margin.
+const PASSIVE_STIFFNESS_SHARE: f64 = 0.7;
+/// Force steps from one encoder step through the damper are kept below this by the crisp default, N.
+const QUIET_STEP_N: f64 = 0.05;
+/// Lightest tool that is worth simulating, kg.
+const LIGHTEST_TOOL_KG: f64 = 0.02;
+
+/// What a device, a hand and a pair of gains add up to. Gains here are as the device feels them (times scale²).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margins {
+    /// The device.
+    pub device: DeviceModel,
+    /// The hand that stability may count on; passivity counts on none.
+    pub hand: Hand,
+    /// K at the device, N/m.
+    pub stiffness_n_per_m: f64,
+    /// B at the device, N·s/m.
+    pub damping_n_s_per_m: f64,
+    /// Mass of the tool at the device, kg; none without a tool.
+    pub tool_mass_kg: Option<f64>,
+    /// Device damping that is enough for any passive world, N·s/m.
+    pub needed_damping_n_s_per_m: f64,
+    /// Device damping that a rigid wall needs, by frequency sweep, N·s/m.
+    pub needed_for_wall_n_s_per_m: f64,
+    /// Largest eigenvalue of the sampled loop against a fixed tool.
+    pub spectral_radius: f64,
+    /// Stiffest coupling that comes to rest with this hand, N/m.
+    pub stiffest_stable_n_per_m: f64,
+    /// Stiffest coupling whose encoder steps dry friction is sure to swallow, N/m; infinity for a perfect encoder.
+    pub stiffest_quiet_n_per_m: f64,
+    /// What is felt of K once the tank cuts, N/m: the smaller of K and b/(T/2 + t_d).
+    pub displayed_stiffness_n_per_m: f64,
+    /// Step of force from one encoder step, N.
+    pub force_quantum_n: f64,
+    /// Damping ratio of the tool on the coupling; none without a tool.
+    pub damping_ratio: Option<f64>,
+    /// Frequency of the tool on the coupling, Hz; none without a tool.
+    pub frequency_hz: Option<f64>,
+    /// Tool mass that an explicit coupling would need, kg; ours needs none.
+    pub explicit_mass_kg: f64,
+    /// Tool mass below which the spring is stiff for a tick, kg.
+    pub advised_mass_kg: f64,
+}
+
+impl Margins {
+    /// Works them out. `scale` is the mapping's (world metres per device metre); the tool's mass is the world's.
+    pub fn of(device: &DeviceModel, hand: &Hand, gains: &Gains, scale: f64, tool_mass_kg: Option<f64>) -> Self {
+        let stiffness = gains.stiffness_n_per_m * scale * scale;
+        let damping = gains.damping_n_s_per_m * scale * scale;
+        let tool_mass_kg = tool_mass_kg.map(|mass| mass * scale * scale);
+        let period_s = device.period_s;
+        Self {
+            device: *device,
+            hand: *hand,
+            stiffness_n_per_m: stiffness,
+            damping_n_s_per_m: damping,
+            tool_mass_kg,
+            needed_damping_n_s_per_m: damping_for_any_world(stiffness, damping, device.lateness_s()),
+            needed_for_wall_n_s_per_m: damping_for_wall(stiffness, damping, period_s, device.delay_s),
+            spectral_radius: spectral_radius(device, hand, stiffness, damping),
+            stiffest_stable_n_per_m: stiffest_stable_n_per_m(device, hand, damping),
+            stiffest_quiet_n_per_m: stiffest_quiet_n_per_m(device),
+            displayed_stiffness_n_per_m: stiffness.min(device.damping_n_s_per_m / device.lateness_s()),
+            force_quantum_n: (stiffness + damping / period_s) * device.encoder_step_m,
+            damping_ratio: tool_mass_kg.map(|mass| damping / (2.0 * (stiffness * mass).sqrt())),
+            frequency_hz: tool_mass_kg.map(|mass| (stiffness / mass).sqrt() / TAU),
+            explicit_mass_kg: lightest_mass_of_explicit_coupling_kg(stiffness, damping, period_s),
+            advised_mass_kg: LIGHTEST_TOOL_KG.max(10.0 * stiffness * period_s * period_s),
+        }
+    }
+
+    /// No hand and no passive world can make the loop gain energy, even without the tank.
+    pub fn is_passive(&self) -> bool {
+        self.device.damping_n_s_per_m >= self.needed_damping_n_s_per_m
+    }
+
+    /// The loop with this hand comes to rest against a fixed tool.
+    pub fn is_stable(&self) -> bool {
+        self.spectral_radius < 1.0
+    }
+
+    /// Encoder steps cannot keep a limit cycle going.
+    pub fn is_quiet(&self) -> bool {
+        self.stiffness_n_per_m <= self.stiffest_quiet_n_per_m
+    }
+
+    /// Damping of the device over the damping needed; one and more is passive.
+    pub fn passive_margin(&self) -> f64 {
+        self.device.damping_n_s_per_m / self.needed_damping_n_s_per_m
+    }
+
+    /// What to change, one sentence each; empty if all is well.
+    pub fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        if !self.is_passive() {
+            advice.push(self.advice_for_passivity());
+        }
+        if !self.is_stable() {
+            let stiffest = 0.5 * self.stiffest_stable_n_per_m;
+            advice.push(format!("lower the stiffness below {stiffest:.0} N/m, half of what comes to rest"));
+        }
+        if !self.is_quiet() {
+            let stiffest = self.stiffest_quiet_n_per_m;
+            advice.push(format!("a finer encoder, or at most {stiffest:.0} N/m, keeps encoder steps from being felt"));
+        }
+        if self.tool_mass_kg.is_some_and(|mass| mass < self.advised_mass_kg) {
+            advice.push(format!("make the tool at least {:.3} kg heavy, as felt at the device", self.advised_mass_kg));
+        }
+        advice
+    }
+
+    fn advice_for_passivity(&self) -> String {
+        let left = self.device.damping_n_s_per_m - self.damping_n_s_per_m;
+        if left > 0.0 {
+            let stiffest = left / self.device.lateness_s();
+            format!("stiffness up to {stiffest:.0} N/m is passive with this damping; above it the tank cuts")
+        } else {
+            let damping = PASSIVE_DAMPING_SHARE * self.device.damping_n_s_per_m;
+            format!("the coupling's damper alone spends all of the device's damping: try {damping:.3} N·s/m")
+        }
+    }
+}
+
+/// Gains that are passive on a device with any hand: stiffness 0.7b/(T/2 + t_d), damping 0.2b.
+pub fn passive_gains(device: &DeviceModel) -> Gains {
+    let damping = device.damping_n_s_per_m;
+    Gains {
+        stiffness_n_per_m: PASSIVE_STIFFNESS_SHARE * damping / device.lateness_s(),
+        damping_n_s_per_m: PASSIVE_DAMPING_SHARE * damping,
+        ..Gains::default()
+    }
+}
+
+/// Crisper gains, stable with a hand of this damping but not passive: for those who ask.
+pub fn crisp_gains(device: &DeviceModel, hand: &Hand) -> Gains {
+    let by_mass = 0.05 * device.mass_kg / device.period_s;
+    let by_encoder =
+        if device.encoder_step_m > 0.0 { QUIET_STEP_N * device.period_s / device.encoder_step_m } else { by_mass };
+    let damping = by_mass.min(by_encoder);
+    let stable = 0.5 * (device.damping_n_s_per_m + hand.damping_n_s_per_m + damping) / device.lateness_s();
+    Gains {
+        stiffness_n_per_m: stable.min(stiffest_quiet_n_per_m(device)),
+        damping_n_s_per_m: damping,
+        ..Gains::default()
+    }
+}
+
+/// 2f_c/Δ: sufficient, not tight.
+fn stiffest_quiet_n_per_m(device: &DeviceModel) -> f64 {
+    if device.encoder_step_m > 0.0 { 2.0 * device.coulomb_n / device.encoder_step_m } else { f64::INFINITY }
+}
+
+impl fmt::Display for Margins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_coupling(f)?;
+        self.write_passivity(f)?;
+        self.write_stability(f)?;
+        self.write_feel(f)?;
+        self.advice().iter().try_for_each(|sentence| writeln!(f, "advice: {sentence}"))
+    }
+}
+
+impl Margins {
+    fn write_coupling(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (stiffness, damping) = (self.stiffness_n_per_m, self.damping_n_s_per_m);
+        writeln!(f, "coupling at the device: {stiffness:.0} N/m, {damping:.3} N·s/m")
+    }
+
+    fn write_passivity(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_passive() { "passive" } else { "not passive" };
+        writeln!(
+            f,
+            "{verdict}: the device has {:.3} N·s/m of damping and needs {:.3} (a rigid wall {:.3}), margin {:.2}",
+            self.device.damping_n_s_per_m,
+            self.needed_damping_n_s_per_m,
+            self.needed_for_wall_n_s_per_m,
+            self.passive_margin()
+        )?;
+        if self.displayed_stiffness_n_per_m < self.stiffness_n_per_m {
+            writeln!(f, "the tank will cut: about {:.0} N/m is really felt", self.displayed_stiffness_n_per_m)?;
+        }
+        Ok(())
+    }
+
+    fn write_stability(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_stable() { "stable" } else { "unstable" };
+        writeln!(
+            f,
+            "{verdict} with a hand of {:.2} N·s/m: spectral radius {:.5}, up to {:.0} N/m comes to rest",
+            self.hand.damping_n_s_per_m, self.spectral_radius, self.stiffest_stable_n_per_m
+        )?;
+        let verdict = if self.is_quiet() { "quiet" } else { "perhaps not quiet" };
+        let (quantum, limit) = (self.force_quantum_n, self.stiffest_quiet_n_per_m);
+        writeln!(f, "{verdict}: one encoder step is {quantum:.4} N; dry friction swallows it up to {limit:.0} N/m")
+    }
+
+    fn write_feel(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(mass), Some(ratio), Some(frequency)) = (self.tool_mass_kg, self.damping_ratio, self.frequency_hz)
+        else {
+            return writeln!(f, "no tool to swing on the coupling");
+        };
+        writeln!(f, "the tool of {mass:.3} kg swings on the coupling at {frequency:.1} Hz, damping ratio {ratio:.2}")?;
+        let explicit = self.explicit_mass_kg;
+        writeln!(f, "no least mass: the coupling is solved inside the step (else it would be {explicit:.5} kg)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hand() -> Hand {
+        Hand { damping_n_s_per_m: 0.5, ..Hand::default() }
+    }
+
+    #[test]
+    fn the_default_gains_on_the_default_device_are_passive() {
+        let margins = Margins::of(&DeviceModel::default(), &hand(), &Gains::default(), 1.0, Some(0.1));
+        assert!(margins.is_passive() && margins.is_stable() && margins.is_quiet());
+        assert!(margins.advice().is_empty(), "{:?}", margins.advice());
+        assert!((margins.passive_margin() - 0.5 / 0.42).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_proposed_gains_are_those_of_the_worked_example() {
+        let device = DeviceModel::default();
+        let passive = passive_gains(&device);
+        assert!((passive.stiffness_n_per_m - 437.5).abs() < 1e-9 && (passive.damping_n_s_per_m - 0.1).abs() < 1e-12);
+        let crisp = crisp_gains(&device, &hand());
+        assert!((crisp.stiffness_n_per_m - 3750.0).abs() < 1e-9 && (crisp.damping_n_s_per_m - 5.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn passive_gains_are_passive_and_crisp_gains_only_stable() {
+        let device = DeviceModel::default();
+        let of = |gains| Margins::of(&device, &hand(), &gains, 1.0, Some(0.1));
+        assert!(of(passive_gains(&device)).is_passive());
+        let crisp = of(crisp_gains(&device, &hand()));
+        assert!(!crisp.is_passive() && crisp.is_stable());
+        assert!((crisp.displayed_stiffness_n_per_m - 625.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_mapping_that_magnifies_stiffens_by_its_square() {
+        let margins = Margins::of(&DeviceModel::default(), &hand(), &Gains::default(), 2.0, None);
+        assert_eq!(margins.stiffness_n_per_m, 1600.0);
+        assert!(!margins.is_passive());
+    }
+
+    #[test]
+    fn the_words_say_what_is_wrong_and_what_would_be_right() {
+        let stiff = Gains { stiffness_n_per_m: 1000.0, damping_n_s_per_m: 0.3, ..Gains::default() };
+        let text = Margins::of(&DeviceModel::default(), &hand(), &stiff, 1.0, Some(0.005)).to_string();
+        for words in [
+            "not passive: the device has 0.500 N·s/m of damping and needs 1.100",
+            "about 625 N/m is really felt",
+            "stiffness up to 250 N/m is passive",
+            "at least 0.020 kg",
+            "one encoder step is 0.0130 N",
+        ] {
+            assert!(text.contains(words), "‘{words}’ is missing in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_damper_that_spends_all_is_told_so() {
+        let wrong = Gains { damping_n_s_per_m: 5.0, ..Gains::default() };
+        let margins = Margins::of(&DeviceModel::default(), &hand(), &wrong, 1.0, None);
+        assert!(margins.advice()[0].contains("try 0.100 N·s/m"), "{:?}", margins.advice());
+    }
+}

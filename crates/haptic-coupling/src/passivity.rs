@@ -1,0 +1,138 @@
+//! How much damping a device needs so that a sampled coupling can never make energy, whatever the hand does.
+//!
+//! Colgate and Schenkel's condition for a virtual wall, b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT, and its
+//! extension to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the right
+//! half plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y).
+//! Each is here twice: in closed form, and by a sweep over frequencies that knows nothing of the closed form.
+
+use nalgebra::Complex;
+use std::f64::consts::PI;
+
+/// Points of the sweep before it is refined.
+const SWEEP_POINTS: u32 = 4096;
+
+/// How the coupling is integrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Velocity by backward difference; used while a contact acts.
+    Backward,
+    /// Velocity and stretch at the middle of the step (Tustin).
+    Midpoint,
+}
+
+/// Damping that a spring-damper on a rigid wall needs, with a delay of `delay_s` beyond the period, N·s/m, by sweep.
+pub fn damping_for_wall(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64, delay_s: f64) -> f64 {
+    largest_over_frequencies(|theta| {
+        let difference = one_minus_delay(theta);
+        let wall = stiffness_n_per_m + difference * (damping_n_s_per_m / period_s);
+        let late = Complex::from_polar(1.0, -theta * delay_s / period_s);
+        period_s / (2.0 * one_minus_cosine(theta)) * (difference * wall * late).re
+    })
+}
+
+/// Damping that is enough for any passive world behind the coupling, N·s/m: K(T/2 + t_d) + B. Exact without delay; with
+/// one it asks for somewhat more than a wall needs.
+pub fn damping_for_any_world(stiffness_n_per_m: f64, damping_n_s_per_m: f64, lateness_s: f64) -> f64 {
+    stiffness_n_per_m * lateness_s + damping_n_s_per_m
+}
+
+/// Damping for any passive world behind the coupling without delay, N·s/m, in closed form.
+pub fn damping_by_rule(rule: Rule, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
+    let half = stiffness_n_per_m * period_s / 2.0;
+    match rule {
+        Rule::Backward => half + damping_n_s_per_m,
+        Rule::Midpoint => damping_n_s_per_m.max(half * half / damping_n_s_per_m),
+    }
+}
+
+/// The same by sweep.
+pub fn damping_by_sweep(rule: Rule, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
+    largest_over_frequencies(|theta| {
+        let difference = one_minus_delay(theta);
+        let integral = match rule {
+            Rule::Backward => period_s / difference,
+            Rule::Midpoint => (Complex::from(2.0) - difference) * (period_s / 2.0) / difference,
+        };
+        let impedance = integral * stiffness_n_per_m + damping_n_s_per_m;
+        one_minus_cosine(theta) / (2.0 * impedance.inv().re)
+    })
+}
+
+/// Lightest body that an explicit coupling, its force one step late, could hold passively, kg: T(2B + KT)/4. Ours is
+/// solved inside the step and has no such limit; the number says what that is worth.
+pub fn lightest_mass_of_explicit_coupling_kg(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
+    period_s * (2.0 * damping_n_s_per_m + stiffness_n_per_m * period_s) / 4.0
+}
+
+/// 1 − e^{−jθ}, without cancellation at small angles.
+fn one_minus_delay(theta: f64) -> Complex<f64> {
+    let (sine, cosine) = (theta / 2.0).sin_cos();
+    Complex::new(sine, cosine) * (2.0 * sine)
+}
+
+/// 1 − cosθ, without cancellation at small angles.
+fn one_minus_cosine(theta: f64) -> f64 {
+    2.0 * (theta / 2.0).sin().powi(2)
+}
+
+/// The supremum of a smooth function over (0, π]: the best of a grid, refined by golden section beside it.
+fn largest_over_frequencies(value: impl Fn(f64) -> f64) -> f64 {
+    let lowest = 1e-6;
+    let step = (PI - lowest) / f64::from(SWEEP_POINTS);
+    let angle = |index: u32| lowest + step * f64::from(index);
+    let best = (0..=SWEEP_POINTS).map(angle).max_by(|a, b| value(*a).total_cmp(&value(*b))).unwrap_or(PI);
+    let (mut low, mut high) = ((best - step).max(lowest), (best + step).min(PI));
+    let ratio = (5f64.sqrt() - 1.0) / 2.0;
+    for _ in 0..60 {
+        let (left, right) = (high - ratio * (high - low), low + ratio * (high - low));
+        if value(left) > value(right) { high = right } else { low = left }
+    }
+    value(best).max(value((low + high) / 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: f64 = 0.001;
+
+    fn assert_close(found: f64, expected: f64, tolerance: f64) {
+        assert!((found / expected - 1.0).abs() < tolerance, "{found} instead of {expected}");
+    }
+
+    #[test]
+    fn a_wall_needs_half_the_stiffness_a_period_plus_its_damping() {
+        for (stiffness, damping) in [(1000.0, 5.0), (400.0, 0.1), (3000.0, 0.0), (1.0, 20.0)] {
+            assert_close(damping_for_wall(stiffness, damping, T, 0.0), stiffness * T / 2.0 + damping, 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_sweep_behind_a_coupling_agrees_with_both_closed_forms() {
+        for (stiffness, damping) in [(1000.0, 5.0), (400.0, 0.1), (1000.0, 0.5), (5000.0, 1.0)] {
+            for rule in [Rule::Backward, Rule::Midpoint] {
+                let closed = damping_by_rule(rule, stiffness, damping, T);
+                assert_close(damping_by_sweep(rule, stiffness, damping, T), closed, 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn a_delayed_spring_needs_its_stiffness_times_the_lateness() {
+        for delay_s in [0.0003, 0.001, 0.0025] {
+            assert_close(damping_for_wall(1000.0, 0.0, T, delay_s), 1000.0 * (T / 2.0 + delay_s), 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_delayed_spring_damper_needs_less_than_the_sufficient_formula() {
+        let swept = damping_for_wall(1000.0, 5.0, T, T);
+        assert!((swept - 5.525).abs() < 5e-4, "{swept}");
+        assert!(swept < damping_for_any_world(1000.0, 5.0, 1.5 * T));
+    }
+
+    #[test]
+    fn an_explicit_coupling_would_need_three_grams() {
+        assert_close(lightest_mass_of_explicit_coupling_kg(1000.0, 5.0, T), 0.00275, 1e-12);
+    }
+}

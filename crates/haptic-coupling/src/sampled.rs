@@ -1,0 +1,126 @@
+//! The linear loop of device, hand and coupling with the tool held fast, from one sample to the next, and its
+//! eigenvalues: the stiffest coupling that does not ring up, passive or not.
+
+use crate::model::{DeviceModel, Hand};
+use nalgebra::{DMatrix, Matrix3};
+
+/// Relative width at which the search for the stiffest coupling ends.
+const SEARCH_TOLERANCE: f64 = 1e-6;
+/// No coupling is looked for beyond this, N/m.
+const STIFFEST_N_PER_M: f64 = 1e7;
+
+/// Device and hand as one mass on a spring and a damper, moved by a force that is held over part of a period.
+struct Held {
+    transition: Matrix3<f64>,
+}
+
+impl Held {
+    /// Exact motion over `duration_s`: the third column is the effect of a constant newton.
+    fn over(device: &DeviceModel, hand: &Hand, duration_s: f64) -> Self {
+        let mass_kg = device.mass_kg + hand.mass_kg;
+        let damping = device.damping_n_s_per_m + hand.damping_n_s_per_m;
+        let rate = Matrix3::new(
+            0.0,
+            1.0,
+            0.0,
+            -hand.stiffness_n_per_m / mass_kg,
+            -damping / mass_kg,
+            1.0 / mass_kg,
+            0.0,
+            0.0,
+            0.0,
+        );
+        Self { transition: (rate * duration_s).exp() }
+    }
+}
+
+/// The state after one period as a matrix on the state before: position, velocity, position before, and the forces of
+/// the last ticks, newest first, as many as the delay needs.
+pub fn one_period(device: &DeviceModel, hand: &Hand, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> DMatrix<f64> {
+    let periods = (device.delay_s / device.period_s).floor();
+    let (whole, late_s) = (periods as usize, device.delay_s - periods * device.period_s);
+    let early = Held::over(device, hand, late_s).transition;
+    let rest = Held::over(device, hand, device.period_s - late_s).transition;
+    let free = rest.fixed_view::<2, 2>(0, 0) * early.fixed_view::<2, 2>(0, 0);
+    let old_force = rest.fixed_view::<2, 2>(0, 0) * early.fixed_view::<2, 1>(0, 2);
+    let new_force = rest.fixed_view::<2, 1>(0, 2);
+    let force = [-stiffness_n_per_m - damping_n_s_per_m / device.period_s, 0.0, damping_n_s_per_m / device.period_s];
+
+    let mut matrix = DMatrix::zeros(4 + whole, 4 + whole);
+    matrix.view_mut((0, 0), (2, 2)).copy_from(&free);
+    matrix[(2, 0)] = 1.0;
+    // Row 3 makes this tick's force; the rows below hand the older ones down.
+    (0..3).for_each(|column| matrix[(3, column)] = force[column]);
+    (0..whole).for_each(|age| matrix[(4 + age, 3 + age)] = 1.0);
+    for row in 0..2 {
+        matrix[(row, 3 + whole)] += old_force[row];
+        if whole == 0 {
+            (0..3).for_each(|column| matrix[(row, column)] += new_force[row] * force[column]);
+        } else {
+            matrix[(row, 2 + whole)] += new_force[row];
+        }
+    }
+    matrix
+}
+
+/// The largest eigenvalue's size: below one the loop comes to rest, above one it rings up.
+pub fn spectral_radius(device: &DeviceModel, hand: &Hand, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> f64 {
+    let matrix = one_period(device, hand, stiffness_n_per_m, damping_n_s_per_m);
+    matrix.complex_eigenvalues().iter().map(|value| value.norm()).fold(0.0, f64::max)
+}
+
+/// The stiffest coupling with this damping that comes to rest, N/m; zero if none does. The closed form
+/// (b + b_h + B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; here are the eigenvalues themselves.
+pub fn stiffest_stable_n_per_m(device: &DeviceModel, hand: &Hand, damping_n_s_per_m: f64) -> f64 {
+    let is_stable = |stiffness: f64| spectral_radius(device, hand, stiffness, damping_n_s_per_m) < 1.0;
+    let (mut low, mut high) = (1e-3, STIFFEST_N_PER_M);
+    if !is_stable(low) {
+        return 0.0;
+    }
+    while high / low > 1.0 + SEARCH_TOLERANCE {
+        let middle = (low * high).sqrt();
+        if is_stable(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(delay_s: f64) -> DeviceModel {
+        DeviceModel { delay_s, ..DeviceModel::default() }
+    }
+
+    #[test]
+    fn the_stiffest_stable_coupling_is_that_of_the_table() {
+        let table = [(0.0, 0.0, 1001.0), (0.0, 5.0, 10473.0), (0.001, 0.0, 334.0), (0.001, 5.0, 3468.0)];
+        for (delay_s, damping, expected) in table {
+            let found = stiffest_stable_n_per_m(&device(delay_s), &Hand::default(), damping);
+            assert!((found / expected - 1.0).abs() < 0.01, "delay {delay_s}, B {damping}: {found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn the_stability_rule_holds_for_small_damping_and_part_of_a_period_of_delay() {
+        for delay_s in [0.0003, 0.0007, 0.0013] {
+            let device = device(delay_s);
+            let rule = (device.damping_n_s_per_m + 1.0) / device.lateness_s();
+            let found = stiffest_stable_n_per_m(&device, &Hand::default(), 1.0);
+            assert!((found / rule - 1.0).abs() < 0.06, "delay {delay_s}: {found} for {rule}");
+        }
+    }
+
+    #[test]
+    fn a_hand_with_damping_allows_more() {
+        let hand = Hand { mass_kg: 0.2, damping_n_s_per_m: 3.0, stiffness_n_per_m: 300.0 };
+        let (alone, held) = (Hand::default(), hand);
+        let stiffest = |hand: &Hand| stiffest_stable_n_per_m(&device(0.0003), hand, 0.1);
+        assert!(stiffest(&held) > 4.0 * stiffest(&alone));
+    }
+
+    #[test]
+    fn far_too_much_coupling_damping_is_unstable_by_itself() {
+        assert_eq!(stiffest_stable_n_per_m(&device(0.001), &Hand::default(), 500.0), 0.0);
+    }
+}
