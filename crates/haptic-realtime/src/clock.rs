@@ -1,0 +1,71 @@
+//! The two things the loop asks of a clock: what time is it, and wake me then.
+//!
+//! Everything else in this crate takes time as an argument, so a simulated clock can stand in for Linux.
+
+use rustix::io::Errno;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Nanoseconds in a second.
+pub const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+
+/// A source of monotonic time that can also be waited on.
+pub trait Clock {
+    /// Nanoseconds since an arbitrary fixed moment; never goes back.
+    fn now_ns(&mut self) -> u64;
+
+    /// Returns no earlier than `deadline_ns`; at once if that moment has passed.
+    fn sleep_until_ns(&mut self, deadline_ns: u64);
+}
+
+/// `CLOCK_MONOTONIC` of Linux.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MonotonicClock;
+
+impl Clock for MonotonicClock {
+    /// Real-time: one vDSO call, no system call where the clock source is `tsc` (the doctor checks that).
+    fn now_ns(&mut self) -> u64 {
+        monotonic_ns()
+    }
+
+    /// Real-time: the loop's one system call. A signal does not shorten the sleep: the deadline is absolute, so the
+    /// retry loses nothing. Any other error returns at once and shows up as a tick that started early or an overrun.
+    fn sleep_until_ns(&mut self, deadline_ns: u64) {
+        let deadline = timespec(deadline_ns);
+        while clock_nanosleep_absolute(ClockId::Monotonic, &deadline) == Err(Errno::INTR) {}
+    }
+}
+
+/// The time on `CLOCK_MONOTONIC`. Real-time: one vDSO call.
+pub fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    (now.tv_sec as u64) * NANOSECONDS_PER_SECOND + now.tv_nsec as u64
+}
+
+fn timespec(time_ns: u64) -> Timespec {
+    Timespec { tv_sec: (time_ns / NANOSECONDS_PER_SECOND) as i64, tv_nsec: (time_ns % NANOSECONDS_PER_SECOND) as _ }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_split_into_whole_seconds_and_the_rest() {
+        let split = timespec(3 * NANOSECONDS_PER_SECOND + 7);
+        assert_eq!((split.tv_sec, split.tv_nsec), (3, 7));
+    }
+
+    #[test]
+    fn the_monotonic_clock_never_wakes_before_its_deadline() {
+        let mut clock = MonotonicClock;
+        let deadline_ns = clock.now_ns() + 200_000;
+        clock.sleep_until_ns(deadline_ns);
+        assert!(clock.now_ns() >= deadline_ns);
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_does_not_block() {
+        MonotonicClock.sleep_until_ns(1);
+    }
+}

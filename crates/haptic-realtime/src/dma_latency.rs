@@ -1,0 +1,84 @@
+//! Keeps the processor out of deep idle states, whose exit alone can take over 100 µs.
+//!
+//! The kernel honours the smallest number written to `/dev/cpu_dma_latency` for as long as the file stays open, so the
+//! request is a guard: dropping it, or dying, gives the idle states back.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Where the kernel takes the request.
+pub const CPU_DMA_LATENCY_PATH: &str = "/dev/cpu_dma_latency";
+
+/// Holds the request while alive. Costs power and heat: hold it only while a device is active.
+#[derive(Debug)]
+pub struct DmaLatencyGuard {
+    _held_open: File,
+}
+
+/// Why deep idle states could not be kept off; the loop runs all the same, with later wakes.
+#[derive(Debug)]
+pub struct DmaLatencyRefused {
+    path: String,
+    cause: io::Error,
+}
+
+impl DmaLatencyGuard {
+    /// Asks for no wake-up delay at all (0 µs): every core polls or halts shallowly when idle.
+    pub fn hold() -> Result<Self, DmaLatencyRefused> {
+        Self::hold_at(Path::new(CPU_DMA_LATENCY_PATH), 0)
+    }
+
+    /// Asks at `path` for a wake-up delay of at most `most_us` microseconds.
+    pub fn hold_at(path: &Path, most_us: i32) -> Result<Self, DmaLatencyRefused> {
+        let request = |mut file: File| file.write_all(&most_us.to_ne_bytes()).map(|()| file);
+        match OpenOptions::new().write(true).open(path).and_then(request) {
+            Ok(file) => Ok(Self { _held_open: file }),
+            Err(cause) => Err(DmaLatencyRefused { path: path.display().to_string(), cause }),
+        }
+    }
+}
+
+impl std::fmt::Display for DmaLatencyRefused {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, cause } = self;
+        let remedy = match cause.kind() {
+            io::ErrorKind::PermissionDenied => {
+                "give this user write access with a udev rule (KERNEL==\"cpu_dma_latency\")"
+            }
+            io::ErrorKind::NotFound => {
+                "this kernel or container offers no such file; limit idle states in the firmware setup"
+            }
+            _ => "limit idle states in the firmware setup instead",
+        };
+        write!(formatter, "cannot hold {path} at a low latency: {cause}; {remedy}")
+    }
+}
+
+impl std::error::Error for DmaLatencyRefused {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_is_four_bytes_of_native_endian_microseconds() {
+        let path = std::env::temp_dir().join(format!("haptic-realtime-dma-latency-{}", std::process::id()));
+        std::fs::write(&path, []).unwrap();
+        let guard = DmaLatencyGuard::hold_at(&path, 3).unwrap();
+        let written = std::fs::read(&path).unwrap();
+        drop(guard);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(written, 3i32.to_ne_bytes());
+    }
+
+    #[test]
+    fn a_missing_file_is_named_with_what_to_do() {
+        let refused = DmaLatencyGuard::hold_at(Path::new("/nonexistent/latency"), 0).unwrap_err().to_string();
+        assert!(refused.contains("/nonexistent/latency") && refused.contains("idle states"), "{refused}");
+    }
+}

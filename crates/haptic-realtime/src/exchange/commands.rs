@@ -1,0 +1,97 @@
+//! Requests towards the loop, on a bounded crossbeam channel.
+//!
+//! Many senders, one receiver that only ever polls: with no receiver blocked in `recv`, a send wakes nobody and a poll
+//! of an empty channel is two atomic loads.
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+
+/// Makes the two ends of a command queue that holds up to `capacity` commands.
+pub fn commands<T: Send>(capacity: usize) -> (CommandSender<T>, CommandReceiver<T>) {
+    let (sender, receiver) = bounded(capacity);
+    (CommandSender { sender }, CommandReceiver { receiver })
+}
+
+/// The end that asks; clone it for every asker.
+#[derive(Debug)]
+pub struct CommandSender<T> {
+    sender: Sender<T>,
+}
+
+/// The end in the loop.
+#[derive(Debug)]
+pub struct CommandReceiver<T> {
+    receiver: Receiver<T>,
+}
+
+/// A command was not taken; here it is back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandRefused<T> {
+    /// The loop has not caught up with earlier commands: try again later.
+    Full(T),
+    /// The loop has ended.
+    Ended(T),
+}
+
+impl<T> std::fmt::Display for CommandRefused<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Full(_) => "the loop has not caught up with earlier commands; try again in a moment",
+            Self::Ended(_) => "the loop has ended and takes no commands",
+        })
+    }
+}
+
+impl<T: std::fmt::Debug> std::error::Error for CommandRefused<T> {}
+
+impl<T> Clone for CommandSender<T> {
+    fn clone(&self) -> Self {
+        Self { sender: self.sender.clone() }
+    }
+}
+
+impl<T> CommandSender<T> {
+    /// Queues a command without waiting.
+    pub fn send(&self, command: T) -> Result<(), CommandRefused<T>> {
+        self.sender.try_send(command).map_err(|refused| match refused {
+            TrySendError::Full(command) => CommandRefused::Full(command),
+            TrySendError::Disconnected(command) => CommandRefused::Ended(command),
+        })
+    }
+}
+
+impl<T> CommandReceiver<T> {
+    /// The commands to handle in this tick, oldest first, at most `most`; the rest wait for the next.
+    /// Real-time: no allocation, at most `most` polls. Whoever consumes a command must not drop heap memory on the
+    /// loop: send such commands back through a ring.
+    pub fn poll(&self, most: usize) -> impl Iterator<Item = T> + '_ {
+        self.receiver.try_iter().take(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poll_takes_at_most_its_cap_and_leaves_the_rest_in_order() {
+        let (sender, receiver) = commands(8);
+        (0..5).for_each(|command| sender.send(command).unwrap());
+        assert_eq!(receiver.poll(3).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(receiver.poll(3).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(receiver.poll(3).count(), 0);
+    }
+
+    #[test]
+    fn a_full_queue_gives_the_command_back() {
+        let (sender, _receiver) = commands(1);
+        sender.clone().send("first").unwrap();
+        assert_eq!(sender.send("second"), Err(CommandRefused::Full("second")));
+    }
+
+    #[test]
+    fn a_command_to_an_ended_loop_comes_back() {
+        let (sender, receiver) = commands(1);
+        drop(receiver);
+        assert_eq!(sender.send(1), Err(CommandRefused::Ended(1)));
+    }
+}

@@ -1,0 +1,13 @@
+//! How the loop and the rest of the process talk without ever waiting for each other.
+//!
+//! - [`latest`]: the newest value only (snapshots); older ones are overwritten.
+//! - [`ring`]: every value in order (telemetry, records); when full, the new one is dropped and counted.
+//! - [`commands`]: requests towards the loop, which polls them, a bounded number a tick.
+
+mod commands;
+mod latest;
+mod ring;
+
+pub use commands::{CommandReceiver, CommandRefused, CommandSender, commands};
+pub use latest::{LatestReader, LatestWriter, latest};
+pub use ring::{RingReader, RingWriter, ring};

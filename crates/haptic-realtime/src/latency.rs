@@ -1,0 +1,109 @@
+//! The bare loop: the real thread, schedule and runner with an empty body, to measure the machine alone.
+
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::clock::MonotonicClock;
+use crate::dma_latency::DmaLatencyGuard;
+use crate::memory::PageFaults;
+use crate::runner::{Continue, LoopFigures, Runner};
+use crate::thread::{Granted, ThreadRequest, spawn};
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LatencyRequest {
+    /// The thread to measure on.
+    pub thread: ThreadRequest,
+    /// The loop's period.
+    pub period: Duration,
+    /// How long to measure.
+    pub duration: Duration,
+    /// Keep the processor out of deep idle states meanwhile.
+    pub hold_dma_latency: bool,
+}
+
+impl Default for LatencyRequest {
+    fn default() -> Self {
+        Self {
+            thread: ThreadRequest::default(),
+            period: Duration::from_millis(1),
+            duration: Duration::from_secs(10),
+            hold_dma_latency: true,
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct LatencyReport {
+    /// Wake latencies, overruns, skipped periods.
+    pub figures: Box<LoopFigures>,
+    /// What the thread was granted; figures mean little without it.
+    pub granted: Granted,
+    /// Page faults of the thread during the loop; none is right.
+    pub page_faults: PageFaults,
+    /// Why deep idle states were not kept off, if they were to be.
+    pub dma_latency_refused: Option<String>,
+}
+
+/// Runs the bare loop and waits for it.
+pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
+    let held = request.hold_dma_latency.then(DmaLatencyGuard::hold).transpose();
+    let period_ns = period_ns(request.period)?;
+    let ticks = whole_ticks(request.duration, period_ns);
+    let thread = spawn(request.thread, move |_| run_bare(period_ns, ticks))?;
+    let granted = thread.granted().clone();
+    let (figures, page_faults) = thread.join().map_err(io::Error::other)?;
+    Ok(LatencyReport { figures, granted, page_faults, dma_latency_refused: held.err().map(|error| error.to_string()) })
+}
+
+/// Runs `periods` worth of time, skipped periods included, so that a stalled machine does not measure longer.
+fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopFigures>, PageFaults) {
+    let mut runner = Runner::new(MonotonicClock, period_ns);
+    let mut elapsed = 0;
+    let before = PageFaults::of_this_thread().unwrap_or_default();
+    runner.run(&AtomicBool::new(false), |wake| {
+        elapsed += 1 + wake.skipped;
+        if elapsed >= periods { Continue::No } else { Continue::Yes }
+    });
+    let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
+    (runner.into_figures(), page_faults)
+}
+
+fn period_ns(period: Duration) -> io::Result<NonZeroU64> {
+    let nanoseconds = u64::try_from(period.as_nanos()).ok().and_then(NonZeroU64::new);
+    nanoseconds.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a loop's period must be above zero"))
+}
+
+fn whole_ticks(duration: Duration, period_ns: NonZeroU64) -> u64 {
+    let ticks = duration.as_nanos() / u128::from(period_ns.get());
+    u64::try_from(ticks).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_seconds_at_a_millisecond_are_ten_thousand_ticks() {
+        let period_ns = period_ns(Duration::from_millis(1)).unwrap();
+        assert_eq!(whole_ticks(Duration::from_secs(10), period_ns), 10_000);
+    }
+
+    #[test]
+    fn a_period_of_zero_is_refused() {
+        assert!(period_ns(Duration::ZERO).is_err());
+    }
+
+    #[test]
+    fn ticks_run_and_skipped_cover_the_time_asked_for() {
+        let thread = ThreadRequest { lock_memory: false, runaway_limit: None, ..ThreadRequest::default() };
+        let duration = Duration::from_millis(50);
+        let report = measure(LatencyRequest { thread, duration, ..LatencyRequest::default() }).unwrap();
+        let figures = report.figures;
+        assert!(figures.ticks + figures.skipped >= 50, "{figures:?}");
+        assert_eq!(figures.wake.total(), figures.ticks);
+    }
+}

@@ -1,0 +1,24 @@
+//! What a 1 kHz loop needs from Linux, and nothing about what the loop does.
+//!
+//! The way of one tick: [`runner`] asks the [`clock`] to sleep until the deadline that [`schedule`] computed, calls the
+//! body, and records in [`histogram`]s how late it woke and how long it took. [`thread`] starts the pinned, prioritised
+//! thread all this happens on, with [`memory`] locked; [`dma_latency`] keeps the processor awake meanwhile.
+//! [`exchange`] carries values between that thread and the rest of the process without either waiting.
+//! [`latency`] runs the bare loop to measure a machine.
+//!
+//! Nothing here needs privileges to run: what the system refuses is reported with the way to get it.
+//!
+//! Unsafe code is confined to the module `system_calls`, which wraps the libc calls that have no safe wrapper.
+
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod dma_latency;
+pub mod exchange;
+pub mod histogram;
+pub mod latency;
+pub mod memory;
+pub mod runner;
+pub mod schedule;
+mod system_calls;
+pub mod thread;

@@ -1,0 +1,171 @@
+//! Keeps page faults out of the loop: memory locked, kept by the allocator, touched before it is needed.
+//!
+//! Call [`keep_heap_memory`] and [`lock_memory`] once at the start of the process, before other threads exist.
+//! Locking fills the whole stack of every thread with real memory, which is one more reason for explicit small stacks.
+
+use std::hint::black_box;
+use std::io;
+
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::process::{Resource, getrlimit};
+use rustix::thread::{CapabilitySet, capabilities};
+use serde::Serialize;
+
+use crate::system_calls;
+
+/// Bytes touched by one step of [`prefault_stack`]; small enough to stop close to the wanted depth.
+const STACK_STEP_BYTES: usize = 16 << 10;
+
+/// What is locked into memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockedMemory {
+    /// Everything there is and everything to come.
+    CurrentAndFuture,
+    /// What was mapped at the time; later memory may fault.
+    CurrentOnly,
+    /// Nothing.
+    Nothing,
+}
+
+/// The outcome of [`lock_memory`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MemoryLock {
+    /// What is locked now.
+    pub locked: LockedMemory,
+    /// Why it is not everything, and how to get that.
+    pub reason: Option<String>,
+}
+
+/// Page faults of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct PageFaults {
+    /// Served from memory, a microsecond or so each.
+    pub minor: u64,
+    /// Served from a disk, milliseconds each.
+    pub major: u64,
+}
+
+impl PageFaults {
+    /// The faults of the calling thread since it started. A system call: not for the tick, but for before and after it.
+    pub fn of_this_thread() -> io::Result<Self> {
+        system_calls::page_faults_of_thread().map(|(minor, major)| Self { minor, major })
+    }
+
+    /// The faults since an `earlier` count.
+    pub fn since(self, earlier: Self) -> Self {
+        Self { minor: self.minor.saturating_sub(earlier.minor), major: self.major.saturating_sub(earlier.major) }
+    }
+}
+
+/// Locks all memory of the process, as far as it may.
+///
+/// Future memory is locked only with CAP_IPC_LOCK or an unlimited RLIMIT_MEMLOCK: under a limit it would make a later
+/// thread start or allocation fail.
+pub fn lock_memory() -> MemoryLock {
+    let limit = getrlimit(Resource::Memlock).current;
+    if may_lock_future(holds_capability(CapabilitySet::IPC_LOCK), limit) {
+        lock_with(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE, LockedMemory::CurrentAndFuture, limit)
+    } else {
+        lock_with(MlockAllFlags::CURRENT, LockedMemory::CurrentOnly, limit)
+    }
+}
+
+/// Makes the C allocator keep and reuse what it was given, so that freed and reallocated memory does not fault again.
+pub fn keep_heap_memory() -> io::Result<()> {
+    system_calls::keep_heap_memory()
+}
+
+/// Touches `bytes` of heap once and gives them back to the allocator, which keeps them after [`keep_heap_memory`].
+pub fn prefault_heap(bytes: usize) {
+    let page_bytes = rustix::param::page_size();
+    let mut heap = vec![0u8; bytes];
+    heap.iter_mut().step_by(page_bytes).for_each(|byte| *byte = 1);
+    black_box(&heap);
+}
+
+/// Touches the next `bytes` of this thread's stack, which must have that much room left.
+#[inline(never)]
+pub fn prefault_stack(bytes: usize) {
+    let mut step = [0u8; STACK_STEP_BYTES];
+    black_box(&mut step);
+    if bytes > STACK_STEP_BYTES {
+        prefault_stack(bytes - STACK_STEP_BYTES);
+    }
+    // Still used after the call above: otherwise the compiler may give both steps the same frame.
+    black_box(&mut step);
+}
+
+/// Whether the calling thread holds a capability now.
+pub(crate) fn holds_capability(capability: CapabilitySet) -> bool {
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(capability))
+}
+
+fn may_lock_future(holds_ipc_lock: bool, limit_bytes: Option<u64>) -> bool {
+    holds_ipc_lock || limit_bytes.is_none()
+}
+
+fn lock_with(flags: MlockAllFlags, on_success: LockedMemory, limit_bytes: Option<u64>) -> MemoryLock {
+    let outcome = mlockall(flags).map_err(io::Error::from);
+    report(outcome, on_success, limit_bytes)
+}
+
+fn report(outcome: io::Result<()>, on_success: LockedMemory, limit_bytes: Option<u64>) -> MemoryLock {
+    const REMEDY: &str = "grant CAP_IPC_LOCK, or LimitMEMLOCK=infinity in the systemd unit";
+    let limit = limit_bytes.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
+    match (outcome, on_success) {
+        (Ok(()), LockedMemory::CurrentAndFuture) => MemoryLock { locked: on_success, reason: None },
+        (Ok(()), _) => MemoryLock {
+            locked: on_success,
+            reason: Some(format!("only memory mapped so far is locked (RLIMIT_MEMLOCK is {limit}); {REMEDY}")),
+        },
+        (Err(cause), _) => MemoryLock {
+            locked: LockedMemory::Nothing,
+            reason: Some(format!("memory is not locked: {cause} (RLIMIT_MEMLOCK is {limit}); {REMEDY}")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn future_memory_is_locked_only_where_later_allocations_cannot_fail_for_it() {
+        assert!(may_lock_future(true, Some(8 << 20)));
+        assert!(may_lock_future(false, None));
+        assert!(!may_lock_future(false, Some(8 << 20)));
+    }
+
+    #[test]
+    fn a_refusal_names_the_limit_and_the_remedy() {
+        let refused = report(Err(io::ErrorKind::OutOfMemory.into()), LockedMemory::CurrentOnly, Some(8 << 20));
+        let reason = refused.reason.unwrap();
+        assert_eq!(refused.locked, LockedMemory::Nothing);
+        assert!(reason.contains("8192 KiB") && reason.contains("CAP_IPC_LOCK"), "{reason}");
+    }
+
+    #[test]
+    fn a_partial_lock_says_that_it_is_partial() {
+        let partial = report(Ok(()), LockedMemory::CurrentOnly, Some(8 << 20));
+        assert_eq!(partial.locked, LockedMemory::CurrentOnly);
+        assert!(partial.reason.unwrap().contains("so far"));
+    }
+
+    #[test]
+    fn a_prefaulted_stack_does_not_fault_again() {
+        let faults_of_second_touch = || {
+            prefault_stack(256 << 10);
+            let before = PageFaults::of_this_thread().unwrap();
+            prefault_stack(192 << 10);
+            PageFaults::of_this_thread().unwrap().since(before)
+        };
+        let thread = std::thread::Builder::new().stack_size(512 << 10).spawn(faults_of_second_touch).unwrap();
+        assert_eq!(thread.join().unwrap(), PageFaults::default());
+    }
+
+    #[test]
+    fn a_capability_the_kernel_does_not_know_is_not_held() {
+        assert!(!holds_capability(CapabilitySet::from_bits_retain(1 << 63)));
+    }
+}

@@ -1,0 +1,104 @@
+//! The libc calls without a safe wrapper elsewhere: the only unsafe code of this crate.
+
+#![allow(unsafe_code)]
+
+use std::io;
+
+/// Scheduling policy and priority as the kernel holds them for the calling thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelSchedule {
+    /// `SCHED_…` without flags.
+    pub policy: i32,
+    /// `sched_priority`; 0 for normal policies.
+    pub priority: i32,
+    /// Children start with the normal policy.
+    pub resets_on_fork: bool,
+}
+
+/// Reads policy and priority of the calling thread from the kernel.
+///
+/// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc answers it from a cache of what
+/// was last asked for, which is no read-back.
+pub fn kernel_schedule() -> io::Result<KernelSchedule> {
+    // SAFETY: takes a thread id by value (0 is the calling thread) and touches no memory of ours.
+    let flagged = check(unsafe { libc::sched_getscheduler(0) })?;
+    let mut parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a live, properly aligned `sched_param` that the kernel fills during the call only.
+    check(unsafe { libc::sched_getparam(0, &mut parameters) })?;
+    Ok(KernelSchedule {
+        policy: flagged & !libc::SCHED_RESET_ON_FORK,
+        priority: parameters.sched_priority,
+        resets_on_fork: flagged & libc::SCHED_RESET_ON_FORK != 0,
+    })
+}
+
+/// Adds `SCHED_RESET_ON_FORK` to the calling thread's policy, which `pthread_setschedparam` cannot do.
+pub fn reset_on_fork() -> io::Result<()> {
+    let KernelSchedule { policy, priority, .. } = kernel_schedule()?;
+    set_kernel_schedule(policy | libc::SCHED_RESET_ON_FORK, priority)
+}
+
+/// Sets policy (with flags) and priority of the calling thread.
+pub fn set_kernel_schedule(policy: i32, priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the pointer is to a live `sched_param` that the kernel only reads, during the call only.
+    check(unsafe { libc::sched_setscheduler(0, policy, &parameters) }).map(drop)
+}
+
+/// Page faults (minor, major) of the calling thread since it started.
+pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
+    // SAFETY: `rusage` is plain numbers, for which all zero bytes are a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live, properly aligned `rusage` that the kernel fills during the call only.
+    check(unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) })?;
+    Ok((usage.ru_minflt as u64, usage.ru_majflt as u64))
+}
+
+/// Tells the allocator to keep memory once it has it: never trim the heap, never serve a request by its own mapping.
+#[cfg(target_env = "gnu")]
+pub fn keep_heap_memory() -> io::Result<()> {
+    for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0)] {
+        // SAFETY: takes two integers; glibc serialises the change with concurrent allocations by its own lock.
+        if unsafe { libc::mallopt(parameter, value) } == 0 {
+            return Err(io::Error::other(format!("mallopt({parameter}, {value}) was refused")));
+        }
+    }
+    Ok(())
+}
+
+/// Other C libraries have no such switch.
+#[cfg(not(target_env = "gnu"))]
+pub fn keep_heap_memory() -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this C library has no mallopt"))
+}
+
+fn check(returned: i32) -> io::Result<i32> {
+    if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_real_time_policies_have_a_priority() {
+        let schedule = std::thread::spawn(kernel_schedule).join().unwrap().unwrap();
+        let is_realtime = [libc::SCHED_FIFO, libc::SCHED_RR].contains(&schedule.policy);
+        assert_eq!(schedule.priority > 0, is_realtime, "{schedule:?}");
+    }
+
+    #[test]
+    fn reset_on_fork_needs_no_privilege_and_reads_back() {
+        let set_and_read = || reset_on_fork().and_then(|()| kernel_schedule());
+        assert!(std::thread::spawn(set_and_read).join().unwrap().unwrap().resets_on_fork);
+    }
+
+    #[test]
+    fn touching_fresh_memory_raises_the_fault_count_of_this_thread() {
+        let before = page_faults_of_thread().unwrap();
+        let mut fresh = vec![0u8; 16 << 20];
+        fresh.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+        std::hint::black_box(&fresh);
+        assert!(page_faults_of_thread().unwrap().0 > before.0);
+    }
+}

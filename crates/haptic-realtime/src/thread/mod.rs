@@ -1,0 +1,189 @@
+//! Starts the pinned, prioritised thread that the loop runs on, and says what was really granted.
+//!
+//! Everything is asked for inside the new thread and then read back from the kernel: what [`Granted`] says is what the
+//! thread has, not what was requested. Without privileges the thread runs all the same, under the normal policy, and
+//! the reasons say what was refused and how to get it; whether that is good enough is the caller's decision.
+//!
+//! Two nets under a body that runs away:
+//! - `SCHED_RESET_ON_FORK`: a child process never inherits the real-time priority.
+//! - `RLIMIT_RTTIME`: a real-time thread that computes for [`ThreadRequest::runaway_limit`] without once sleeping gets
+//!   the process killed by SIGXCPU. It would otherwise hold its core, and every device would long have lost it; dying
+//!   closes the device and lets a supervisor restart. The limit is the process's, counts only time really run, and is
+//!   a thousand times what a healthy tick takes, so that a host that stalls a virtual machine does not set it off.
+
+mod acquire;
+mod cpu_choice;
+
+use std::io;
+use std::sync::mpsc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use serde::Serialize;
+
+pub use cpu_choice::{CpuChoice, CpuChoiceError, parse_cpu_list};
+
+use crate::memory::{LockedMemory, MemoryLock, lock_memory};
+use crate::runner::panic_text;
+use acquire::{LinuxAuthority, acquire};
+
+/// The highest priority worth asking for. At 99 a loop would compete with the kernel's own watchdog and migration
+/// threads.
+pub const HIGHEST_PRIORITY: u8 = 98;
+
+/// Stack left untouched by prefaulting, for what is already on it and the C library's part.
+const STACK_RESERVE_BYTES: usize = 64 << 10;
+
+/// The smallest stack a thread is started with.
+const SMALLEST_STACK_BYTES: usize = 2 * STACK_RESERVE_BYTES;
+
+/// What kind of thread is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadRequest {
+    /// Name shown by `ps` and `top`; Linux keeps 15 bytes.
+    pub name: String,
+    /// SCHED_FIFO priority, 1 to [`HIGHEST_PRIORITY`]; usually 80. Device interrupts on PREEMPT_RT run at 50.
+    pub priority: u8,
+    /// The core to run on.
+    pub cpu: CpuChoice,
+    /// Size of the stack, all of it touched before the body starts.
+    pub stack_bytes: usize,
+    /// Lock the memory of the process.
+    pub lock_memory: bool,
+    /// The time a real-time thread may compute without sleeping before the process is killed; none for no net.
+    pub runaway_limit: Option<Duration>,
+}
+
+impl Default for ThreadRequest {
+    fn default() -> Self {
+        Self {
+            name: "realtime".to_owned(),
+            priority: 80,
+            cpu: CpuChoice::Auto,
+            stack_bytes: 512 << 10,
+            lock_memory: true,
+            runaway_limit: Some(Duration::from_millis(500)),
+        }
+    }
+}
+
+/// A scheduling policy, as read back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// SCHED_FIFO: runs until it sleeps or a higher priority wants the core.
+    Fifo,
+    /// SCHED_OTHER: shares the core fairly.
+    Normal,
+    /// Another `SCHED_…` number, set by whoever started the process.
+    Other(i32),
+}
+
+/// What the thread has, read back from the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Granted {
+    /// The policy it runs under.
+    pub policy: Policy,
+    /// Its real-time priority; 0 for a normal policy.
+    pub priority: u8,
+    /// The one core it is pinned to, if it is.
+    pub cpu: Option<usize>,
+    /// What memory is locked.
+    pub locked_memory: LockedMemory,
+    /// Whether children start without the real-time policy.
+    pub resets_on_fork: bool,
+    /// For everything that was asked for and refused: why, and how to get it. Empty when all was granted.
+    pub reasons: Vec<String>,
+}
+
+impl Granted {
+    /// Whether the thread is scheduled in real time; the least that hardware should be driven with.
+    pub fn is_realtime(&self) -> bool {
+        self.policy == Policy::Fifo
+    }
+}
+
+/// A running thread and what it was granted.
+#[derive(Debug)]
+pub struct RealtimeThread<R> {
+    handle: JoinHandle<R>,
+    granted: Granted,
+}
+
+impl<R> RealtimeThread<R> {
+    /// What the thread was granted, known before its body starts.
+    pub fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    /// Whether the body has returned or panicked.
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+
+    /// Waits for the body; a panic in it is an error with its message.
+    pub fn join(self) -> Result<R, String> {
+        self.handle.join().map_err(|payload| panic_text(payload.as_ref()))
+    }
+}
+
+/// Starts `body` on a thread of its own with as much of `request` as the system grants.
+///
+/// Returns once the privileges are settled and read back; `body` gets the same [`Granted`]. Fails only if no thread
+/// can be started at all.
+pub fn spawn<R, F>(request: ThreadRequest, body: F) -> io::Result<RealtimeThread<R>>
+where
+    R: Send + 'static,
+    F: FnOnce(&Granted) -> R + Send + 'static,
+{
+    let memory_lock = request.lock_memory.then(lock_memory);
+    let stack_bytes = request.stack_bytes.max(SMALLEST_STACK_BYTES);
+    let name = request.name.clone();
+    let (report, settled) = mpsc::sync_channel(1);
+    let run = move || {
+        let granted = settle(&request, memory_lock, stack_bytes);
+        // The spawner waits for this; if it is gone the thread still runs.
+        let _ = report.send(granted.clone());
+        body(&granted)
+    };
+    let handle = Builder::new().name(name).stack_size(stack_bytes).spawn(run)?;
+    let granted = settled.recv().map_err(|_| io::Error::other("the real-time thread died before it could start"))?;
+    Ok(RealtimeThread { handle, granted })
+}
+
+/// Prepares the calling thread; runs inside the new thread.
+fn settle(request: &ThreadRequest, memory_lock: Option<MemoryLock>, stack_bytes: usize) -> Granted {
+    crate::memory::prefault_stack(stack_bytes - STACK_RESERVE_BYTES);
+    // A lock on current memory only was taken before this stack existed: take it again.
+    let relock = |lock: MemoryLock| if lock.locked == LockedMemory::CurrentOnly { lock_memory() } else { lock };
+    let memory_lock = memory_lock.map(relock);
+    acquire(request, memory_lock, &mut LinuxAuthority)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> ThreadRequest {
+        ThreadRequest { lock_memory: false, runaway_limit: None, ..ThreadRequest::default() }
+    }
+
+    #[test]
+    fn the_body_gets_the_same_grant_as_the_spawner() {
+        let thread = spawn(request(), |granted| granted.clone()).unwrap();
+        let seen_by_spawner = thread.granted().clone();
+        assert_eq!(thread.join().unwrap(), seen_by_spawner);
+    }
+
+    #[test]
+    fn a_panic_in_the_body_reaches_the_joiner_with_its_message() {
+        let thread = spawn(request(), |_| panic!("deliberate, in a test")).unwrap();
+        assert_eq!(thread.join(), Err::<(), _>("deliberate, in a test".to_owned()));
+    }
+
+    #[test]
+    fn a_tiny_stack_is_raised_to_one_that_works() {
+        let tiny = ThreadRequest { stack_bytes: 1, ..request() };
+        assert_eq!(spawn(tiny, |_| 5).unwrap().join(), Ok(5));
+    }
+}
