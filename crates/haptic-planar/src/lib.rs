@@ -1,6 +1,7 @@
 //! Planar rigid bodies for haptics, one millisecond at a time, at a cost that is bounded at load.
 #![forbid(unsafe_code)]
 
+pub mod impact;
 pub mod closest;
 pub mod decompose;
 pub mod description;
