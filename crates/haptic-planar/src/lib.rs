@@ -12,4 +12,5 @@ pub mod nearest;
 pub mod piece;
 pub mod polygon;
 pub mod scene;
+pub mod seams;
 pub mod state;

@@ -1,7 +1,7 @@
 //! The const side of a world: everything known at load.
 
 use crate::description::{ImpactState, RestitutionLaw, SceneDescription};
-use crate::piece::Piece;
+use crate::piece::{Piece, rotate};
 use nalgebra::Vector2;
 use std::fmt;
 use std::ops::Range;
@@ -61,6 +61,15 @@ pub struct Body {
     pub layer: i32,
     /// `#rrggbb`.
     pub colour: String,
+}
+
+impl Body {
+    /// Centre of mass in the world and (cos, sin) of the angle, at the start.
+    pub fn start_pose(&self) -> (Vector2<f64>, Vector2<f64>) {
+        let (sine, cosine) = libm::sincos(self.angle_rad);
+        let turn = Vector2::new(cosine, sine);
+        (self.position_m + rotate(turn, self.centre_m), turn)
+    }
 }
 
 /// The body that the hand holds.

@@ -1,0 +1,251 @@
+//! Seams: where pieces that cannot move against each other touch, so that nothing snags on what is not really there.
+//!
+//! A floor of tiles has corners at every joint and walls between the tiles; a concave body has them along its cuts. A
+//! tool sliding over must feel neither. So at load each corner is told in which directions it can still be touched, and
+//! each edge whether neighbours cover it. Load-time only.
+//!
+//! Neighbours are fixed pieces of one layer, compared in the world, and pieces of one moving body, compared in its
+//! frame. Rounded pieces are compared by their cores if they are rounded alike (the parts of one body are); pieces
+//! rounded differently, discs and capsules have no flush joints and are left alone.
+
+mod cut;
+#[cfg(test)]
+mod tests;
+
+use crate::piece::{Cone, MAX_CORNERS, Piece, Placed, Seams, rotate};
+use crate::polygon::distance_to_segment_m;
+use crate::scene::Body;
+use nalgebra::Vector2;
+use std::collections::BTreeMap;
+
+/// Gaps and steps up to this count as flush, m. Printed and measured tiles are placed no better; a step that can be
+/// felt is larger.
+pub const FLUSH_M: f64 = 20e-6;
+
+/// Radii that differ by less are alike, m.
+const ALIKE_M: f64 = 1e-9;
+
+/// An edge may be bare this fraction of its length from either end and still be internal.
+const BARE_END: f64 = 0.02;
+
+/// Faces within 60° of each other look the same way.
+const SAME_WAY_COSINE: f64 = 0.5;
+
+/// Finds the seams of all pieces. The cost grows with the number of neighbours, not with the square of the pieces.
+pub fn fill_seams(bodies: &[Body], pieces: &mut [Piece]) {
+    for group in groups(bodies, pieces) {
+        let found = find(&group);
+        for (member, seams) in group.iter().zip(found) {
+            pieces[member.index].seams = seams.map(|seams| Box::new(in_body_frame(seams, member.turn)));
+        }
+    }
+}
+
+/// A polygonal piece placed in the frame in which it is compared.
+struct Member {
+    index: usize,
+    placed: Placed,
+    /// From the body's frame to that frame.
+    turn: Vector2<f64>,
+    radius_m: f64,
+    low: Vector2<f64>,
+    high: Vector2<f64>,
+}
+
+impl Member {
+    fn new(index: usize, piece: &Piece, centre: Vector2<f64>, turn: Vector2<f64>) -> Self {
+        let placed = Placed::of(piece, centre, turn);
+        let corners = &placed.corners[..placed.count];
+        let reach = Vector2::repeat(FLUSH_M);
+        let low = corners.iter().fold(corners[0], |low, corner| low.inf(corner)) - reach;
+        let high = corners.iter().fold(corners[0], |high, corner| high.sup(corner)) + reach;
+        Self { index, placed, turn, radius_m: piece.radius_m, low, high }
+    }
+
+    fn next(&self, corner: usize) -> usize {
+        (corner + 1) % self.placed.count
+    }
+
+    fn before(&self, corner: usize) -> usize {
+        (corner + self.placed.count - 1) % self.placed.count
+    }
+
+    fn edge(&self, edge: usize) -> (Vector2<f64>, Vector2<f64>) {
+        (self.placed.corners[edge], self.placed.corners[self.next(edge)])
+    }
+
+    fn direction(&self, edge: usize) -> Vector2<f64> {
+        let normal = self.placed.normals[edge];
+        Vector2::new(-normal.y, normal.x)
+    }
+
+    /// The uncut cone of a corner.
+    fn own_cone(&self, corner: usize) -> (Vector2<f64>, Vector2<f64>) {
+        (self.placed.normals[self.before(corner)], self.placed.normals[corner])
+    }
+
+    fn may_touch(&self, other: &Self) -> bool {
+        let boxes_meet = (0..2).all(|axis| self.low[axis] <= other.high[axis] && other.low[axis] <= self.high[axis]);
+        boxes_meet && (self.radius_m - other.radius_m).abs() < ALIKE_M
+    }
+}
+
+/// Pieces that cannot move against each other: each layer of fixed bodies, and each moving body by itself.
+fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
+    let mut fixed: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
+    let mut moving = Vec::new();
+    for body in bodies {
+        let polygons = body.pieces.clone().filter(|&index| pieces[index].count > 2);
+        if body.fixed {
+            let (centre, turn) = body.start_pose();
+            let members = polygons.map(|index| Member::new(index, &pieces[index], centre, turn));
+            fixed.entry(body.layer).or_default().extend(members);
+        } else {
+            let place = |index| Member::new(index, &pieces[index], Vector2::zeros(), Vector2::x());
+            moving.push(polygons.map(place).collect());
+        }
+    }
+    fixed.into_values().chain(moving).filter(|group: &Vec<Member>| group.len() > 1).collect()
+}
+
+/// What is known of one piece while its neighbours are gone through.
+struct Trace {
+    cones: [Cone; MAX_CORNERS],
+    /// Edge, and from which to which fraction of its length a neighbour covers it.
+    covers: Vec<(usize, f64, f64)>,
+}
+
+fn find(group: &[Member]) -> Vec<Option<Seams>> {
+    let bare = || Trace { cones: [Cone::Full; MAX_CORNERS], covers: Vec::new() };
+    let mut traces: Vec<Trace> = group.iter().map(|_| bare()).collect();
+    for (one, other) in near_pairs(group) {
+        meet(&group[one], &group[other], &mut traces[one]);
+        meet(&group[other], &group[one], &mut traces[other]);
+    }
+    group.iter().zip(traces).map(|(member, trace)| conclude(member, trace)).collect()
+}
+
+/// Sort and sweep along the axis on which the group is longer.
+fn near_pairs(group: &[Member]) -> Vec<(usize, usize)> {
+    let spread = |axis: usize| {
+        let low = group.iter().map(|member| member.low[axis]).fold(f64::INFINITY, f64::min);
+        group.iter().map(|member| member.low[axis]).fold(f64::NEG_INFINITY, f64::max) - low
+    };
+    let axis = usize::from(spread(1) > spread(0));
+    let mut order: Vec<usize> = (0..group.len()).collect();
+    order.sort_by(|&a, &b| group[a].low[axis].total_cmp(&group[b].low[axis]).then(a.cmp(&b)));
+    let mut pairs = Vec::new();
+    for (rank, &one) in order.iter().enumerate() {
+        let after = order[rank + 1..].iter().take_while(|&&other| group[other].low[axis] <= group[one].high[axis]);
+        pairs.extend(after.filter(|&&other| group[one].may_touch(&group[other])).map(|&other| (one, other)));
+    }
+    pairs
+}
+
+/// Notes what `other` closes off of `member`.
+fn meet(member: &Member, other: &Member, trace: &mut Trace) {
+    for corner in 0..member.placed.count {
+        let touch = touch(member.placed.corners[corner], other);
+        let own = member.own_cone(corner);
+        trace.cones[corner] = close_off(trace.cones[corner], own, touch, other);
+    }
+    for edge in 0..member.placed.count {
+        trace.covers.extend(cover(member, edge, other).map(|(from, to)| (edge, from, to)));
+    }
+}
+
+/// How a point lies to a piece.
+enum Touch {
+    Apart,
+    Inside,
+    Corner(usize),
+    Edge(usize),
+}
+
+fn touch(point: Vector2<f64>, piece: &Member) -> Touch {
+    let to_corner = |i: usize| (point - piece.placed.corners[i]).norm();
+    let to_edge = |i: usize| distance_to_segment_m(point, piece.edge(i).0, piece.edge(i).1);
+    let (corner, corner_m) = least(piece.placed.count, to_corner);
+    let (edge, edge_m) = least(piece.placed.count, to_edge);
+    if corner_m <= FLUSH_M {
+        Touch::Corner(corner)
+    } else if edge_m <= FLUSH_M {
+        Touch::Edge(edge)
+    } else if (0..piece.placed.count).all(|i| piece.placed.normals[i].dot(&(point - piece.placed.corners[i])) < 0.0) {
+        Touch::Inside
+    } else {
+        Touch::Apart
+    }
+}
+
+fn least(count: usize, measure: impl Fn(usize) -> f64) -> (usize, f64) {
+    let measured = (0..count).map(|i| (i, measure(i)));
+    measured.fold((0, f64::INFINITY), |least, next| if next.1 < least.1 { next } else { least })
+}
+
+fn close_off(cone: Cone, own: (Vector2<f64>, Vector2<f64>), touch: Touch, other: &Member) -> Cone {
+    let cut_by = |cone: Cone, tangents: &[Vector2<f64>]| tangents.iter().fold(cone, |cone, t| cut::cut(cone, own, *t));
+    match touch {
+        Touch::Apart => cone,
+        Touch::Inside => Cone::Empty,
+        Touch::Corner(at) => cut_by(cone, &[other.direction(at), -other.direction(other.before(at))]),
+        Touch::Edge(edge) => {
+            let along = other.direction(edge);
+            cut_by(cone, &[along, -along, -other.placed.normals[edge]])
+        }
+    }
+}
+
+/// From which to which fraction of its length an edge is covered by another piece: that piece comes within
+/// [`FLUSH_M`] of the edge and goes on beyond it. A piece that ends flush with the edge on its inner side covers nothing.
+fn cover(member: &Member, edge: usize, other: &Member) -> Option<(f64, f64)> {
+    let (start, end) = member.edge(edge);
+    let normal = member.placed.normals[edge];
+    let (mut from, mut to) = (0.0f64, 1.0f64);
+    for i in 0..other.placed.count {
+        let face = other.placed.normals[i];
+        let limit_m = if face.dot(&normal) > SAME_WAY_COSINE { -FLUSH_M * face.dot(&normal) } else { FLUSH_M };
+        let room_m = limit_m - face.dot(&(start - other.placed.corners[i]));
+        let slope_m = face.dot(&(end - start));
+        match slope_m {
+            _ if slope_m > 0.0 => to = to.min(room_m / slope_m),
+            _ if slope_m < 0.0 => from = from.max(room_m / slope_m),
+            _ if room_m < 0.0 => return None,
+            _ => {}
+        }
+    }
+    (from < to).then_some((from, to))
+}
+
+fn conclude(member: &Member, mut trace: Trace) -> Option<Seams> {
+    trace.covers.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)));
+    let internal = (0..member.placed.count).filter(|&edge| is_covered(member, edge, &trace.covers));
+    let internal_edges = internal.fold(0u16, |bits, edge| bits | 1 << edge);
+    let untouched = internal_edges == 0 && trace.cones.iter().all(|cone| *cone == Cone::Full);
+    (!untouched).then_some(Seams { internal_edges, cones: trace.cones })
+}
+
+/// Whether an edge's covers, sorted by their start, leave no gap. The whole length counts, not samples of it: a floor
+/// with a few blocks on it must stay a floor.
+fn is_covered(member: &Member, edge: usize, covers: &[(usize, f64, f64)]) -> bool {
+    let (start, end) = member.edge(edge);
+    let gap = FLUSH_M / (end - start).norm();
+    let mut reached = BARE_END;
+    for (_, from, to) in covers.iter().filter(|cover| cover.0 == edge) {
+        if *from > reached + gap {
+            break;
+        }
+        reached = reached.max(*to);
+    }
+    reached >= 1.0 - BARE_END
+}
+
+fn in_body_frame(mut seams: Seams, turn: Vector2<f64>) -> Seams {
+    let back = Vector2::new(turn.x, -turn.y);
+    for cone in &mut seams.cones {
+        if let Cone::Between(low, high) = cone {
+            *cone = Cone::Between(rotate(back, *low), rotate(back, *high));
+        }
+    }
+    seams
+}
