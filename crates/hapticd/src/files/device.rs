@@ -1,0 +1,213 @@
+//! The device file: what is driven, how it behaves, and for a simulated one, the hand that holds it.
+
+use super::error::FileErrors;
+use super::rule::{POSITIVE, ZERO_OR_MORE};
+use super::section::{Document, Section};
+use super::source::Source;
+
+/// A whole device file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Which backend drives it.
+    pub kind: DeviceKind,
+    /// 1 or 2.
+    pub axes: usize,
+    /// How it is found on this machine.
+    pub identity: Identity,
+    /// Metres per radian of rotary axes.
+    pub lever_m: f64,
+    /// How it behaves.
+    pub model: Model,
+    /// The simulated hand that holds it, if any.
+    pub hand: Option<SimulatedHand>,
+}
+
+/// Which backend drives a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the file")]
+pub enum DeviceKind {
+    Simulated,
+    Serial,
+    Haply2Diy,
+    HidPid,
+    Evdev,
+    Odrive,
+}
+
+/// The kinds by their names in the file.
+pub const DEVICE_KINDS: [(&str, DeviceKind); 6] = [
+    ("simulated", DeviceKind::Simulated),
+    ("serial", DeviceKind::Serial),
+    ("haply-2diy", DeviceKind::Haply2Diy),
+    ("hid-pid", DeviceKind::HidPid),
+    ("evdev", DeviceKind::Evdev),
+    ("odrive", DeviceKind::Odrive),
+];
+
+impl DeviceKind {
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        DEVICE_KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// How a device is found: by where it is plugged in, or by what it says it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Serial port.
+    pub port: Option<String>,
+    /// Bits per second of the serial port.
+    pub baud: u32,
+    /// Which make of the Haply 2DIY.
+    pub variant: HaplyVariant,
+    /// Device node.
+    pub path: Option<String>,
+    /// USB vendor.
+    pub vendor_id: Option<u16>,
+    /// USB product.
+    pub product_id: Option<u16>,
+    /// Serial number.
+    pub serial_number: Option<String>,
+}
+
+/// Makes of the Haply 2DIY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the file")]
+pub enum HaplyVariant {
+    #[default]
+    V3,
+    V2,
+    Kit,
+}
+
+/// How a device behaves; one value per axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// Moving mass, kg.
+    pub mass_kg: [f64; 2],
+    /// Viscous friction, N·s/m.
+    pub damping_n_s_per_m: [f64; 2],
+    /// The damping was not given and is a cautious guess.
+    pub damping_is_assumed: bool,
+    /// Dry friction, N.
+    pub coulomb_n: [f64; 2],
+    /// Step of the encoder, m; zero for none.
+    pub encoder_step_m: [f64; 2],
+    /// From the command to the force, s.
+    pub delay_s: [f64; 2],
+    /// Largest force, N.
+    pub max_force_n: [f64; 2],
+}
+
+/// The hand that holds a simulated device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatedHand {
+    /// Spring to the path, N/m.
+    pub stiffness_n_per_m: f64,
+    /// Damper to the path, N·s/m.
+    pub damping_n_s_per_m: f64,
+    /// Mass that rides on the device, kg.
+    pub mass_kg: f64,
+    /// Rows of t_s, x_m, y_m in the device's frame; at least one, times increasing.
+    pub path: Vec<[f64; 3]>,
+    /// Starts over after the last point.
+    pub repeats: bool,
+}
+
+/// Reads a device file.
+///
+/// # Errors
+/// Everything that is wrong in the text.
+pub fn load(source: &Source) -> Result<Device, FileErrors> {
+    let document = Document::parse(source)?;
+    let device = device(&document.root());
+    document.conclude(Some(device))
+}
+
+fn device(root: &Section<'_>) -> Device {
+    let kind = root.choice("kind", &DEVICE_KINDS, DeviceKind::Simulated);
+    let axes = root.whole("axes", 2, 1..=2) as usize;
+    let device = Device {
+        kind,
+        axes,
+        identity: identity(root),
+        lever_m: root.number("lever_m", 0.05, POSITIVE),
+        model: model(&root.section("model"), kind, axes),
+        hand: hand(root, kind),
+    };
+    root.refuse_unknown();
+    device
+}
+
+fn identity(root: &Section<'_>) -> Identity {
+    let variants = [("v3", HaplyVariant::V3), ("v2", HaplyVariant::V2), ("kit", HaplyVariant::Kit)];
+    Identity {
+        port: root.text("port", "/dev/ttyACM0").map(str::to_owned),
+        baud: root.whole("baud", 1_000_000, 1..=100_000_000) as u32,
+        variant: root.choice("variant", &variants, HaplyVariant::V3),
+        path: root.text("path", "/dev/hidraw0").map(str::to_owned),
+        vendor_id: root.optional_whole("vendor_id", 0x2341, 0..=0xFFFF).map(|id| id as u16),
+        product_id: root.optional_whole("product_id", 0x0043, 0..=0xFFFF).map(|id| id as u16),
+        serial_number: root.text("serial_number", "A1B2C3").map(str::to_owned),
+    }
+}
+
+/// Damping of hardware that nobody measured, N·s/m: low, so that the stability margins err on the safe side.
+const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
+
+fn model(section: &Section<'_>, kind: DeviceKind, axes: usize) -> Model {
+    let damping_is_assumed = kind != DeviceKind::Simulated && !section.has("damping_n_s_per_m");
+    let damping = if damping_is_assumed { ASSUMED_DAMPING_N_S_PER_M } else { 0.5 };
+    let model = Model {
+        mass_kg: section.per_axis("mass_kg", axes, 0.1, POSITIVE),
+        damping_n_s_per_m: section.per_axis("damping_n_s_per_m", axes, damping, ZERO_OR_MORE),
+        damping_is_assumed,
+        coulomb_n: section.per_axis("coulomb_n", axes, 0.05, ZERO_OR_MORE),
+        encoder_step_m: section.per_axis("encoder_step_m", axes, 1e-5, ZERO_OR_MORE),
+        delay_s: section.per_axis("delay_s", axes, 0.0003, ZERO_OR_MORE),
+        max_force_n: section.per_axis("max_force_n", axes, 4.0, POSITIVE),
+    };
+    section.refuse_unknown();
+    model
+}
+
+fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<SimulatedHand> {
+    let section = root.section("hand");
+    if !section.is_present() {
+        return None;
+    }
+    if kind != DeviceKind::Simulated {
+        let problem = format!("a {} device is held by a real hand", kind.name());
+        root.complain("hand", problem, "remove [hand], or write kind = \"simulated\"");
+    }
+    let default_path = || vec![[0.0, 0.0, 0.03], [1.0, 0.0, -0.01], [2.0, 0.0, 0.03]];
+    let hand = SimulatedHand {
+        stiffness_n_per_m: section.number("stiffness_n_per_m", 300.0, ZERO_OR_MORE),
+        damping_n_s_per_m: section.number("damping_n_s_per_m", 3.0, ZERO_OR_MORE),
+        mass_kg: section.number("mass_kg", 0.2, ZERO_OR_MORE),
+        path: section.triples("path").unwrap_or_else(default_path),
+        repeats: section.flag("loop", true),
+    };
+    section.refuse_unknown();
+    check_path(&section, &hand);
+    Some(hand)
+}
+
+fn check_path(section: &Section<'_>, hand: &SimulatedHand) {
+    let ([first, ..], [.., last]) = (&hand.path[..], &hand.path[..]) else {
+        section.complain("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
+        return;
+    };
+    if first[0] < 0.0 {
+        section.complain_of_row("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
+    }
+    for (row, pair) in hand.path.windows(2).enumerate().filter(|(_, pair)| pair[1][0] <= pair[0][0]) {
+        let problem = format!("times must increase, but {} s follows {} s", pair[1][0], pair[0][0]);
+        section.complain_of_row("path", row + 1, problem, "sort the rows by time");
+    }
+    if hand.repeats && first[1..] != last[1..] {
+        let problem =
+            format!("must end where it starts to repeat: ends at {:?}, starts at {:?}", &last[1..], &first[1..]);
+        section.complain_of_row("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
+    }
+}

@@ -1,0 +1,13 @@
+//! Reading what people write: scenes, profiles, devices and hands. Input is checked here, once, with its place in the
+//! file; what comes out is plain data that the rest can rely on.
+
+pub mod builtin;
+pub mod device;
+pub mod error;
+pub mod hand;
+pub mod kind;
+pub mod profile;
+pub mod rule;
+pub mod scene;
+pub mod section;
+pub mod source;
