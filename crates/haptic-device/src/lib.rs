@@ -2,12 +2,16 @@
 //!
 //! Read [`contract`] first: it is the whole seam between the tick and any hardware. Then, as they are met on the way:
 //! [`mapping`] between device and world, [`velocity`] from stepped positions, [`simulated`] for a device that needs no
-//! hardware.
+//! hardware, [`prescribed`] for motions known beforehand, [`faulty`] to see what the loop does when a device fails, and
+//! [`pantograph`] for linkages whose motors turn while the hand moves straight.
 #![forbid(unsafe_code)]
 
 pub mod contract;
+pub mod faulty;
 pub mod mapping;
+pub mod pantograph;
 pub mod path;
+pub mod prescribed;
 pub mod simulated;
 pub mod velocity;
 pub mod xorshift;
@@ -15,5 +19,9 @@ pub mod xorshift;
 pub use contract::{
     Device, Effort, FaultCode, Health, Identity, Kind, Limits, MAX_AXES, MonotonicNs, Reading, Sent, WriteError,
 };
+pub use faulty::{Fault, FaultPlan, FaultyDevice};
 pub use mapping::Mapping;
+pub use pantograph::Pantograph;
+pub use path::Path;
+pub use prescribed::PrescribedDevice;
 pub use simulated::{DeviceModel, HandModel, SimulatedDevice};

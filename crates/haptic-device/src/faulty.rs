@@ -1,0 +1,439 @@
+//! A device that fails on purpose: it wraps another and spoils what passes, by chance or on schedule.
+//!
+//! Chance comes from a seed and time is the count of readings, so every failure can be had again.
+
+use crate::contract::{Device, Effort, FaultCode, Health, Identity, Limits, MonotonicNs, Reading, Sent, WriteError};
+use crate::xorshift::Xorshift;
+use nalgebra::Vector2;
+
+/// Readings remembered, and so the most ticks a reading can be late.
+const REMEMBERED: usize = 64;
+
+/// Ticks without an effort after which the wrapped device is told zero, as the watchdog of real firmware would (20 ms).
+const WATCHDOG_TICKS: u32 = 20;
+
+/// What the operating system says when a link breaks (EIO on Linux).
+const INPUT_OUTPUT_ERROR: i32 = 5;
+
+/// One thing that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    /// No new reading this tick.
+    Drop,
+    /// The last reading comes again and pretends to be new; its sequence number tells.
+    Repeat,
+    /// The position is not a number.
+    NotANumber,
+    /// The position is off by so much this tick, in a random direction, m.
+    Jump {
+        /// How far, m.
+        distance_m: f64,
+    },
+    /// An old reading comes in place of the new one.
+    Late {
+        /// How old, ticks; at most 63.
+        ticks: u32,
+    },
+    /// The link is gone both ways for a while.
+    Loss {
+        /// How long, ticks, this one included.
+        ticks: u32,
+    },
+    /// The effort of this tick fails to go out.
+    WriteFailure,
+    /// The link is still busy with an older effort.
+    WriteBusy,
+    /// The device reports a failure from now on.
+    Failure(FaultCode),
+}
+
+/// One value for each kind of fault that can come by chance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerKind<T> {
+    /// [`Fault::Drop`].
+    pub dropped: T,
+    /// [`Fault::Repeat`].
+    pub repeated: T,
+    /// [`Fault::NotANumber`].
+    pub not_a_number: T,
+    /// [`Fault::Jump`].
+    pub jump: T,
+    /// [`Fault::Late`].
+    pub late: T,
+    /// [`Fault::Loss`].
+    pub loss: T,
+    /// [`Fault::WriteFailure`].
+    pub write_failure: T,
+    /// [`Fault::WriteBusy`].
+    pub write_busy: T,
+}
+
+/// What shall go wrong, how often and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultPlan {
+    /// Where chance begins.
+    pub seed: u64,
+    /// Chance of each kind in a tick, zero to one.
+    pub chance: PerKind<f64>,
+    /// How far chance jumps go, m.
+    pub jump_m: f64,
+    /// How late chance makes readings, ticks.
+    pub late_ticks: u32,
+    /// How long chance takes the link away, ticks.
+    pub loss_ticks: u32,
+    /// Faults at given ticks; the first reading is tick 1.
+    pub scheduled: Vec<(u64, Fault)>,
+}
+
+impl Default for FaultPlan {
+    /// Nothing goes wrong.
+    fn default() -> Self {
+        Self { seed: 0, chance: PerKind::default(), jump_m: 0.01, late_ticks: 3, loss_ticks: 50, scheduled: Vec::new() }
+    }
+}
+
+/// What goes wrong in the present tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spoiled {
+    dropped: bool,
+    repeated: bool,
+    not_a_number: bool,
+    jump_m: Option<f64>,
+    late_ticks: Option<u32>,
+    write_failure: bool,
+    write_busy: bool,
+}
+
+/// A device with faults.
+#[derive(Clone, Debug)]
+pub struct FaultyDevice<D> {
+    device: D,
+    plan: FaultPlan,
+    random: Xorshift,
+    ticks: u64,
+    next_scheduled: usize,
+    spoiled: Spoiled,
+    lost_ticks: u32,
+    failure: Option<FaultCode>,
+    injected: PerKind<u64>,
+    history: [Reading; REMEMBERED],
+    handed_out: Reading,
+    handed_out_at: MonotonicNs,
+    silent_ticks: u32,
+}
+
+impl<D: Device> FaultyDevice<D> {
+    /// Wraps a device.
+    pub fn new(device: D, mut plan: FaultPlan) -> Self {
+        plan.scheduled.sort_by_key(|(tick, _)| *tick);
+        Self {
+            device,
+            random: Xorshift::new(plan.seed),
+            plan,
+            ticks: 0,
+            next_scheduled: 0,
+            spoiled: Spoiled::default(),
+            lost_ticks: 0,
+            failure: None,
+            injected: PerKind::default(),
+            history: [Reading::nothing_yet(); REMEMBERED],
+            handed_out: Reading::nothing_yet(),
+            handed_out_at: MonotonicNs(0),
+            silent_ticks: 0,
+        }
+    }
+
+    /// How many faults of each kind there were.
+    pub fn injected(&self) -> PerKind<u64> {
+        self.injected
+    }
+
+    /// The wrapped device.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    fn draw_faults(&mut self) {
+        self.spoiled = Spoiled::default();
+        self.lost_ticks = self.lost_ticks.saturating_sub(1);
+        let (plan_jump_m, late, loss) = (self.plan.jump_m, self.plan.late_ticks, self.plan.loss_ticks);
+        let chance = self.plan.chance;
+        for (rate, fault) in [
+            (chance.dropped, Fault::Drop),
+            (chance.repeated, Fault::Repeat),
+            (chance.not_a_number, Fault::NotANumber),
+            (chance.jump, Fault::Jump { distance_m: plan_jump_m }),
+            (chance.late, Fault::Late { ticks: late }),
+            (chance.loss, Fault::Loss { ticks: loss }),
+            (chance.write_failure, Fault::WriteFailure),
+            (chance.write_busy, Fault::WriteBusy),
+        ] {
+            // Always drawn, so that one kind's chance does not move another kind's faults.
+            if self.random.unit() < rate {
+                self.inject(fault);
+            }
+        }
+    }
+
+    fn take_scheduled(&mut self) {
+        while let Some(&(tick, fault)) = self.plan.scheduled.get(self.next_scheduled) {
+            if tick > self.ticks {
+                break;
+            }
+            self.inject(fault);
+            self.next_scheduled += 1;
+        }
+    }
+
+    fn inject(&mut self, fault: Fault) {
+        let (spoiled, count) = (&mut self.spoiled, &mut self.injected);
+        match fault {
+            Fault::Drop => (spoiled.dropped, count.dropped) = (true, count.dropped + 1),
+            Fault::Repeat => (spoiled.repeated, count.repeated) = (true, count.repeated + 1),
+            Fault::NotANumber => (spoiled.not_a_number, count.not_a_number) = (true, count.not_a_number + 1),
+            Fault::Jump { distance_m } => (spoiled.jump_m, count.jump) = (Some(distance_m), count.jump + 1),
+            Fault::Late { ticks } => (spoiled.late_ticks, count.late) = (Some(ticks), count.late + 1),
+            Fault::Loss { ticks } => (self.lost_ticks, count.loss) = (self.lost_ticks.max(ticks), count.loss + 1),
+            Fault::WriteFailure => (spoiled.write_failure, count.write_failure) = (true, count.write_failure + 1),
+            Fault::WriteBusy => (spoiled.write_busy, count.write_busy) = (true, count.write_busy + 1),
+            Fault::Failure(code) => self.failure = Some(code),
+        }
+    }
+
+    fn remember(&mut self, reading: Reading) {
+        self.history[(self.ticks % REMEMBERED as u64) as usize] = reading;
+    }
+
+    fn remembered(&self, ticks_ago: u32) -> Reading {
+        let ticks_ago = u64::from(ticks_ago).min(REMEMBERED as u64 - 1);
+        self.history[(self.ticks.saturating_sub(ticks_ago) % REMEMBERED as u64) as usize]
+    }
+
+    /// The last reading once more, honestly marked.
+    fn nothing_new(&self, health: Health, now: MonotonicNs) -> Reading {
+        let age_ns = self.handed_out.age_ns.saturating_add(now.since(self.handed_out_at));
+        Reading { health, age_ns, fresh: false, ..self.handed_out }
+    }
+
+    fn spoil(&mut self, newest: Reading) -> Reading {
+        let mut reading = newest;
+        if let Some(ticks) = self.spoiled.late_ticks {
+            reading = Reading { fresh: true, ..self.remembered(ticks) };
+        }
+        if self.spoiled.repeated {
+            reading = Reading { fresh: true, ..self.handed_out };
+        }
+        if let Some(distance_m) = self.spoiled.jump_m {
+            reading.position_m += self.some_way(distance_m);
+        }
+        if self.spoiled.not_a_number {
+            reading.position_m = Vector2::repeat(f64::NAN);
+        }
+        reading
+    }
+
+    fn some_way(&mut self, distance_m: f64) -> Vector2<f64> {
+        let angle_rad = self.random.between(0.0, core::f64::consts::TAU);
+        if self.device.identity().axes == 1 {
+            return Vector2::new(if angle_rad < core::f64::consts::PI { distance_m } else { -distance_m }, 0.0);
+        }
+        Vector2::new(libm::cos(angle_rad), libm::sin(angle_rad)) * distance_m
+    }
+
+    fn link_is_down(&self) -> bool {
+        self.lost_ticks > 0
+    }
+
+    fn withhold(&mut self, sent: Sent, now: MonotonicNs) -> Sent {
+        self.silent_ticks += 1;
+        if self.silent_ticks == WATCHDOG_TICKS {
+            self.device.write(Effort::zero(), now);
+        }
+        sent
+    }
+}
+
+impl<D: Device> Device for FaultyDevice<D> {
+    fn identity(&self) -> &Identity {
+        self.device.identity()
+    }
+
+    fn limits(&self) -> &Limits {
+        self.device.limits()
+    }
+
+    /// Real-time: the wrapped device's, eight random numbers, and what is scheduled for the tick.
+    fn read(&mut self, now: MonotonicNs) -> Reading {
+        self.ticks += 1;
+        let newest = self.device.read(now);
+        self.remember(newest);
+        self.draw_faults();
+        self.take_scheduled();
+        if let Some(code) = self.failure {
+            return self.nothing_new(Health::Faulted(code), now);
+        }
+        if self.link_is_down() {
+            return self.nothing_new(Health::Lost, now);
+        }
+        if self.spoiled.dropped {
+            return self.nothing_new(Health::Stale, now);
+        }
+        let spoiled = self.spoil(newest);
+        if !self.spoiled.repeated {
+            // What is kept is what was measured: a jump or a NaN lasts one tick.
+            (self.handed_out, self.handed_out_at) = (newest, now);
+        }
+        spoiled
+    }
+
+    /// Real-time: the wrapped device's.
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+        if self.link_is_down() || self.failure.is_some() {
+            return self.withhold(Sent::Failed(WriteError::NotConnected), now);
+        }
+        if self.spoiled.write_failure {
+            return self.withhold(Sent::Failed(WriteError::Os { errno: INPUT_OUTPUT_ERROR }), now);
+        }
+        if self.spoiled.write_busy {
+            return self.withhold(Sent::Busy, now);
+        }
+        self.silent_ticks = 0;
+        self.device.write(effort, now)
+    }
+
+    fn close(&mut self) {
+        self.device.close();
+    }
+
+    /// Real-time: the wrapped device's.
+    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
+        self.device.guide_hand(target_m);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prescribed::PrescribedDevice;
+
+    fn steady() -> impl Device {
+        PrescribedDevice::new(2, |time_s: f64| Vector2::new(time_s, -time_s))
+    }
+
+    fn scheduled(faults: &[(u64, Fault)]) -> FaultyDevice<impl Device> {
+        FaultyDevice::new(steady(), FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() })
+    }
+
+    fn at(tick: u64) -> MonotonicNs {
+        MonotonicNs(tick * 1_000_000)
+    }
+
+    fn readings(device: &mut impl Device, ticks: u64) -> Vec<Reading> {
+        (1..=ticks).map(|tick| device.read(at(tick))).collect()
+    }
+
+    #[test]
+    fn without_a_plan_nothing_is_changed() {
+        let mut faulty = scheduled(&[]);
+        let mut plain = steady();
+        assert_eq!(readings(&mut faulty, 100), readings(&mut plain, 100));
+        assert_eq!(faulty.write(Effort::zero(), at(100)), Sent::Written);
+    }
+
+    #[test]
+    fn a_dropped_reading_repeats_the_last_good_one_and_says_so() {
+        let seen = readings(&mut scheduled(&[(5, Fault::Drop), (6, Fault::Drop)]), 7);
+        for (reading, age_ns) in [(seen[4], 1_000_000), (seen[5], 2_000_000)] {
+            assert_eq!(reading.position_m, seen[3].position_m);
+            assert_eq!((reading.health, reading.fresh, reading.sequence), (Health::Stale, false, 4));
+            assert_eq!(reading.age_ns, age_ns);
+        }
+        assert_eq!((seen[6].health, seen[6].fresh, seen[6].sequence), (Health::Ready, true, 7));
+    }
+
+    #[test]
+    fn a_repeated_reading_pretends_to_be_new_but_keeps_its_number() {
+        let seen = readings(&mut scheduled(&[(5, Fault::Repeat)]), 5);
+        assert_eq!(seen[4].position_m, seen[3].position_m);
+        assert_eq!((seen[4].fresh, seen[4].sequence), (true, 4));
+    }
+
+    #[test]
+    fn a_nan_and_a_jump_last_one_tick() {
+        let seen = readings(&mut scheduled(&[(3, Fault::NotANumber), (6, Fault::Jump { distance_m: 0.02 })]), 7);
+        assert!(!seen[2].is_finite() && seen[3].is_finite());
+        let jump = seen[5].position_m - Vector2::new(0.006, -0.006);
+        assert!((jump.norm() - 0.02).abs() < 1e-12);
+        assert!((seen[6].position_m - Vector2::new(0.007, -0.007)).norm() < 1e-15);
+    }
+
+    #[test]
+    fn a_late_reading_is_the_one_of_so_many_ticks_ago() {
+        let seen = readings(&mut scheduled(&[(50, Fault::Late { ticks: 7 }), (99, Fault::Late { ticks: 1000 })]), 99);
+        assert_eq!((seen[49].sequence, seen[49].position_m), (43, seen[42].position_m));
+        assert_eq!(seen[98].sequence, 99 - 63);
+    }
+
+    #[test]
+    fn a_loss_takes_the_link_both_ways_for_its_time() {
+        let mut device = scheduled(&[(3, Fault::Loss { ticks: 30 })]);
+        for tick in 1..=40 {
+            let lost = (3..33).contains(&tick);
+            assert_eq!(device.read(at(tick)).health == Health::Lost, lost, "tick {tick}");
+            let sent = device.write(Effort::zero(), at(tick));
+            assert_eq!(sent == Sent::Failed(WriteError::NotConnected), lost, "tick {tick}");
+        }
+    }
+
+    #[test]
+    fn the_wrapped_device_lets_go_when_no_effort_comes_through() {
+        let inner = PrescribedDevice::new(2, |_: f64| Vector2::zeros());
+        let plan = FaultPlan { scheduled: vec![(2, Fault::Loss { ticks: 100 })], ..FaultPlan::default() };
+        let mut device = FaultyDevice::new(inner, plan);
+        let push = Effort { force_n: Vector2::new(1.0, 0.0) };
+        for tick in 1..=40 {
+            device.read(at(tick));
+            device.write(push, at(tick));
+            let expected = if tick < 21 { push } else { Effort::zero() };
+            assert_eq!(device.device().effort(), expected, "tick {tick}");
+        }
+    }
+
+    #[test]
+    fn write_faults_concern_one_tick() {
+        let mut device = scheduled(&[(2, Fault::WriteFailure), (3, Fault::WriteBusy)]);
+        let sent: Vec<Sent> = (1..=4)
+            .map(|tick| {
+                device.read(at(tick));
+                device.write(Effort::zero(), at(tick))
+            })
+            .collect();
+        assert_eq!(sent[0], Sent::Written);
+        assert!(matches!(sent[1], Sent::Failed(WriteError::Os { .. })));
+        assert_eq!((sent[2], sent[3]), (Sent::Busy, Sent::Written));
+    }
+
+    #[test]
+    fn a_failure_stays() {
+        let seen = readings(&mut scheduled(&[(3, Fault::Failure(FaultCode::Watchdog))]), 10);
+        assert!(seen[2..].iter().all(|reading| reading.health == Health::Faulted(FaultCode::Watchdog)));
+    }
+
+    #[test]
+    fn chance_gives_the_asked_rates_and_the_same_faults_for_the_same_seed() {
+        let chance = PerKind { dropped: 0.1, jump: 0.02, not_a_number: 0.01, ..PerKind::default() };
+        let plan = |seed| FaultPlan { seed, chance, ..FaultPlan::default() };
+        let run = |seed| {
+            let mut device = FaultyDevice::new(steady(), plan(seed));
+            let kept: Vec<(u64, bool)> =
+                readings(&mut device, 20_000).iter().map(|r| (r.position_m.x.to_bits(), r.fresh)).collect();
+            (kept, device.injected())
+        };
+        let (seen, counts) = run(7);
+        assert_eq!(run(7), (seen.clone(), counts));
+        assert_ne!(run(8).0, seen);
+        assert!((1850..2150).contains(&counts.dropped), "{counts:?}");
+        assert!((330..470).contains(&counts.jump) && (140..260).contains(&counts.not_a_number), "{counts:?}");
+        assert_eq!(counts.late + counts.loss + counts.repeated + counts.write_busy, 0);
+    }
+}
