@@ -23,7 +23,7 @@ pub use brute::brute_force;
 use crate::piece::{MAX_CORNERS, Placed};
 use nalgebra::Vector2;
 
-/// Most features one walk may visit, then [`brute_force`] decides. Usually 1, from a stale seed about 6; with a smaller
+/// Most features one walk may visit, then [`brute_force`] decides. Usually 1, from a stale seed about 5; with a smaller
 /// budget honest walks round two 16-corner cores would be given up.
 pub const STEP_BUDGET: u32 = 32;
 
@@ -84,16 +84,32 @@ pub struct Closest {
 /// Real-time: at most [`STEP_BUDGET`] steps, of which each looks at 4 edges or, behind a core, at its 16; then at most
 /// one [`brute_force`].
 pub fn track(a: &Placed, b: &Placed, seed: &mut Seed) -> Option<Closest> {
-    let mut walk = Walk::from_seed(a, b, *seed);
-    for steps in 1..=STEP_BUDGET {
-        let outcome = if walk.at_edge { walk.visit_edge() } else { walk.visit_corner() };
-        match outcome {
-            Outcome::Moved => {}
-            Outcome::Overlap => return None,
-            Outcome::Closest(distance_m) if distance_m < TOUCHING_M => return None,
-            Outcome::Closest(distance_m) => return Some(walk.finish(distance_m, steps, seed)),
+    let walk = Walk::from_seed(a, b, *seed);
+    match walk.look() {
+        Finding::Closest(distance_m) => walk.finish(distance_m, 1, seed),
+        finding => search(walk, finding, seed),
+    }
+}
+
+/// Goes on from a pair that is not closest. Kept out of line: from a good seed the first look is also the last.
+#[cold]
+#[inline(never)]
+fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Closest> {
+    for steps in 2..=STEP_BUDGET {
+        if walk.follow(finding) == Relation::Overlapping {
+            return None;
+        }
+        finding = walk.look();
+        if let Finding::Closest(distance_m) = finding {
+            return walk.finish(distance_m, steps, seed);
         }
     }
+    let (a, b) = if walk.swapped { (walk.far, walk.near) } else { (walk.near, walk.far) };
+    fall_back(a, b, seed)
+}
+
+/// Gives the walk up: all pairs of features decide, and the next walk starts from what they show.
+fn fall_back(a: &Placed, b: &Placed, seed: &mut Seed) -> Option<Closest> {
     let closest = brute_force(a, b)?;
     *seed = Seed { a: closest.feature_a.seed(), b: closest.feature_b.seed() };
     Some(Closest { steps: STEP_BUDGET, ..closest })
@@ -109,14 +125,44 @@ impl Feature {
     }
 }
 
-/// What a visit to a pair of features showed.
-enum Outcome {
-    /// There is a closer pair, and the walk now stands there.
-    Moved,
+/// What a look at a pair of features shows. All but the first name a way to a closer pair.
+#[derive(Clone, Copy)]
+enum Finding {
     /// The pair is closest, at this distance in metres.
     Closest(f64),
-    /// An edge of one core crosses an edge of the other, or a corner lies inside.
-    Overlap,
+    /// The near corner is behind the far edge.
+    Behind,
+    /// The near corner is outside the far edge's slab, before its start.
+    BeforeStart,
+    /// The near corner is outside the far edge's slab, past its end.
+    PastEnd,
+    /// The near edge that starts at the corner leads closer to the far edge.
+    LeansAfter,
+    /// The near edge that ends at the corner leads closer to the far edge.
+    LeansBefore,
+    /// The far edge that starts at the far corner is closer than that corner.
+    FarEdgeAfter,
+    /// The far edge that ends at the far corner is closer than that corner.
+    FarEdgeBefore,
+    /// The near edge that starts at the near corner is closer than that corner.
+    NearEdgeAfter,
+    /// The near edge that ends at the near corner is closer than that corner.
+    NearEdgeBefore,
+}
+
+/// What following a finding proves about the cores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// Nothing yet.
+    Open,
+    /// An edge of one core crosses an edge of the other, or a corner of one lies inside the other.
+    Overlapping,
+}
+
+impl Relation {
+    fn overlapping_if(proven: bool) -> Self {
+        if proven { Relation::Overlapping } else { Relation::Open }
+    }
 }
 
 /// Where the walk stands.
@@ -144,66 +190,81 @@ impl<'cores> Walk<'cores> {
         Self { near, far, corner: clamped(near, corner), target: clamped(far, target), at_edge, swapped }
     }
 
+    #[inline]
+    fn look(&self) -> Finding {
+        if self.at_edge { self.look_at_edge() } else { self.look_at_corner() }
+    }
+
     /// Corner against edge: the corner must stand before the edge, within its slab, and its core must not lean nearer.
     #[inline]
-    fn visit_edge(&mut self) -> Outcome {
+    fn look_at_edge(&self) -> Finding {
         let (position, outward) = (corner(self.near, self.corner), normal(self.far, self.target));
         let from_start = position - corner(self.far, self.target);
+        let from_end = position - corner(self.far, after(self.far, self.target));
         let height = dot(outward, from_start);
         if height <= 0.0 {
-            return self.come_round(position);
+            Finding::Behind
+        } else if cross(outward, from_start) <= 0.0 {
+            Finding::BeforeStart
+        } else if cross(outward, from_end) >= 0.0 {
+            Finding::PastEnd
+        } else if cross(normal(self.near, self.corner), outward) < -PARALLEL_SINE {
+            Finding::LeansAfter
+        } else if cross(normal(self.near, before(self.near, self.corner)), outward) > PARALLEL_SINE {
+            Finding::LeansBefore
+        } else {
+            Finding::Closest(height)
         }
-        if cross(outward, from_start) <= 0.0 {
-            return self.leave_edge(position, self.target, before(self.far, self.target));
-        }
-        let end = after(self.far, self.target);
-        if cross(outward, position - corner(self.far, end)) >= 0.0 {
-            return self.leave_edge(position, end, end);
-        }
-        let edge_before = before(self.near, self.corner);
-        if cross(normal(self.near, self.corner), outward) < -PARALLEL_SINE {
-            return self.descend(self.corner, after(self.near, self.corner));
-        }
-        if cross(normal(self.near, edge_before), outward) > PARALLEL_SINE {
-            return self.descend(edge_before, edge_before);
-        }
-        Outcome::Closest(height)
     }
 
     /// Corner against corner: the line between them must lie in the normal cones of both.
     #[inline]
-    fn visit_corner(&mut self) -> Outcome {
+    fn look_at_corner(&self) -> Finding {
         let between = corner(self.far, self.target) - corner(self.near, self.corner);
-        let far_before = before(self.far, self.target);
-        let near_before = before(self.near, self.corner);
         if cross(normal(self.far, self.target), between) < 0.0 {
-            self.at_edge = true;
-        } else if cross(normal(self.far, far_before), between) > 0.0 {
-            (self.target, self.at_edge) = (far_before, true);
+            Finding::FarEdgeAfter
+        } else if cross(normal(self.far, before(self.far, self.target)), between) > 0.0 {
+            Finding::FarEdgeBefore
         } else if cross(normal(self.near, self.corner), between) > 0.0 {
-            self.change_sides(self.target, self.corner);
-        } else if cross(normal(self.near, near_before), between) < 0.0 {
-            self.change_sides(self.target, near_before);
+            Finding::NearEdgeAfter
+        } else if cross(normal(self.near, before(self.near, self.corner)), between) < 0.0 {
+            Finding::NearEdgeBefore
         } else {
-            return Outcome::Closest(between.norm_squared().sqrt());
+            Finding::Closest(between.norm_squared().sqrt())
         }
-        Outcome::Moved
+    }
+
+    /// Moves to the closer pair that was found.
+    fn follow(&mut self, finding: Finding) -> Relation {
+        let (near_before, far_before) = (before(self.near, self.corner), before(self.far, self.target));
+        match finding {
+            Finding::Closest(_) => {}
+            Finding::Behind => return self.come_round(),
+            Finding::BeforeStart => self.leave_edge(self.target, far_before),
+            Finding::PastEnd => self.leave_edge(after(self.far, self.target), after(self.far, self.target)),
+            Finding::LeansAfter => return self.descend(self.corner, after(self.near, self.corner)),
+            Finding::LeansBefore => return self.descend(near_before, near_before),
+            Finding::FarEdgeAfter => self.at_edge = true,
+            Finding::FarEdgeBefore => (self.target, self.at_edge) = (far_before, true),
+            Finding::NearEdgeAfter => self.change_sides(self.target, self.corner),
+            Finding::NearEdgeBefore => self.change_sides(self.target, near_before),
+        }
+        Relation::Open
     }
 
     /// The near corner is outside the slab of the far edge, past the corner `passed`: goes on to the edge beyond, if the
     /// near corner reaches its slab, else stays at the corner. Beyond is the edge that starts at `passed` when going on
     /// anticlockwise, and the one that ends there otherwise.
-    #[inline]
-    fn leave_edge(&mut self, position: Vector2<f64>, passed: usize, beyond: usize) -> Outcome {
-        let along = cross(normal(self.far, beyond), position - corner(self.far, passed));
+    fn leave_edge(&mut self, passed: usize, beyond: usize) {
+        let from_passed = corner(self.near, self.corner) - corner(self.far, passed);
+        let along = cross(normal(self.far, beyond), from_passed);
         self.at_edge = if beyond == passed { along > 0.0 } else { along < 0.0 };
         self.target = if self.at_edge { beyond } else { passed };
-        Outcome::Moved
     }
 
     /// The near core's `edge` leads from the near corner closer to the far edge, to its corner `end`. Follows it to that
     /// end, or to where it leaves the slab: there the far edge's own corner is nearer, and the sides change.
-    fn descend(&mut self, edge: usize, end: usize) -> Outcome {
+    fn descend(&mut self, edge: usize, end: usize) -> Relation {
         let (position, outward) = (corner(self.near, end), normal(self.far, self.target));
         let from_start = position - corner(self.far, self.target);
         if cross(outward, from_start) <= 0.0 {
@@ -214,47 +275,38 @@ impl<'cores> Walk<'cores> {
             return self.pass_slab(edge, far_end);
         }
         self.corner = end;
-        if dot(outward, from_start) > 0.0 { Outcome::Moved } else { Outcome::Overlap }
+        Relation::overlapping_if(dot(outward, from_start) <= 0.0)
     }
 
     /// The near core's `edge` leaves the slab of the far edge past the corner `passed`, outside of it or through it.
-    fn pass_slab(&mut self, edge: usize, passed: usize) -> Outcome {
+    fn pass_slab(&mut self, edge: usize, passed: usize) -> Relation {
         let edge_normal = normal(self.near, edge);
         let height = dot(edge_normal, corner(self.far, passed) - corner(self.near, edge));
         let facing = dot(edge_normal, normal(self.far, self.target));
         self.change_sides(passed, edge);
-        if height * facing >= 0.0 { Outcome::Overlap } else { Outcome::Moved }
+        Relation::overlapping_if(height * facing >= 0.0)
     }
 
     /// The near corner is behind the far edge: takes the edge that it is farthest before. None: it is inside. Only a
     /// stale seed or a corner on the averted side leads here; a walk that is before an edge stays before edges.
-    #[cold]
-    fn come_round(&mut self, position: Vector2<f64>) -> Outcome {
-        let mut farthest = 0.0;
+    fn come_round(&mut self) -> Relation {
+        let (position, mut farthest) = (corner(self.near, self.corner), 0.0);
         for edge in 0..self.far.count.min(MAX_CORNERS) {
             let height = dot(normal(self.far, edge), position - corner(self.far, edge));
             if height > farthest {
                 (farthest, self.target) = (height, edge);
             }
         }
-        if farthest > 0.0 {
-            return Outcome::Moved;
-        }
-        self.settle_on_line()
+        if farthest > 0.0 { Relation::Open } else { self.settle_on_line(position) }
     }
 
     /// Before no edge. Inside a polygon that is overlap; on the line of a segment the corners decide.
-    fn settle_on_line(&mut self) -> Outcome {
-        if self.far.count > 2 {
-            return Outcome::Overlap;
-        }
-        let position = corner(self.near, self.corner);
+    fn settle_on_line(&mut self, position: Vector2<f64>) -> Relation {
         let along = |index| cross(normal(self.far, 0), position - corner(self.far, index));
-        if along(0) > 0.0 && along(1) < 0.0 {
-            return Outcome::Overlap;
-        }
-        (self.target, self.at_edge) = (usize::from(along(1) >= 0.0), false);
-        Outcome::Moved
+        let past_end = along(1) >= 0.0;
+        let inside = self.far.count > 2 || (along(0) > 0.0 && !past_end);
+        (self.target, self.at_edge) = (usize::from(past_end), false);
+        Relation::overlapping_if(inside)
     }
 
     /// Makes `corner` of the far core the near corner, before `edge` of what was the near core.
@@ -264,9 +316,12 @@ impl<'cores> Walk<'cores> {
         (self.corner, self.target, self.at_edge, self.swapped) = (corner, edge, true, !self.swapped);
     }
 
-    /// The result in the order of the caller's cores; the seed is left at it.
+    /// The result in the order of the caller's cores, unless they touch; the seed is left at it.
     #[inline]
-    fn finish(&self, distance_m: f64, steps: u32, seed: &mut Seed) -> Closest {
+    fn finish(&self, distance_m: f64, steps: u32, seed: &mut Seed) -> Option<Closest> {
+        if distance_m < TOUCHING_M {
+            return None;
+        }
         let near = corner(self.near, self.corner);
         let near_feature = Feature::Corner(self.corner as u8);
         let (far, far_feature) = if self.at_edge {
@@ -274,22 +329,10 @@ impl<'cores> Walk<'cores> {
         } else {
             (corner(self.far, self.target), Feature::Corner(self.target as u8))
         };
-        let closest = |on_a, feature_a: Feature, on_b, feature_b: Feature| Closest {
-            distance_m,
-            on_a,
-            on_b,
-            feature_a,
-            feature_b,
-            steps,
-            fell_back: false,
-        };
-        let found = if self.swapped {
-            closest(far, far_feature, near, near_feature)
-        } else {
-            closest(near, near_feature, far, far_feature)
-        };
-        *seed = Seed { a: found.feature_a.seed(), b: found.feature_b.seed() };
-        found
+        let (on_a, on_b, feature_a, feature_b) =
+            if self.swapped { (far, near, far_feature, near_feature) } else { (near, far, near_feature, far_feature) };
+        *seed = Seed { a: feature_a.seed(), b: feature_b.seed() };
+        Some(Closest { distance_m, on_a, on_b, feature_a, feature_b, steps, fell_back: false })
     }
 }
 

@@ -136,7 +136,8 @@ impl Course {
 
     fn compress(&self) -> Compression {
         let (speed, first, second) = (self.approach, self.first.slope, self.second.slope);
-        if first > 0.0 && -speed <= first * self.turn {
+        // Never in a jam: there the right side is negative.
+        if -speed <= first * self.turn {
             return Compression { impulse: -speed / first, work: 0.5 * speed * speed / first };
         }
         let turning_speed = speed + first * self.turn;

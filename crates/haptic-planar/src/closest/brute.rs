@@ -72,7 +72,7 @@ impl Candidate {
             Feature::Edge(index) => {
                 let outward = normal(far_core, index as usize);
                 let height = dot(outward, near - corner(far_core, index as usize));
-                (height.abs(), near - outward * height)
+                (height, near - outward * height)
             }
         };
         let (near_feature, steps, fell_back) = (Feature::Corner(self.near as u8), 0, true);
@@ -84,6 +84,7 @@ impl Candidate {
 }
 
 /// Squared distance of a point from one edge, and whether the inside of the edge or one of its corners is nearest.
+/// Infinite behind the edge: outside the core another edge is nearer, for a segment the same one from its other side.
 fn corner_to_edge(point: Vector2<f64>, core: &Placed, edge: usize) -> (f64, Feature) {
     let (outward, from_start) = (normal(core, edge), point - corner(core, edge));
     if cross(outward, from_start) <= 0.0 {
@@ -95,5 +96,5 @@ fn corner_to_edge(point: Vector2<f64>, core: &Placed, edge: usize) -> (f64, Feat
         return (from_end.norm_squared(), Feature::Corner(end as u8));
     }
     let height = dot(outward, from_start);
-    (height * height, Feature::Edge(edge as u8))
+    (if height > 0.0 { height * height } else { f64::INFINITY }, Feature::Edge(edge as u8))
 }
