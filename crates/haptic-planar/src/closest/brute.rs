@@ -7,7 +7,7 @@ use nalgebra::Vector2;
 /// Closest points of two cores by comparing every corner with every edge. `None` when no axis separates the cores or
 /// they are nearer than [`TOUCHING_M`].
 ///
-/// Real-time: at most 36 axes of 16 corners each and 512 corner–edge tests, one square root.
+/// Real-time: at most 32 axes of 16 corners each and 512 corner–edge tests, one square root.
 pub fn brute_force(a: &Placed, b: &Placed) -> Option<Closest> {
     if !separated(a, b) {
         return None;
