@@ -1,0 +1,83 @@
+//! Reading and writing allocate nothing, whatever goes wrong.
+
+use haptic_device::faulty::PerKind;
+use haptic_device::{
+    Device, DeviceModel, Effort, Fault, FaultPlan, FaultyDevice, HandModel, MonotonicNs, Pantograph, Path,
+    PrescribedDevice, SimulatedDevice,
+};
+use nalgebra::Vector2;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// Safety: every call goes to the system allocator unchanged; the count is a plain cell of this thread.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // Safety: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // Safety: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations_in(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+fn exercise(device: &mut dyn Device) {
+    for tick in 0..5000u64 {
+        let now = MonotonicNs(tick * 1_000_000);
+        device.guide_hand((2000..2500).contains(&tick).then(|| Vector2::new(0.05, 0.02)));
+        let reading = device.read(now);
+        device.write(Effort { force_n: reading.position_m * -100.0 }, now);
+    }
+}
+
+#[test]
+fn the_count_notices_an_allocation() {
+    assert_eq!(allocations_in(|| drop(std::hint::black_box(Box::new(1)))), 1);
+}
+
+#[test]
+fn simulated_devices_do_not_allocate_even_behind_faults() {
+    let chance = PerKind { dropped: 0.1, repeated: 0.1, not_a_number: 0.1, jump: 0.1, late: 0.1, ..PerKind::default() };
+    let scheduled = vec![(100, Fault::Loss { ticks: 50 }), (300, Fault::WriteFailure), (301, Fault::WriteBusy)];
+    let inner = SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default())).unwrap();
+    let mut device = FaultyDevice::new(inner, FaultPlan { chance, scheduled, ..FaultPlan::default() });
+    assert_eq!(allocations_in(|| exercise(&mut device)), 0);
+}
+
+#[test]
+fn prescribed_devices_do_not_allocate() {
+    let rows = (0..1000).map(|row| [f64::from(row) * 0.003, f64::from(row) * 0.001, 0.0]).collect();
+    let mut device = PrescribedDevice::new(2, Path::new(rows, false).unwrap());
+    assert_eq!(allocations_in(|| exercise(&mut device)), 0);
+}
+
+#[test]
+fn linkage_kinematics_do_not_allocate() {
+    let work = || {
+        for step in 0..1000 {
+            let handle = Vector2::new(0.019, 0.0002 * f64::from(step));
+            let torques = Pantograph::HAPLY_V3
+                .angles_rad(handle)
+                .and_then(|angles| Pantograph::HAPLY_V3.torques_n_m(angles, Vector2::new(1.0, 2.0)));
+            std::hint::black_box(torques).ok();
+        }
+    };
+    assert_eq!(allocations_in(work), 0);
+}
