@@ -7,6 +7,7 @@ pub mod decompose;
 pub mod description;
 pub mod energy;
 pub mod grip;
+mod load;
 pub mod mass;
 pub mod nearest;
 pub mod piece;

@@ -26,8 +26,21 @@ pub struct Scene {
     pub bodies: Vec<Body>,
     /// Convex pieces of all bodies, body by body.
     pub pieces: Vec<Piece>,
+    /// Overrides for single pairs, sorted by their bodies.
+    pub pairs: Vec<PairOverride>,
     /// What the hand holds.
     pub tool: Option<Tool>,
+}
+
+/// What one pair of bodies does differently.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairOverride {
+    /// Indices of the bodies, the lower first.
+    pub bodies: [usize; 2],
+    /// Coulomb coefficient of this pair, if given.
+    pub friction: Option<f64>,
+    /// Restitution of this pair, if given.
+    pub restitution: Option<f64>,
 }
 
 /// One rigid body.
@@ -118,7 +131,24 @@ impl Scene {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place and the remedy.
-    pub fn build(_description: &SceneDescription) -> Result<Self, SceneError> {
-        Err(SceneError { place: Place::World("gravity_m_per_s2"), problem: String::new(), remedy: String::new() })
+    pub fn build(description: &SceneDescription) -> Result<Self, SceneError> {
+        crate::load::build(description)
+    }
+
+    /// Coulomb coefficient of a pair of bodies: its override, or the geometric mean. Real-time: log₂ of the overrides.
+    pub fn friction_of(&self, a: usize, b: usize) -> f64 {
+        let given = self.pair_override(a, b).and_then(|pair| pair.friction);
+        given.unwrap_or_else(|| (self.bodies[a].friction * self.bodies[b].friction).sqrt())
+    }
+
+    /// Restitution of a pair of bodies: its override, or the larger. Real-time: log₂ of the overrides.
+    pub fn restitution_of(&self, a: usize, b: usize) -> f64 {
+        let given = self.pair_override(a, b).and_then(|pair| pair.restitution);
+        given.unwrap_or_else(|| self.bodies[a].restitution.max(self.bodies[b].restitution))
+    }
+
+    fn pair_override(&self, a: usize, b: usize) -> Option<&PairOverride> {
+        let bodies = [a.min(b), a.max(b)];
+        self.pairs.binary_search_by_key(&bodies, |pair| pair.bodies).ok().map(|at| &self.pairs[at])
     }
 }
