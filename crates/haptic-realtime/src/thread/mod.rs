@@ -154,6 +154,8 @@ where
 /// Prepares the calling thread; runs inside the new thread.
 fn settle(request: &ThreadRequest, memory_lock: Option<MemoryLock>, stack_bytes: usize) -> Granted {
     crate::memory::prefault_stack(stack_bytes - STACK_RESERVE_BYTES);
+    // The kernel maps the clock's page at the first read, and no lock covers it: have that fault now.
+    crate::clock::monotonic_ns();
     // A lock on current memory only was taken before this stack existed: take it again.
     let relock = |lock: MemoryLock| if lock.locked == LockedMemory::CurrentOnly { lock_memory() } else { lock };
     let memory_lock = memory_lock.map(relock);

@@ -1,0 +1,164 @@
+//! Can the ports that devices hang on be used, and does anything else use them.
+//!
+//! Nothing is opened: opening a serial port raises its DTR line, which resets many boards.
+
+use std::path::PathBuf;
+
+use rustix::fs::{Access, access};
+
+use super::{Check, Finding, Machine};
+
+const HIDRAW: Check = Check { id: "hidraw-access", what: "HID devices are driven through /dev/hidraw*" };
+const SERIAL: Check =
+    Check { id: "serial-access", what: "serial devices are driven through /dev/ttyACM* and /dev/ttyUSB*" };
+const FTDI: Check =
+    Check { id: "ftdi-latency-timer", what: "an FTDI adapter holds received bytes back for its latency timer" };
+const IN_USE: Check = Check { id: "serial-in-use", what: "two programs on one serial port take each other's bytes" };
+const MODEM_MANAGER: Check = Check { id: "modem-manager", what: "ModemManager sends AT commands to new serial ports" };
+
+/// The longest latency timer that fits in a tick, ms.
+const LONGEST_TIMER_MS: u64 = 1;
+
+pub(super) fn inspect(machine: &Machine) -> Vec<Finding> {
+    let devices = machine.names("dev");
+    let hidraw = with_prefix(&devices, &["hidraw"]);
+    let serial = with_prefix(&devices, &["ttyACM", "ttyUSB"]);
+    let usable =
+        |name: &String| access(machine.path(&format!("dev/{name}")), Access::READ_OK | Access::WRITE_OK).is_ok();
+    let locked = |names: &[String]| names.iter().filter(|name| !usable(name)).cloned().collect::<Vec<_>>();
+    let is_modem_manager =
+        |process: &u32| machine.text(&format!("proc/{process}/comm")).as_deref() == Some("ModemManager");
+    vec![
+        judge_access(
+            HIDRAW,
+            hidraw.len(),
+            &locked(&hidraw),
+            "SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\" in /etc/udev/rules.d",
+        ),
+        judge_access(SERIAL, serial.len(), &locked(&serial), "usermod -aG dialout with your user, then log in again"),
+        judge_timers(&latency_timers(machine)),
+        judge_in_use(&ports_in_use(machine, &serial)),
+        judge_modem_manager(processes(machine).iter().any(is_modem_manager), serial.len()),
+    ]
+}
+
+fn with_prefix(names: &[String], prefixes: &[&str]) -> Vec<String> {
+    let matches = |name: &&String| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    names.iter().filter(matches).cloned().collect()
+}
+
+fn judge_access(check: Check, count: usize, locked: &[String], remedy: &str) -> Finding {
+    match (count, locked) {
+        (0, _) => check.ok("none there"),
+        (_, []) => check.ok(format!("all {count} can be read and written")),
+        _ => check.warn(format!("not permitted: {}", locked.join(", ")), remedy),
+    }
+}
+
+/// Each FTDI port and its timer, ms.
+fn latency_timers(machine: &Machine) -> Vec<(String, u64)> {
+    const FOLDER: &str = "sys/bus/usb-serial/devices";
+    let timer = |port: &String| machine.text(&format!("{FOLDER}/{port}/latency_timer"))?.parse().ok();
+    machine.names(FOLDER).into_iter().filter_map(|port| timer(&port).map(|timer_ms| (port, timer_ms))).collect()
+}
+
+fn judge_timers(timers: &[(String, u64)]) -> Finding {
+    let slow: Vec<_> = timers.iter().filter(|(_, timer_ms)| *timer_ms > LONGEST_TIMER_MS).collect();
+    if slow.is_empty() {
+        return FTDI.ok(if timers.is_empty() { "no FTDI adapter" } else { "1 ms" });
+    }
+    let measured: Vec<_> = slow.iter().map(|(port, timer_ms)| format!("{port}: {timer_ms} ms")).collect();
+    let remedy: Vec<_> =
+        slow.iter().map(|(port, _)| format!("echo 1 > /sys/bus/usb-serial/devices/{port}/latency_timer")).collect();
+    FTDI.warn(measured.join(", "), remedy.join("; "))
+}
+
+fn processes(machine: &Machine) -> Vec<u32> {
+    machine.names("proc").iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Serial ports that a process has open, with that process; without privileges only one's own processes tell.
+fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
+    let mut in_use = Vec::new();
+    if ports.is_empty() {
+        return in_use;
+    }
+    for process in processes(machine) {
+        let folder = format!("proc/{process}/fd");
+        let targets = machine.names(&folder).into_iter().filter_map(|file| machine.link(&format!("{folder}/{file}")));
+        in_use.extend(targets.filter_map(|target| port_name(target, ports)).map(|port| (port, process)));
+    }
+    in_use.sort_unstable();
+    in_use.dedup();
+    in_use
+}
+
+/// The port that an open file is, if it is one.
+fn port_name(target: PathBuf, ports: &[String]) -> Option<String> {
+    let name = target.strip_prefix("/dev").ok()?.to_str()?.to_owned();
+    ports.contains(&name).then_some(name)
+}
+
+fn judge_in_use(in_use: &[(String, u32)]) -> Finding {
+    if in_use.is_empty() {
+        return IN_USE.ok("no port is open");
+    }
+    let users: Vec<_> = in_use.iter().map(|(port, process)| format!("{port} by process {process}")).collect();
+    IN_USE.warn(users.join(", "), "end that process, or choose another port")
+}
+
+fn judge_modem_manager(runs: bool, serial_ports: usize) -> Finding {
+    match (runs, serial_ports) {
+        (false, _) => MODEM_MANAGER.ok("not running"),
+        (true, 0) => MODEM_MANAGER.ok("running, but there is no serial port"),
+        (true, _) => MODEM_MANAGER.warn("running", "ENV{ID_MM_DEVICE_IGNORE}=\"1\" in a udev rule for the device"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict;
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn ports_are_picked_by_their_prefix() {
+        let devices = names(&["hidraw0", "null", "tty0", "ttyACM0", "ttyUSB1"]);
+        assert_eq!(with_prefix(&devices, &["ttyACM", "ttyUSB"]), ["ttyACM0", "ttyUSB1"]);
+    }
+
+    #[test]
+    fn ports_that_are_not_permitted_are_named() {
+        let finding = judge_access(HIDRAW, 2, &names(&["hidraw1"]), "a rule");
+        assert_eq!((finding.verdict, finding.measured.as_str()), (Verdict::Warn, "not permitted: hidraw1"));
+        assert_eq!(judge_access(HIDRAW, 2, &[], "a rule").verdict, Verdict::Ok);
+        assert_eq!(judge_access(HIDRAW, 0, &[], "a rule").verdict, Verdict::Ok);
+    }
+
+    #[test]
+    fn the_default_ftdi_timer_warns_with_the_command_that_shortens_it() {
+        let finding = judge_timers(&[("ttyUSB0".to_owned(), 16), ("ttyUSB1".to_owned(), 1)]);
+        assert_eq!(finding.measured, "ttyUSB0: 16 ms");
+        assert_eq!(finding.remedy.as_deref(), Some("echo 1 > /sys/bus/usb-serial/devices/ttyUSB0/latency_timer"));
+        assert_eq!(judge_timers(&[]).verdict, Verdict::Ok);
+    }
+
+    #[test]
+    fn an_open_port_is_recognised_by_its_link() {
+        let ports = names(&["ttyACM0"]);
+        assert_eq!(port_name(PathBuf::from("/dev/ttyACM0"), &ports), Some("ttyACM0".to_owned()));
+        assert_eq!(port_name(PathBuf::from("/home/ttyACM0"), &ports), None);
+        assert_eq!(port_name(PathBuf::from("socket:[5]"), &ports), None);
+        assert!(judge_in_use(&[("ttyACM0".to_owned(), 42)]).measured.contains("process 42"));
+    }
+
+    #[test]
+    fn modem_manager_matters_only_with_a_serial_port() {
+        assert_eq!(judge_modem_manager(true, 1).verdict, Verdict::Warn);
+        assert_eq!(judge_modem_manager(true, 0).verdict, Verdict::Ok);
+        assert_eq!(judge_modem_manager(false, 1).verdict, Verdict::Ok);
+    }
+}

@@ -1,0 +1,74 @@
+//! Reads the texts that Linux tells about itself.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// A machine's `/proc`, `/sys` and `/dev`, possibly a copy of another machine's.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    root: PathBuf,
+}
+
+impl Machine {
+    /// The machine this runs on.
+    pub fn this() -> Self {
+        Self::at("/")
+    }
+
+    /// A machine whose files are under `root`.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where a path such as `proc/stat` really is.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// A file's text without surrounding white space; none if it cannot be read.
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.path(path)).ok().map(|text| text.trim().to_owned())
+    }
+
+    /// The names in a folder, sorted; empty if it cannot be read.
+    pub(super) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// What a link points to; none if it is no link or may not be read.
+    pub(super) fn link(&self, path: &str) -> Option<PathBuf> {
+        fs::read_link(self.path(path)).ok()
+    }
+}
+
+/// The value of `key=value` on the kernel's command line, or an empty one for a bare `key`.
+pub(super) fn command_line_value<'a>(command_line: &'a str, key: &str) -> Option<&'a str> {
+    let mut words = command_line.split_whitespace();
+    words.find_map(|word| match word.split_once('=') {
+        Some((name, value)) if name == key => Some(value),
+        None if word == key => Some(""),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_on_the_command_line_is_found_whole_only() {
+        let line = "quiet isolcpus=2-3 nohz_full=3 nohz=off threadirqs";
+        assert_eq!(command_line_value(line, "nohz_full"), Some("3"));
+        assert_eq!(command_line_value(line, "threadirqs"), Some(""));
+        assert_eq!(command_line_value(line, "isol"), None);
+    }
+
+    #[test]
+    fn what_is_not_there_reads_as_nothing() {
+        let nowhere = Machine::at("/nonexistent");
+        assert_eq!((nowhere.text("proc/stat"), nowhere.names("proc").len()), (None, 0));
+    }
+}
