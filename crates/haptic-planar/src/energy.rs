@@ -1,7 +1,7 @@
 //! The energy account of a world: what is stored, what the hand put in, where it went.
 
 /// Energy stored and moved, all in joules since the start; the account is kept every tick.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ledger {
     /// Kinetic energy of all bodies now.
     pub kinetic_j: f64,
@@ -21,6 +21,23 @@ pub struct Ledger {
     pub gain_max_j: f64,
     /// The lowest (stored − work in) so far, from which the next gain counts.
     pub(crate) lowest_j: f64,
+}
+
+impl Default for Ledger {
+    /// An account without entries; the first tick sets what later gains count from.
+    fn default() -> Self {
+        Self {
+            kinetic_j: 0.0,
+            potential_j: 0.0,
+            coupling_j: 0.0,
+            work_in_j: 0.0,
+            friction_j: 0.0,
+            impact_j: 0.0,
+            damping_j: 0.0,
+            gain_max_j: 0.0,
+            lowest_j: f64::INFINITY,
+        }
+    }
 }
 
 impl Ledger {

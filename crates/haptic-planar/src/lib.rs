@@ -1,17 +1,32 @@
 //! Planar rigid bodies for haptics, one millisecond at a time, at a cost that is bounded at load.
 #![forbid(unsafe_code)]
 
-pub mod impact;
+mod block;
+mod broad;
+mod capacity;
 pub mod closest;
+mod correction;
 pub mod decompose;
 pub mod description;
 pub mod energy;
 pub mod grip;
+mod hold;
+pub mod impact;
+mod impacts;
+mod manifold;
 mod load;
 pub mod mass;
+mod narrow;
 pub mod nearest;
+mod pairs;
 pub mod piece;
 pub mod polygon;
 pub mod scene;
 pub mod seams;
+mod solver;
 pub mod state;
+mod step;
+mod sweep;
+mod turn;
+mod vector;
+mod work;

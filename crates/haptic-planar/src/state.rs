@@ -1,14 +1,33 @@
 //! Everything that moves, as plain preallocated data.
 
-use crate::grip::{Felt, Grip};
+use crate::broad::Broad;
+use crate::capacity;
+use crate::correction::Correction;
+use crate::energy::Ledger;
+use crate::impacts::Queue;
+use crate::manifold::Manifold;
+use crate::piece::{Placed, rotate};
 use crate::scene::Scene;
+use crate::solver::Solver;
+use crate::work::Works;
 use nalgebra::Vector2;
 
-/// All that changes from tick to tick.
+/// All that changes from tick to tick, and the working memory of a tick.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Pose and velocity of each body, in file order.
     pub motions: Vec<Motion>,
+    /// The energy account.
+    pub ledger: Ledger,
+    pub(crate) placed: Vec<Placed>,
+    pub(crate) moving: Vec<usize>,
+    pub(crate) works: Works,
+    pub(crate) broad: Broad,
+    pub(crate) manifolds: Vec<Manifold>,
+    pub(crate) queue: Queue,
+    pub(crate) solver: Solver,
+    pub(crate) correction: Correction,
+    pub(crate) capacity: usize,
 }
 
 /// Pose and velocity of one body.
@@ -27,28 +46,83 @@ pub struct Motion {
 }
 
 impl State {
-    /// The world at its start.
-    pub fn new(_scene: &Scene) -> Self {
-        Self { motions: Vec::new() }
+    /// The world at its start. Allocates all it will ever need.
+    pub fn new(scene: &Scene) -> Self {
+        let motions: Vec<Motion> = scene.bodies.iter().map(Motion::at_start).collect();
+        let placed: Vec<Placed> = scene
+            .pieces
+            .iter()
+            .map(|piece| {
+                let motion = &motions[piece.body as usize];
+                Placed::of(piece, motion.centre_m, motion.turn)
+            })
+            .collect();
+        let capacity = capacity::near_pairs(scene, &placed);
+        let bodies = motions.len();
+        Self {
+            ledger: Ledger::default(),
+            moving: (0..bodies).filter(|&i| !scene.bodies[i].fixed).collect(),
+            works: Works::new(scene),
+            broad: Broad::new(scene, &placed, capacity),
+            manifolds: Vec::with_capacity(capacity),
+            queue: Queue::with_capacity(capacity),
+            solver: Solver::with_capacity(capacity, bodies),
+            correction: Correction::with_capacity(capacity, bodies),
+            capacity,
+            motions,
+            placed,
+        }
     }
 
-    /// One millisecond. Without a grip nobody holds the tool. Real-time: bounded by the scene's capacities.
-    pub fn advance(&mut self, _scene: &Scene, _grip: Option<&Grip>) -> Felt {
-        Felt::default()
+    /// Most near pairs (and so manifolds) that a tick can have; fixed at load.
+    pub fn pair_capacity(&self) -> usize {
+        self.capacity
     }
 
     /// Where the handle is, world, m; zero without a tool.
-    pub fn handle_m(&self, _scene: &Scene) -> Vector2<f64> {
-        Vector2::zeros()
+    pub fn handle_m(&self, scene: &Scene) -> Vector2<f64> {
+        scene.tool.map_or_else(Vector2::zeros, |tool| {
+            let motion = &self.motions[tool.body];
+            motion.centre_m + rotate(motion.turn, tool.handle_m)
+        })
     }
 
     /// Origin of a body's frame (not its centre of mass), world, m.
-    pub fn origin_m(&self, _scene: &Scene, _body: usize) -> Vector2<f64> {
-        Vector2::zeros()
+    pub fn origin_m(&self, scene: &Scene, body: usize) -> Vector2<f64> {
+        let motion = &self.motions[body];
+        motion.centre_m - rotate(motion.turn, scene.bodies[body].centre_m)
     }
 
     /// 64-bit hash of pose and velocity bits of every body in file order, −0 as +0.
     pub fn hash(&self) -> u64 {
-        0
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for m in &self.motions {
+            for value in
+                [m.centre_m.x, m.centre_m.y, m.angle_rad, m.velocity_m_per_s.x, m.velocity_m_per_s.y, m.spin_rad_per_s]
+            {
+                hash = mix(hash, (value + 0.0).to_bits());
+            }
+        }
+        hash
+    }
+}
+
+/// One round of a 64-bit mixer: every bit of the word reaches every bit of the hash.
+fn mix(hash: u64, word: u64) -> u64 {
+    let x = (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (x ^ (x >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ (x >> 32)
+}
+
+impl Motion {
+    fn at_start(body: &crate::scene::Body) -> Self {
+        let (sin, cos) = libm::sincos(body.angle_rad);
+        let turn = Vector2::new(cos, sin);
+        Self {
+            centre_m: body.position_m + rotate(turn, body.centre_m),
+            turn,
+            angle_rad: body.angle_rad,
+            velocity_m_per_s: body.velocity_m_per_s,
+            spin_rad_per_s: body.spin_rad_per_s,
+        }
     }
 }

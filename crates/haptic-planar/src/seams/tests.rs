@@ -238,3 +238,62 @@ fn a_floor_of_ten_thousand_tiles_is_one_smooth_surface() {
     assert_between(top.cones[UPPER_LEFT], UP, UP);
     assert_eq!(seams.iter().flatten().count(), 10_000);
 }
+
+/// Whether all features of an outline that are not neighbours are well beyond [`FLUSH_M`] apart.
+fn is_coarse(outline: &[Vector2<f64>]) -> bool {
+    let count = outline.len();
+    (0..count).all(|corner| {
+        let others = (0..count).filter(|&edge| edge != corner && (edge + 1) % count != corner);
+        others
+            .into_iter()
+            .all(|edge| distance_to_segment_m(outline[corner], outline[edge], outline[(edge + 1) % count]) > 1e-3)
+    })
+}
+
+/// Checks one part against the outline it was cut from.
+fn assert_only_the_outline_is_bare(outline: &[Vector2<f64>], part: &[Vector2<f64>], seams: Option<&Seams>) {
+    let whole = Piece::new(0, part, 0.0);
+    let (count, parts_count) = (outline.len(), part.len());
+    let at = |corner: Vector2<f64>| outline.iter().position(|c| *c == corner).unwrap();
+    let normal = |edge: usize| {
+        let along = (outline[(edge + 1) % count] - outline[edge]).normalize();
+        Vector2::new(along.y, -along.x)
+    };
+    for i in 0..parts_count {
+        let (here, next) = (at(part[i]), at(part[(i + 1) % parts_count]));
+        let internal = seams.is_some_and(|seams| seams.internal_edges >> i & 1 == 1);
+        assert_eq!(internal, next != (here + 1) % count, "edge {i}");
+        let (before, after) = (normal((here + count - 1) % count), normal(here));
+        let cone = match seams.map_or(Cone::Full, |seams| seams.cones[i]) {
+            Cone::Full => Some((whole.normals[(i + parts_count - 1) % parts_count], whole.normals[i])),
+            Cone::Between(low, high) => Some((low, high)),
+            Cone::Empty => None,
+        };
+        let turn = before.x * after.y - before.y * after.x;
+        if turn.abs() < 4e-3 {
+            // As good as flat: one direction may be left or none.
+            continue;
+        } else if turn < 0.0 {
+            assert!(cone.is_none(), "reflex corner {i} is open: turn {turn} {cone:?} own {:?} outline {before:?} {after:?}", (whole.normals[(i + parts_count - 1) % parts_count], whole.normals[i]));
+        } else {
+            let (low, high) = cone.expect("a corner that sticks out is closed");
+            assert!((low - before).norm() < 2e-3 && (high - after).norm() < 2e-3, "corner {i}");
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn of_a_cut_body_exactly_the_outline_can_be_touched(outline in crate::polygon::tests::star_outlines()) {
+        let tidied = crate::polygon::tidy(&outline);
+        proptest::prop_assume!(tidied.as_ref().is_ok_and(|outline| is_coarse(outline)));
+        let outline = tidied.unwrap();
+        let parts = convex_parts(&outline);
+        proptest::prop_assume!(parts.is_ok());
+        let parts = parts.unwrap();
+        let seams = World::new().add(false, 0, (0.0, 0.0, 0.0), &parts, 0.0).seams();
+        for (part, seams) in parts.iter().zip(&seams) {
+            assert_only_the_outline_is_bare(&outline, part, seams.as_ref());
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The coupling of one tick, solved inside the step.
+//!
+//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. Where no
+//! contact carries load the midpoint rule takes its place: lossless, and its frequency is right. Both store the same
+//! energy, so they may be switched from tick to tick.
+
+use crate::grip::Grip;
+use crate::scene::{Scene, TICK_S, Tool};
+use crate::state::Motion;
+use crate::vector::{cross, spin_cross};
+use crate::work::{JoinedMass, Work, Works};
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// Stiffness across a rail, N/m. Softer, and a load pushes the handle visibly off its line.
+const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
+/// Damping across a rail, N·s/m; keeps the stiff direction from ringing.
+const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
+
+/// The hand's hold on the tool, worked out for one tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Hold {
+    tool: Tool,
+    mass_kg: f64,
+    inertia_kg_m2: f64,
+    /// Handle from the centre of mass, world, m.
+    arm_m: Vector2<f64>,
+    stiffness: Matrix2<f64>,
+    damping: Matrix2<f64>,
+    angular_stiffness: f64,
+    angular_damping: f64,
+    /// Hand from handle at the start of the tick, hand at the end of it, m.
+    stretch_m: Vector2<f64>,
+    hand_step_m: Vector2<f64>,
+    /// Angle still to go to the rest angle, rad.
+    twist_rad: f64,
+    saturated: bool,
+    max_force_n: f64,
+    railed: bool,
+    full_stiffness: f64,
+}
+
+impl Hold {
+    /// The hold of this tick. The force saturates here, on both ends alike: gains shrink by the predicted excess.
+    pub fn new(scene: &Scene, tool: Tool, motion: &Motion, grip: &Grip, rest_angle_rad: f64) -> Self {
+        let arm = crate::piece::rotate(motion.turn, tool.handle_m);
+        let stretch = grip.hand_m - (motion.centre_m + arm);
+        let hand_step = grip.hand_m - grip.hand_before_m;
+        let handle_step = (motion.velocity_m_per_s + spin_cross(motion.spin_rad_per_s, arm)) * TICK_S;
+        let (k, b) = (grip.stiffness_n_per_m, grip.damping_n_s_per_m);
+        let predicted = (stretch - handle_step) * k + (hand_step - handle_step) * (b / TICK_S);
+        let share = shrink(predicted, grip);
+        let (stiffness, damping) = gains(k * share, b * share, grip.rail);
+        Self {
+            tool,
+            mass_kg: scene.bodies[tool.body].mass_kg,
+            inertia_kg_m2: scene.bodies[tool.body].inertia_kg_m2,
+            arm_m: arm,
+            stiffness,
+            damping,
+            angular_stiffness: grip.angular_stiffness_n_m_per_rad,
+            angular_damping: grip.angular_damping_n_m_s_per_rad,
+            stretch_m: stretch,
+            hand_step_m: hand_step,
+            twist_rad: rest_angle_rad - motion.angle_rad,
+            saturated: share < 1.0,
+            max_force_n: grip.max_force_n,
+            railed: grip.rail.is_some(),
+            full_stiffness: k,
+        }
+    }
+
+    /// Sets the tool's end-of-tick velocity and mass as the contact solve sees them. Real-time: two 3×3 solves.
+    pub fn seize(&self, works: &mut Works, motion: &Motion) {
+        let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
+        let turning = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
+        let pull = self.stiffness * self.stretch_m * TICK_S + self.damping * self.hand_step_m;
+        let twist = self.angular_stiffness * self.twist_rad * TICK_S;
+        let work = &mut works.all[self.tool.body];
+        let momentum = work.velocity * self.mass_kg + pull;
+        let angular = work.spin * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
+        if self.is_plain() {
+            work.inverse_mass = 1.0 / (self.mass_kg + resistance.m11);
+            work.inverse_inertia = 1.0 / (self.inertia_kg_m2 + turning);
+            work.velocity = momentum * work.inverse_mass;
+            work.spin = angular * work.inverse_inertia;
+            works.joined = None;
+        } else {
+            let inverse = self.inverse(resistance, turning);
+            let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
+            // Momentum above counts the pull at the arm's end once; the matrix holds the arm's part of the resistance.
+            work.velocity = free.xy();
+            work.spin = free.z;
+            works.joined = Some(JoinedMass { body: self.tool.body, inverse });
+        }
+        let work = &mut works.all[self.tool.body];
+        work.acceleration = (work.velocity - motion.velocity_m_per_s) / TICK_S;
+        work.spin_acceleration = (work.spin - motion.spin_rad_per_s) / TICK_S;
+    }
+
+    /// An impact at τ after the start of the tick changed the bare velocity by (dv, dw): what the held tool makes of it.
+    pub fn strike(&self, works: &mut Works, tau_s: f64, dv: Vector2<f64>, dw: f64) {
+        let late = (self.stiffness * TICK_S + self.damping) * tau_s;
+        let force = late * (dv + spin_cross(dw, self.arm_m));
+        let turning = (self.angular_stiffness * TICK_S + self.angular_damping) * tau_s;
+        let impulse = dv * self.mass_kg + force;
+        let angular = dw * (self.inertia_kg_m2 + turning) + cross(self.arm_m, force);
+        works.push(self.tool.body, impulse, angular);
+    }
+
+    /// The coupling force on the tool over the tick, backward Euler, clipped to the limit; the clip acts on the tool too.
+    pub fn settle(&self, works: &mut Works) -> Vector2<f64> {
+        let work = &works.all[self.tool.body];
+        let step = self.handle_step(work.velocity * TICK_S + work.shift, work.spin * TICK_S + work.shift_angle);
+        let force = self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_step_m - step) / TICK_S;
+        let size = force.norm();
+        if size <= self.max_force_n || self.railed {
+            return force;
+        }
+        let clipped = force * (self.max_force_n / size);
+        let excess = (clipped - force) * TICK_S;
+        works.push(self.tool.body, excess, cross(self.arm_m, excess));
+        clipped
+    }
+
+    /// Whether the midpoint rule may take this tick.
+    pub fn allows_midpoint(&self) -> bool {
+        !self.saturated && !self.railed
+    }
+
+    /// Velocity, spin and force on the tool by the midpoint rule, from the state at the start of the tick.
+    pub fn midpoint(&self, start: &Motion, gravity: Vector2<f64>) -> (Vector2<f64>, f64, Vector2<f64>) {
+        let (v0, w0) = (start.velocity_m_per_s, start.spin_rad_per_s);
+        let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
+        let turning = self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
+        let handle_speed = v0 + spin_cross(w0, self.arm_m);
+        let middle = self.stretch_m - self.hand_step_m / 2.0 - handle_speed * (TICK_S / 4.0);
+        let pull = self.stiffness * middle * TICK_S + self.damping * (self.hand_step_m - handle_speed * (TICK_S / 2.0));
+        let twist = (self.angular_stiffness * (self.twist_rad - w0 * (TICK_S / 4.0)) - self.angular_damping * w0 / 2.0)
+            * TICK_S;
+        let momentum = (v0 + gravity * TICK_S) * self.mass_kg + pull;
+        let angular = w0 * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
+        let (v1, w1) = if self.is_plain() {
+            (momentum / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + turning))
+        } else {
+            let free = self.inverse(resistance, turning) * Vector3::new(momentum.x, momentum.y, angular);
+            (free.xy(), free.z)
+        };
+        let step = self.handle_step((v0 + v1) * (TICK_S / 2.0), (w0 + w1) * (TICK_S / 2.0));
+        let force = self.stiffness * (self.stretch_m - (self.hand_step_m + step) / 2.0)
+            + self.damping * (self.hand_step_m - step) / TICK_S;
+        (v1, w1, force)
+    }
+
+    /// Energy stored in the coupling for a handle and an angle, J; beyond the limit the spring's force is constant.
+    pub fn stored_j(&self, hand_m: Vector2<f64>, handle_m: Vector2<f64>, twist_rad: f64) -> f64 {
+        let stretch = hand_m - handle_m;
+        let angular = 0.5 * self.angular_stiffness * twist_rad * twist_rad;
+        if self.railed {
+            return 0.5 * stretch.dot(&(self.stiffness * stretch)) + angular;
+        }
+        let size = stretch.norm();
+        let linear = if self.full_stiffness * size <= self.max_force_n {
+            0.5 * self.full_stiffness * size * size
+        } else {
+            self.max_force_n * (size - 0.5 * self.max_force_n / self.full_stiffness)
+        };
+        linear + angular
+    }
+
+    /// Energy taken out by the dampers over a tick in which the handle moved by `step` and the tool turned by `turn`.
+    pub fn damped_j(&self, step: Vector2<f64>, turn: f64) -> f64 {
+        let slip = self.hand_step_m - step;
+        (slip.dot(&(self.damping * slip)) + self.angular_damping * turn * turn) / TICK_S
+    }
+
+    /// Displacement of the handle for one of the tool's centre and angle, to first order as the step solves it.
+    pub fn handle_step(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
+        centre + spin_cross(angle, self.arm_m)
+    }
+
+    /// The held body.
+    pub fn body(&self) -> usize {
+        self.tool.body
+    }
+
+    /// Hand movement of this tick, m.
+    pub fn hand_step_m(&self) -> Vector2<f64> {
+        self.hand_step_m
+    }
+
+    /// Held at the centre of mass and alike in all directions: the mass matrix stays diagonal.
+    fn is_plain(&self) -> bool {
+        !self.railed && self.tool.handle_m == Vector2::zeros()
+    }
+
+    /// Inverse of mass plus the coupling's resistance at the arm's end.
+    fn inverse(&self, resistance: Matrix2<f64>, turning: f64) -> Matrix3<f64> {
+        let around = spin_cross(1.0, self.arm_m);
+        let lever = resistance * around;
+        let corner = self.inertia_kg_m2 + turning + around.dot(&lever);
+        let mass = Matrix3::new(
+            self.mass_kg + resistance.m11,
+            resistance.m12,
+            lever.x,
+            resistance.m21,
+            self.mass_kg + resistance.m22,
+            lever.y,
+            lever.x,
+            lever.y,
+            corner,
+        );
+        // A positive definite matrix: bare mass plus a positive resistance.
+        mass.try_inverse().unwrap_or_else(Matrix3::zeros)
+    }
+}
+
+/// By how much the gains shrink so that the predicted force keeps to the limit.
+fn shrink(predicted: Vector2<f64>, grip: &Grip) -> f64 {
+    let size = match grip.rail {
+        Some(axis) => axis.dot(&predicted).abs(),
+        None => predicted.norm(),
+    };
+    if size > grip.max_force_n { grip.max_force_n / size } else { 1.0 }
+}
+
+/// Stiffness and damping in all directions; across a rail they are those of the rail.
+fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f64>) {
+    let all = Matrix2::identity();
+    match rail {
+        None => (all * k, all * b),
+        Some(axis) => {
+            let along = axis * axis.transpose();
+            let across = all - along;
+            (along * k + across * RAIL_STIFFNESS_N_PER_M, along * b + across * RAIL_DAMPING_N_S_PER_M)
+        }
+    }
+}
+
+/// Marks that the tool is held by nobody: its mass is its own.
+pub fn release(works: &mut Works, tool: usize) {
+    let work: &mut Work = &mut works.all[tool];
+    work.inverse_mass = work.bare_inverse_mass;
+    work.inverse_inertia = work.bare_inverse_inertia;
+    works.joined = None;
+}

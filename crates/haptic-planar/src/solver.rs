@@ -1,0 +1,159 @@
+//! Contact over all manifolds: block Gauss–Seidel, accelerated by a nonsmooth nonlinear conjugate gradient.
+//!
+//! Each manifold is solved exactly in turn against the velocities the others left. The change of a whole sweep is a
+//! direction; as long as the changes shrink, a share of the last direction is added on top. The last sweep is plain, so
+//! every manifold ends inside its own law.
+
+use crate::block::{Block, BlockImpulse};
+use crate::manifold::Manifold;
+use crate::work::{Work, Works};
+use nalgebra::Vector2;
+
+/// Most sweeps of one tick.
+pub const MAX_SWEEPS: usize = 64;
+/// Fewest sweeps before a small change may end them, with many manifolds and with few.
+const MIN_SWEEPS: [usize; 2] = [10, 16];
+/// How many manifolds are few.
+const FEW_MANIFOLDS: usize = 64;
+/// Velocity change of a sweep that is good enough, m/s.
+const GOOD_M_PER_S: f64 = 0.01;
+/// Velocity change of a sweep that is nothing, m/s: the solution is exact.
+const EXACT_M_PER_S: f64 = 1e-13;
+
+/// Working memory of the solver.
+#[derive(Clone, Debug)]
+pub struct Solver {
+    /// Direction of each manifold's impulses.
+    along: Vec<BlockImpulse>,
+    /// Direction of each body's velocity and spin.
+    body_along: Vec<(Vector2<f64>, f64)>,
+    /// Impulses and velocities at the start of the sweep.
+    before: Vec<BlockImpulse>,
+    body_before: Vec<(Vector2<f64>, f64)>,
+}
+
+/// How far a sweep moved things.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    /// Squared change weighted by inverse inertia.
+    square: f64,
+    /// Largest change of a velocity, m/s.
+    largest: f64,
+}
+
+impl Solver {
+    /// Room for a scene.
+    pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
+        Self {
+            along: Vec::with_capacity(manifolds),
+            body_along: Vec::with_capacity(bodies),
+            before: Vec::with_capacity(manifolds),
+            body_before: Vec::with_capacity(bodies),
+        }
+    }
+
+    /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
+    /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds and moving bodies.
+    pub fn run(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
+        for manifold in manifolds.iter() {
+            manifold.push(works, &manifold.impulse);
+        }
+        if manifolds.len() < 2 {
+            sweep(manifolds, works);
+            return manifolds.len();
+        }
+        self.accelerate(manifolds, works, moving)
+    }
+
+    fn accelerate(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
+        let fewest = MIN_SWEEPS[usize::from(manifolds.len() <= FEW_MANIFOLDS)];
+        let mut last_square = 0.0;
+        for count in 1..MAX_SWEEPS {
+            self.note(manifolds, &works.all, moving);
+            let change = sweep(manifolds, works);
+            if change.largest < EXACT_M_PER_S || (count >= fewest && change.largest < GOOD_M_PER_S) {
+                return count;
+            }
+            let share = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
+            let keep = if share <= 1.0 && count + 1 < MAX_SWEEPS { share } else { 0.0 };
+            self.extrapolate(manifolds, works, moving, keep, count == 1);
+            last_square = change.square;
+        }
+        sweep(manifolds, works);
+        MAX_SWEEPS
+    }
+
+    fn note(&mut self, manifolds: &[Manifold], works: &[Work], moving: &[usize]) {
+        self.before.clear();
+        self.before.extend(manifolds.iter().map(|m| m.impulse));
+        self.body_before.clear();
+        self.body_before.extend(moving.iter().map(|&i| (works[i].velocity, works[i].spin)));
+    }
+
+    /// Adds `keep` of the last direction and turns the direction towards this sweep's change.
+    fn extrapolate(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize], keep: f64, first: bool) {
+        if first {
+            self.along.clear();
+            self.along.resize(manifolds.len(), BlockImpulse::default());
+            self.body_along.clear();
+            self.body_along.resize(moving.len(), (Vector2::zeros(), 0.0));
+        }
+        for ((manifold, along), before) in manifolds.iter_mut().zip(&mut self.along).zip(&self.before) {
+            let p = &mut manifold.impulse;
+            turn(&mut p.normal[0], &mut along.normal[0], before.normal[0], keep);
+            turn(&mut p.normal[1], &mut along.normal[1], before.normal[1], keep);
+            turn(&mut p.tangent, &mut along.tangent, before.tangent, keep);
+        }
+        for ((&i, along), before) in moving.iter().zip(&mut self.body_along).zip(&self.body_before) {
+            let work = &mut works.all[i];
+            turn(&mut work.velocity.x, &mut along.0.x, before.0.x, keep);
+            turn(&mut work.velocity.y, &mut along.0.y, before.0.y, keep);
+            turn(&mut work.spin, &mut along.1, before.1, keep);
+        }
+    }
+}
+
+/// value += keep·along; along = keep·along + (value − before).
+#[inline]
+fn turn(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
+    let carried = keep * *along;
+    *along = carried + (*value - before);
+    *value += carried;
+}
+
+/// Solves every manifold once, in order.
+fn sweep(manifolds: &mut [Manifold], works: &mut Works) -> Change {
+    let mut change = Change::default();
+    for manifold in manifolds {
+        relax(manifold, works, &mut change);
+    }
+    change
+}
+
+/// Solves one manifold against the velocities the others left.
+#[inline]
+fn relax(manifold: &mut Manifold, works: &mut Works, change: &mut Change) {
+    let n1 = manifold.normal_speed(&works.all, 0) + manifold.bias[0];
+    let n2 = if manifold.count == 2 { manifold.normal_speed(&works.all, 1) + manifold.bias[1] } else { f64::INFINITY };
+    let [p1, p2] = manifold.impulse.normal;
+    let pt = manifold.impulse.tangent;
+    if p1 == 0.0 && p2 == 0.0 && pt == 0.0 && n1 >= 0.0 && n2 >= 0.0 {
+        return;
+    }
+    let m = &manifold.mass;
+    let slip = manifold.slip_speed(&works.all);
+    let block = Block {
+        mass: m,
+        friction: manifold.friction,
+        normal: [n1 - m.n11 * p1 - m.n12 * p2 - m.n1t * pt, n2 - m.n12 * p1 - m.n22 * p2 - m.n2t * pt],
+        tangent: slip - m.n1t * p1 - m.n2t * p2 - m.tt * pt,
+    };
+    let (new, mode) = block.solve(manifold.mode);
+    manifold.mode = mode;
+    let delta = BlockImpulse { normal: [new.normal[0] - p1, new.normal[1] - p2], tangent: new.tangent - pt };
+    let [d1, d2, dt] = [delta.normal[0] * m.n11, delta.normal[1] * m.n22, delta.tangent * m.tt];
+    change.square += delta.normal[0] * d1 + delta.normal[1] * d2 + delta.tangent * dt;
+    change.largest = change.largest.max(d1.abs()).max(d2.abs()).max(dt.abs());
+    manifold.impulse = new;
+    manifold.push(works, &delta);
+}
