@@ -166,6 +166,11 @@ impl Coupling {
         }
     }
 
+    /// Begins a ramp to another force limit, with the gains that are already asked for. Real-time: constant.
+    pub fn limit(&mut self, max_force_n: f64) {
+        self.retune(self.to.gains, max_force_n);
+    }
+
     /// Puts the handle on another rail and forgets where the hand was: after a new mapping the old place means
     /// nothing. Real-time: constant.
     pub fn regrip(&mut self, rail: Option<Vector2<f64>>) {

@@ -146,9 +146,14 @@ impl Tank {
         admitted_n
     }
 
-    /// The device gives no force now, whatever was admitted. Real-time: constant.
-    pub fn release(&mut self) {
-        self.held.force_n = Vector2::zeros();
+    /// The force that the device gives now, N.
+    pub fn held_n(&self) -> Vector2<f64> {
+        self.held.force_n
+    }
+
+    /// The device still gives this force, whatever was admitted: the last one did not go out. Real-time: constant.
+    pub fn hold(&mut self, force_n: Vector2<f64>) {
+        self.held.force_n = force_n;
     }
 
     /// The largest force that can be paid for now, N. Over a gap in the readings the force has to last longer.

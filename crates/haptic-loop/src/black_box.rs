@@ -1,0 +1,209 @@
+//! The last two seconds before a fault and a tenth of a second after it, for the inquest.
+//!
+//! The tick only copies its report into a ring that was allocated at the start. When a fault's aftermath is over, the
+//! full ring is exchanged for a spare one and waits to be written down by somebody with time.
+
+use crate::report::TickReport;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Ticks that a black box remembers: two seconds.
+pub const REMEMBERED_TICKS: usize = 2000;
+/// Ticks that it runs on after a fault, to show the way down.
+pub const AFTERMATH_TICKS: u32 = 100;
+
+const COLUMNS: &str = "tick,t_ns,skipped,health,fresh,age_ns,sequence,reading_x_m,reading_y_m,hand_x_m,hand_y_m,\
+    tool_x_m,tool_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,tool_spin_rad_per_s,wanted_x_n,wanted_y_n,\
+    force_x_n,force_y_n,effort_x_n,effort_y_n,sent,contacts,penetration_m,impacts,energy_j,tank_j,share,phase,stale,\
+    paused,fault";
+
+/// The newest ticks, oldest overwritten first.
+#[derive(Clone, Debug)]
+pub struct BlackBox {
+    ring: Vec<TickReport>,
+    /// Where the next report goes.
+    next: usize,
+    count: usize,
+}
+
+impl Default for BlackBox {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BlackBox {
+    /// An empty one. Every page of it is touched here, so that the tick touches none for the first time.
+    pub fn new() -> Self {
+        Self { ring: vec![TickReport::nothing_yet(); REMEMBERED_TICKS], next: 0, count: 0 }
+    }
+
+    /// Keeps a report. Real-time: one copy.
+    pub fn record(&mut self, report: &TickReport) {
+        if let Some(place) = self.ring.get_mut(self.next) {
+            *place = *report;
+        }
+        self.next = if self.next + 1 >= self.ring.len() { 0 } else { self.next + 1 };
+        self.count = (self.count + 1).min(self.ring.len());
+    }
+
+    /// Forgets everything. Real-time: constant.
+    pub fn clear(&mut self) {
+        (self.next, self.count) = (0, 0);
+    }
+
+    /// What it remembers, oldest first.
+    pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
+        let (newer, older) = self.ring.split_at(self.next.min(self.ring.len()));
+        older.iter().chain(newer).skip(self.ring.len() - self.count)
+    }
+
+    /// Writes everything down in a new file in `folder`, which is made if it is missing, and returns its path. `stamp`
+    /// tells files of different runs apart. Not for the tick.
+    ///
+    /// # Errors
+    /// What the file system answers.
+    pub fn dump(&self, folder: &Path, stamp: &str) -> io::Result<PathBuf> {
+        fs::create_dir_all(folder)?;
+        let last_fault = self.reports().filter(|report| report.fault.is_some()).last();
+        let name = match last_fault {
+            Some(TickReport { tick, fault: Some(fault), .. }) => {
+                format!("black-box-{stamp}-{tick}-{}.csv", fault.kind())
+            }
+            _ => format!("black-box-{stamp}.csv"),
+        };
+        let path = folder.join(name);
+        let mut file = BufWriter::new(fs::File::create(&path)?);
+        writeln!(file, "{COLUMNS}")?;
+        self.reports().try_for_each(|report| write_row(&mut file, report))?;
+        file.flush()?;
+        Ok(path)
+    }
+}
+
+/// Where black boxes are kept: `$XDG_STATE_HOME/hapticd`, else `~/.local/state/hapticd`; none without a home.
+pub fn state_folder() -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let stated = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
+    let at_home =
+        || std::env::var_os("HOME").map(PathBuf::from).and_then(absolute).map(|home| home.join(".local/state"));
+    Some(stated.or_else(at_home)?.join("hapticd"))
+}
+
+fn write_row(file: &mut impl Write, report: &TickReport) -> io::Result<()> {
+    let TickReport { tick, now, skipped, reading, hand_m, tool, tool_origin_m, felt, .. } = report;
+    write!(file, "{tick},{},{skipped},{:?},{},", now.0, reading.health, reading.fresh)?;
+    write!(file, "{},{},", reading.age_ns, reading.sequence)?;
+    for pair in [&reading.position_m, hand_m, tool_origin_m] {
+        write!(file, "{},{},", pair.x, pair.y)?;
+    }
+    let speed = &tool.velocity_m_per_s;
+    write!(file, "{},{},{},{},", tool.angle_rad, speed.x, speed.y, tool.spin_rad_per_s)?;
+    for pair in [&felt.force_on_hand_n, &report.force_n, &report.effort_n] {
+        write!(file, "{},{},", pair.x, pair.y)?;
+    }
+    write!(file, "{:?},{},{},{},", report.sent, felt.contacts, felt.penetration_m, felt.impacts)?;
+    write!(file, "{},{},{},", felt.energy.stored_j(), report.tank_j, report.share)?;
+    write!(file, "{},{},{},", report.phase.name(), report.stale, report.paused)?;
+    match report.fault {
+        Some(fault) => writeln!(file, "\"{fault}\""),
+        None => writeln!(file),
+    }
+}
+
+/// The black boxes of one loop: one that runs, one to spare, one that is full.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    running: Box<BlackBox>,
+    spare: Option<Box<BlackBox>>,
+    full: Option<Box<BlackBox>>,
+    /// Ticks until the running box is complete, while a fault's aftermath is recorded.
+    aftermath: Option<u32>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Self {
+        let (running, spare) = (Box::default(), Some(Box::default()));
+        Self { running, spare, full: None, aftermath: None }
+    }
+
+    /// Keeps a report, and puts the box aside when a fault's aftermath is over. Real-time: one copy.
+    pub(crate) fn record(&mut self, report: &TickReport) {
+        self.running.record(report);
+        self.aftermath = match self.aftermath {
+            Some(0) => self.put_aside(),
+            Some(left) => Some(left - 1),
+            None => report.fault.map(|_| AFTERMATH_TICKS),
+        };
+    }
+
+    pub(crate) fn take_full(&mut self) -> Option<Box<BlackBox>> {
+        self.full.take()
+    }
+
+    pub(crate) fn give_spare(&mut self, mut black_box: Box<BlackBox>) {
+        black_box.clear();
+        self.spare = Some(black_box);
+    }
+
+    /// Without a spare the running box goes on: the first fault is the one worth keeping.
+    fn put_aside(&mut self) -> Option<u32> {
+        if let Some(spare) = self.spare.take() {
+            self.full = Some(std::mem::replace(&mut self.running, spare));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Fault;
+
+    fn tick(tick: u64) -> TickReport {
+        TickReport { tick, ..TickReport::nothing_yet() }
+    }
+
+    #[test]
+    fn the_newest_two_seconds_are_remembered_in_order() {
+        let mut black_box = BlackBox::new();
+        (1..=5).for_each(|number| black_box.record(&tick(number)));
+        assert_eq!(black_box.reports().map(|report| report.tick).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+        (6..=4500).for_each(|number| black_box.record(&tick(number)));
+        let remembered: Vec<u64> = black_box.reports().map(|report| report.tick).collect();
+        assert_eq!(remembered, (2501..=4500).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_fault_gives_one_full_box_with_its_aftermath_and_recording_goes_on() {
+        let mut recorder = Recorder::new();
+        let fault = Some(Fault::ForceNotFinite);
+        (1..=50).for_each(|number| recorder.record(&tick(number)));
+        recorder.record(&TickReport { fault, ..tick(51) });
+        assert!(recorder.take_full().is_none());
+        (52..=300).for_each(|number| recorder.record(&tick(number)));
+        let full = recorder.take_full().unwrap();
+        assert_eq!(full.reports().last().unwrap().tick, 51 + u64::from(AFTERMATH_TICKS) + 1);
+        assert_eq!(full.reports().filter(|report| report.fault.is_some()).count(), 1);
+        recorder.give_spare(full);
+        recorder.record(&TickReport { fault, ..tick(301) });
+        (302..=500).for_each(|number| recorder.record(&tick(number)));
+        assert!(recorder.take_full().is_some());
+    }
+
+    #[test]
+    fn a_dump_is_a_table_with_as_many_cells_in_every_row_and_the_fault_in_words() {
+        let folder = std::env::temp_dir().join(format!("haptic-loop-black-box-{}", std::process::id()));
+        let mut black_box = BlackBox::new();
+        (1..=3).for_each(|number| black_box.record(&tick(number)));
+        black_box.record(&TickReport { fault: Some(Fault::Lost { silent_s: 0.1 }), ..tick(4) });
+        let path = black_box.dump(&folder, "test").unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(path.file_name().unwrap(), "black-box-test-4-lost.csv");
+        let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(cells, [cells[0]; 5]);
+        assert!(text.ends_with("\"the device gave no new reading for 100 ms\"\n"), "{text}");
+    }
+}

@@ -1,0 +1,159 @@
+//! How force comes on: not before the world is quiet in the hand, then slowly, and again from the start after a fault.
+
+use haptic_planar::scene::TICK_S;
+use nalgebra::Vector2;
+
+/// A world that would push less than this, beyond the tool's weight, is quiet, N.
+pub const QUIET_N: f64 = 0.2;
+/// So many quiet ticks in a row begin the ramp. Fewer could be a contact's bounce.
+pub const QUIET_TICKS: u32 = 20;
+/// Force is back so long after a gap in the readings, s.
+pub const RECOVERY_S: f64 = 0.05;
+
+/// Where the engagement stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// No force: the world is not quiet yet.
+    #[default]
+    Waiting,
+    /// Force comes on.
+    Ramping,
+    /// Full force.
+    Engaged,
+}
+
+impl Phase {
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Ramping => "ramping",
+            Self::Engaged => "engaged",
+        }
+    }
+}
+
+/// The share of the world's force that the hand gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Engagement {
+    /// Time from none to all, s; zero: all from the first tick.
+    ramp_s: f64,
+    quiet_ticks: u32,
+    /// 0 to 1.
+    share: f64,
+    /// Share left after a gap in the readings, 0 to 1.
+    recovered: f64,
+}
+
+impl Engagement {
+    /// Nothing engaged yet.
+    pub fn new(ramp_s: f64) -> Self {
+        Self { ramp_s, quiet_ticks: 0, share: 0.0, recovered: 1.0 }
+    }
+
+    /// Takes another ramp time; what has come on stays on. Real-time: constant.
+    pub fn resettle(&mut self, ramp_s: f64) {
+        self.ramp_s = ramp_s;
+    }
+
+    /// Back to no force, and all the way again. Real-time: constant.
+    pub fn restart(&mut self) {
+        *self = Self::new(self.ramp_s);
+    }
+
+    /// No force this tick, back over [`RECOVERY_S`]. Real-time: constant.
+    pub fn interrupt(&mut self) {
+        self.recovered = 0.0;
+    }
+
+    /// One tick; returns the share of force for it. `load_n` is the tool's weight: a hand that holds it is quiet, and
+    /// so is one whose tool lies on something. Real-time: constant.
+    pub fn advance(&mut self, would_be_n: Vector2<f64>, load_n: Vector2<f64>) -> f64 {
+        self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
+        if self.ramp_s <= 0.0 {
+            self.share = 1.0;
+        } else if self.quiet_ticks >= QUIET_TICKS {
+            self.share = (self.share + TICK_S / self.ramp_s).min(1.0);
+        } else {
+            let is_quiet = (would_be_n - nearest_on_way_to(load_n, would_be_n)).norm() < QUIET_N;
+            self.quiet_ticks = if is_quiet { self.quiet_ticks + 1 } else { 0 };
+        }
+        self.share * self.recovered
+    }
+
+    /// Where it stands.
+    pub fn phase(&self) -> Phase {
+        match self.share {
+            0.0 => Phase::Waiting,
+            share if share < 1.0 => Phase::Ramping,
+            _ => Phase::Engaged,
+        }
+    }
+
+    /// The share of force now.
+    pub fn share(&self) -> f64 {
+        self.share * self.recovered
+    }
+}
+
+/// The point of the segment from zero to `end` that is nearest to `point`. Real-time: constant.
+pub fn nearest_on_way_to(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64> {
+    let length_squared = end.norm_squared();
+    if length_squared > 0.0 { end * (point.dot(&end) / length_squared).clamp(0.0, 1.0) } else { end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: Vector2<f64> = Vector2::new(0.0, 0.0);
+
+    #[test]
+    fn force_comes_on_linearly_after_the_quiet_ticks() {
+        let mut engagement = Engagement::new(0.2);
+        for _ in 0..QUIET_TICKS {
+            assert_eq!(engagement.advance(NOTHING, NOTHING), 0.0);
+        }
+        for tick in 1..=200 {
+            let share = engagement.advance(Vector2::new(9.0, 0.0), NOTHING);
+            assert!((share - f64::from(tick) / 200.0).abs() < 1e-12);
+        }
+        assert_eq!(engagement.phase(), Phase::Engaged);
+    }
+
+    #[test]
+    fn a_hand_that_is_pushed_is_never_engaged() {
+        let mut engagement = Engagement::new(0.2);
+        for tick in 0..10_000 {
+            let push_n = if tick % 10 == 0 { 0.3 } else { 0.0 };
+            assert_eq!(engagement.advance(Vector2::new(push_n, 0.0), NOTHING), 0.0);
+        }
+        assert_eq!(engagement.phase(), Phase::Waiting);
+    }
+
+    #[test]
+    fn a_hand_that_holds_the_tools_weight_is_engaged() {
+        let weight_n = Vector2::new(0.0, -0.981);
+        for held_n in [NOTHING, weight_n * 0.5, weight_n] {
+            let mut engagement = Engagement::new(0.1);
+            (0..200).for_each(|_| _ = engagement.advance(held_n, weight_n));
+            assert_eq!(engagement.phase(), Phase::Engaged);
+        }
+    }
+
+    #[test]
+    fn an_interruption_takes_all_and_gives_it_back_in_50_ms() {
+        let mut engagement = Engagement::new(0.01);
+        (0..40).for_each(|_| _ = engagement.advance(NOTHING, NOTHING));
+        engagement.interrupt();
+        assert_eq!(engagement.share(), 0.0);
+        let shares: Vec<f64> = (0..50).map(|_| engagement.advance(NOTHING, NOTHING)).collect();
+        assert!((shares[24] - 0.5).abs() < 1e-12 && shares[49] > 1.0 - 1e-12);
+    }
+
+    #[test]
+    fn without_a_ramp_it_is_engaged_from_the_first_tick() {
+        let mut engagement = Engagement::new(0.0);
+        assert_eq!(engagement.advance(Vector2::new(9.0, 0.0), NOTHING), 1.0);
+    }
+}

@@ -1,0 +1,307 @@
+//! The one gate between the world and the device. Nothing reaches the hand but through [`Guard::admit`].
+//!
+//! In this order: what is not a number is a fault; the force is clamped, direction kept; the engagement gives its share;
+//! the rise is limited; the energy tank has the last word. Falling towards zero is never slowed down. Every fault ends
+//! at zero force in the same tick and begins a new engagement. All of it acts on the device's side only; what the hand
+//! did not get of the world's work is booked as withheld.
+//!
+//! Everything here is in the device's frame.
+
+use crate::engagement::{Engagement, Phase, nearest_on_way_to};
+use crate::fault::Fault;
+use crate::settings::Safety;
+use crate::watch::{Hand, Trust};
+use crate::world::Deliverable;
+use haptic_coupling::coupling::RAMP_S;
+use haptic_coupling::model::DeviceModel;
+use haptic_coupling::tank::{RESERVE_J, Tank, TankSettings};
+use haptic_device::Sent;
+use haptic_planar::scene::TICK_S;
+use nalgebra::Vector2;
+
+/// So many late ticks in a row are a fault: the loop has lost its rate.
+pub const OVERRUNS_IN_A_ROW: u32 = 20;
+
+/// What the world wants of the hand in one tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// Force on the hand, N.
+    pub force_n: Vector2<f64>,
+    /// Weight of the tool as the device would feel it, N.
+    pub load_n: Vector2<f64>,
+    /// Energy that the world could give.
+    pub energy: Deliverable,
+    /// Near pairs that the world had no room for.
+    pub pairs_dropped: u32,
+    /// Periods since the last tick, one or more.
+    pub periods: u32,
+}
+
+/// What the guard let through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Admission {
+    /// Force on the hand, N.
+    pub force_n: Vector2<f64>,
+    /// A fault that began in this tick.
+    pub fault: Option<Fault>,
+}
+
+/// How often the guard stepped in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Ticks without force because the reading was too old.
+    pub stale: u64,
+    /// Faults.
+    pub faults: u64,
+    /// Ticks in which the clamp acted although the coupling saturates before it.
+    pub clamped: u64,
+    /// Ticks in which the tank cut the force.
+    pub cut: u64,
+    /// Work of the world that the hand did not get, J; negative if it got more.
+    pub withheld_j: f64,
+}
+
+/// The gate.
+#[derive(Clone, Copy, Debug)]
+pub struct Guard {
+    device: DeviceModel,
+    clamp: Clamp,
+    slew_n_per_tick: f64,
+    engagement: Engagement,
+    tank: Tank,
+    /// The fault that goes on, if any.
+    trouble: Option<Fault>,
+    /// A write that failed in the tick before.
+    unsent: Option<Fault>,
+    late_in_a_row: u32,
+    /// What the world wanted beyond what the hand got in the last tick, N.
+    shortfall_n: Vector2<f64>,
+    /// What the device gave before the last admission, N.
+    given_before_n: Vector2<f64>,
+    position_m: Option<Vector2<f64>>,
+    tally: Tally,
+}
+
+impl Guard {
+    /// A closed gate before a device, with `stored_j` on account. The smaller of the two force limits holds.
+    pub fn new(safety: &Safety, device: &DeviceModel, stored_j: f64) -> Self {
+        Self {
+            device: *device,
+            clamp: Clamp::at(safety.max_force_n.min(device.max_force_n)),
+            slew_n_per_tick: slew_n_per_tick(safety),
+            engagement: Engagement::new(safety.engage_ramp_s),
+            tank: Tank::new(&tank_settings(safety, device), stored_j),
+            trouble: None,
+            unsent: None,
+            late_in_a_row: 0,
+            shortfall_n: Vector2::zeros(),
+            given_before_n: Vector2::zeros(),
+            position_m: None,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Takes other limits with no jump in force. Real-time: constant.
+    pub fn resettle(&mut self, safety: &Safety) {
+        self.clamp.move_to(safety.max_force_n.min(self.device.max_force_n));
+        self.slew_n_per_tick = slew_n_per_tick(safety);
+        self.engagement.resettle(safety.engage_ramp_s);
+        self.tank.resettle(&tank_settings(safety, &self.device));
+    }
+
+    /// Closes the gate; force comes back as after a fault. Real-time: constant.
+    pub fn disengage(&mut self) {
+        self.engagement.restart();
+    }
+
+    /// Closes the gate before another world, and starts its account. Real-time: constant.
+    pub fn change_world(&mut self, stored_j: f64) {
+        self.engagement.restart();
+        self.tank.refill(stored_j);
+    }
+
+    /// The force that the hand may get. Real-time: constant.
+    pub fn admit(&mut self, request: &Request, hand: &Hand) -> Admission {
+        self.book(request, hand);
+        self.clamp.advance();
+        let fault = self.find_fault(request, hand);
+        let wanted_n = if fault.is_some() { Vector2::zeros() } else { request.force_n };
+        let allowed_n = match (fault, hand.trust) {
+            (Some(_), _) => self.let_go(),
+            (None, Trust::Stale) => self.interrupt(),
+            (None, _) => self.shape(wanted_n, request.load_n),
+        };
+        self.given_before_n = self.tank.held_n();
+        let force_n = self.pay_for(allowed_n, request);
+        self.shortfall_n = wanted_n - force_n;
+        Admission { force_n, fault: self.announce(fault) }
+    }
+
+    /// Learns what became of the force: one that did not go out leaves the last one acting, and one that failed is the
+    /// next tick's fault. Real-time: constant.
+    pub fn learn(&mut self, sent: Sent) {
+        if sent != Sent::Written {
+            self.shortfall_n += self.tank.held_n() - self.given_before_n;
+            self.tank.hold(self.given_before_n);
+        }
+        self.unsent = match sent {
+            Sent::Failed(error) => Some(Fault::NotSent(error)),
+            Sent::Written | Sent::Busy => None,
+        };
+    }
+
+    /// Energy that may be drawn without a jump in force, J.
+    pub fn surplus_j(&self) -> f64 {
+        self.tank.surplus_j()
+    }
+
+    /// Draws energy for something other than a force. Real-time: constant.
+    pub fn draw(&mut self, energy_j: f64) {
+        self.tank.draw(energy_j);
+    }
+
+    /// Energy on account, J.
+    pub fn tank_j(&self) -> f64 {
+        self.tank.level_j()
+    }
+
+    /// The least that was ever on account, J.
+    pub fn tank_lowest_j(&self) -> f64 {
+        self.tank.lowest_j()
+    }
+
+    /// Where the engagement stands.
+    pub fn phase(&self) -> Phase {
+        self.engagement.phase()
+    }
+
+    /// The share of force that the engagement gives now.
+    pub fn share(&self) -> f64 {
+        self.engagement.share()
+    }
+
+    /// How often the guard stepped in.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Settles the energy of the period that has passed.
+    fn book(&mut self, request: &Request, hand: &Hand) {
+        let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
+        let news_m = if hand.is_new { hand.position_m } else { None };
+        let stored_j = request.energy.stored_j;
+        match (news_m, hand.trust) {
+            (Some(position_m), Trust::Broken(_)) => self.tank.distrust(position_m, elapsed_s, stored_j),
+            _ => self.tank.observe(news_m, elapsed_s, stored_j),
+        }
+        if let Some(position_m) = news_m {
+            let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
+            self.tally.withheld_j += self.shortfall_n.dot(&moved_m);
+        }
+    }
+
+    fn find_fault(&mut self, request: &Request, hand: &Hand) -> Option<Fault> {
+        self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
+        let is_finite = request.force_n.iter().all(|part| part.is_finite()) && request.energy.stored_j.is_finite();
+        match hand.trust {
+            Trust::Broken(fault) => Some(fault),
+            _ if self.unsent.is_some() => self.unsent,
+            _ if !is_finite => Some(Fault::ForceNotFinite),
+            _ if request.pairs_dropped > 0 => Some(Fault::PairsDropped { pairs: request.pairs_dropped }),
+            _ if self.late_in_a_row >= OVERRUNS_IN_A_ROW => Some(Fault::Overruns { in_a_row: self.late_in_a_row }),
+            _ => None,
+        }
+    }
+
+    /// The one way down.
+    fn let_go(&mut self) -> Vector2<f64> {
+        self.engagement.restart();
+        Vector2::zeros()
+    }
+
+    fn interrupt(&mut self) -> Vector2<f64> {
+        self.tally.stale += 1;
+        self.engagement.interrupt();
+        Vector2::zeros()
+    }
+
+    /// Clamp, engagement, slew.
+    fn shape(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+        let clamped_n = shortened(wanted_n, self.clamp.now_n);
+        self.tally.clamped += u64::from(clamped_n != wanted_n);
+        let ramped_n = clamped_n * self.engagement.advance(wanted_n, load_n);
+        slewed(self.tank.held_n(), ramped_n, self.slew_n_per_tick)
+    }
+
+    fn pay_for(&mut self, allowed_n: Vector2<f64>, request: &Request) -> Vector2<f64> {
+        let ready_j = request.energy.ready_j + self.tank.price_of_force_j(request.load_n.norm());
+        let paid_n = self.tank.admit(allowed_n, ready_j);
+        self.tally.cut += u64::from(paid_n != allowed_n);
+        paid_n
+    }
+
+    /// A fault counts when it begins; while it goes on it is known.
+    fn announce(&mut self, fault: Option<Fault>) -> Option<Fault> {
+        let is_known = matches!((fault, self.trouble), (Some(now), Some(before)) if now.continues(&before));
+        self.trouble = fault;
+        let news = if is_known { None } else { fault };
+        self.tally.faults += u64::from(news.is_some());
+        news
+    }
+}
+
+/// A force limit that opens at once and closes over [`RAMP_S`]: the coupling ramps too, and a limit that fell at once
+/// would be felt as a knock.
+#[derive(Clone, Copy, Debug)]
+struct Clamp {
+    now_n: f64,
+    to_n: f64,
+    step_n: f64,
+}
+
+impl Clamp {
+    fn at(limit_n: f64) -> Self {
+        Self { now_n: limit_n, to_n: limit_n, step_n: 0.0 }
+    }
+
+    fn move_to(&mut self, limit_n: f64) {
+        if limit_n != self.to_n {
+            self.step_n = (self.now_n - limit_n).max(0.0) * (TICK_S / RAMP_S);
+            self.to_n = limit_n;
+        }
+    }
+
+    fn advance(&mut self) {
+        self.now_n = (self.now_n - self.step_n).max(self.to_n);
+    }
+}
+
+fn tank_settings(safety: &Safety, device: &DeviceModel) -> TankSettings {
+    TankSettings {
+        passivity: safety.passivity,
+        damping_n_s_per_m: device.damping_n_s_per_m,
+        period_s: device.period_s,
+        delay_s: device.delay_s,
+        reserve_j: RESERVE_J,
+    }
+}
+
+fn slew_n_per_tick(safety: &Safety) -> f64 {
+    if safety.slew_n_per_s > 0.0 { safety.slew_n_per_s * TICK_S } else { f64::INFINITY }
+}
+
+/// A vector no longer than `longest`, direction kept. Real-time: constant.
+fn shortened(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
+    let length = vector.norm();
+    if length <= longest { vector } else { vector * (longest / length) }
+}
+
+/// The force nearest to `wanted_n` that is `rise_n` away from what the last force can fall to. Real-time: constant.
+fn slewed(last_n: Vector2<f64>, wanted_n: Vector2<f64>, rise_n: f64) -> Vector2<f64> {
+    let fallen_n = nearest_on_way_to(last_n, wanted_n);
+    let rise = wanted_n - fallen_n;
+    if rise.norm_squared() <= rise_n * rise_n { wanted_n } else { fallen_n + shortened(rise, rise_n) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What one tick leaves behind: plain, fixed in size, copied wherever it is needed.
+
+use crate::engagement::Phase;
+use crate::fault::Fault;
+use haptic_device::{MonotonicNs, Reading, Sent};
+use haptic_planar::grip::Felt;
+use haptic_planar::state::Motion;
+use nalgebra::Vector2;
+
+/// One tick, from reading to force. Positions and forces are in the world's frame unless said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TickReport {
+    /// Counts ticks, from 1.
+    pub tick: u64,
+    /// When the tick began.
+    pub now: MonotonicNs,
+    /// Periods that were not run before this tick.
+    pub skipped: u32,
+    /// What the device gave, device frame.
+    pub reading: Reading,
+    /// The hand, m; the last good place if the reading was not good, zero before the first.
+    pub hand_m: Vector2<f64>,
+    /// The tool after the tick; at rest at the origin without one.
+    pub tool: Motion,
+    /// Origin of the tool's frame, m; zero without one.
+    pub tool_origin_m: Vector2<f64>,
+    /// What the world answered.
+    pub felt: Felt,
+    /// Force on the hand after the guard, N.
+    pub force_n: Vector2<f64>,
+    /// The same in the device's frame, as written, N.
+    pub effort_n: Vector2<f64>,
+    /// What became of it.
+    pub sent: Sent,
+    /// Energy on account, J.
+    pub tank_j: f64,
+    /// Share of force that the engagement gives, 0 to 1.
+    pub share: f64,
+    /// Where the engagement stands.
+    pub phase: Phase,
+    /// The reading was too old for a force.
+    pub stale: bool,
+    /// The world stood still.
+    pub paused: bool,
+    /// A fault that began in this tick.
+    pub fault: Option<Fault>,
+}
+
+impl TickReport {
+    /// Before the first tick.
+    pub fn nothing_yet() -> Self {
+        Self {
+            tick: 0,
+            now: MonotonicNs(0),
+            skipped: 0,
+            reading: Reading::nothing_yet(),
+            hand_m: Vector2::zeros(),
+            tool: at_rest(),
+            tool_origin_m: Vector2::zeros(),
+            felt: Felt::default(),
+            force_n: Vector2::zeros(),
+            effort_n: Vector2::zeros(),
+            sent: Sent::Written,
+            tank_j: 0.0,
+            share: 0.0,
+            phase: Phase::Waiting,
+            stale: false,
+            paused: false,
+            fault: None,
+        }
+    }
+}
+
+/// A body at rest at the origin.
+pub(crate) fn at_rest() -> Motion {
+    Motion {
+        centre_m: Vector2::zeros(),
+        turn: Vector2::new(1.0, 0.0),
+        angle_rad: 0.0,
+        velocity_m_per_s: Vector2::zeros(),
+        spin_rad_per_s: 0.0,
+    }
+}

@@ -1,0 +1,62 @@
+//! A picture of the world for those who look on: the newest tick and where everything is.
+
+use crate::report::TickReport;
+use crate::world::World;
+use nalgebra::Vector2;
+
+/// Where one body is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// Index of the body in the scene.
+    pub body: u32,
+    /// Origin of its frame, world, m.
+    pub position_m: Vector2<f64>,
+    /// rad, anticlockwise.
+    pub angle_rad: f64,
+}
+
+/// The newest tick and the poses of all bodies that can move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The newest tick.
+    pub report: TickReport,
+    /// Bodies that can move, in file order; its room never grows after the start.
+    pub poses: Vec<Pose>,
+}
+
+impl Snapshot {
+    /// A snapshot with room for every body of a world.
+    pub fn with_room_for(world: &World) -> Self {
+        let mut snapshot = Self { report: TickReport::nothing_yet(), poses: Vec::with_capacity(world.moving().len()) };
+        snapshot.fill(&TickReport::nothing_yet(), world);
+        snapshot
+    }
+
+    /// Takes the picture. A world with more bodies than there is room for is cut off, never made room for.
+    /// Real-time: a few copies for each body that can move.
+    pub fn fill(&mut self, report: &TickReport, world: &World) {
+        self.report = *report;
+        self.poses.clear();
+        let room = self.poses.capacity();
+        for &body in world.moving().iter().take(room) {
+            let index = body as usize;
+            let position_m = world.state.origin_m(&world.scene, index);
+            let angle_rad = world.state.motions.get(index).map_or(0.0, |motion| motion.angle_rad);
+            self.poses.push(Pose { body, position_m, angle_rad });
+        }
+    }
+}
+
+/// Whoever looks on. The loop offers, the other side decides when to take.
+pub trait Publish: Send {
+    /// Takes a snapshot by calling `fill` on a buffer of its own. Real-time: no allocation, lock, wait or log.
+    fn publish(&mut self, fill: &dyn Fn(&mut Snapshot));
+}
+
+/// Nobody looks on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Publish for Nobody {
+    fn publish(&mut self, _fill: &dyn Fn(&mut Snapshot)) {}
+}

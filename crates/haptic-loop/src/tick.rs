@@ -1,0 +1,247 @@
+//! One tick of haptics, and the loop that owns everything on its way.
+
+use crate::black_box::{BlackBox, Recorder};
+use crate::command::Command;
+use crate::guard::{Admission, Guard, Request, Tally};
+use crate::report::{TickReport, at_rest};
+use crate::settings::{Frame, Safety, Settings};
+use crate::snapshot::{Nobody, Publish};
+use crate::watch::{Hand, Trust, Watch};
+use crate::world::World;
+use haptic_coupling::coupling::Coupling;
+use haptic_coupling::model::DeviceModel;
+use haptic_device::mapping::MappingError;
+use haptic_device::{Device, Effort, MonotonicNs};
+use haptic_planar::grip::{Felt, Grip};
+use haptic_planar::scene::TICK_S;
+use nalgebra::Vector2;
+
+/// A snapshot is offered every so many ticks: 125 a second, twice what a screen shows.
+const SNAPSHOT_EVERY: u64 = 8;
+
+/// Device, coupling, world and guard, one millisecond at a time.
+pub struct HapticLoop {
+    device: Box<dyn Device>,
+    frame: Frame,
+    watch: Watch,
+    coupling: Coupling,
+    world: Box<World>,
+    guard: Guard,
+    safety: Safety,
+    device_max_force_n: f64,
+    publisher: Box<dyn Publish>,
+    recorder: Recorder,
+    felt: Felt,
+    ticks: u64,
+    /// None while the world runs; in a pause, the ticks that it shall still do.
+    pause: Option<u32>,
+}
+
+impl HapticLoop {
+    /// Everything in place, nothing engaged. `model` is what is known of the device; the safety settings were checked
+    /// for its kind.
+    ///
+    /// # Errors
+    /// A mapping that makes no sense.
+    pub fn new(
+        device: Box<dyn Device>,
+        model: &DeviceModel,
+        world: World,
+        settings: &Settings,
+    ) -> Result<Self, MappingError> {
+        let frame = settings.mapping.frame(device.identity().axes)?;
+        let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
+        let model = DeviceModel { max_force_n: device_max_force_n, ..*model };
+        let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;
+        Ok(Self {
+            frame,
+            watch: Watch::new(&settings.safety),
+            coupling: Coupling::new(settings.coupling, max_force_n, frame.rail),
+            guard: Guard::new(&settings.safety, &model, world.start_j()),
+            safety: settings.safety,
+            device_max_force_n,
+            publisher: Box::new(Nobody),
+            recorder: Recorder::new(),
+            felt: Felt::default(),
+            ticks: 0,
+            pause: None,
+            device,
+            world: Box::new(world),
+        })
+    }
+
+    /// Lets somebody look on.
+    pub fn publish_to(&mut self, publisher: Box<dyn Publish>) {
+        self.publisher = publisher;
+    }
+
+    /// One millisecond; `skipped` periods were not run since the last. Real-time: no allocation, lock, wait or log;
+    /// constant but for the world, which is bounded by its scene, and the snapshot, bounded by its bodies.
+    pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> TickReport {
+        let periods = skipped.saturating_add(1);
+        let reading = self.device.read(now);
+        let hand = self.watch.judge(&reading, f64::from(periods) * TICK_S);
+        let grip = self.grip(&hand);
+        self.felt = self.advance(grip.as_ref());
+        let request = self.request(periods);
+        let admission = self.guard.admit(&request, &hand);
+        let sent = self.device.write(Effort { force_n: admission.force_n }, now);
+        self.guard.learn(sent);
+        let report = TickReport { now, skipped, reading, sent, ..self.report(&hand, &admission) };
+        self.recorder.record(&report);
+        self.publish(&report);
+        report
+    }
+
+    /// Takes an order between two ticks; what it displaced comes back, to be dropped elsewhere. Real-time: constant.
+    pub fn apply(&mut self, command: Command) -> Option<Box<World>> {
+        match command {
+            Command::Retune(gains) => self.coupling.retune(gains, self.max_coupling_force_n()),
+            Command::Protect(safety) => self.protect(&safety),
+            Command::Remap(frame) => self.remap(frame),
+            Command::Pause => self.pause = Some(0),
+            Command::Resume => self.resume(),
+            Command::Step(ticks) => self.pause = self.pause.map(|left| left.saturating_add(ticks)),
+            Command::Replace(world) => return Some(self.replace(world)),
+            Command::GuideHand(target_m) => {
+                self.device.guide_hand(target_m.map(|world_m| self.frame.mapping.position_to_device(world_m)));
+            }
+        }
+        None
+    }
+
+    /// The black box of a fault, complete with its aftermath, once. Give it back after writing it down.
+    pub fn take_black_box(&mut self) -> Option<Box<BlackBox>> {
+        self.recorder.take_full()
+    }
+
+    /// Hands an emptied black box back for the next fault.
+    pub fn give_back(&mut self, black_box: Box<BlackBox>) {
+        self.recorder.give_spare(black_box);
+    }
+
+    /// Zero force, disarm, let go. Not for the tick: it may wait for the device.
+    pub fn close(&mut self) {
+        self.device.close();
+    }
+
+    /// The world as it stands.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The device, to ask who it is.
+    pub fn device(&self) -> &dyn Device {
+        self.device.as_ref()
+    }
+
+    /// How often the guard stepped in.
+    pub fn tally(&self) -> &Tally {
+        self.guard.tally()
+    }
+
+    /// The least energy that was ever on account, J.
+    pub fn tank_lowest_j(&self) -> f64 {
+        self.guard.tank_lowest_j()
+    }
+
+    /// Moves the gains along their ramp, as far as the tank can pay, and takes hold. A hand that was never seen, or a
+    /// scene without a tool, holds nothing.
+    fn grip(&mut self, hand: &Hand) -> Option<Grip> {
+        let hand_m = self.frame.mapping.position_to_world(hand.position_m?);
+        self.world.scene.tool?;
+        if self.coupling.is_ramping() {
+            let strain = self.world.strain(self.coupling.hand_m().unwrap_or(hand_m));
+            let drawn_j = self.coupling.ramp(&strain, self.guard.surplus_j());
+            self.guard.draw(drawn_j);
+        }
+        Some(self.coupling.grip(hand_m))
+    }
+
+    /// Moves the world, unless it stands still: then it is as it was, and pushes nobody.
+    fn advance(&mut self, grip: Option<&Grip>) -> Felt {
+        match self.pause {
+            Some(0) => Felt { force_on_hand_n: Vector2::zeros(), ..self.felt },
+            Some(left) => {
+                self.pause = Some(left - 1);
+                self.world.state.advance(&self.world.scene, grip)
+            }
+            None => self.world.state.advance(&self.world.scene, grip),
+        }
+    }
+
+    /// What the guard is asked for; in a pause no force, even while the world does single ticks.
+    fn request(&self, periods: u32) -> Request {
+        let force_n = if self.pause.is_some() { Vector2::zeros() } else { self.felt.force_on_hand_n };
+        Request {
+            force_n: self.frame.mapping.force_to_device(force_n),
+            load_n: self.frame.mapping.force_to_device(self.world.tool_weight_n()),
+            energy: self.world.deliverable(&self.felt.energy),
+            pairs_dropped: self.felt.pairs_dropped,
+            periods,
+        }
+    }
+
+    fn report(&mut self, hand: &Hand, admission: &Admission) -> TickReport {
+        self.ticks += 1;
+        let world = &self.world;
+        let tool = world.scene.tool.map(|tool| tool.body);
+        let hand_m = hand.position_m.map(|device_m| self.frame.mapping.position_to_world(device_m));
+        TickReport {
+            tick: self.ticks,
+            hand_m: hand_m.unwrap_or_else(Vector2::zeros),
+            tool: tool.and_then(|body| world.state.motions.get(body).copied()).unwrap_or_else(at_rest),
+            tool_origin_m: tool.map_or_else(Vector2::zeros, |body| world.state.origin_m(&world.scene, body)),
+            felt: self.felt,
+            force_n: self.frame.force_to_world(admission.force_n),
+            effort_n: admission.force_n,
+            tank_j: self.guard.tank_j(),
+            share: self.guard.share(),
+            phase: self.guard.phase(),
+            stale: hand.trust == Trust::Stale,
+            paused: self.pause.is_some(),
+            fault: admission.fault,
+            ..TickReport::nothing_yet()
+        }
+    }
+
+    fn publish(&mut self, report: &TickReport) {
+        if report.tick.is_multiple_of(SNAPSHOT_EVERY) {
+            let world = &self.world;
+            self.publisher.publish(&|snapshot| snapshot.fill(report, world));
+        }
+    }
+
+    fn max_coupling_force_n(&self) -> f64 {
+        self.safety.max_force_n.min(self.device_max_force_n) / self.frame.scale
+    }
+
+    fn protect(&mut self, safety: &Safety) {
+        self.safety = *safety;
+        self.watch.resettle(safety);
+        self.guard.resettle(safety);
+        self.coupling.limit(self.max_coupling_force_n());
+    }
+
+    fn remap(&mut self, frame: Frame) {
+        if frame != self.frame {
+            self.frame = frame;
+            self.coupling.regrip(frame.rail);
+            self.coupling.limit(self.max_coupling_force_n());
+            self.guard.disengage();
+        }
+    }
+
+    fn resume(&mut self) {
+        if self.pause.take().is_some() {
+            self.guard.disengage();
+        }
+    }
+
+    fn replace(&mut self, world: Box<World>) -> Box<World> {
+        self.guard.change_world(world.start_j());
+        self.felt = Felt::default();
+        self.coupling.regrip(self.frame.rail);
+        std::mem::replace(&mut self.world, world)
+    }
+}

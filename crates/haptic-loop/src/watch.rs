@@ -1,0 +1,221 @@
+//! What to make of a reading: good, stale, or a fault. Nothing that comes from a device is believed unseen.
+
+use crate::fault::Fault;
+use crate::settings::Safety;
+use haptic_device::{Health, Reading};
+use nalgebra::Vector2;
+
+/// Where the hand is, as far as it can be known, and how far that can be trusted. Device frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hand {
+    /// Last good position, m; none before the first.
+    pub position_m: Option<Vector2<f64>>,
+    /// A new position came with this tick.
+    pub is_new: bool,
+    /// Whether force may answer it.
+    pub trust: Trust,
+}
+
+/// How far a reading can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trust {
+    /// New, or young enough.
+    Good,
+    /// Too old to answer with a force.
+    Stale,
+    /// Something is wrong.
+    Broken(Fault),
+}
+
+/// Watches the readings of one device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Watch {
+    stale_after_s: f64,
+    lost_after_s: f64,
+    max_speed_m_per_s: f64,
+    position_m: Option<Vector2<f64>>,
+    /// Number of the last new sample.
+    sequence: u32,
+    /// Since the last new position, s.
+    silent_s: f64,
+}
+
+impl Watch {
+    /// A watch that has seen nothing yet.
+    pub fn new(safety: &Safety) -> Self {
+        let Safety { stale_after_s, lost_after_s, max_speed_m_per_s, .. } = *safety;
+        Self { stale_after_s, lost_after_s, max_speed_m_per_s, position_m: None, sequence: 0, silent_s: 0.0 }
+    }
+
+    /// Takes other limits. Real-time: constant.
+    pub fn resettle(&mut self, safety: &Safety) {
+        self.stale_after_s = safety.stale_after_s;
+        self.lost_after_s = safety.lost_after_s;
+        self.max_speed_m_per_s = safety.max_speed_m_per_s;
+    }
+
+    /// Judges the reading of a tick that came `elapsed_s` after the one before. Real-time: constant.
+    pub fn judge(&mut self, reading: &Reading, elapsed_s: f64) -> Hand {
+        self.silent_s += elapsed_s;
+        let is_new = reading.fresh && reading.is_finite() && self.is_newer(reading.sequence);
+        let trust = self.trust(reading, is_new);
+        if is_new {
+            self.position_m = Some(reading.position_m);
+            self.sequence = reading.sequence;
+            self.silent_s = 0.0;
+        }
+        Hand { position_m: self.position_m, is_new, trust }
+    }
+
+    /// A sample that comes twice, or after a newer one, tells nothing. After a silence any other number will do: the
+    /// device may have begun to count anew.
+    fn is_newer(&self, sequence: u32) -> bool {
+        let ahead = sequence.wrapping_sub(self.sequence) as i32;
+        self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
+    }
+
+    fn trust(&self, reading: &Reading, is_new: bool) -> Trust {
+        match reading.health {
+            Health::Faulted(code) => return Trust::Broken(Fault::Device(code)),
+            Health::Lost => return Trust::Broken(Fault::Lost { silent_s: self.silent_s }),
+            Health::Ready | Health::Stale => {}
+        }
+        if !reading.is_finite() {
+            return Trust::Broken(Fault::ReadingNotFinite);
+        }
+        if is_new { self.trust_in_new(reading) } else { self.trust_in_old() }
+    }
+
+    fn trust_in_new(&self, reading: &Reading) -> Trust {
+        let moved_m = self.position_m.map_or(0.0, |before_m| (reading.position_m - before_m).norm());
+        let (speed_m_per_s, limit_m_per_s) = (moved_m / self.silent_s, self.max_speed_m_per_s);
+        if speed_m_per_s > limit_m_per_s {
+            Trust::Broken(Fault::OverSpeed { speed_m_per_s, limit_m_per_s })
+        } else if reading.age_ns as f64 * 1e-9 >= self.stale_after_s {
+            Trust::Stale
+        } else {
+            Trust::Good
+        }
+    }
+
+    fn trust_in_old(&self) -> Trust {
+        // Half a nanosecond of slack: whole ticks add up to a shade less than the limit they reach.
+        let silent_s = self.silent_s + 5e-10;
+        if silent_s >= self.lost_after_s {
+            Trust::Broken(Fault::Lost { silent_s: self.silent_s })
+        } else if silent_s >= self.stale_after_s || self.position_m.is_none() {
+            Trust::Stale
+        } else {
+            Trust::Good
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haptic_device::FaultCode;
+    use std::cell::Cell;
+
+    const TICK_S: f64 = 0.001;
+
+    /// The next sample, at a place.
+    fn at(x_m: f64) -> Reading {
+        thread_local!(static SEQUENCE: Cell<u32> = const { Cell::new(u32::MAX - 1) });
+        let sequence = SEQUENCE.with(|count| count.replace(count.get().wrapping_add(1)));
+        let position_m = Vector2::new(x_m, 0.0);
+        Reading { position_m, health: Health::Ready, age_ns: 0, fresh: true, sequence, ..Reading::nothing_yet() }
+    }
+
+    fn repeated(x_m: f64) -> Reading {
+        Reading { fresh: false, health: Health::Stale, ..at(x_m) }
+    }
+
+    fn watch_at_rest() -> Watch {
+        let mut watch = Watch::new(&Safety::default());
+        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Trust::Good);
+        watch
+    }
+
+    #[test]
+    fn silence_is_good_then_stale_after_5_ms_then_lost_after_100() {
+        let mut watch = watch_at_rest();
+        for tick in 1..=120 {
+            let trust = watch.judge(&repeated(0.0), TICK_S).trust;
+            match tick {
+                1..=4 => assert_eq!(trust, Trust::Good, "{tick}"),
+                5..=99 => assert_eq!(trust, Trust::Stale, "{tick}"),
+                _ => assert!(matches!(trust, Trust::Broken(Fault::Lost { .. })), "{tick}: {trust:?}"),
+            }
+        }
+        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Trust::Good);
+    }
+
+    #[test]
+    fn a_device_that_never_speaks_is_stale_and_then_lost_and_its_hand_is_nowhere() {
+        let mut watch = Watch::new(&Safety::default());
+        let hand = watch.judge(&Reading::nothing_yet(), TICK_S);
+        assert_eq!((hand.position_m, hand.trust), (None, Trust::Stale));
+        let last = (0..99).map(|_| watch.judge(&Reading::nothing_yet(), TICK_S)).last().unwrap();
+        assert!(matches!(last.trust, Trust::Broken(Fault::Lost { .. })));
+    }
+
+    #[test]
+    fn a_jump_is_an_over_speed_and_the_new_place_is_believed_after() {
+        let mut watch = watch_at_rest();
+        let hand = watch.judge(&at(0.01), TICK_S);
+        let Trust::Broken(Fault::OverSpeed { speed_m_per_s, .. }) = hand.trust else { panic!("{hand:?}") };
+        assert!((speed_m_per_s - 10.0).abs() < 1e-9);
+        assert_eq!(watch.judge(&at(0.0101), TICK_S).trust, Trust::Good);
+    }
+
+    #[test]
+    fn the_speed_after_a_gap_counts_the_whole_gap() {
+        let mut watch = watch_at_rest();
+        watch.judge(&repeated(0.0), TICK_S);
+        watch.judge(&repeated(0.0), TICK_S);
+        assert_eq!(watch.judge(&at(0.006), TICK_S).trust, Trust::Good);
+    }
+
+    #[test]
+    fn what_is_not_a_number_never_becomes_a_position() {
+        let mut watch = watch_at_rest();
+        let hand = watch.judge(&at(f64::NAN), TICK_S);
+        assert_eq!(hand.trust, Trust::Broken(Fault::ReadingNotFinite));
+        assert_eq!((hand.position_m, hand.is_new), (Some(Vector2::zeros()), false));
+    }
+
+    #[test]
+    fn a_sample_that_took_too_long_to_come_is_stale() {
+        let mut watch = watch_at_rest();
+        let old = Reading { age_ns: 6_000_000, ..at(0.0) };
+        assert_eq!(watch.judge(&old, TICK_S).trust, Trust::Stale);
+    }
+
+    #[test]
+    fn the_devices_own_faults_are_passed_on() {
+        let mut watch = watch_at_rest();
+        let faulted = Reading { health: Health::Faulted(FaultCode::Watchdog), ..at(0.0) };
+        assert_eq!(watch.judge(&faulted, TICK_S).trust, Trust::Broken(Fault::Device(FaultCode::Watchdog)));
+        let lost = Reading { health: Health::Lost, ..at(0.0) };
+        assert!(matches!(watch.judge(&lost, TICK_S).trust, Trust::Broken(Fault::Lost { .. })));
+    }
+
+    #[test]
+    fn a_sample_that_comes_twice_or_after_a_newer_one_is_not_new() {
+        let mut watch = watch_at_rest();
+        let (older, newer) = (at(0.001), at(0.002));
+        assert!(watch.judge(&newer, TICK_S).is_new);
+        assert!(!watch.judge(&newer, TICK_S).is_new);
+        let hand = watch.judge(&older, TICK_S);
+        assert_eq!((hand.is_new, hand.position_m), (false, Some(newer.position_m)));
+    }
+
+    #[test]
+    fn a_device_that_counts_anew_after_a_silence_is_believed() {
+        let mut watch = watch_at_rest();
+        let anew = Reading { sequence: at(0.0).sequence.wrapping_sub(1000), ..at(0.0) };
+        assert!(!watch.judge(&anew, TICK_S).is_new);
+        assert!(watch.judge(&anew, 0.01).is_new);
+    }
+}

@@ -1,0 +1,114 @@
+//! A scene and its state together, and the energy that they could give the hand.
+
+use haptic_coupling::coupling::Strain;
+use haptic_planar::energy::Ledger;
+use haptic_planar::scene::{Body, Scene};
+use haptic_planar::state::State;
+use nalgebra::Vector2;
+
+/// The hand can lower a body at least this far below its start, m: about the reach of an arm. Energy beyond it is not
+/// on account, so a tool carried lower slowly loses its weight; it never gains any.
+const REACH_M: f64 = 0.5;
+
+/// The world of the loop, with what the energy account needs to know about it.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// What does not change.
+    pub scene: Scene,
+    /// What does.
+    pub state: State,
+    /// Bodies that can move.
+    moving: Vec<u32>,
+    /// Energy that all bodies would release on the way down to their lowest places, J, zero or more.
+    drop_j: f64,
+    /// Kinetic energy at the start, J.
+    start_kinetic_j: f64,
+    /// Weight of the tool, N.
+    tool_weight_n: Vector2<f64>,
+}
+
+/// Energy that the world could give the hand, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deliverable {
+    /// In the end: everything stored, with heights counted from the lowest places.
+    pub stored_j: f64,
+    /// At once: what moves and what is stretched. A heap on a shelf is stored, not ready.
+    pub ready_j: f64,
+}
+
+impl World {
+    /// A world at its start.
+    pub fn new(scene: Scene) -> Self {
+        let state = State::new(&scene);
+        let drop_j = scene.bodies.iter().map(|body| drop_j(&scene, body)).sum();
+        let start_kinetic_j = scene.bodies.iter().map(kinetic_j).sum();
+        let tool_weight_n =
+            scene.tool.map_or(Vector2::zeros(), |tool| scene.gravity_m_per_s2 * scene.bodies[tool.body].mass_kg);
+        let can_move = |(index, body): (usize, &Body)| (!body.fixed).then_some(index as u32);
+        let moving = scene.bodies.iter().enumerate().filter_map(can_move).collect();
+        Self { scene, state, moving, drop_j, start_kinetic_j, tool_weight_n }
+    }
+
+    /// Everything on account at the start, J.
+    pub fn start_j(&self) -> f64 {
+        self.drop_j + self.start_kinetic_j
+    }
+
+    /// What could be given after a tick. Real-time: constant.
+    pub fn deliverable(&self, ledger: &Ledger) -> Deliverable {
+        Deliverable {
+            stored_j: ledger.stored_j() + self.drop_j,
+            ready_j: ledger.kinetic_j + ledger.coupling_j.max(0.0),
+        }
+    }
+
+    /// Bodies that can move, in file order.
+    pub fn moving(&self) -> &[u32] {
+        &self.moving
+    }
+
+    /// Weight of the tool, N; zero without one.
+    pub fn tool_weight_n(&self) -> Vector2<f64> {
+        self.tool_weight_n
+    }
+
+    /// How far a coupling to `hand_m` is stretched and twisted now. Real-time: constant.
+    pub fn strain(&self, hand_m: Vector2<f64>) -> Strain {
+        let twist_rad = self.scene.tool.map_or(0.0, |tool| {
+            self.state.motions.get(tool.body).map_or(0.0, |motion| motion.angle_rad)
+                - self.scene.bodies[tool.body].angle_rad
+        });
+        Strain { stretch_m: (hand_m - self.state.handle_m(&self.scene)).norm(), twist_rad }
+    }
+}
+
+/// What a body would release on the way from its start to the lowest place it may reach: the lowest point of the fixed
+/// bodies, or an arm's reach below.
+fn drop_j(scene: &Scene, body: &Body) -> f64 {
+    let pull = scene.gravity_m_per_s2.norm();
+    if body.fixed || pull == 0.0 {
+        return 0.0;
+    }
+    let down = scene.gravity_m_per_s2 / pull;
+    let floor_m = lowest_fixed_point_m(scene, down);
+    let drop_m = (floor_m - down.dot(&body.position_m)).max(REACH_M);
+    body.mass_kg * pull * drop_m
+}
+
+/// How far down the fixed bodies reach, m along `down`; minus infinity if there are none.
+fn lowest_fixed_point_m(scene: &Scene, down: Vector2<f64>) -> f64 {
+    let fixed = scene.bodies.iter().filter(|body| body.fixed);
+    let depths = fixed.map(|body| {
+        let reach_m = scene.pieces[body.pieces.clone()].iter().map(|piece| piece.reach_m).fold(0.0, f64::max);
+        down.dot(&body.position_m) + reach_m
+    });
+    depths.fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn kinetic_j(body: &Body) -> f64 {
+    if body.fixed {
+        return 0.0;
+    }
+    let straight = body.mass_kg * body.velocity_m_per_s.norm_squared();
+    0.5 * (straight + body.inertia_kg_m2 * body.spin_rad_per_s.powi(2))
+}
