@@ -243,14 +243,51 @@ pub trait Device: Send {
     fn close(&mut self);
 }
 
+/// A boxed device is a device, so that the backend can be chosen at start and still be wrapped.
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn identity(&self) -> &Identity {
+        (**self).identity()
+    }
+
+    fn limits(&self) -> &Limits {
+        (**self).limits()
+    }
+
+    fn read(&mut self, now: MonotonicNs) -> Reading {
+        (**self).read(now)
+    }
+
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+        (**self).write(effort, now)
+    }
+
+    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
+        (**self).guide_hand(target_m);
+    }
+
+    fn close(&mut self) {
+        (**self).close();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DeviceModel, FaultPlan, FaultyDevice, HandModel, SimulatedDevice};
 
     #[test]
-    fn the_contract_can_be_used_through_a_box() {
-        fn takes(_: Option<Box<dyn Device>>) {}
-        takes(None);
+    fn a_boxed_and_wrapped_device_is_led_by_the_mouse_like_a_bare_one() {
+        let new = || SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default())).unwrap();
+        let boxed: Box<dyn Device> = Box::new(new());
+        let (mut bare, mut wrapped) = (new(), FaultyDevice::new(boxed, FaultPlan::default()));
+        let both: [&mut dyn Device; 2] = [&mut bare, &mut wrapped];
+        let [bare, wrapped] = both.map(|device| {
+            device.guide_hand(Some(Vector2::new(0.05, 0.05)));
+            device.write(Effort { force_n: Vector2::new(1.0, 0.0) }, MonotonicNs(0));
+            (0..100).map(|_| device.read(MonotonicNs(0))).last()
+        });
+        assert_eq!(bare, wrapped);
+        assert!(bare.is_some_and(|reading| reading.position_m.x > 0.01));
     }
 
     #[test]

@@ -368,6 +368,12 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_dropped_after_a_spoiled_one_repeats_what_was_measured() {
+        let seen = readings(&mut scheduled(&[(3, Fault::NotANumber), (4, Fault::Drop)]), 4);
+        assert_eq!(seen[3].position_m, Vector2::new(0.003, -0.003));
+    }
+
+    #[test]
     fn a_late_reading_is_the_one_of_so_many_ticks_ago() {
         let seen = readings(&mut scheduled(&[(50, Fault::Late { ticks: 7 }), (99, Fault::Late { ticks: 1000 })]), 99);
         assert_eq!((seen[49].sequence, seen[49].position_m), (43, seen[42].position_m));
@@ -396,6 +402,20 @@ mod tests {
             device.write(push, at(tick));
             let expected = if tick < 21 { push } else { Effort::zero() };
             assert_eq!(device.device().effort(), expected, "tick {tick}");
+        }
+    }
+
+    #[test]
+    fn an_effort_that_comes_through_feeds_the_watchdog() {
+        let inner = PrescribedDevice::new(2, |_: f64| Vector2::zeros());
+        let loss = Fault::Loss { ticks: 15 };
+        let plan = FaultPlan { scheduled: vec![(2, loss), (18, loss)], ..FaultPlan::default() };
+        let mut device = FaultyDevice::new(inner, plan);
+        let push = Effort { force_n: Vector2::new(1.0, 0.0) };
+        for tick in 1..=32 {
+            device.read(at(tick));
+            device.write(push, at(tick));
+            assert_eq!(device.device().effort(), push, "tick {tick}");
         }
     }
 

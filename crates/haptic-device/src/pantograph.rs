@@ -302,6 +302,14 @@ mod tests {
     }
 
     #[test]
+    fn a_handle_that_needs_the_other_assembly_is_unreachable() {
+        // The links are long enough for this place close below the motors, but forward kinematics would put the handle
+        // on the other side of the elbows.
+        let below = Vector2::new(0.0221, -0.0189);
+        assert_eq!(Pantograph::HAPLY_V3.angles_rad(below), Err(PoseError::Unreachable));
+    }
+
+    #[test]
     fn elbows_too_far_apart_are_unreachable() {
         let apart = Vector2::new(core::f64::consts::PI, 0.0);
         let short = Pantograph { lower_link_m: 0.05, ..Pantograph::HAPLY_V3 };

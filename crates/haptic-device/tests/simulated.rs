@@ -179,6 +179,20 @@ fn a_stiff_overdamped_hand_follows_its_closed_form() {
 }
 
 #[test]
+fn a_stiff_hand_that_sets_off_swings_the_device_along_its_closed_form() {
+    let (mass, stiffness, speed) = (0.02f64, 2e4f64, 0.1);
+    let hand = HandModel { path: vec![[0.0, 0.0, 0.0], [1.0, speed, 0.0]], ..resting_hand(stiffness, 0.0, 0.0) };
+    let mut device = SimulatedDevice::new(1, &bare(mass), Some(&hand)).unwrap();
+    let rate = (stiffness / mass).sqrt();
+    for tick in 1..=50 {
+        device.read(NOW);
+        let time_s = TICK_S * f64::from(tick);
+        let exact = speed * (time_s - libm::sin(rate * time_s) / rate);
+        assert!((x_m(&device) - exact).abs() < 1e-13, "tick {tick}: {} {exact}", x_m(&device));
+    }
+}
+
+#[test]
 fn a_steadily_moved_hand_drags_the_device_at_the_analytic_lag() {
     // In steady motion at w the spring stretches by b·w/K: the hand's damper moves along and costs nothing.
     let model = DeviceModel { damping_n_s_per_m: [0.5; 2], ..bare(0.1) };

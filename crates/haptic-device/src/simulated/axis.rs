@@ -206,3 +206,49 @@ fn falling_zero(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 
     }
     low
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_in_the_midst_of_a_span_is_found_even_if_the_axis_moves_on_before_its_end() {
+        let model = AxisModel {
+            mass_kg: 0.1,
+            damping_n_s_per_m: 0.0,
+            coulomb_n: 0.3,
+            hand_stiffness_n_per_m: 1000.0,
+            hand_damping_n_s_per_m: 0.0,
+        };
+        // Creeping forwards against friction while the target, 0.1 mm behind, rushes past at 1 m/s: the axis stops after
+        // 0.155 ms and breaks away at about 0.4 ms, when the spring is stretched by 0.3 mm.
+        let mut state = AxisState { position_m: 0.0, velocity_m_per_s: 0.5e-3 };
+        let drive = Drive { force_n: 0.0, target_m: -1e-4, target_m_per_s: 1.0 };
+        assert_eq!(model.spans(0.001), 1.0, "all of it in one span");
+        model.advance(&mut state, drive, 0.001);
+        let breakaway_s = 0.4e-3;
+        let since_breakaway = 1.0 - libm::cos(100.0 * (0.001 - breakaway_s));
+        assert!(
+            (state.velocity_m_per_s - since_breakaway).abs() < 1e-6,
+            "{} {since_breakaway}",
+            state.velocity_m_per_s
+        );
+    }
+
+    #[test]
+    fn an_axis_on_the_verge_of_slipping_rests_without_chatter() {
+        let model = AxisModel {
+            mass_kg: 0.1,
+            damping_n_s_per_m: 0.5,
+            coulomb_n: 0.3,
+            hand_stiffness_n_per_m: 300.0,
+            hand_damping_n_s_per_m: 3.0,
+        };
+        let mut state = AxisState::default();
+        for tick in 0..1000 {
+            let sign = if tick % 2 == 0 { 1.0 } else { -1.0 };
+            model.advance(&mut state, Drive { force_n: sign * 0.3, target_m: 0.0, target_m_per_s: 0.0 }, 0.001);
+        }
+        assert_eq!(state, AxisState::default());
+    }
+}
