@@ -28,6 +28,9 @@ const ALIKE_M: f64 = 1e-9;
 /// An edge may be bare this fraction of its length from either end and still be internal.
 const BARE_END: f64 = 0.02;
 
+/// Faces within 2.5° of opposite look back at each other.
+const LOOKING_BACK_COSINE: f64 = -0.999;
+
 /// Faces within 60° of each other look the same way.
 const SAME_WAY_COSINE: f64 = 0.5;
 
@@ -150,7 +153,9 @@ fn meet(member: &Member, other: &Member, trace: &mut Trace) {
         trace.cones[corner] = close_off(trace.cones[corner], own, touch, other);
     }
     for edge in 0..member.placed.count {
-        trace.covers.extend(cover(member, edge, other).map(|(from, to)| (edge, from, to)));
+        let faces = (0..other.placed.count).filter_map(|face| cover_by_face(member, edge, other, face));
+        let covers = faces.chain(cover_by_depth(member, edge, other));
+        trace.covers.extend(covers.map(|(from, to)| (edge, from, to)));
     }
 }
 
@@ -188,7 +193,13 @@ fn close_off(cone: Cone, own: (Vector2<f64>, Vector2<f64>), touch: Touch, other:
     match touch {
         Touch::Apart => cone,
         Touch::Inside => Cone::Empty,
-        Touch::Corner(at) => cut_by(cone, &[other.direction(at), -other.direction(other.before(at))]),
+        Touch::Corner(at) => {
+            let (before, after) = other.own_cone(at);
+            // The middle matters where the neighbour's corner is almost flat: its two edges alone would leave open, by
+            // the slack of a cut, the direction straight into it.
+            let into = -(before + after).normalize();
+            cut_by(cone, &[other.direction(at), -other.direction(other.before(at)), into])
+        }
         Touch::Edge(edge) => {
             let along = other.direction(edge);
             cut_by(cone, &[along, -along, -other.placed.normals[edge]])
@@ -196,9 +207,23 @@ fn close_off(cone: Cone, own: (Vector2<f64>, Vector2<f64>), touch: Touch, other:
     }
 }
 
-/// From which to which fraction of its length an edge is covered by another piece: that piece comes within
-/// [`FLUSH_M`] of the edge and goes on beyond it. A piece that ends flush with the edge on its inner side covers nothing.
-fn cover(member: &Member, edge: usize, other: &Member) -> Option<(f64, f64)> {
+/// From which to which fraction of its length an edge lies flush against a face that looks back at it. However thin the
+/// piece behind that face is, nothing else fits in between.
+fn cover_by_face(member: &Member, edge: usize, other: &Member, face: usize) -> Option<(f64, f64)> {
+    let back = other.placed.normals[face];
+    if back.dot(&member.placed.normals[edge]) > LOOKING_BACK_COSINE {
+        return None;
+    }
+    let ((start, end), (far, near)) = (member.edge(edge), other.edge(face));
+    let fraction = |point: Vector2<f64>| (point - start).dot(&(end - start)) / (end - start).norm_squared();
+    let (from, to) = (fraction(near).max(0.0), fraction(far).min(1.0));
+    let is_flush = |fraction: f64| back.dot(&(start + (end - start) * fraction - far)).abs() <= FLUSH_M;
+    (from < to && is_flush(from) && is_flush(to)).then_some((from, to))
+}
+
+/// From which to which fraction of its length an edge is buried in another piece, which comes within [`FLUSH_M`] of it
+/// and goes on as far beyond it. A piece that ends flush with the edge on its inner side covers nothing.
+fn cover_by_depth(member: &Member, edge: usize, other: &Member) -> Option<(f64, f64)> {
     let (start, end) = member.edge(edge);
     let normal = member.placed.normals[edge];
     let (mut from, mut to) = (0.0f64, 1.0f64);
