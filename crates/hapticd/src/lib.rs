@@ -1,4 +1,35 @@
 //! What the `hapticd` command is made of: reading files, running sessions, writing results.
+//!
+//! [`cli`] says what can be typed, [`files`] reads what people write, [`setup`] joins the two, [`session`] runs it, and
+//! [`commands`] has one file for each command.
 #![forbid(unsafe_code)]
 
+pub mod cli;
+pub mod commands;
+pub mod failure;
 pub mod files;
+pub mod generated;
+pub mod golden;
+pub mod log;
+pub mod session;
+pub mod setup;
+pub mod stopwatch;
+pub mod summary;
+pub mod trace;
+
+use cli::{Cli, Command, RunArguments};
+use failure::Failure;
+
+/// Does what was typed; no command means `run` with the default profile.
+///
+/// # Errors
+/// Whatever the command answers.
+pub fn execute(cli: &Cli) -> Result<(), Failure> {
+    match &cli.command {
+        None => commands::run::run(&RunArguments::default()),
+        Some(Command::Run(arguments)) => commands::run::run(arguments),
+        Some(Command::Simulate(arguments)) => commands::simulate::simulate(arguments),
+        Some(Command::Check(arguments)) => commands::check::check(arguments),
+        Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
+    }
+}

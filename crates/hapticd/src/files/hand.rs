@@ -90,9 +90,19 @@ fn check_order(source: &Source, line: usize, before: Option<&HandRow>, row: &Han
 }
 
 impl HandPath {
-    /// A hand that stays where it is.
-    pub fn still(position_m: Vector2<f64>) -> Self {
-        Self { rows: vec![HandRow { t_s: 0.0, position_m }] }
+    /// A hand of given rows, in the order of their times.
+    pub fn of(rows: Vec<HandRow>) -> Self {
+        Self { rows }
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The time of the last row, s.
+    pub fn end_s(&self) -> f64 {
+        self.rows.last().map_or(0.0, |row| row.t_s)
     }
 
     /// Where the hand is at a time, device frame, m. `segment` remembers the row last used, so that times that only

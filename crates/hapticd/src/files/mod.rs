@@ -6,6 +6,7 @@ pub mod device;
 pub mod error;
 pub mod hand;
 pub mod kind;
+pub mod overlap;
 pub mod profile;
 pub mod rule;
 pub mod scene;

@@ -1,6 +1,7 @@
 //! The scene file: bodies, pairs, the tool; from text to a checked [`Scene`].
 
 use super::error::FileErrors;
+use super::overlap::{self, Overlap};
 use super::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
@@ -9,6 +10,9 @@ use haptic_planar::description::{
 };
 use haptic_planar::scene::{Place, Scene, SceneError};
 use nalgebra::Vector2;
+
+/// Overlaps told at once; a grid with a wrong pitch has thousands.
+const MOST_OVERLAPS_TOLD: usize = 10;
 
 /// Reads a scene file and builds the scene.
 ///
@@ -86,7 +90,19 @@ impl<'d> SceneSections<'d> {
     }
 
     fn build(&self, description: &SceneDescription) -> Option<Scene> {
-        Scene::build(description).map_err(|error| self.complain(&error)).ok()
+        let scene = Scene::build(description).map_err(|error| self.complain(&error)).ok()?;
+        overlap::find(&scene)
+            .iter()
+            .take(MOST_OVERLAPS_TOLD)
+            .for_each(|overlap| self.complain_of_overlap(&scene, overlap));
+        Some(scene)
+    }
+
+    fn complain_of_overlap(&self, scene: &Scene, overlap: &Overlap) {
+        let [first, second] = [overlap.first, overlap.second].map(|body| &scene.bodies[body].name);
+        let problem = format!("`{second}` starts {:.2} mm inside `{first}`", overlap.depth_m * 1e3);
+        let remedy = "move them apart, or put them on different layers";
+        self.bodies[overlap.second].complain("position_m", problem, remedy);
     }
 
     fn complain(&self, error: &SceneError) {

@@ -1,0 +1,129 @@
+//! What can be typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Longest run, s: a hundred days and some. Beyond it a slip is likelier than a wish.
+const MAX_SECONDS: f64 = 1e7;
+
+/// Feel virtual planar objects: a hard real-time haptic rendering daemon.
+///
+/// Without a command it runs the built-in default profile.
+#[derive(Debug, Parser)]
+#[command(name = "hapticd", version)]
+pub struct Cli {
+    /// How log lines look on standard error; RUST_LOG chooses which ones.
+    #[arg(long, global = true, value_enum, default_value = "text")]
+    pub log_format: LogFormat,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run on the wall clock until Ctrl-C, SIGTERM or --seconds.
+    Run(RunArguments),
+    /// The same tick with no clock, as fast as it goes, repeatable bit for bit.
+    Simulate(SimulateArguments),
+    /// Validate scenes, profiles, devices and hands; the kind is told by the keys.
+    Check(CheckArguments),
+    /// Measure the cost of a tick per scene, and how it grows.
+    Bench(BenchArguments),
+}
+
+/// What is run; flags override the profile.
+#[derive(Args, Clone, Debug, Default)]
+pub struct InputArguments {
+    /// Profile: a file, or a built-in's name.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<String>,
+    /// Scene: a file, or a built-in's name.
+    #[arg(long, value_name = "FILE")]
+    pub scene: Option<String>,
+    /// Device: a file, or a built-in's name.
+    #[arg(long, value_name = "FILE")]
+    pub device: Option<String>,
+}
+
+/// Arguments of `run`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RunArguments {
+    /// What is run.
+    #[command(flatten)]
+    pub input: InputArguments,
+    /// End after so many seconds.
+    #[arg(long, value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Print the summary as a JSON object on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `simulate`.
+#[derive(Args, Clone, Debug)]
+pub struct SimulateArguments {
+    /// What is run.
+    #[command(flatten)]
+    pub input: InputArguments,
+    /// Prescribe the device's position: columns t_s,x_m,y_m, linear between rows, held after the last.
+    #[arg(long, value_name = "FILE.csv")]
+    pub hand: Option<PathBuf>,
+    /// How many seconds of the world's time.
+    #[arg(long, value_parser = seconds)]
+    pub seconds: f64,
+    /// Write one row a tick: hand, tool, force, contact, energy.
+    #[arg(long, value_name = "FILE.csv")]
+    pub trace: Option<PathBuf>,
+    /// Write one row a tick and body: pose and velocity.
+    #[arg(long, value_name = "FILE.csv")]
+    pub trace_bodies: Option<PathBuf>,
+    /// Compare hash and figures with a kept file; exit code 4 if they differ.
+    #[arg(long, value_name = "FILE.json")]
+    pub golden: Option<PathBuf>,
+    /// Write the file of --golden instead of comparing with it.
+    #[arg(long, requires = "golden")]
+    pub update_golden: bool,
+    /// Print the summary as a JSON object on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArguments {
+    /// Files to check.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print the findings as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Clone, Debug)]
+pub struct BenchArguments {
+    /// How many seconds of each world's time.
+    #[arg(long, value_parser = seconds, default_value = "2")]
+    pub seconds: f64,
+    /// Print the figures as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
+        _ => Err(format!("give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5")),
+    }
+}

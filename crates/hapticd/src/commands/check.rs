@@ -1,0 +1,231 @@
+//! `hapticd check`: is a file right, and what does it amount to.
+
+use super::{print_json, print_line};
+use crate::cli::CheckArguments;
+use crate::failure::Failure;
+use crate::files::error::{FileErrors, Problem};
+use crate::files::kind::FileKind;
+use crate::files::source::Source;
+use crate::files::{device, hand, profile, scene};
+use crate::setup::Setup;
+use haptic_planar::scene::{Body, Scene};
+use haptic_planar::state::State;
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Runs the command.
+///
+/// # Errors
+/// When any of the files is wrong.
+pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::of(path)).collect();
+    if arguments.json {
+        print_json(&serde_json::json!({ "files": findings }))?;
+    } else {
+        findings.iter().filter_map(Finding::text).try_for_each(|text| print_line(text.trim_end()))?;
+    }
+    let problems: Vec<Problem> = findings.into_iter().flat_map(|finding| finding.errors).collect();
+    if problems.is_empty() { Ok(()) } else { Err(FileErrors(problems).into()) }
+}
+
+/// What was found out about one file.
+#[derive(Clone, Debug, Serialize)]
+struct Finding {
+    file: String,
+    kind: Option<FileKind>,
+    ok: bool,
+    errors: Vec<Problem>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(flatten)]
+    facts: Option<Facts>,
+}
+
+/// What a right file amounts to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Facts {
+    Scene(SceneFacts),
+    Profile(ProfileFacts),
+    Device(DeviceFacts),
+    Hand { seconds: f64, rows: usize },
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct SceneFacts {
+    bodies: usize,
+    fixed: usize,
+    dynamic: usize,
+    pieces: usize,
+    near_pair_capacity: usize,
+    tool: Option<String>,
+    masses: Vec<Mass>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Mass {
+    body: String,
+    mass_kg: f64,
+    inertia_kg_m2: f64,
+    centre_m: [f64; 2],
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ProfileFacts {
+    scene: String,
+    device: String,
+    stiffness_n_per_m: f64,
+    damping_n_s_per_m: f64,
+    max_force_n: f64,
+    engage_ramp_s: f64,
+    world: SceneFacts,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct DeviceFacts {
+    device_kind: &'static str,
+    axes: usize,
+    mass_kg: Vec<f64>,
+    damping_n_s_per_m: Vec<f64>,
+    max_force_n: Vec<f64>,
+    simulated_hand: bool,
+}
+
+impl Finding {
+    fn of(path: &Path) -> Self {
+        let blank = Self {
+            file: path.display().to_string(),
+            kind: None,
+            ok: false,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            facts: None,
+        };
+        let source = match Source::read(path) {
+            Ok(source) => source,
+            Err(errors) => return Self { errors: errors.0, ..blank },
+        };
+        let kind = match FileKind::of(&source) {
+            Ok(kind) => kind,
+            Err(errors) => return Self { errors: errors.0, ..blank },
+        };
+        let blank = Self { kind: Some(kind), ..blank };
+        match facts(kind, &source) {
+            Ok((facts, warnings)) => Self { ok: true, facts: Some(facts), warnings, ..blank },
+            Err(errors) => Self { errors: errors.0, ..blank },
+        }
+    }
+
+    /// What is said of a right file; a wrong one is told as an error instead.
+    fn text(&self) -> Option<String> {
+        let mut text = format!("{}: a good ", self.file);
+        match self.facts.as_ref()? {
+            Facts::Scene(facts) => write_scene(&mut text, facts),
+            Facts::Profile(facts) => write_profile(&mut text, facts),
+            Facts::Device(facts) => write_device(&mut text, facts),
+            Facts::Hand { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
+        }
+        .ok()?;
+        self.warnings.iter().try_for_each(|warning| writeln!(text, "  warning: {warning}")).ok()?;
+        Some(text)
+    }
+}
+
+fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileErrors> {
+    match kind {
+        FileKind::Scene => Ok((Facts::Scene(scene_facts(&scene::load(source)?)), Vec::new())),
+        FileKind::Profile => {
+            let setup = Setup::of_profile(profile::load(source)?, None)?;
+            Ok((Facts::Profile(profile_facts(&setup)), device_warnings(&setup.device)))
+        }
+        FileKind::Device => {
+            let device = device::load(source)?;
+            Ok((Facts::Device(device_facts(&device)), device_warnings(&device)))
+        }
+        FileKind::Hand => {
+            let hand = hand::load(source)?;
+            Ok((Facts::Hand { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
+        }
+    }
+}
+
+fn device_warnings(device: &device::Device) -> Vec<String> {
+    let assumed = format!(
+        "model.damping_n_s_per_m is not given; {} is assumed, measure it with `hapticd identify`",
+        device.model.damping_n_s_per_m[0]
+    );
+    device.model.damping_is_assumed.then_some(assumed).into_iter().collect()
+}
+
+fn scene_facts(scene: &Scene) -> SceneFacts {
+    let fixed = scene.bodies.iter().filter(|body| body.fixed).count();
+    SceneFacts {
+        bodies: scene.bodies.len(),
+        fixed,
+        dynamic: scene.bodies.len() - fixed,
+        pieces: scene.pieces.len(),
+        near_pair_capacity: State::new(scene).pair_capacity(),
+        tool: scene.tool.map(|tool| scene.bodies[tool.body].name.clone()),
+        masses: scene.bodies.iter().filter(|body| !body.fixed).map(mass).collect(),
+    }
+}
+
+fn mass(body: &Body) -> Mass {
+    let Body { name, mass_kg, inertia_kg_m2, centre_m, .. } = body;
+    Mass { body: name.clone(), mass_kg: *mass_kg, inertia_kg_m2: *inertia_kg_m2, centre_m: (*centre_m).into() }
+}
+
+fn profile_facts(setup: &Setup) -> ProfileFacts {
+    ProfileFacts {
+        scene: setup.profile.scene.name.clone(),
+        device: setup.profile.device.name.clone(),
+        stiffness_n_per_m: setup.profile.coupling.stiffness_n_per_m,
+        damping_n_s_per_m: setup.profile.coupling.damping_n_s_per_m,
+        max_force_n: setup.max_force_n(),
+        engage_ramp_s: setup.profile.safety.engage_ramp_or_default_s(setup.is_simulated()),
+        world: scene_facts(&setup.scene),
+    }
+}
+
+fn device_facts(device: &device::Device) -> DeviceFacts {
+    let of_axes = |values: [f64; 2]| values[..device.axes].to_vec();
+    DeviceFacts {
+        device_kind: device.kind.name(),
+        axes: device.axes,
+        mass_kg: of_axes(device.model.mass_kg),
+        damping_n_s_per_m: of_axes(device.model.damping_n_s_per_m),
+        max_force_n: of_axes(device.model.max_force_n),
+        simulated_hand: device.hand.is_some(),
+    }
+}
+
+fn write_scene(text: &mut String, facts: &SceneFacts) -> std::fmt::Result {
+    let SceneFacts { bodies, fixed, dynamic, pieces, near_pair_capacity, .. } = facts;
+    writeln!(text, "scene")?;
+    writeln!(text, "  {bodies} bodies ({fixed} fixed, {dynamic} dynamic), {pieces} convex pieces")?;
+    writeln!(text, "  near pairs: room for {near_pair_capacity}")?;
+    writeln!(text, "  tool: {}", facts.tool.as_deref().unwrap_or("none"))?;
+    writeln!(text, "  {:<24} {:>12} {:>14}  centre_m", "body", "mass_kg", "inertia_kg_m2")?;
+    facts.masses.iter().try_for_each(|mass| {
+        let Mass { body, mass_kg, inertia_kg_m2, centre_m: [x, y] } = mass;
+        writeln!(text, "  {body:<24} {mass_kg:>12.6} {inertia_kg_m2:>14.4e}  [{x:.6}, {y:.6}]")
+    })
+}
+
+fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
+    writeln!(text, "profile")?;
+    writeln!(text, "  scene {}, device {}", facts.scene, facts.device)?;
+    writeln!(text, "  coupling {} N/m, {} N·s/m", facts.stiffness_n_per_m, facts.damping_n_s_per_m)?;
+    writeln!(text, "  force up to {} N, comes up over {} s", facts.max_force_n, facts.engage_ramp_s)?;
+    let SceneFacts { bodies, pieces, near_pair_capacity, .. } = &facts.world;
+    writeln!(text, "  {bodies} bodies, {pieces} convex pieces, near pairs: room for {near_pair_capacity}")
+}
+
+fn write_device(text: &mut String, facts: &DeviceFacts) -> std::fmt::Result {
+    writeln!(text, "device")?;
+    let held = if facts.simulated_hand { ", held by a simulated hand" } else { "" };
+    writeln!(text, "  {}, axes: {}{held}", facts.device_kind, facts.axes)?;
+    writeln!(text, "  mass {:?} kg, damping {:?} N·s/m", facts.mass_kg, facts.damping_n_s_per_m)?;
+    writeln!(text, "  force up to {:?} N", facts.max_force_n)
+}

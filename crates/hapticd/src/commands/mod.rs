@@ -1,0 +1,33 @@
+//! The commands.
+
+pub mod bench;
+pub mod check;
+pub mod run;
+pub mod simulate;
+
+use crate::failure::Failure;
+use serde::Serialize;
+use std::io::{ErrorKind, Write};
+
+/// Prints an object as one line of JSON on standard output.
+fn print_json(object: &impl Serialize) -> Result<(), Failure> {
+    let json = serde_json::to_string(object).map_err(std::io::Error::from)?;
+    print_line(&json)
+}
+
+/// Prints a text on standard output. A reader that went away, such as `head`, has seen what it wanted.
+fn print_line(text: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// Tells how a run went: JSON on standard output, words on standard error.
+fn print_summary(summary: &crate::summary::Summary, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        return print_json(summary);
+    }
+    writeln!(std::io::stderr().lock(), "{summary}")?;
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Why a command did not do what it was asked, and the exit code that says so.
+
+use crate::files::error::FileErrors;
+use std::fmt;
+
+/// Why a command failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It failed while running: exit code 1.
+    WhileRunning(String),
+    /// What was given is wrong: exit code 2.
+    BadInput(String),
+    /// A comparison did not hold: exit code 4.
+    Differs(String),
+}
+
+impl Failure {
+    /// The exit code.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::WhileRunning(_) => 1,
+            Self::BadInput(_) => 2,
+            Self::Differs(_) => 4,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WhileRunning(text) | Self::BadInput(text) | Self::Differs(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<FileErrors> for Failure {
+    fn from(errors: FileErrors) -> Self {
+        Self::BadInput(errors.to_string())
+    }
+}
+
+/// A result could not be written to standard output.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::WhileRunning(format!("cannot write the result: {error}"))
+    }
+}

@@ -1,0 +1,92 @@
+//! Golden files: hash and figures of a run, kept to compare later runs with.
+
+use crate::failure::Failure;
+use crate::summary::Summary;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What of a summary is the same on every machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names are those of the summary")]
+pub struct Golden {
+    pub ticks: u64,
+    pub state_hash: String,
+    pub energy_gain_max_j: f64,
+    pub penetration_max_m: f64,
+    pub force_max_n: f64,
+    pub contacts_max: u32,
+    pub pairs_dropped: u64,
+}
+
+impl Golden {
+    /// What a summary is compared by.
+    pub fn of(summary: &Summary) -> Self {
+        Self {
+            ticks: summary.ticks,
+            state_hash: summary.state_hash.clone(),
+            energy_gain_max_j: summary.energy_gain_max_j,
+            penetration_max_m: summary.penetration_max_m,
+            force_max_n: summary.force_max_n,
+            contacts_max: summary.contacts_max,
+            pairs_dropped: summary.pairs_dropped,
+        }
+    }
+
+    /// Reads a golden file.
+    ///
+    /// # Errors
+    /// When it cannot be read or is not a golden file.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::BadInput(format!("{name}: cannot be read: {error}; write it first with --update-golden"))
+        })?;
+        serde_json::from_str(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            Failure::BadInput(format!(
+                "{name}:{line}:{column}: is not a golden file: {error}; write it with --update-golden"
+            ))
+        })
+    }
+
+    /// Writes a golden file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
+        std::fs::write(path, json + "\n").map_err(|error| {
+            Failure::BadInput(format!(
+                "{}: cannot be written: {error}; name a file in a folder that exists",
+                path.display()
+            ))
+        })
+    }
+
+    /// Compares a new run with this one, bit for bit.
+    ///
+    /// # Errors
+    /// Everything that differs.
+    pub fn compare(&self, new: &Self, path: &Path) -> Result<(), Failure> {
+        if self == new {
+            return Ok(());
+        }
+        let differences = [
+            difference("ticks", self.ticks, new.ticks),
+            difference("state_hash", &self.state_hash, &new.state_hash),
+            difference("energy_gain_max_j", self.energy_gain_max_j, new.energy_gain_max_j),
+            difference("penetration_max_m", self.penetration_max_m, new.penetration_max_m),
+            difference("force_max_n", self.force_max_n, new.force_max_n),
+            difference("contacts_max", self.contacts_max, new.contacts_max),
+            difference("pairs_dropped", self.pairs_dropped, new.pairs_dropped),
+        ];
+        let lines: Vec<String> =
+            differences.into_iter().flatten().map(|text| format!("{}: {text}", path.display())).collect();
+        Err(Failure::Differs(lines.join("\n")))
+    }
+}
+
+fn difference<T: PartialEq + std::fmt::Debug>(key: &str, kept: T, new: T) -> Option<String> {
+    (kept != new).then(|| format!("{key}: was {kept:?}, is {new:?}"))
+}

@@ -1,0 +1,100 @@
+//! What a run came to.
+
+use crate::session::Session;
+use crate::stopwatch::Percentiles;
+use serde::Serialize;
+use std::fmt;
+
+/// The summary of `run` and `simulate`; the names are those of the JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Ticks that ran.
+    pub ticks: u64,
+    /// Ticks that ended after the next deadline.
+    pub overruns: u64,
+    /// Periods that were not run.
+    pub skipped: u64,
+    /// How long a tick took; absent when nobody looked at the clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_ns: Option<Percentiles>,
+    /// How late the loop woke; `run` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wake_ns: Option<Percentiles>,
+    /// The gain of energy that nothing explains, J.
+    pub energy_gain_max_j: f64,
+    /// Deepest penetration of any pair, m.
+    pub penetration_max_m: f64,
+    /// Largest force on the hand, N.
+    pub force_max_n: f64,
+    /// Most contact points with a load in one tick.
+    pub contacts_max: u32,
+    /// Near pairs that found no room.
+    pub pairs_dropped: u64,
+    /// Ticks without a new reading for too long.
+    pub stale: u64,
+    /// What went wrong and was recovered from.
+    pub faults: Vec<Fault>,
+    /// Of the final state, hexadecimal.
+    pub state_hash: String,
+}
+
+/// Something that went wrong in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// In which tick.
+    pub tick: u64,
+    /// What kind.
+    pub kind: String,
+    /// In words.
+    pub text: String,
+}
+
+impl Summary {
+    /// The summary of a session that met no clock.
+    pub fn of(session: &Session) -> Self {
+        let figures = session.figures();
+        Self {
+            ticks: session.last().number,
+            overruns: 0,
+            skipped: 0,
+            compute_ns: None,
+            wake_ns: None,
+            energy_gain_max_j: figures.energy_gain_max_j,
+            penetration_max_m: figures.penetration_max_m,
+            force_max_n: figures.force_max_n(),
+            contacts_max: figures.contacts_max,
+            pairs_dropped: figures.pairs_dropped,
+            stale: 0,
+            faults: Vec::new(),
+            state_hash: format!("{:016x}", session.state().hash()),
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} ticks, {} overruns, {} skipped, {} stale",
+            self.ticks, self.overruns, self.skipped, self.stale
+        )?;
+        for (what, figures) in [("compute", self.compute_ns), ("wake-up", self.wake_ns)] {
+            if let Some(Percentiles { p50, p99, p999, max }) = figures {
+                writeln!(f, "{what}: p50 {p50} ns, p99 {p99} ns, p99.9 {p999} ns, max {max} ns")?;
+            }
+        }
+        writeln!(f, "force up to {:.4} N, contacts up to {}", self.force_max_n, self.contacts_max)?;
+        writeln!(
+            f,
+            "penetration up to {:.3e} m, energy gain up to {:.3e} J",
+            self.penetration_max_m, self.energy_gain_max_j
+        )?;
+        if self.pairs_dropped > 0 {
+            writeln!(f, "{} near pairs found no room", self.pairs_dropped)?;
+        }
+        for fault in &self.faults {
+            writeln!(f, "fault in tick {}: {}: {}", fault.tick, fault.kind, fault.text)?;
+        }
+        write!(f, "state hash {}", self.state_hash)
+    }
+}

@@ -1,0 +1,165 @@
+//! Traces: one row a tick, or one row a tick and body, as CSV.
+//!
+//! Numbers are written with the fewest digits that read back to the same bits. Positions are those of the origin of a
+//! body's frame, and velocities are that point's too, so that one is the slope of the other.
+
+use crate::failure::Failure;
+use crate::session::Session;
+use haptic_planar::piece::rotate;
+use nalgebra::Vector2;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+const TICK_COLUMNS: &str = "t_s,hand_x_m,hand_y_m,tool_x_m,tool_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,\
+                            tool_spin_rad_per_s,force_x_n,force_y_n,contacts,penetration_m,normal_force_n,\
+                            tangent_force_n,energy_j,tank_j";
+
+const BODY_COLUMNS: &str = "t_s,body,x_m,y_m,angle_rad,vx_m_per_s,vy_m_per_s,spin_rad_per_s";
+
+/// A file that is written row by row.
+#[derive(Debug)]
+struct Table {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl Table {
+    fn create(path: &Path, columns: &str) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| {
+            let advice = "name a file in a folder that exists and may be written to";
+            Failure::BadInput(format!("{}: cannot be created: {error}; {advice}", path.display()))
+        })?;
+        let mut table = Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file) };
+        table.write(|out| writeln!(out, "{columns}"))?;
+        Ok(table)
+    }
+
+    fn write(&mut self, rows: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Failure> {
+        rows(&mut self.out).map_err(|error| {
+            Failure::WhileRunning(format!(
+                "{}: cannot be written: {error}; the trace is incomplete",
+                self.path.display()
+            ))
+        })
+    }
+}
+
+/// The traces that were asked for; none costs nothing.
+#[derive(Debug)]
+pub struct Traces {
+    ticks: Option<Table>,
+    bodies: Option<Table>,
+    /// Names ready for CSV.
+    names: Vec<String>,
+}
+
+impl Traces {
+    /// Creates the files and writes their headers.
+    ///
+    /// # Errors
+    /// When a file cannot be created.
+    pub fn create(ticks: Option<&Path>, bodies: Option<&Path>, session: &Session) -> Result<Self, Failure> {
+        let names = session.scene().bodies.iter().map(|body| csv_field(&body.name)).collect();
+        let ticks = ticks.map(|path| Table::create(path, TICK_COLUMNS)).transpose()?;
+        let bodies = bodies.map(|path| Table::create(path, BODY_COLUMNS)).transpose()?;
+        Ok(Self { ticks, bodies, names })
+    }
+
+    /// Whether nothing is traced.
+    pub fn is_empty(&self) -> bool {
+        self.ticks.is_none() && self.bodies.is_none()
+    }
+
+    /// Writes the rows of the newest tick.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn write(&mut self, session: &Session) -> Result<(), Failure> {
+        if let Some(table) = &mut self.ticks {
+            table.write(|out| write_tick(out, session))?;
+        }
+        if let Some(table) = &mut self.bodies {
+            table.write(|out| write_bodies(out, session, &self.names))?;
+        }
+        Ok(())
+    }
+
+    /// Brings everything to the disk.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        let tables = [self.ticks.as_mut(), self.bodies.as_mut()];
+        tables.into_iter().flatten().try_for_each(|table| table.write(BufWriter::flush))
+    }
+}
+
+/// A body as a trace shows it.
+#[derive(Default)]
+struct Shown {
+    position_m: Vector2<f64>,
+    angle_rad: f64,
+    velocity_m_per_s: Vector2<f64>,
+    spin_rad_per_s: f64,
+}
+
+fn shown(session: &Session, body: usize) -> Shown {
+    let motion = &session.state().motions[body];
+    let origin_from_centre = rotate(motion.turn, -session.scene().bodies[body].centre_m);
+    let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * motion.spin_rad_per_s;
+    Shown {
+        position_m: session.state().origin_m(session.scene(), body),
+        angle_rad: motion.angle_rad,
+        velocity_m_per_s: motion.velocity_m_per_s + around,
+        spin_rad_per_s: motion.spin_rad_per_s,
+    }
+}
+
+fn write_tick(out: &mut impl Write, session: &Session) -> io::Result<()> {
+    let tick = session.last();
+    let tool = session.scene().tool.map_or_else(Shown::default, |tool| shown(session, tool.body));
+    let felt = &tick.felt;
+    let ([hand_x, hand_y], [force_x, force_y]) = (tick.hand_m.into(), tick.force_n.into());
+    write!(out, "{:?},{hand_x:?},{hand_y:?},", tick.t_s)?;
+    write_motion(out, &tool)?;
+    writeln!(
+        out,
+        ",{force_x:?},{force_y:?},{},{:?},{:?},{:?},{:?},{:?}",
+        felt.tool_contacts,
+        felt.tool_penetration_m,
+        felt.tool_normal_n,
+        felt.tool_tangent_n,
+        felt.energy.stored_j(),
+        tick.tank_j,
+    )
+}
+
+fn write_bodies(out: &mut impl Write, session: &Session, names: &[String]) -> io::Result<()> {
+    for (body, name) in names.iter().enumerate() {
+        write!(out, "{:?},{name},", session.last().t_s)?;
+        write_motion(out, &shown(session, body))?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_motion(out: &mut impl Write, body: &Shown) -> io::Result<()> {
+    let ([x, y], [vx, vy]) = (body.position_m.into(), body.velocity_m_per_s.into());
+    write!(out, "{x:?},{y:?},{:?},{vx:?},{vy:?},{:?}", body.angle_rad, body.spin_rad_per_s)
+}
+
+fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_only_where_csv_needs_it() {
+        assert_eq!(csv_field("left stop"), "left stop");
+        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

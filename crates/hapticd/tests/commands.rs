@@ -1,0 +1,361 @@
+//! The command as a user meets it: what is typed, what is printed, how it ends.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const BALL: &str = "[[body]]\nname = \"ball\"\nshape = { disc_radius_m = 0.01 }\nmass_kg = 0.1\n";
+
+/// A folder of one test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hapticd-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.join(name), content).unwrap();
+        name.to_owned()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn hapticd(&self, arguments: &[&str]) -> Output {
+        hapticd_in(&self.0, arguments)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn hapticd_in(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+    command.args(arguments).current_dir(folder).env_remove("RUST_LOG").output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, code: i32, start: &str) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    assert!(text.starts_with(start), "expected the start {start:?}, got {text:?}");
+}
+
+#[track_caller]
+fn assert_done(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+}
+
+#[test]
+fn only_commands_that_exist_are_offered() {
+    let folder = Folder::new("help");
+    let help = folder.hapticd(&["--help"]);
+    assert_done(&help);
+    let text = String::from_utf8(help.stdout).unwrap();
+    for command in ["run", "simulate", "check", "bench"] {
+        assert!(text.contains(&format!("\n  {command} ")), "{text}");
+    }
+    assert_eq!(folder.hapticd(&["fly"]).status.code(), Some(2));
+    assert_eq!(folder.hapticd(&["simulate"]).status.code(), Some(2));
+    assert_eq!(folder.hapticd(&["simulate", "--seconds", "nan"]).status.code(), Some(2));
+    assert_eq!(folder.hapticd(&["simulate", "--seconds", "-1"]).status.code(), Some(2));
+}
+
+#[test]
+fn simulate_answers_with_every_promised_figure() {
+    let folder = Folder::new("figures");
+    let output = folder.hapticd(&["simulate", "--seconds", "0.25", "--json"]);
+    assert_done(&output);
+    let summary = json(&output);
+    assert_eq!(summary["ticks"], 250);
+    for key in ["overruns", "skipped", "pairs_dropped", "stale", "contacts_max"] {
+        assert!(summary[key].is_u64(), "{key}");
+    }
+    for key in ["energy_gain_max_j", "penetration_max_m", "force_max_n"] {
+        assert!(summary[key].is_f64(), "{key}");
+    }
+    for key in ["p50", "p99", "p999", "max"] {
+        assert!(summary["compute_ns"][key].is_u64(), "{key}");
+    }
+    assert!(summary["faults"].as_array().unwrap().is_empty());
+    let hash = summary["state_hash"].as_str().unwrap();
+    assert!(hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+}
+
+#[test]
+fn simulate_needs_no_file_and_writes_none() {
+    let folder = Folder::new("no-files");
+    assert_done(&folder.hapticd(&["simulate", "--seconds", "0.01"]));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
+#[test]
+fn the_same_input_gives_the_same_hash_and_another_scene_another() {
+    let folder = Folder::new("hash");
+    let hash = |scene: &str| {
+        let output = folder.hapticd(&["simulate", "--scene", scene, "--seconds", "0.1", "--json"]);
+        json(&output)["state_hash"].clone()
+    };
+    assert_eq!(hash("tower"), hash("tower"));
+    assert_ne!(hash("tower"), hash("heap"));
+}
+
+#[test]
+fn the_trace_has_the_promised_columns_and_a_row_for_each_tick() {
+    let folder = Folder::new("trace");
+    let hand = folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n0.01,0.001,0.03\n");
+    let arguments = ["simulate", "--profile", "bare", "--hand", &hand, "--seconds", "0.02", "--trace", "t.csv"];
+    assert_done(&folder.hapticd(&arguments));
+    let trace = folder.read("t.csv");
+    let mut lines = trace.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "t_s,hand_x_m,hand_y_m,tool_x_m,tool_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,tool_spin_rad_per_s,\
+         force_x_n,force_y_n,contacts,penetration_m,normal_force_n,tangent_force_n,energy_j,tank_j"
+    );
+    let rows: Vec<Vec<f64>> = lines.map(|line| line.split(',').map(|field| field.parse().unwrap()).collect()).collect();
+    assert_eq!(rows.len(), 20);
+    assert!(rows.iter().all(|row| row.len() == 17));
+    assert_eq!((rows[0][0], rows[0][1]), (0.001, 0.0001));
+    assert_eq!((rows[4][0], rows[4][1]), (0.005, 0.0005));
+    assert_eq!((rows[19][0], rows[19][1]), (0.02, 0.001));
+}
+
+#[test]
+fn the_trace_of_bodies_has_a_row_for_each_tick_and_body() {
+    let folder = Folder::new("trace-bodies");
+    let scene = folder.file("s.toml", BALL);
+    assert_done(&folder.hapticd(&[
+        "simulate",
+        "--scene",
+        &scene,
+        "--seconds",
+        "0.003",
+        "--trace-bodies",
+        "b.csv",
+        "--trace",
+        "t.csv",
+    ]));
+    let trace = folder.read("b.csv");
+    let lines: Vec<&str> = trace.lines().collect();
+    assert_eq!(lines[0], "t_s,body,x_m,y_m,angle_rad,vx_m_per_s,vy_m_per_s,spin_rad_per_s");
+    assert_eq!(lines.len(), 4);
+    assert!(lines[3].starts_with("0.003,ball,0.0,-"), "{}", lines[3]);
+    let tool_columns =
+        folder.read("t.csv").lines().nth(1).unwrap().split(',').take(15).skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert!(tool_columns.iter().all(|field| field.parse::<f64>().unwrap() == 0.0), "{tool_columns:?}");
+}
+
+#[test]
+fn a_body_that_falls_freely_obeys_gravity() {
+    let folder = Folder::new("fall");
+    let scene = folder.file("s.toml", BALL);
+    assert_done(&folder.hapticd(&["simulate", "--scene", &scene, "--seconds", "0.1", "--trace-bodies", "b.csv"]));
+    let last = folder.read("b.csv").lines().last().unwrap().to_owned();
+    let fields: Vec<&str> = last.split(',').collect();
+    let (y_m, vy_m_per_s): (f64, f64) = (fields[3].parse().unwrap(), fields[6].parse().unwrap());
+    assert!((vy_m_per_s + 0.981).abs() < 1e-9, "{last}");
+    assert!((y_m + 0.04905).abs() < 0.001, "{last}");
+}
+
+#[test]
+fn pressing_on_a_floor_pushes_the_hand_up() {
+    let folder = Folder::new("press");
+    let hand = folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n0.5,0,0.005\n");
+    let arguments = ["simulate", "--profile", "bare", "--hand", &hand, "--seconds", "1", "--trace", "t.csv"];
+    assert_done(&folder.hapticd(&arguments));
+    let last = folder.read("t.csv").lines().last().unwrap().to_owned();
+    let force_y_n: f64 = last.split(',').nth(10).unwrap().parse().unwrap();
+    // The hand is 5 mm inside: 400 N/m makes 2 N, less the weight that the floor carries in the tool's stead.
+    assert!((force_y_n - 2.0).abs() < 0.05, "{force_y_n}");
+}
+
+#[test]
+fn flags_override_the_profile_and_its_paths_start_from_its_folder() {
+    let folder = Folder::new("override");
+    std::fs::create_dir(folder.0.join("deep")).unwrap();
+    folder.file("deep/s.toml", BALL);
+    folder.file("deep/p.toml", "scene = \"s.toml\"\n");
+    folder.file("deep/missing.toml", "\nscene = \"nowhere.toml\"\n");
+    assert_done(&folder.hapticd(&["simulate", "--profile", "deep/p.toml", "--seconds", "0.01"]));
+    let refused = folder.hapticd(&["simulate", "--profile", "deep/missing.toml", "--seconds", "0.01"]);
+    assert_refused(&refused, 2, "deep/missing.toml:2:9: scene: 'deep/nowhere.toml': no such file");
+    assert_done(&folder.hapticd(&[
+        "simulate",
+        "--profile",
+        "deep/missing.toml",
+        "--scene",
+        "deep/s.toml",
+        "--seconds",
+        "0.01",
+    ]));
+}
+
+#[test]
+fn what_cannot_be_opened_is_bad_input() {
+    let folder = Folder::new("unopened");
+    let simulate = |scene: &str| folder.hapticd(&["simulate", "--scene", scene, "--seconds", "0.01"]);
+    folder.file("latin1.toml", b"# caf\xe9\n");
+    assert_refused(&simulate("nowhere.toml"), 2, "nowhere.toml: no such file; ");
+    assert_refused(
+        &simulate("tabel"),
+        2,
+        "tabel: no such file, and no built-in scene of that name; name a file or one of table,",
+    );
+    assert_refused(&simulate("."), 2, ".: is a folder, not a file");
+    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not UTF-8 text");
+    assert_refused(
+        &simulate(&folder.file("empty.toml", "")),
+        2,
+        "empty.toml:1:1: body: a scene needs at least one body",
+    );
+    let hand = folder.hapticd(&["simulate", "--hand", "nowhere.csv", "--seconds", "0.01"]);
+    assert_refused(&hand, 2, "nowhere.csv: no such file");
+}
+
+#[test]
+fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
+    let folder = Folder::new("whole-scene");
+    let second = "[[body]]\nname = \"second\"\nshape = { disc_radius_m = 0.01 }\n";
+    for (name, text, start) in [
+        ("twice.toml", format!("{BALL}{BALL}"), "twice.toml:6:8: body[1].name: "),
+        ("tool.toml", format!("{BALL}[tool]\nbody = \"bal\"\n"), "tool.toml:6:8: tool.body: "),
+        ("pair.toml", format!("{BALL}[[pair]]\nbodies = [\"ball\", \"bat\"]\n"), "pair.toml:6:10: pair[0].bodies: "),
+        ("inside.toml", format!("{BALL}{second}position_m = [0.001, 0]\n"), "inside.toml:8:14: body[1].position_m: "),
+        (
+            "crossed.toml",
+            "[[body]]\nname = \"a\"\nshape = { polygon_m = [[0, 0], [1, 1], [1, 0], [0, 1]] }\n".to_owned(),
+            "crossed.toml:3:9: body[0].shape: ",
+        ),
+    ] {
+        let file = folder.file(name, text);
+        assert_refused(&folder.hapticd(&["check", &file]), 2, start);
+    }
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_told_plainly() {
+    let folder = Folder::new("unwritable");
+    let trace = |path: &str| folder.hapticd(&["simulate", "--seconds", "1", "--trace", path]);
+    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be created: ");
+    if Path::new("/dev/full").exists() {
+        assert_refused(&trace("/dev/full"), 1, "/dev/full: cannot be written: ");
+    }
+}
+
+#[test]
+fn a_golden_file_is_kept_compared_and_told_apart() {
+    let folder = Folder::new("golden");
+    let simulate = |seconds: &str, more: &[&str]| {
+        let fixed = ["simulate", "--scene", "tower", "--seconds", seconds, "--golden", "g.json"];
+        folder.hapticd(&[&fixed[..], more].concat())
+    };
+    assert_refused(&simulate("0.1", &[]), 2, "100 ticks");
+    assert!(stderr(&simulate("0.1", &[])).contains("g.json: cannot be read"));
+    assert_done(&simulate("0.1", &["--update-golden"]));
+    assert_done(&simulate("0.1", &[]));
+    let differs = simulate("0.2", &[]);
+    assert_eq!(differs.status.code(), Some(4));
+    assert!(stderr(&differs).contains("g.json: ticks: was 100, is 200"), "{}", stderr(&differs));
+    folder.file("g.json", "{\n  \"ticks\": x }");
+    let broken = simulate("0.1", &[]);
+    assert_eq!(broken.status.code(), Some(2));
+    assert!(stderr(&broken).contains("g.json:2:12: is not a golden file"), "{}", stderr(&broken));
+    assert_eq!(folder.hapticd(&["simulate", "--seconds", "1", "--update-golden"]).status.code(), Some(2));
+}
+
+#[test]
+fn check_tells_every_file_in_words_and_in_json() {
+    let folder = Folder::new("check");
+    let good = folder.file("good.toml", BALL);
+    let bad = folder.file("bad.toml", format!("{BALL}fricton = 1\n"));
+    let words = folder.hapticd(&["check", &good, &bad]);
+    assert_refused(&words, 2, "bad.toml:5:1: body[0].fricton: unknown key; did you mean friction?");
+    assert!(
+        String::from_utf8(words.stdout)
+            .unwrap()
+            .starts_with("good.toml: a good scene\n  1 bodies (0 fixed, 1 dynamic)")
+    );
+    let findings = json(&folder.hapticd(&["check", "--json", &good, &bad]));
+    assert_eq!(findings["files"][0]["kind"], "scene");
+    assert_eq!(findings["files"][0]["ok"], true);
+    assert_eq!(findings["files"][0]["scene"]["masses"][0]["mass_kg"], 0.1);
+    assert_eq!(findings["files"][1]["ok"], false);
+    assert_eq!(findings["files"][1]["errors"][0]["position"]["line"], 5);
+    assert_eq!(findings["files"][1]["errors"][0]["key"], "body[0].fricton");
+}
+
+#[test]
+fn check_warns_of_hardware_that_was_never_measured() {
+    let folder = Folder::new("check-device");
+    let device = folder.file("d.toml", "kind = \"serial\"\nport = \"/dev/ttyACM0\"\n");
+    let output = folder.hapticd(&["check", &device]);
+    assert_done(&output);
+    assert!(String::from_utf8(output.stdout).unwrap().contains("warning: model.damping_n_s_per_m is not given; 0.05"));
+}
+
+#[test]
+fn errors_are_json_lines_when_logs_are() {
+    let folder = Folder::new("log-format");
+    let output = folder.hapticd(&["--log-format", "json", "check", "nowhere.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let line: Value = serde_json::from_str(stderr(&output).trim()).unwrap();
+    assert!(line["fields"]["message"].as_str().unwrap().starts_with("nowhere.toml: no such file"));
+}
+
+#[test]
+fn run_ends_by_itself_and_tells_how_it_went() {
+    let folder = Folder::new("run");
+    let output = folder.hapticd(&["run", "--scene", "wall", "--seconds", "0.05", "--json"]);
+    assert_done(&output);
+    let summary = json(&output);
+    let periods = summary["ticks"].as_u64().unwrap() + summary["skipped"].as_u64().unwrap();
+    assert!(periods >= 50, "{summary}");
+    assert!(summary["wake_ns"]["p50"].is_u64() && summary["compute_ns"]["max"].is_u64());
+}
+
+#[test]
+fn run_refuses_what_has_no_bound() {
+    let folder = Folder::new("run-exact");
+    let scene = folder.file("s.toml", format!("[world]\nimpact_state = \"exact\"\n{BALL}"));
+    let output = folder.hapticd(&["run", "--scene", &scene, "--seconds", "0.01"]);
+    assert_refused(&output, 2, "s.toml: world.impact_state: \"exact\" has no bound");
+}
+
+#[cfg(unix)]
+#[test]
+fn run_ends_well_when_it_is_told_to_terminate() {
+    use std::process::Stdio;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+    command.args(["run", "--json"]).env("RUST_LOG", "info").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    wait_for_first_line(child.stderr.as_mut().unwrap());
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(json(&output)["state_hash"].is_string());
+}
+
+/// The first log line comes when the signals are watched.
+#[cfg(unix)]
+fn wait_for_first_line(from: &mut impl std::io::Read) {
+    let mut byte = [0];
+    while byte != *b"\n" {
+        from.read_exact(&mut byte).unwrap();
+    }
+}
