@@ -9,6 +9,12 @@
 //! below zero for any hand. A spring of stiffness up to 2b/T has stored just enough to pay for its own force, so it is
 //! never cut; a stiffer one is felt as 2b/T.
 //!
+//! Energy of height is a large reserve that has nothing to do with the hand: with S alone, a heap on a shelf could feed a
+//! limit cycle for a long while. So there is a second account, N = S without it: what the world gives up in height is
+//! paid in, what it gains is paid out, and the cap is what moves and what is stretched. Forces beyond the weight that
+//! the hand carries must be paid for by N as well. A carried weight needs no paying: a constant force, held between
+//! samples, gives exactly what the height loses. N makes nothing less safe, S alone is the guarantee.
+//!
 //! The proof wants the force to act at the instant of the reading. A later one is answered by counting less damping.
 
 use nalgebra::Vector2;
@@ -52,6 +58,15 @@ impl TankSettings {
     }
 }
 
+/// What the world could give the hand, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stored {
+    /// Everything it stores, height counted from the lowest places.
+    pub all_j: f64,
+    /// The part of it that is height.
+    pub height_j: f64,
+}
+
 /// Force times time of what was sent since the last reading, to know the mean force over a gap in the readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Held {
@@ -79,6 +94,10 @@ pub struct Tank {
     /// S, J.
     level_j: f64,
     lowest_j: f64,
+    /// N, J.
+    near_j: f64,
+    /// Energy of height at the last booking, J.
+    height_j: f64,
     /// Hand at the last reading, m; none before the first.
     position_m: Option<Vector2<f64>>,
     held: Held,
@@ -86,7 +105,7 @@ pub struct Tank {
 
 impl Tank {
     /// A tank that holds what the world stores at its start, plus the reserve.
-    pub fn new(settings: &TankSettings, stored_j: f64) -> Self {
+    pub fn new(settings: &TankSettings, stored: Stored) -> Self {
         let mut tank = Self {
             passivity: settings.passivity,
             damping_n_s_per_m: settings.counted_damping_n_s_per_m(),
@@ -94,17 +113,21 @@ impl Tank {
             reserve_j: settings.reserve_j,
             level_j: 0.0,
             lowest_j: 0.0,
+            near_j: 0.0,
+            height_j: 0.0,
             position_m: None,
             held: Held::NOTHING,
         };
-        tank.refill(stored_j);
+        tank.refill(stored);
         tank
     }
 
     /// Starts the account anew for a world that was put in place of the old one, with no force acting.
-    pub fn refill(&mut self, stored_j: f64) {
-        self.level_j = self.cap_j(stored_j);
+    pub fn refill(&mut self, stored: Stored) {
+        self.level_j = self.cap_j(stored.all_j);
         self.lowest_j = self.level_j;
+        self.near_j = self.cap_j(stored.all_j - stored.height_j);
+        self.height_j = stored.height_j;
         self.position_m = None;
         self.held = Held::NOTHING;
     }
@@ -118,32 +141,32 @@ impl Tank {
     }
 
     /// Books what the last force did, `elapsed_s` having passed since the last call. `position_m` is a new reading of
-    /// the hand, or none if this tick brought none: then the force goes on unbooked until the next one. `stored_j` is
+    /// the hand, or none if this tick brought none: then the force goes on unbooked until the next one. `stored` is
     /// what the world could still deliver. Real-time: constant.
-    pub fn observe(&mut self, position_m: Option<Vector2<f64>>, elapsed_s: f64, stored_j: f64) {
+    pub fn observe(&mut self, position_m: Option<Vector2<f64>>, elapsed_s: f64, stored: Stored) {
         self.let_pass(elapsed_s);
         if let Some(position_m) = position_m {
             let change_j = self.exchange_j(position_m);
-            self.book(position_m, change_j, stored_j);
+            self.book(position_m, change_j, stored);
         }
     }
 
     /// Books a reading that cannot be trusted, such as a jump: it may cost, but it earns nothing. Real-time: constant.
-    pub fn distrust(&mut self, position_m: Vector2<f64>, elapsed_s: f64, stored_j: f64) {
+    pub fn distrust(&mut self, position_m: Vector2<f64>, elapsed_s: f64, stored: Stored) {
         self.let_pass(elapsed_s);
         let change_j = self.exchange_j(position_m).min(0.0);
-        self.book(position_m, change_j, stored_j);
+        self.book(position_m, change_j, stored);
     }
 
-    /// The part of a force that can be paid for, direction kept; it is remembered as what the device now gives.
-    /// `ready_j` is what the world could deliver at once: a further limit that keeps energy which is stored far from
-    /// the hand (a heap on a shelf) from feeding a limit cycle; infinity for none. Real-time: constant.
-    pub fn admit(&mut self, force_n: Vector2<f64>, ready_j: f64) -> Vector2<f64> {
-        let limit_n = self.limit_n(ready_j);
-        let norm_n = force_n.norm();
-        let admitted_n = if norm_n <= limit_n { force_n } else { force_n * (limit_n / norm_n) };
-        self.held.force_n = admitted_n;
-        admitted_n
+    /// The part of a force that can be paid for; it is remembered as what the device now gives. `load_n` is the weight
+    /// of the tool: the force is cut towards the part of it that the hand carries, and then towards zero.
+    /// Real-time: constant.
+    pub fn admit(&mut self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+        let carried_n = nearest_on_way_to(load_n, force_n);
+        let excess_n = shortened(force_n - carried_n, self.limit_n(self.near_j));
+        let nearly_n = if carried_n + excess_n == force_n { force_n } else { carried_n + excess_n };
+        self.held.force_n = shortened(nearly_n, self.limit_n(self.level_j));
+        self.held.force_n
     }
 
     /// The force that the device gives now, N.
@@ -156,27 +179,28 @@ impl Tank {
         self.held.force_n = force_n;
     }
 
-    /// The largest force that can be paid for now, N. Over a gap in the readings the force has to last longer.
-    pub fn limit_n(&self, ready_j: f64) -> f64 {
+    /// The largest force that so much energy can pay for, N. Over a gap in the readings the force has to last longer.
+    fn limit_n(&self, energy_j: f64) -> f64 {
         match self.passivity {
             Passivity::Tank => {
                 let lasting_s = self.held.elapsed_s + self.period_s;
-                let payable_j = self.level_j.min(ready_j + self.reserve_j).max(0.0);
-                (4.0 * self.damping_n_s_per_m * payable_j / lasting_s).sqrt()
+                (4.0 * self.damping_n_s_per_m * energy_j.max(0.0) / lasting_s).sqrt()
             }
             Passivity::Observer | Passivity::Off => f64::INFINITY,
         }
     }
 
-    /// Energy that a static load needs on account to be felt in full, J.
-    pub fn price_of_force_j(&self, force_n: f64) -> f64 {
+    fn price_of_force_j(&self, force_n: f64) -> f64 {
         force_n * force_n * self.period_s / (4.0 * self.damping_n_s_per_m)
     }
 
     /// What is on account beyond what the present force needs, J.
     pub fn surplus_j(&self) -> f64 {
         match self.passivity {
-            Passivity::Tank => (self.level_j - self.price_of_force_j(self.held.force_n.norm())).max(0.0),
+            Passivity::Tank => {
+                let needed_j = self.price_of_force_j(self.held.force_n.norm());
+                (self.level_j.min(self.near_j) - needed_j).max(0.0)
+            }
             Passivity::Observer | Passivity::Off => f64::INFINITY,
         }
     }
@@ -184,7 +208,7 @@ impl Tank {
     /// Pays for something other than a force, such as a stiffer spring. Real-time: constant.
     pub fn draw(&mut self, energy_j: f64) {
         if self.passivity != Passivity::Off {
-            self.settle(self.level_j - energy_j);
+            self.settle(self.level_j - energy_j, self.near_j - energy_j);
         }
     }
 
@@ -214,16 +238,32 @@ impl Tank {
         eaten_j - self.held.mean_force_n().dot(&moved_m)
     }
 
-    fn book(&mut self, position_m: Vector2<f64>, change_j: f64, stored_j: f64) {
+    fn book(&mut self, position_m: Vector2<f64>, change_j: f64, stored: Stored) {
         self.position_m = Some(position_m);
         self.held = Held { force_n: self.held.force_n, ..Held::NOTHING };
-        self.settle((self.level_j + change_j).min(self.cap_j(stored_j)));
+        let fallen_j = self.height_j - stored.height_j;
+        self.height_j = stored.height_j;
+        let level_j = (self.level_j + change_j).min(self.cap_j(stored.all_j));
+        let near_j = (self.near_j + change_j + fallen_j).min(self.cap_j(stored.all_j - stored.height_j));
+        self.settle(level_j, near_j);
     }
 
-    fn settle(&mut self, level_j: f64) {
-        self.level_j = if self.passivity == Passivity::Off { 0.0 } else { level_j };
+    fn settle(&mut self, level_j: f64, near_j: f64) {
+        (self.level_j, self.near_j) = if self.passivity == Passivity::Off { (0.0, 0.0) } else { (level_j, near_j) };
         self.lowest_j = self.lowest_j.min(self.level_j);
     }
+}
+
+/// The point of the segment from zero to `end` that is nearest to `point`. Real-time: constant.
+pub fn nearest_on_way_to(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64> {
+    let length_squared = end.norm_squared();
+    if length_squared > 0.0 { end * (point.dot(&end) / length_squared).clamp(0.0, 1.0) } else { end }
+}
+
+/// A vector no longer than `longest`, direction kept. Real-time: constant.
+pub fn shortened(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
+    let length = vector.norm();
+    if length <= longest { vector } else { vector * (longest / length) }
 }
 
 #[cfg(test)]

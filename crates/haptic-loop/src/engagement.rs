@@ -1,9 +1,10 @@
 //! How force comes on: not before the world is quiet in the hand, then slowly, and again from the start after a fault.
 
+use haptic_coupling::tank::nearest_on_way_to;
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 
-/// A world that would push less than this, beyond the tool's weight, is quiet, N.
+/// A world that would push less than this, beyond a swinging tool's weight, is quiet, N.
 pub const QUIET_N: f64 = 0.2;
 /// So many quiet ticks in a row begin the ramp. Fewer could be a contact's bounce.
 pub const QUIET_TICKS: u32 = 20;
@@ -66,8 +67,9 @@ impl Engagement {
         self.recovered = 0.0;
     }
 
-    /// One tick; returns the share of force for it. `load_n` is the tool's weight: a hand that holds it is quiet, and
-    /// so is one whose tool lies on something. Real-time: constant.
+    /// One tick; returns the share of force for it. `load_n` is the tool's weight: a hand that holds it is quiet, so is
+    /// one whose tool lies on something, and so is one whose tool, just let go, swings between nothing and twice its
+    /// weight: a hardly damped coupling takes seconds to come to rest. Real-time: constant.
     pub fn advance(&mut self, would_be_n: Vector2<f64>, load_n: Vector2<f64>) -> f64 {
         self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
         if self.ramp_s <= 0.0 {
@@ -75,7 +77,7 @@ impl Engagement {
         } else if self.quiet_ticks >= QUIET_TICKS {
             self.share = (self.share + TICK_S / self.ramp_s).min(1.0);
         } else {
-            let is_quiet = (would_be_n - nearest_on_way_to(load_n, would_be_n)).norm() < QUIET_N;
+            let is_quiet = (would_be_n - nearest_on_way_to(load_n * 2.0, would_be_n)).norm() < QUIET_N;
             self.quiet_ticks = if is_quiet { self.quiet_ticks + 1 } else { 0 };
         }
         self.share * self.recovered
@@ -94,12 +96,6 @@ impl Engagement {
     pub fn share(&self) -> f64 {
         self.share * self.recovered
     }
-}
-
-/// The point of the segment from zero to `end` that is nearest to `point`. Real-time: constant.
-pub fn nearest_on_way_to(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64> {
-    let length_squared = end.norm_squared();
-    if length_squared > 0.0 { end * (point.dot(&end) / length_squared).clamp(0.0, 1.0) } else { end }
 }
 
 #[cfg(test)]
@@ -134,10 +130,20 @@ mod tests {
     #[test]
     fn a_hand_that_holds_the_tools_weight_is_engaged() {
         let weight_n = Vector2::new(0.0, -0.981);
-        for held_n in [NOTHING, weight_n * 0.5, weight_n] {
+        for held_n in [NOTHING, weight_n * 0.5, weight_n, weight_n * 2.0] {
             let mut engagement = Engagement::new(0.1);
             (0..200).for_each(|_| _ = engagement.advance(held_n, weight_n));
             assert_eq!(engagement.phase(), Phase::Engaged);
+        }
+    }
+
+    #[test]
+    fn more_than_a_swinging_tool_is_not_quiet() {
+        let weight_n = Vector2::new(0.0, -0.981);
+        for pushed_n in [weight_n * 2.3, -weight_n, Vector2::new(0.3, -0.5)] {
+            let mut engagement = Engagement::new(0.1);
+            (0..200).for_each(|_| _ = engagement.advance(pushed_n, weight_n));
+            assert_eq!(engagement.phase(), Phase::Waiting);
         }
     }
 

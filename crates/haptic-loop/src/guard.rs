@@ -7,14 +7,13 @@
 //!
 //! Everything here is in the device's frame.
 
-use crate::engagement::{Engagement, Phase, nearest_on_way_to};
+use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
 use crate::settings::Safety;
 use crate::watch::{Hand, Trust};
-use crate::world::Deliverable;
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::DeviceModel;
-use haptic_coupling::tank::{RESERVE_J, Tank, TankSettings};
+use haptic_coupling::tank::{RESERVE_J, Stored, Tank, TankSettings, nearest_on_way_to, shortened};
 use haptic_device::Sent;
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
@@ -30,7 +29,7 @@ pub struct Request {
     /// Weight of the tool as the device would feel it, N.
     pub load_n: Vector2<f64>,
     /// Energy that the world could give.
-    pub energy: Deliverable,
+    pub stored: Stored,
     /// Near pairs that the world had no room for.
     pub pairs_dropped: u32,
     /// Periods since the last tick, one or more.
@@ -83,14 +82,14 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A closed gate before a device, with `stored_j` on account. The smaller of the two force limits holds.
-    pub fn new(safety: &Safety, device: &DeviceModel, stored_j: f64) -> Self {
+    /// A closed gate before a device, with what the world stores on account. The smaller of the two force limits holds.
+    pub fn new(safety: &Safety, device: &DeviceModel, stored: Stored) -> Self {
         Self {
             device: *device,
             clamp: Clamp::at(safety.max_force_n.min(device.max_force_n)),
             slew_n_per_tick: slew_n_per_tick(safety),
             engagement: Engagement::new(safety.engage_ramp_s),
-            tank: Tank::new(&tank_settings(safety, device), stored_j),
+            tank: Tank::new(&tank_settings(safety, device), stored),
             trouble: None,
             unsent: None,
             late_in_a_row: 0,
@@ -115,9 +114,9 @@ impl Guard {
     }
 
     /// Closes the gate before another world, and starts its account. Real-time: constant.
-    pub fn change_world(&mut self, stored_j: f64) {
+    pub fn change_world(&mut self, stored: Stored) {
         self.engagement.restart();
-        self.tank.refill(stored_j);
+        self.tank.refill(stored);
     }
 
     /// The force that the hand may get. Real-time: constant.
@@ -189,10 +188,9 @@ impl Guard {
     fn book(&mut self, request: &Request, hand: &Hand) {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
         let news_m = if hand.is_new { hand.position_m } else { None };
-        let stored_j = request.energy.stored_j;
         match (news_m, hand.trust) {
-            (Some(position_m), Trust::Broken(_)) => self.tank.distrust(position_m, elapsed_s, stored_j),
-            _ => self.tank.observe(news_m, elapsed_s, stored_j),
+            (Some(position_m), Trust::Broken(_)) => self.tank.distrust(position_m, elapsed_s, request.stored),
+            _ => self.tank.observe(news_m, elapsed_s, request.stored),
         }
         if let Some(position_m) = news_m {
             let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
@@ -202,7 +200,7 @@ impl Guard {
 
     fn find_fault(&mut self, request: &Request, hand: &Hand) -> Option<Fault> {
         self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
-        let is_finite = request.force_n.iter().all(|part| part.is_finite()) && request.energy.stored_j.is_finite();
+        let is_finite = request.force_n.iter().all(|part| part.is_finite()) && request.stored.all_j.is_finite();
         match hand.trust {
             Trust::Broken(fault) => Some(fault),
             _ if self.unsent.is_some() => self.unsent,
@@ -234,8 +232,7 @@ impl Guard {
     }
 
     fn pay_for(&mut self, allowed_n: Vector2<f64>, request: &Request) -> Vector2<f64> {
-        let ready_j = request.energy.ready_j + self.tank.price_of_force_j(request.load_n.norm());
-        let paid_n = self.tank.admit(allowed_n, ready_j);
+        let paid_n = self.tank.admit(allowed_n, request.load_n);
         self.tally.cut += u64::from(paid_n != allowed_n);
         paid_n
     }
@@ -288,12 +285,6 @@ fn tank_settings(safety: &Safety, device: &DeviceModel) -> TankSettings {
 
 fn slew_n_per_tick(safety: &Safety) -> f64 {
     if safety.slew_n_per_s > 0.0 { safety.slew_n_per_s * TICK_S } else { f64::INFINITY }
-}
-
-/// A vector no longer than `longest`, direction kept. Real-time: constant.
-fn shortened(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
-    let length = vector.norm();
-    if length <= longest { vector } else { vector * (longest / length) }
 }
 
 /// The force nearest to `wanted_n` that is `rise_n` away from what the last force can fall to. Real-time: constant.

@@ -8,7 +8,7 @@ use crate::settings::{Frame, Safety, Settings};
 use crate::snapshot::{Nobody, Publish};
 use crate::watch::{Hand, Trust, Watch};
 use crate::world::World;
-use haptic_coupling::coupling::Coupling;
+use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::DeviceModel;
 use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
@@ -57,7 +57,7 @@ impl HapticLoop {
             frame,
             watch: Watch::new(&settings.safety),
             coupling: Coupling::new(settings.coupling, max_force_n, frame.rail),
-            guard: Guard::new(&settings.safety, &model, world.start_j()),
+            guard: Guard::new(&settings.safety, &model, world.stored_at_start()),
             safety: settings.safety,
             device_max_force_n,
             publisher: Box::new(Nobody),
@@ -130,6 +130,11 @@ impl HapticLoop {
         &self.world
     }
 
+    /// The gains in force.
+    pub fn gains(&self) -> Gains {
+        self.coupling.gains()
+    }
+
     /// The device, to ask who it is.
     pub fn device(&self) -> &dyn Device {
         self.device.as_ref()
@@ -176,7 +181,7 @@ impl HapticLoop {
         Request {
             force_n: self.frame.mapping.force_to_device(force_n),
             load_n: self.frame.mapping.force_to_device(self.world.tool_weight_n()),
-            energy: self.world.deliverable(&self.felt.energy),
+            stored: self.world.stored(&self.felt.energy),
             pairs_dropped: self.felt.pairs_dropped,
             periods,
         }
@@ -239,7 +244,7 @@ impl HapticLoop {
     }
 
     fn replace(&mut self, world: Box<World>) -> Box<World> {
-        self.guard.change_world(world.start_j());
+        self.guard.change_world(world.stored_at_start());
         self.felt = Felt::default();
         self.coupling.regrip(self.frame.rail);
         std::mem::replace(&mut self.world, world)

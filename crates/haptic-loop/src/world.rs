@@ -1,6 +1,7 @@
 //! A scene and its state together, and the energy that they could give the hand.
 
 use haptic_coupling::coupling::Strain;
+use haptic_coupling::tank::Stored;
 use haptic_planar::energy::Ledger;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::state::State;
@@ -27,15 +28,6 @@ pub struct World {
     tool_weight_n: Vector2<f64>,
 }
 
-/// Energy that the world could give the hand, J.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Deliverable {
-    /// In the end: everything stored, with heights counted from the lowest places.
-    pub stored_j: f64,
-    /// At once: what moves and what is stretched. A heap on a shelf is stored, not ready.
-    pub ready_j: f64,
-}
-
 impl World {
     /// A world at its start.
     pub fn new(scene: Scene) -> Self {
@@ -49,17 +41,14 @@ impl World {
         Self { scene, state, moving, drop_j, start_kinetic_j, tool_weight_n }
     }
 
-    /// Everything on account at the start, J.
-    pub fn start_j(&self) -> f64 {
-        self.drop_j + self.start_kinetic_j
+    /// What it stores at its start.
+    pub fn stored_at_start(&self) -> Stored {
+        Stored { all_j: self.drop_j + self.start_kinetic_j, height_j: self.drop_j }
     }
 
-    /// What could be given after a tick. Real-time: constant.
-    pub fn deliverable(&self, ledger: &Ledger) -> Deliverable {
-        Deliverable {
-            stored_j: ledger.stored_j() + self.drop_j,
-            ready_j: ledger.kinetic_j + ledger.coupling_j.max(0.0),
-        }
+    /// What it stores after a tick, height counted from the lowest places. Real-time: constant.
+    pub fn stored(&self, ledger: &Ledger) -> Stored {
+        Stored { all_j: ledger.stored_j() + self.drop_j, height_j: ledger.potential_j + self.drop_j }
     }
 
     /// Bodies that can move, in file order.

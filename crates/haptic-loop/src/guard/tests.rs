@@ -3,12 +3,17 @@ use crate::engagement::QUIET_TICKS;
 use haptic_coupling::tank::Passivity;
 use haptic_device::{FaultCode, WriteError};
 
+/// Energy that has nothing to do with height.
+fn lively(all_j: f64) -> Stored {
+    Stored { all_j, height_j: 0.0 }
+}
+
 /// A world with energy to spare, in which only the limit under test acts.
 fn request(x_n: f64) -> Request {
     Request {
         force_n: Vector2::new(x_n, 0.0),
         load_n: Vector2::zeros(),
-        energy: Deliverable { stored_j: 10.0, ready_j: 10.0 },
+        stored: lively(10.0),
         pairs_dropped: 0,
         periods: 1,
     }
@@ -27,7 +32,7 @@ fn bare() -> Safety {
 }
 
 fn guard(safety: &Safety) -> Guard {
-    Guard::new(safety, &DeviceModel::default(), 10.0)
+    Guard::new(safety, &DeviceModel::default(), lively(10.0))
 }
 
 /// A guard that has been given time to engage.
@@ -47,7 +52,7 @@ fn every_fault() -> Vec<(Request, Hand)> {
         (request(2.0), with(Trust::Broken(Fault::Device(FaultCode::Watchdog)))),
         (request(f64::NAN), hand(0.0)),
         (request(f64::INFINITY), hand(0.0)),
-        (Request { energy: Deliverable { stored_j: f64::NAN, ready_j: 0.0 }, ..request(2.0) }, hand(0.0)),
+        (Request { stored: lively(f64::NAN), ..request(2.0) }, hand(0.0)),
         (Request { pairs_dropped: 3, ..request(2.0) }, hand(0.0)),
     ]
 }
@@ -136,7 +141,7 @@ fn the_clamp_keeps_the_direction_and_counts() {
 #[test]
 fn the_smaller_of_the_profiles_and_the_devices_limit_holds() {
     let weak = DeviceModel { max_force_n: 1.5, ..DeviceModel::default() };
-    let mut guard = Guard::new(&bare(), &weak, 10.0);
+    let mut guard = Guard::new(&bare(), &weak, lively(10.0));
     assert!((guard.admit(&request(9.0), &hand(0.0)).force_n.x - 1.5).abs() < 1e-12);
 }
 
@@ -171,8 +176,8 @@ fn no_tick_of_any_world_rises_faster_than_the_slew() {
 
 #[test]
 fn the_tank_has_the_last_word_even_over_a_force_that_all_else_allows() {
-    let mut guard = Guard::new(&bare(), &DeviceModel::default(), 0.0);
-    let empty = Request { energy: Deliverable::default(), ..request(3.0) };
+    let mut guard = Guard::new(&bare(), &DeviceModel::default(), lively(0.0));
+    let empty = Request { stored: lively(0.0), ..request(3.0) };
     let force_n = guard.admit(&empty, &hand(0.0)).force_n.x;
     let counted = 0.5 * 0.0005 / 0.0008;
     assert!((force_n - (4.0 * counted * RESERVE_J / TICK_S).sqrt()).abs() < 1e-12);
@@ -182,9 +187,9 @@ fn the_tank_has_the_last_word_even_over_a_force_that_all_else_allows() {
 #[test]
 fn a_tool_held_still_keeps_its_weight() {
     let weight_n = Vector2::new(0.0, -0.981);
-    let energy = Deliverable { stored_j: 0.49, ready_j: 0.001 };
-    let held = Request { force_n: weight_n, load_n: weight_n, energy, ..request(0.0) };
-    let mut guard = Guard::new(&Safety { engage_ramp_s: 0.2, ..Safety::default() }, &DeviceModel::default(), 0.49);
+    let stored = Stored { all_j: 0.49, height_j: 0.489 };
+    let held = Request { force_n: weight_n, load_n: weight_n, stored, ..request(0.0) };
+    let mut guard = Guard::new(&Safety { engage_ramp_s: 0.2, ..Safety::default() }, &DeviceModel::default(), stored);
     (0..1000).for_each(|_| _ = guard.admit(&held, &hand(0.01)));
     for _ in 0..100_000 {
         assert_eq!(guard.admit(&held, &hand(0.01)).force_n, weight_n);
@@ -193,11 +198,10 @@ fn a_tool_held_still_keeps_its_weight() {
 
 #[test]
 fn a_ball_that_strikes_a_still_hand_is_felt() {
-    let flying_j = 0.5 * 0.05 * 1.0;
-    let mut guard = Guard::new(&bare(), &DeviceModel::default(), flying_j);
-    let energy = Deliverable { stored_j: flying_j, ready_j: flying_j };
-    (0..1000).for_each(|_| _ = guard.admit(&Request { energy, ..request(0.0) }, &hand(0.0)));
-    let force_n = guard.admit(&Request { energy, ..request(-3.0) }, &hand(0.0)).force_n.x;
+    let stored = lively(0.5 * 0.05 * 1.0);
+    let mut guard = Guard::new(&bare(), &DeviceModel::default(), stored);
+    (0..1000).for_each(|_| _ = guard.admit(&Request { stored, ..request(0.0) }, &hand(0.0)));
+    let force_n = guard.admit(&Request { stored, ..request(-3.0) }, &hand(0.0)).force_n.x;
     assert_eq!(force_n, -3.0);
 }
 
@@ -241,13 +245,13 @@ fn noise(state: &mut u64) -> f64 {
 #[test]
 fn no_hand_gets_more_than_was_on_account_in_a_million_ticks_of_a_lying_world() {
     let device = DeviceModel { delay_s: 0.0, ..DeviceModel::default() };
-    let mut guard = Guard::new(&bare(), &device, 0.01);
+    let mut guard = Guard::new(&bare(), &device, lively(0.01));
     let (mut seed, mut place_m, mut gained_j) = (0x2545_F491_4F6C_DD1D, Vector2::zeros(), 0.0);
     for _ in 0..1_000_000 {
         let force_n = Vector2::new(noise(&mut seed), noise(&mut seed)) * 6.0;
-        let energy = Deliverable { stored_j: 1e6, ready_j: 1e6 };
+        let stored = Stored { all_j: 1e6, height_j: 100.0 * noise(&mut seed) };
         let here = Hand { position_m: Some(place_m), ..hand(0.0) };
-        let given_n = guard.admit(&Request { force_n, energy, ..request(0.0) }, &here).force_n;
+        let given_n = guard.admit(&Request { force_n, stored, ..request(0.0) }, &here).force_n;
         // The hand knows the force: mostly it takes all it can, sometimes it moves at random.
         let greedy_m = given_n * (TICK_S / (2.0 * device.damping_n_s_per_m));
         let step_m = if noise(&mut seed) > -0.5 { greedy_m } else { Vector2::new(noise(&mut seed), 0.3) * 1e-4 };
