@@ -81,6 +81,16 @@ enum Hand {
     Prescribed { path: HandPath, segment: usize, frame: Frame },
 }
 
+impl Hand {
+    /// Where the hand is, world, m; `None`: where it was. Real-time: each row of a path is passed once.
+    fn at(&mut self, t_s: f64) -> Option<Vector2<f64>> {
+        match self {
+            Self::Still => None,
+            Self::Prescribed { path, segment, frame } => Some(frame.to_world(path.at(t_s, segment))),
+        }
+    }
+}
+
 /// From the device's frame to the world's: x_world = offset + columns·x_device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
@@ -133,25 +143,21 @@ impl Session {
 
     /// One millisecond. Real-time: bounded by the scene's capacities.
     pub fn tick(&mut self) -> &Tick {
-        let number = self.last.number + 1;
+        let last = &mut self.last;
+        last.number += 1;
         // Division rounds to the nearest number to the decimal fraction, which k · 0.001 does not.
-        let t_s = number as f64 / TICKS_PER_SECOND;
-        self.move_hand(t_s, number == 1);
-        let felt = self.state.advance(&self.scene, self.grip.as_ref());
-        let hand_m = self.grip.map_or(Vector2::zeros(), |grip| grip.hand_m);
-        self.last = Tick { number, t_s, hand_m, force_n: felt.force_on_hand_n, felt, tank_j: 0.0 };
-        self.figures.take_in(&self.last);
-        &self.last
-    }
-
-    /// The hand's velocity is the backward difference; the first tick has none before it and starts at rest.
-    fn move_hand(&mut self, t_s: f64, is_first: bool) {
-        let Some(grip) = &mut self.grip else { return };
-        let before_m = grip.hand_m;
-        if let Hand::Prescribed { path, segment, frame } = &mut self.hand {
-            grip.hand_m = frame.to_world(path.at(t_s, segment));
+        last.t_s = last.number as f64 / TICKS_PER_SECOND;
+        if let Some(grip) = &mut self.grip {
+            let before_m = grip.hand_m;
+            grip.hand_m = self.hand.at(last.t_s).unwrap_or(before_m);
+            // The first tick has nothing before it and starts at rest.
+            grip.hand_before_m = if last.number == 1 { grip.hand_m } else { before_m };
+            last.hand_m = grip.hand_m;
         }
-        grip.hand_before_m = if is_first { grip.hand_m } else { before_m };
+        last.felt = self.state.advance(&self.scene, self.grip.as_ref());
+        last.force_n = last.felt.force_on_hand_n;
+        self.figures.take_in(last);
+        last
     }
 
     /// The world as it is.

@@ -46,12 +46,20 @@ impl Setup {
         let device = profile.device.open(&DEVICES).and_then(|source| device::load(&source));
         let hand = hand_file.map(|path| Source::read(path).and_then(|source| hand::load(&source))).transpose();
         match (scene, device, hand) {
-            (Ok(scene), Ok(device), Ok(hand)) => Ok(Self { profile, scene, device, hand }),
+            (Ok(scene), Ok(device), Ok(hand)) => Self { profile, scene, device, hand }.protected(),
             (scene, device, hand) => {
                 let errors = [scene.err(), device.err(), hand.err()];
                 Err(FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect()))
             }
         }
+    }
+
+    /// Hardware needs everything that protects the hand; a prescribed hand moves no hardware.
+    fn protected(self) -> Result<Self, FileErrors> {
+        if !self.is_simulated() && self.hand.is_none() {
+            self.profile.bareness.refuse_on_hardware()?;
+        }
+        Ok(self)
     }
 
     /// The largest force on the device, N: of two limits the smaller holds.

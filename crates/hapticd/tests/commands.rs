@@ -310,6 +310,31 @@ fn check_warns_of_hardware_that_was_never_measured() {
 }
 
 #[test]
+fn what_bares_the_physics_is_refused_on_hardware_and_allowed_with_a_prescribed_hand() {
+    let folder = Folder::new("bare");
+    folder.file("d.toml", "kind = \"serial\"\n");
+    folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n");
+    let bare = "device = \"d.toml\"\n[safety]\nengage_ramp_s = 0\nslew_n_per_s = 0\npassivity = \"observer\"\n";
+    let profile = folder.file("p.toml", bare);
+    let refused = folder.hapticd(&["check", &profile]);
+    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is for a simulated device");
+    let text = stderr(&refused);
+    assert!(
+        text.contains("\np.toml:4:16: safety.slew_n_per_s: ") && text.contains("\np.toml:5:13: safety.passivity: ")
+    );
+    assert_done(&folder.hapticd(&["simulate", "--profile", &profile, "--hand", "hand.csv", "--seconds", "0.01"]));
+    assert_done(&folder.hapticd(&[
+        "simulate",
+        "--profile",
+        &profile,
+        "--device",
+        "simulated-2dof",
+        "--seconds",
+        "0.01",
+    ]));
+}
+
+#[test]
 fn errors_are_json_lines_when_logs_are() {
     let folder = Folder::new("log-format");
     let output = folder.hapticd(&["--log-format", "json", "check", "nowhere.toml"]);

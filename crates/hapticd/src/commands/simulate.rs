@@ -55,9 +55,9 @@ fn advance_traced(
     traces: &mut Traces,
 ) -> Result<(), Failure> {
     for _ in 0..ticks {
-        stopwatch.as_mut().map(|stopwatch| stopwatch.restart());
+        stopwatch.iter_mut().for_each(|stopwatch| stopwatch.restart());
         session.tick();
-        stopwatch.as_mut().map(|stopwatch| stopwatch.lap());
+        stopwatch.iter_mut().for_each(|stopwatch| stopwatch.lap());
         traces.write(session)?;
     }
     Ok(())

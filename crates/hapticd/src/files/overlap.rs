@@ -5,6 +5,7 @@ use haptic_planar::closest::{Seed, track};
 use haptic_planar::piece::{Piece, Placed};
 use haptic_planar::scene::Scene;
 use nalgebra::Vector2;
+use std::collections::BTreeMap;
 
 /// Deepest overlap that is let pass, m: what rounded figures in a file come to.
 const ALLOWED_M: f64 = 1e-4;
@@ -28,23 +29,31 @@ struct Standing<'s> {
     to_x: f64,
 }
 
-/// Every two bodies that start too deep in each other, in file order; each pair of bodies once.
+/// Bodies that start too deep in each other, in file order, at most so many pairs; each pair of bodies once.
 ///
 /// Pieces are swept along x, so that only neighbours are compared.
-pub fn find(scene: &Scene) -> Vec<Overlap> {
+pub fn find(scene: &Scene, most: usize) -> Vec<Overlap> {
     let mut standing: Vec<Standing<'_>> = scene.pieces.iter().map(|piece| stand(scene, piece)).collect();
     standing.sort_by(|a, b| a.from_x.total_cmp(&b.from_x));
-    let mut found: Vec<Overlap> = Vec::new();
+    let mut depths: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for (index, a) in standing.iter().enumerate() {
         for b in standing[index + 1..].iter().take_while(|b| b.from_x <= a.to_x).filter(|b| may_touch(scene, a, b)) {
             let depth_m = depth_m(a, b);
             if depth_m > ALLOWED_M {
-                note(&mut found, a.piece.body as usize, b.piece.body as usize, depth_m);
+                let (one, other) = (a.piece.body as usize, b.piece.body as usize);
+                let deepest = depths.entry((one.max(other), one.min(other))).or_default();
+                *deepest = deepest.max(depth_m);
+            }
+            if depths.len() >= most {
+                return listed(depths);
             }
         }
     }
-    found.sort_by_key(|overlap| (overlap.second, overlap.first));
-    found
+    listed(depths)
+}
+
+fn listed(depths: BTreeMap<(usize, usize), f64>) -> Vec<Overlap> {
+    depths.into_iter().map(|((second, first), depth_m)| Overlap { first, second, depth_m }).collect()
 }
 
 fn stand<'s>(scene: &'s Scene, piece: &'s Piece) -> Standing<'s> {
@@ -80,12 +89,4 @@ fn core_depth_m(a: &Placed, b: &Placed) -> f64 {
     let least = (0..edges).map(way_out).fold(f64::INFINITY, f64::min);
     // Two points in one place have no edge to leave through; their radii say it all.
     if a.count == 1 && b.count == 1 { 0.0 } else { least }
-}
-
-fn note(found: &mut Vec<Overlap>, a: usize, b: usize, depth_m: f64) {
-    let (first, second) = (a.min(b), a.max(b));
-    match found.iter_mut().find(|overlap| (overlap.first, overlap.second) == (first, second)) {
-        Some(known) => known.depth_m = known.depth_m.max(depth_m),
-        None => found.push(Overlap { first, second, depth_m }),
-    }
 }

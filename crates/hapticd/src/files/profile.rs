@@ -22,6 +22,8 @@ pub struct Profile {
     pub mapping: Mapping,
     /// What protects the hand and the device.
     pub safety: Safety,
+    /// What of it is for models only.
+    pub bareness: Bareness,
     /// How the loop runs.
     pub realtime: Realtime,
     /// Where the viewer listens.
@@ -81,6 +83,20 @@ pub struct Safety {
     pub max_speed_m_per_s: f64,
     /// How energy is watched.
     pub passivity: Passivity,
+}
+
+/// The settings that are for models only, and where the profile makes them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bareness(Vec<Problem>);
+
+impl Bareness {
+    /// Why the profile must not drive hardware.
+    ///
+    /// # Errors
+    /// Every setting that takes away what protects a hand.
+    pub fn refuse_on_hardware(&self) -> Result<(), FileErrors> {
+        if self.0.is_empty() { Ok(()) } else { Err(FileErrors(self.0.clone())) }
+    }
 }
 
 impl Safety {
@@ -149,12 +165,15 @@ impl Reference {
 }
 
 fn profile(root: &Section<'_>, source: &Source) -> Profile {
+    let safety_section = root.section("safety");
+    let safety = safety(&safety_section);
     let profile = Profile {
         scene: reference(root, "scene", SCENES.entries[0].0, source),
         device: reference(root, "device", DEVICES.entries[0].0, source),
         coupling: coupling(&root.section("coupling")),
         mapping: mapping(&root.section("mapping")),
-        safety: safety(&root.section("safety")),
+        bareness: bareness(&safety_section, &safety),
+        safety,
         realtime: realtime(&root.section("realtime")),
         view_listen: view(&root.section("view")),
     };
@@ -219,6 +238,22 @@ fn safety(section: &Section<'_>) -> Safety {
     }
     section.refuse_unknown();
     safety
+}
+
+fn bareness(section: &Section<'_>, safety: &Safety) -> Bareness {
+    let bare = |key: &str, problem: &str, remedy: &str| {
+        let problem = format!("{problem} is for a simulated device or a prescribed hand only");
+        Problem { problem, remedy: remedy.to_owned(), ..section.place_of(key) }
+    };
+    let no_ramp = safety.engage_ramp_s == Some(0.0);
+    let no_slew = safety.slew_n_per_s == 0.0;
+    let watching = safety.passivity == Passivity::Observer;
+    let settings = [
+        no_ramp.then(|| bare("engage_ramp_s", "no ramp", "write e.g. engage_ramp_s = 2.0")),
+        no_slew.then(|| bare("slew_n_per_s", "no limit on the change of force", "write e.g. slew_n_per_s = 2000.0")),
+        watching.then(|| bare("passivity", "only watching the energy", "write passivity = \"tank\"")),
+    ];
+    Bareness(settings.into_iter().flatten().collect())
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {

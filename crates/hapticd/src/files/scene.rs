@@ -91,10 +91,9 @@ impl<'d> SceneSections<'d> {
 
     fn build(&self, description: &SceneDescription) -> Option<Scene> {
         let scene = Scene::build(description).map_err(|error| self.complain(&error)).ok()?;
-        overlap::find(&scene)
-            .iter()
-            .take(MOST_OVERLAPS_TOLD)
-            .for_each(|overlap| self.complain_of_overlap(&scene, overlap));
+        for overlap in overlap::find(&scene, MOST_OVERLAPS_TOLD) {
+            self.complain_of_overlap(&scene, &overlap);
+        }
         Some(scene)
     }
 
