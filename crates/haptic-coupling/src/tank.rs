@@ -140,22 +140,19 @@ impl Tank {
         self.reserve_j = settings.reserve_j;
     }
 
-    /// Books what the last force did, `elapsed_s` having passed since the last call. `position_m` is a new reading of
-    /// the hand, or none if this tick brought none: then the force goes on unbooked until the next one. `stored` is
-    /// what the world could still deliver. Real-time: constant.
-    pub fn observe(&mut self, position_m: Option<Vector2<f64>>, elapsed_s: f64, stored: Stored) {
-        self.let_pass(elapsed_s);
-        if let Some(position_m) = position_m {
-            let change_j = self.exchange_j(position_m);
-            self.book(position_m, change_j, stored);
-        }
+    /// Books what the last force did, the hand now being at `position_m` and `elapsed_s` having passed since the last
+    /// call. `stored` is what the world could still deliver. A reading that cannot be trusted, such as a jump, may cost
+    /// but earns nothing. Real-time: constant.
+    pub fn observe(&mut self, position_m: Vector2<f64>, elapsed_s: f64, stored: Stored, is_trusted: bool) {
+        self.observe_nothing(elapsed_s);
+        let change_j = self.exchange_j(position_m);
+        self.book(position_m, if is_trusted { change_j } else { change_j.min(0.0) }, stored);
     }
 
-    /// Books a reading that cannot be trusted, such as a jump: it may cost, but it earns nothing. Real-time: constant.
-    pub fn distrust(&mut self, position_m: Vector2<f64>, elapsed_s: f64, stored: Stored) {
-        self.let_pass(elapsed_s);
-        let change_j = self.exchange_j(position_m).min(0.0);
-        self.book(position_m, change_j, stored);
+    /// `elapsed_s` went by without a new reading: the force goes on, unbooked until the next one. Real-time: constant.
+    pub fn observe_nothing(&mut self, elapsed_s: f64) {
+        self.held.impulse_n_s += self.held.force_n * elapsed_s;
+        self.held.elapsed_s += elapsed_s;
     }
 
     /// The part of a force that can be paid for; it is remembered as what the device now gives. `load_n` is the weight
@@ -163,8 +160,9 @@ impl Tank {
     /// Real-time: constant.
     pub fn admit(&mut self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let carried_n = nearest_on_way_to(load_n, force_n);
-        let excess_n = shortened(force_n - carried_n, self.limit_n(self.near_j));
-        let nearly_n = if carried_n + excess_n == force_n { force_n } else { carried_n + excess_n };
+        let (excess_n, near_n) = (force_n - carried_n, self.limit_n(self.near_j));
+        let is_near = excess_n.norm_squared() <= near_n * near_n;
+        let nearly_n = if is_near { force_n } else { carried_n + shortened(excess_n, near_n) };
         self.held.force_n = shortened(nearly_n, self.limit_n(self.level_j));
         self.held.force_n
     }
@@ -226,11 +224,6 @@ impl Tank {
         if self.passivity == Passivity::Off { 0.0 } else { stored_j.max(0.0) + self.reserve_j }
     }
 
-    fn let_pass(&mut self, elapsed_s: f64) {
-        self.held.impulse_n_s += self.held.force_n * elapsed_s;
-        self.held.elapsed_s += elapsed_s;
-    }
-
     /// Energy that came in since the last reading, J: work of the hand against the force, and what the device ate.
     fn exchange_j(&self, position_m: Vector2<f64>) -> f64 {
         let moved_m = position_m - self.position_m.unwrap_or(position_m);
@@ -262,8 +255,8 @@ pub fn nearest_on_way_to(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64>
 
 /// A vector no longer than `longest`, direction kept. Real-time: constant.
 pub fn shortened(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
-    let length = vector.norm();
-    if length <= longest { vector } else { vector * (longest / length) }
+    let length_squared = vector.norm_squared();
+    if length_squared <= longest * longest { vector } else { vector * (longest / length_squared.sqrt()) }
 }
 
 #[cfg(test)]

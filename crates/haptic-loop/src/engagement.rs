@@ -85,10 +85,12 @@ impl Engagement {
 
     /// Where it stands.
     pub fn phase(&self) -> Phase {
-        match self.share {
-            0.0 => Phase::Waiting,
-            share if share < 1.0 => Phase::Ramping,
-            _ => Phase::Engaged,
+        if self.share >= 1.0 {
+            Phase::Engaged
+        } else if self.share > 0.0 {
+            Phase::Ramping
+        } else {
+            Phase::Waiting
         }
     }
 

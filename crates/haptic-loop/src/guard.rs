@@ -36,6 +36,13 @@ pub struct Request {
     pub periods: u32,
 }
 
+impl Request {
+    /// True if force and energy are numbers: the sum of their sizes is one only if all are.
+    fn is_finite(&self) -> bool {
+        (self.force_n.x.abs() + self.force_n.y.abs() + self.stored.all_j.abs()).is_finite()
+    }
+}
+
 /// What the guard let through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Admission {
@@ -123,17 +130,15 @@ impl Guard {
     pub fn admit(&mut self, request: &Request, hand: &Hand) -> Admission {
         self.book(request, hand);
         self.clamp.advance();
-        let fault = self.find_fault(request, hand);
-        let wanted_n = if fault.is_some() { Vector2::zeros() } else { request.force_n };
-        let allowed_n = match (fault, hand.trust) {
-            (Some(_), _) => self.let_go(),
-            (None, Trust::Stale) => self.interrupt(),
-            (None, _) => self.shape(wanted_n, request.load_n),
-        };
         self.given_before_n = self.tank.held_n();
-        let force_n = self.pay_for(allowed_n, request);
-        self.shortfall_n = wanted_n - force_n;
-        Admission { force_n, fault: self.announce(fault) }
+        if self.all_is_well(request, hand) {
+            let shaped_n = self.shape(request.force_n, request.load_n);
+            let force_n = self.pay_for(shaped_n, request.load_n);
+            self.shortfall_n = request.force_n - force_n;
+            Admission { force_n, fault: None }
+        } else {
+            self.admit_in_trouble(request, hand)
+        }
     }
 
     /// Learns what became of the force: one that did not go out leaves the last one acting, and one that failed is the
@@ -187,24 +192,45 @@ impl Guard {
     /// Settles the energy of the period that has passed.
     fn book(&mut self, request: &Request, hand: &Hand) {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
-        let news_m = if hand.is_new { hand.position_m } else { None };
-        match (news_m, hand.trust) {
-            (Some(position_m), Trust::Broken(_)) => self.tank.distrust(position_m, elapsed_s, request.stored),
-            _ => self.tank.observe(news_m, elapsed_s, request.stored),
+        match hand.position_m {
+            Some(position_m) if hand.is_new => {
+                let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
+                self.tally.withheld_j += self.shortfall_n.dot(&moved_m);
+                self.tank.observe(position_m, elapsed_s, request.stored, !matches!(hand.trust, Trust::Broken(_)));
+            }
+            _ => self.tank.observe_nothing(elapsed_s),
         }
-        if let Some(position_m) = news_m {
-            let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
-            self.tally.withheld_j += self.shortfall_n.dot(&moved_m);
-        }
+    }
+
+    /// One look at everything that could be wrong; on nearly every tick nothing is.
+    fn all_is_well(&self, request: &Request, hand: &Hand) -> bool {
+        matches!(hand.trust, Trust::Good)
+            && request.is_finite()
+            && (request.pairs_dropped == 0 && request.periods <= 1 && self.late_in_a_row == 0)
+            && (self.unsent.is_none() && self.trouble.is_none())
+    }
+
+    /// Something is, or just was, wrong: a fault, a stale reading, a late tick, or the first good tick after a fault.
+    #[cold]
+    fn admit_in_trouble(&mut self, request: &Request, hand: &Hand) -> Admission {
+        let fault = self.find_fault(request, hand);
+        let wanted_n = if fault.is_some() { Vector2::zeros() } else { request.force_n };
+        let allowed_n = match (fault, hand.trust) {
+            (Some(_), _) => self.let_go(),
+            (None, Trust::Stale) => self.interrupt(),
+            (None, _) => self.shape(wanted_n, request.load_n),
+        };
+        let force_n = self.pay_for(allowed_n, request.load_n);
+        self.shortfall_n = wanted_n - force_n;
+        Admission { force_n, fault: self.announce(fault) }
     }
 
     fn find_fault(&mut self, request: &Request, hand: &Hand) -> Option<Fault> {
         self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
-        let is_finite = request.force_n.iter().all(|part| part.is_finite()) && request.stored.all_j.is_finite();
         match hand.trust {
             Trust::Broken(fault) => Some(fault),
             _ if self.unsent.is_some() => self.unsent,
-            _ if !is_finite => Some(Fault::ForceNotFinite),
+            _ if !request.is_finite() => Some(Fault::ForceNotFinite),
             _ if request.pairs_dropped > 0 => Some(Fault::PairsDropped { pairs: request.pairs_dropped }),
             _ if self.late_in_a_row >= OVERRUNS_IN_A_ROW => Some(Fault::Overruns { in_a_row: self.late_in_a_row }),
             _ => None,
@@ -231,8 +257,8 @@ impl Guard {
         slewed(self.tank.held_n(), ramped_n, self.slew_n_per_tick)
     }
 
-    fn pay_for(&mut self, allowed_n: Vector2<f64>, request: &Request) -> Vector2<f64> {
-        let paid_n = self.tank.admit(allowed_n, request.load_n);
+    fn pay_for(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+        let paid_n = self.tank.admit(allowed_n, load_n);
         self.tally.cut += u64::from(paid_n != allowed_n);
         paid_n
     }

@@ -45,7 +45,7 @@ fn the_account_stays_positive_for_a_million_ticks_of_any_hand_and_any_world() {
     for _ in 0..1_000_000 {
         let size_m = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2][(noise.bits() % 5) as usize];
         hand_m += noise.vector(size_m);
-        tank.observe(Some(hand_m), PERIOD_S, lively(0.02 * (noise.unit() + 1.0)));
+        tank.observe(hand_m, PERIOD_S, lively(0.02 * (noise.unit() + 1.0)), true);
         tank.admit(noise.vector(20.0), NO_LOAD);
         smallest_j = smallest_j.min(tank.level_j());
     }
@@ -57,14 +57,14 @@ fn the_account_stays_positive_for_a_million_ticks_of_any_hand_and_any_world() {
 fn the_greedy_hand_gets_everything_on_account_and_not_a_nanojoule_more() {
     let mut tank = Tank::new(&SETTINGS, lively(0.05));
     let (mut hand_m, mut taken_j) = (Vector2::<f64>::zeros(), 0.0);
-    tank.observe(Some(hand_m), PERIOD_S, lively(1.0));
+    tank.observe(hand_m, PERIOD_S, lively(1.0), true);
     let mut noise = Noise(88_172_645_463_325_252);
     for _ in 0..1_000_000 {
         let force_n = tank.admit(noise.vector(20.0), NO_LOAD);
         let step_m = force_n * (PERIOD_S / (2.0 * SETTINGS.damping_n_s_per_m));
         hand_m += step_m;
         taken_j += force_n.dot(&step_m) - SETTINGS.damping_n_s_per_m / PERIOD_S * step_m.norm_squared();
-        tank.observe(Some(hand_m), PERIOD_S, lively(1.0));
+        tank.observe(hand_m, PERIOD_S, lively(1.0), true);
         assert!(tank.level_j() >= -1e-15, "{} J", tank.level_j());
     }
     assert!((0.049..=0.05 + RESERVE_J + 1e-9).contains(&taken_j), "{taken_j} J");
@@ -79,7 +79,7 @@ fn a_wall_of_twice_the_damping_over_the_period_is_never_cut_and_a_stiffer_one_is
         for tick in 0..400 {
             let depth_m: f64 = 1e-5 * f64::from(tick);
             let stored_j = 0.5 * stiffness_n_per_m * depth_m * depth_m;
-            tank.observe(Some(Vector2::new(0.0, -depth_m)), PERIOD_S, lively(stored_j));
+            tank.observe(Vector2::new(0.0, -depth_m), PERIOD_S, lively(stored_j), true);
             let wanted_n = Vector2::new(0.0, stiffness_n_per_m * depth_m);
             let given_n = tank.admit(wanted_n, NO_LOAD);
             share = if tick > 200 { share.min(given_n.y / wanted_n.y) } else { share };
@@ -91,9 +91,9 @@ fn a_wall_of_twice_the_damping_over_the_period_is_never_cut_and_a_stiffer_one_is
 #[test]
 fn energy_that_the_world_dissipated_is_not_given_back() {
     let mut tank = Tank::new(&SETTINGS, lively(0.1));
-    tank.observe(Some(Vector2::zeros()), PERIOD_S, lively(0.03));
+    tank.observe(Vector2::zeros(), PERIOD_S, lively(0.03), true);
     assert!((tank.level_j() - (0.03 + RESERVE_J)).abs() < 1e-15);
-    tank.observe(Some(Vector2::zeros()), PERIOD_S, lively(0.1));
+    tank.observe(Vector2::zeros(), PERIOD_S, lively(0.1), true);
     assert!((tank.level_j() - (0.03 + RESERVE_J)).abs() < 1e-15, "a cap is not a source");
 }
 
@@ -105,7 +105,7 @@ fn a_carried_weight_is_kept_for_ever_at_rest_and_on_the_way_down() {
     for tick in 0..100_000 {
         let lowered_m = (f64::from(tick) * 1e-5 - 0.5).clamp(0.0, 0.3);
         let height_j = high_j - 0.981 * lowered_m;
-        tank.observe(Some(Vector2::new(0.02, -lowered_m)), PERIOD_S, Stored { all_j: height_j, height_j });
+        tank.observe(Vector2::new(0.02, -lowered_m), PERIOD_S, Stored { all_j: height_j, height_j }, true);
         assert_eq!(tank.admit(weight_n, weight_n), weight_n, "tick {tick}");
     }
     let left_j = high_j - 0.981 * 0.3 + RESERVE_J;
@@ -122,7 +122,7 @@ fn a_heap_on_a_shelf_does_not_pay_for_a_stiff_wall() {
 #[test]
 fn a_heap_that_comes_down_pays() {
     let mut tank = Tank::new(&SETTINGS, Stored { all_j: 10.0, height_j: 10.0 });
-    tank.observe(Some(NO_LOAD), PERIOD_S, Stored { all_j: 10.0, height_j: 9.9 });
+    tank.observe(NO_LOAD, PERIOD_S, Stored { all_j: 10.0, height_j: 9.9 }, true);
     let force_n = Vector2::new(8.0, 0.0);
     assert_eq!(tank.admit(force_n, NO_LOAD), force_n);
 }
@@ -139,9 +139,9 @@ fn after_skipped_periods_the_account_uses_the_time_that_really_passed() {
     let step_m = Vector2::new(1e-4, 0.0);
     let level_after = |periods: f64| {
         let mut tank = Tank::new(&SETTINGS, lively(0.0));
-        tank.observe(Some(Vector2::zeros()), PERIOD_S, lively(0.0));
+        tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
         tank.draw(RESERVE_J);
-        tank.observe(Some(step_m), periods * PERIOD_S, lively(1.0));
+        tank.observe(step_m, periods * PERIOD_S, lively(1.0), true);
         tank.level_j()
     };
     assert!((level_after(1.0) - 5e-6).abs() < 1e-18);
@@ -151,12 +151,12 @@ fn after_skipped_periods_the_account_uses_the_time_that_really_passed() {
 #[test]
 fn a_gap_in_the_readings_books_the_mean_force_and_lowers_the_limit() {
     let mut tank = Tank::new(&SETTINGS, lively(0.0));
-    tank.observe(Some(Vector2::zeros()), PERIOD_S, lively(0.0));
+    tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
     let first_n = tank.admit(Vector2::new(0.1, 0.0), NO_LOAD);
-    tank.observe(None, PERIOD_S, lively(0.0));
+    tank.observe_nothing(PERIOD_S);
     assert!(tank.limit_n(RESERVE_J) < (4.0 * 0.5 * RESERVE_J / PERIOD_S).sqrt() * 0.72);
     let second_n = tank.admit(Vector2::new(0.3, 0.0), NO_LOAD);
-    tank.observe(Some(Vector2::new(1e-5, 0.0)), PERIOD_S, lively(1.0));
+    tank.observe(Vector2::new(1e-5, 0.0), PERIOD_S, lively(1.0), true);
     let expected_j = RESERVE_J - 0.5 * (first_n.x + second_n.x) * 1e-5 + 0.5 / (2.0 * PERIOD_S) * 1e-10;
     assert!((tank.level_j() - expected_j).abs() < 1e-15);
 }
@@ -164,25 +164,25 @@ fn a_gap_in_the_readings_books_the_mean_force_and_lowers_the_limit() {
 #[test]
 fn a_reading_that_is_not_trusted_earns_nothing() {
     let mut tank = Tank::new(&SETTINGS, lively(0.0));
-    tank.observe(Some(Vector2::zeros()), PERIOD_S, lively(0.0));
-    tank.distrust(Vector2::new(0.5, 0.0), PERIOD_S, lively(10.0));
+    tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
+    tank.observe(Vector2::new(0.5, 0.0), PERIOD_S, lively(10.0), false);
     assert_eq!(tank.level_j(), RESERVE_J);
 }
 
 #[test]
 fn the_observer_lets_everything_pass_and_remembers_the_worst() {
     let mut tank = Tank::new(&TankSettings { passivity: Passivity::Observer, ..SETTINGS }, lively(0.0));
-    tank.observe(Some(Vector2::zeros()), PERIOD_S, lively(0.0));
+    tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
     let force_n = Vector2::new(10.0, 0.0);
     assert_eq!(tank.admit(force_n, NO_LOAD), force_n);
-    tank.observe(Some(Vector2::new(1e-4, 0.0)), PERIOD_S, lively(0.0));
+    tank.observe(Vector2::new(1e-4, 0.0), PERIOD_S, lively(0.0), true);
     assert!(tank.lowest_j() < -8e-4);
 }
 
 #[test]
 fn switched_off_it_keeps_no_account() {
     let mut tank = Tank::new(&TankSettings { passivity: Passivity::Off, ..SETTINGS }, lively(5.0));
-    tank.observe(Some(Vector2::new(1.0, 0.0)), PERIOD_S, lively(5.0));
+    tank.observe(Vector2::new(1.0, 0.0), PERIOD_S, lively(5.0), true);
     let force_n = Vector2::new(10.0, 0.0);
     assert_eq!((tank.admit(force_n, NO_LOAD), tank.level_j()), (force_n, 0.0));
 }
@@ -190,6 +190,6 @@ fn switched_off_it_keeps_no_account() {
 #[test]
 fn without_damping_no_force_passes() {
     let mut tank = Tank::new(&TankSettings { damping_n_s_per_m: 0.0, ..SETTINGS }, lively(5.0));
-    tank.observe(Some(Vector2::zeros()), PERIOD_S, lively(5.0));
+    tank.observe(Vector2::zeros(), PERIOD_S, lively(5.0), true);
     assert_eq!(tank.admit(Vector2::new(1.0, 0.0), NO_LOAD), Vector2::zeros());
 }
