@@ -77,10 +77,6 @@ struct Held {
 
 impl Held {
     const NOTHING: Self = Self { impulse_n_s: Vector2::new(0.0, 0.0), elapsed_s: 0.0, force_n: Vector2::new(0.0, 0.0) };
-
-    fn mean_force_n(&self) -> Vector2<f64> {
-        if self.elapsed_s > 0.0 { self.impulse_n_s / self.elapsed_s } else { Vector2::zeros() }
-    }
 }
 
 /// The account between the device and the hand. Everything is in the device's frame.
@@ -142,11 +138,19 @@ impl Tank {
 
     /// Books what the last force did, the hand now being at `position_m` and `elapsed_s` having passed since the last
     /// call. `stored` is what the world could still deliver. A reading that cannot be trusted, such as a jump, may cost
-    /// but earns nothing. Real-time: constant.
-    pub fn observe(&mut self, position_m: Vector2<f64>, elapsed_s: f64, stored: Stored, is_trusted: bool) {
+    /// but earns nothing. Returns how far the hand moved since the last reading, m. Real-time: constant.
+    pub fn observe(
+        &mut self,
+        position_m: Vector2<f64>,
+        elapsed_s: f64,
+        stored: Stored,
+        is_trusted: bool,
+    ) -> Vector2<f64> {
         self.observe_nothing(elapsed_s);
-        let change_j = self.exchange_j(position_m);
-        self.book(position_m, if is_trusted { change_j } else { change_j.min(0.0) }, stored);
+        let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
+        let change_j = self.exchange_j(moved_m);
+        self.book(if is_trusted { change_j } else { change_j.min(0.0) }, stored);
+        moved_m
     }
 
     /// `elapsed_s` went by without a new reading: the force goes on, unbooked until the next one. Real-time: constant.
@@ -225,14 +229,12 @@ impl Tank {
     }
 
     /// Energy that came in since the last reading, J: work of the hand against the force, and what the device ate.
-    fn exchange_j(&self, position_m: Vector2<f64>) -> f64 {
-        let moved_m = position_m - self.position_m.unwrap_or(position_m);
-        let eaten_j = self.damping_n_s_per_m / self.held.elapsed_s.max(self.period_s) * moved_m.norm_squared();
-        eaten_j - self.held.mean_force_n().dot(&moved_m)
+    fn exchange_j(&self, moved_m: Vector2<f64>) -> f64 {
+        let lasted_s = self.held.elapsed_s.max(self.period_s);
+        (self.damping_n_s_per_m * moved_m.norm_squared() - self.held.impulse_n_s.dot(&moved_m)) / lasted_s
     }
 
-    fn book(&mut self, position_m: Vector2<f64>, change_j: f64, stored: Stored) {
-        self.position_m = Some(position_m);
+    fn book(&mut self, change_j: f64, stored: Stored) {
         self.held = Held { force_n: self.held.force_n, ..Held::NOTHING };
         let fallen_j = self.height_j - stored.height_j;
         self.height_j = stored.height_j;

@@ -84,7 +84,6 @@ pub struct Guard {
     shortfall_n: Vector2<f64>,
     /// What the device gave before the last admission, N.
     given_before_n: Vector2<f64>,
-    position_m: Option<Vector2<f64>>,
     tally: Tally,
 }
 
@@ -102,7 +101,6 @@ impl Guard {
             late_in_a_row: 0,
             shortfall_n: Vector2::zeros(),
             given_before_n: Vector2::zeros(),
-            position_m: None,
             tally: Tally::default(),
         }
     }
@@ -194,9 +192,9 @@ impl Guard {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
         match hand.position_m {
             Some(position_m) if hand.is_new => {
-                let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
+                let is_trusted = !matches!(hand.trust, Trust::Broken(_));
+                let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
                 self.tally.withheld_j += self.shortfall_n.dot(&moved_m);
-                self.tank.observe(position_m, elapsed_s, request.stored, !matches!(hand.trust, Trust::Broken(_)));
             }
             _ => self.tank.observe_nothing(elapsed_s),
         }

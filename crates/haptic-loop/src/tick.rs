@@ -3,7 +3,7 @@
 use crate::black_box::{BlackBox, Recorder};
 use crate::command::Command;
 use crate::guard::{Admission, Guard, Request, Tally};
-use crate::report::{TickReport, at_rest};
+use crate::report::TickReport;
 use crate::settings::{Frame, Safety, Settings};
 use crate::snapshot::{Nobody, Publish};
 use crate::watch::{Hand, Trust, Watch};
@@ -12,7 +12,7 @@ use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::DeviceModel;
 use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
-use haptic_planar::grip::{Felt, Grip};
+use haptic_planar::grip::Grip;
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 
@@ -31,8 +31,8 @@ pub struct HapticLoop {
     device_max_force_n: f64,
     publisher: Box<dyn Publish>,
     recorder: Recorder,
-    felt: Felt,
-    ticks: u64,
+    /// The newest tick; it is written in place, copies of it are what a tick spends most on besides the world.
+    report: TickReport,
     /// None while the world runs; in a pause, the ticks that it shall still do.
     pause: Option<u32>,
 }
@@ -62,8 +62,7 @@ impl HapticLoop {
             device_max_force_n,
             publisher: Box::new(Nobody),
             recorder: Recorder::new(),
-            felt: Felt::default(),
-            ticks: 0,
+            report: TickReport::nothing_yet(),
             pause: None,
             device,
             world: Box::new(world),
@@ -77,20 +76,21 @@ impl HapticLoop {
 
     /// One millisecond; `skipped` periods were not run since the last. Real-time: no allocation, lock, wait or log;
     /// constant but for the world, which is bounded by its scene, and the snapshot, bounded by its bodies.
-    pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> TickReport {
+    pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> &TickReport {
         let periods = skipped.saturating_add(1);
-        let reading = self.device.read(now);
-        let hand = self.watch.judge(&reading, f64::from(periods) * TICK_S);
+        self.report.reading = self.device.read(now);
+        let hand = self.watch.judge(&self.report.reading, f64::from(periods) * TICK_S);
         let grip = self.grip(&hand);
-        self.felt = self.advance(grip.as_ref());
+        self.advance(grip.as_ref());
         let request = self.request(periods);
         let admission = self.guard.admit(&request, &hand);
-        let sent = self.device.write(Effort { force_n: admission.force_n }, now);
-        self.guard.learn(sent);
-        let report = TickReport { now, skipped, reading, sent, ..self.report(&hand, &admission) };
-        self.recorder.record(&report);
-        self.publish(&report);
-        report
+        self.report.sent = self.device.write(Effort { force_n: admission.force_n }, now);
+        self.guard.learn(self.report.sent);
+        (self.report.now, self.report.skipped) = (now, skipped);
+        self.note(&hand, &admission);
+        self.recorder.record(&self.report);
+        self.publish();
+        &self.report
     }
 
     /// Takes an order between two ticks; what it displaced comes back, to be dropped elsewhere. Real-time: constant.
@@ -164,55 +164,51 @@ impl HapticLoop {
     }
 
     /// Moves the world, unless it stands still: then it is as it was, and pushes nobody.
-    fn advance(&mut self, grip: Option<&Grip>) -> Felt {
-        match self.pause {
-            Some(0) => Felt { force_on_hand_n: Vector2::zeros(), ..self.felt },
-            Some(left) => {
-                self.pause = Some(left - 1);
-                self.world.state.advance(&self.world.scene, grip)
-            }
-            None => self.world.state.advance(&self.world.scene, grip),
+    fn advance(&mut self, grip: Option<&Grip>) {
+        if self.pause == Some(0) {
+            self.report.felt.force_on_hand_n = Vector2::zeros();
+        } else {
+            self.pause = self.pause.map(|left| left - 1);
+            self.report.felt = self.world.state.advance(&self.world.scene, grip);
         }
     }
 
     /// What the guard is asked for; in a pause no force, even while the world does single ticks.
     fn request(&self, periods: u32) -> Request {
-        let force_n = if self.pause.is_some() { Vector2::zeros() } else { self.felt.force_on_hand_n };
+        let force_n = if self.pause.is_some() { Vector2::zeros() } else { self.report.felt.force_on_hand_n };
         Request {
             force_n: self.frame.mapping.force_to_device(force_n),
             load_n: self.frame.mapping.force_to_device(self.world.tool_weight_n()),
-            stored: self.world.stored(&self.felt.energy),
-            pairs_dropped: self.felt.pairs_dropped,
+            stored: self.world.stored(&self.report.felt.energy),
+            pairs_dropped: self.report.felt.pairs_dropped,
             periods,
         }
     }
 
-    fn report(&mut self, hand: &Hand, admission: &Admission) -> TickReport {
-        self.ticks += 1;
-        let world = &self.world;
-        let tool = world.scene.tool.map(|tool| tool.body);
-        let hand_m = hand.position_m.map(|device_m| self.frame.mapping.position_to_world(device_m));
-        TickReport {
-            tick: self.ticks,
-            hand_m: hand_m.unwrap_or_else(Vector2::zeros),
-            tool: tool.and_then(|body| world.state.motions.get(body).copied()).unwrap_or_else(at_rest),
-            tool_origin_m: tool.map_or_else(Vector2::zeros, |body| world.state.origin_m(&world.scene, body)),
-            felt: self.felt,
-            force_n: self.frame.force_to_world(admission.force_n),
-            effort_n: admission.force_n,
-            tank_j: self.guard.tank_j(),
-            share: self.guard.share(),
-            phase: self.guard.phase(),
-            stale: hand.trust == Trust::Stale,
-            paused: self.pause.is_some(),
-            fault: admission.fault,
-            ..TickReport::nothing_yet()
+    /// Writes down the rest of the tick.
+    fn note(&mut self, hand: &Hand, admission: &Admission) {
+        let (world, report) = (&self.world, &mut self.report);
+        report.tick += 1;
+        if let Some(position_m) = hand.position_m {
+            report.hand_m = self.frame.mapping.position_to_world(position_m);
         }
+        if let Some(tool) = world.scene.tool {
+            report.tool = world.state.motions.get(tool.body).copied().unwrap_or(report.tool);
+            report.tool_origin_m = world.state.origin_m(&world.scene, tool.body);
+        }
+        report.force_n = self.frame.force_to_world(admission.force_n);
+        report.effort_n = admission.force_n;
+        report.tank_j = self.guard.tank_j();
+        report.share = self.guard.share();
+        report.phase = self.guard.phase();
+        report.stale = matches!(hand.trust, Trust::Stale);
+        report.paused = self.pause.is_some();
+        report.fault = admission.fault;
     }
 
-    fn publish(&mut self, report: &TickReport) {
-        if report.tick.is_multiple_of(SNAPSHOT_EVERY) {
-            let world = &self.world;
+    fn publish(&mut self) {
+        if self.report.tick.is_multiple_of(SNAPSHOT_EVERY) {
+            let (report, world) = (&self.report, &self.world);
             self.publisher.publish(&|snapshot| snapshot.fill(report, world));
         }
     }
@@ -245,7 +241,7 @@ impl HapticLoop {
 
     fn replace(&mut self, world: Box<World>) -> Box<World> {
         self.guard.change_world(world.stored_at_start());
-        self.felt = Felt::default();
+        self.report = TickReport { tick: self.report.tick, ..TickReport::nothing_yet() };
         self.coupling.regrip(self.frame.rail);
         std::mem::replace(&mut self.world, world)
     }

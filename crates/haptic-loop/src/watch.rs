@@ -31,6 +31,7 @@ pub enum Trust {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watch {
     stale_after_s: f64,
+    stale_after_ns: u64,
     lost_after_s: f64,
     max_speed_m_per_s: f64,
     position_m: Option<Vector2<f64>>,
@@ -43,13 +44,23 @@ pub struct Watch {
 impl Watch {
     /// A watch that has seen nothing yet.
     pub fn new(safety: &Safety) -> Self {
-        let Safety { stale_after_s, lost_after_s, max_speed_m_per_s, .. } = *safety;
-        Self { stale_after_s, lost_after_s, max_speed_m_per_s, position_m: None, sequence: 0, silent_s: 0.0 }
+        let mut watch = Self {
+            stale_after_s: 0.0,
+            stale_after_ns: 0,
+            lost_after_s: 0.0,
+            max_speed_m_per_s: 0.0,
+            position_m: None,
+            sequence: 0,
+            silent_s: 0.0,
+        };
+        watch.resettle(safety);
+        watch
     }
 
     /// Takes other limits. Real-time: constant.
     pub fn resettle(&mut self, safety: &Safety) {
         self.stale_after_s = safety.stale_after_s;
+        self.stale_after_ns = (safety.stale_after_s * 1e9) as u64;
         self.lost_after_s = safety.lost_after_s;
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
     }
@@ -57,8 +68,15 @@ impl Watch {
     /// Judges the reading of a tick that came `elapsed_s` after the one before. Real-time: constant.
     pub fn judge(&mut self, reading: &Reading, elapsed_s: f64) -> Hand {
         self.silent_s += elapsed_s;
-        let is_new = reading.fresh && reading.is_finite() && self.is_newer(reading.sequence);
-        let trust = self.trust(reading, is_new);
+        let is_finite = reading.is_finite();
+        let is_new = reading.fresh && is_finite && self.is_newer(reading.sequence);
+        let trust = match reading.health {
+            Health::Faulted(code) => Trust::Broken(Fault::Device(code)),
+            Health::Lost => Trust::Broken(Fault::Lost { silent_s: self.silent_s }),
+            Health::Ready | Health::Stale if !is_finite => Trust::Broken(Fault::ReadingNotFinite),
+            Health::Ready | Health::Stale if is_new => self.trust_in_new(reading),
+            Health::Ready | Health::Stale => self.trust_in_old(),
+        };
         if is_new {
             self.position_m = Some(reading.position_m);
             self.sequence = reading.sequence;
@@ -74,24 +92,13 @@ impl Watch {
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
     }
 
-    fn trust(&self, reading: &Reading, is_new: bool) -> Trust {
-        match reading.health {
-            Health::Faulted(code) => return Trust::Broken(Fault::Device(code)),
-            Health::Lost => return Trust::Broken(Fault::Lost { silent_s: self.silent_s }),
-            Health::Ready | Health::Stale => {}
-        }
-        if !reading.is_finite() {
-            return Trust::Broken(Fault::ReadingNotFinite);
-        }
-        if is_new { self.trust_in_new(reading) } else { self.trust_in_old() }
-    }
-
     fn trust_in_new(&self, reading: &Reading) -> Trust {
-        let moved_m = self.position_m.map_or(0.0, |before_m| (reading.position_m - before_m).norm());
-        let (speed_m_per_s, limit_m_per_s) = (moved_m / self.silent_s, self.max_speed_m_per_s);
-        if speed_m_per_s > limit_m_per_s {
-            Trust::Broken(Fault::OverSpeed { speed_m_per_s, limit_m_per_s })
-        } else if reading.age_ns as f64 * 1e-9 >= self.stale_after_s {
+        let moved_m = reading.position_m - self.position_m.unwrap_or(reading.position_m);
+        let allowed_m = self.max_speed_m_per_s * self.silent_s;
+        if moved_m.norm_squared() > allowed_m * allowed_m {
+            let speed_m_per_s = moved_m.norm() / self.silent_s;
+            Trust::Broken(Fault::OverSpeed { speed_m_per_s, limit_m_per_s: self.max_speed_m_per_s })
+        } else if reading.age_ns >= self.stale_after_ns {
             Trust::Stale
         } else {
             Trust::Good

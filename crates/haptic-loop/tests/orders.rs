@@ -61,7 +61,7 @@ fn the_same_settings_again_leave_every_later_hash_as_it_was() {
     told.apply(Command::Protect(same.safety));
     told.apply(Command::Remap(same.mapping.frame(2).unwrap()));
     for _ in 0..500 {
-        let (a, b) = (told.tick(Default::default(), 0), untold.tick(Default::default(), 0));
+        let (a, b) = (*told.tick(Default::default(), 0), *untold.tick(Default::default(), 0));
         assert_eq!((a.force_n, told.world().state.hash()), (b.force_n, untold.world().state.hash()));
     }
 }

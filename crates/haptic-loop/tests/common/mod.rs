@@ -58,6 +58,6 @@ pub fn rendering(device: impl Device + 'static, world: World, settings: &Setting
 /// Runs on for so many ticks, time going on with them.
 pub fn run(rendering: &mut HapticLoop, ticks: u64, mut look: impl FnMut(&TickReport)) {
     for _ in 0..ticks {
-        look(&rendering.tick(MonotonicNs(0), 0));
+        look(rendering.tick(MonotonicNs(0), 0));
     }
 }
