@@ -186,7 +186,7 @@ impl Tank {
         match self.passivity {
             Passivity::Tank => {
                 let lasting_s = self.held.elapsed_s + self.period_s;
-                (4.0 * self.damping_n_s_per_m * energy_j.max(0.0) / lasting_s).sqrt()
+                (4.0 * self.damping_n_s_per_m * larger(energy_j, 0.0) / lasting_s).sqrt()
             }
             Passivity::Observer | Passivity::Off => f64::INFINITY,
         }
@@ -225,12 +225,12 @@ impl Tank {
     }
 
     fn cap_j(&self, stored_j: f64) -> f64 {
-        if self.passivity == Passivity::Off { 0.0 } else { stored_j.max(0.0) + self.reserve_j }
+        if self.passivity == Passivity::Off { 0.0 } else { larger(stored_j, 0.0) + self.reserve_j }
     }
 
     /// Energy that came in since the last reading, J: work of the hand against the force, and what the device ate.
     fn exchange_j(&self, moved_m: Vector2<f64>) -> f64 {
-        let lasted_s = self.held.elapsed_s.max(self.period_s);
+        let lasted_s = larger(self.held.elapsed_s, self.period_s);
         (self.damping_n_s_per_m * moved_m.norm_squared() - self.held.impulse_n_s.dot(&moved_m)) / lasted_s
     }
 
@@ -238,21 +238,37 @@ impl Tank {
         self.held = Held { force_n: self.held.force_n, ..Held::NOTHING };
         let fallen_j = self.height_j - stored.height_j;
         self.height_j = stored.height_j;
-        let level_j = (self.level_j + change_j).min(self.cap_j(stored.all_j));
-        let near_j = (self.near_j + change_j + fallen_j).min(self.cap_j(stored.all_j - stored.height_j));
+        let level_j = smaller(self.level_j + change_j, self.cap_j(stored.all_j));
+        let near_j = smaller(self.near_j + change_j + fallen_j, self.cap_j(stored.all_j - stored.height_j));
         self.settle(level_j, near_j);
     }
 
     fn settle(&mut self, level_j: f64, near_j: f64) {
         (self.level_j, self.near_j) = if self.passivity == Passivity::Off { (0.0, 0.0) } else { (level_j, near_j) };
-        self.lowest_j = self.lowest_j.min(self.level_j);
+        self.lowest_j = smaller(self.lowest_j, self.level_j);
     }
+}
+
+/// The larger of two numbers, or the second if the first is none, in one instruction; `f64::max` takes five.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// The smaller of two numbers, or the second if the first is none, likewise.
+fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
 }
 
 /// The point of the segment from zero to `end` that is nearest to `point`. Real-time: constant.
 pub fn nearest_on_way_to(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64> {
-    let length_squared = end.norm_squared();
-    if length_squared > 0.0 { end * (point.dot(&end) / length_squared).clamp(0.0, 1.0) } else { end }
+    let (along, length_squared) = (point.dot(&end), end.norm_squared());
+    if along >= length_squared {
+        end
+    } else if along > 0.0 {
+        end * (along / length_squared)
+    } else {
+        Vector2::zeros()
+    }
 }
 
 /// A vector no longer than `longest`, direction kept. Real-time: constant.

@@ -71,7 +71,12 @@ impl Engagement {
     /// one whose tool lies on something, and so is one whose tool, just let go, swings between nothing and twice its
     /// weight: a hardly damped coupling takes seconds to come to rest. Real-time: constant.
     pub fn advance(&mut self, would_be_n: Vector2<f64>, load_n: Vector2<f64>) -> f64 {
-        self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
+        if self.recovered < 1.0 {
+            self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
+        }
+        if self.share >= 1.0 {
+            return self.recovered;
+        }
         if self.ramp_s <= 0.0 {
             self.share = 1.0;
         } else if self.quiet_ticks >= QUIET_TICKS {

@@ -293,7 +293,9 @@ impl Clamp {
     }
 
     fn advance(&mut self) {
-        self.now_n = (self.now_n - self.step_n).max(self.to_n);
+        if self.now_n != self.to_n {
+            self.now_n = (self.now_n - self.step_n).max(self.to_n);
+        }
     }
 }
 
