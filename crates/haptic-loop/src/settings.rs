@@ -1,8 +1,10 @@
 //! What a profile says about coupling, mapping and safety, with the defaults of a profile that says nothing.
 
 use haptic_coupling::coupling::Gains;
+use haptic_coupling::model::DeviceModel;
 use haptic_coupling::tank::Passivity;
 use haptic_device::mapping::{Mapping, MappingError};
+use haptic_device::simulated::DeviceModel as AxesModel;
 use nalgebra::Vector2;
 use std::fmt;
 
@@ -74,6 +76,23 @@ impl Frame {
     /// What a force of the device is in the world, N. Real-time: constant.
     pub fn force_to_world(&self, device_n: Vector2<f64>) -> Vector2<f64> {
         self.mapping.velocity_to_world(device_n) / (self.scale * self.scale)
+    }
+}
+
+/// A device with several axes as its worst one: least mass, damping and friction, coarsest encoder, longest delay. Tank
+/// and margins must hold in every direction. `period_s` is how often it is served.
+pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> DeviceModel {
+    let present = usize::from(axes).clamp(1, model.mass_kg.len());
+    let least = |values: &[f64]| values[..present].iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |values: &[f64]| values[..present].iter().copied().fold(0.0, f64::max);
+    DeviceModel {
+        mass_kg: least(&model.mass_kg),
+        damping_n_s_per_m: least(&model.damping_n_s_per_m),
+        coulomb_n: least(&model.coulomb_n),
+        encoder_step_m: most(&model.encoder_step_m),
+        delay_s: most(&model.delay_s),
+        max_force_n: model.max_force_n,
+        period_s,
     }
 }
 
@@ -230,5 +249,15 @@ mod tests {
         let frame = settings.frame(2).unwrap();
         let world_n = Vector2::new(0.3, -1.2);
         assert!((frame.force_to_world(frame.mapping.force_to_device(world_n)) - world_n).norm() < 1e-15);
+    }
+
+    #[test]
+    fn the_worst_axis_counts_and_a_missing_one_does_not() {
+        let uneven = AxesModel { damping_n_s_per_m: [0.5, 0.2], delay_s: [3e-4, 9e-4], ..AxesModel::default() };
+        let both = worst_axis(&uneven, 2, 0.001);
+        assert_eq!((both.damping_n_s_per_m, both.delay_s), (0.2, 9e-4));
+        let first = worst_axis(&uneven, 1, 0.001);
+        assert_eq!((first.damping_n_s_per_m, first.delay_s), (0.5, 3e-4));
+        assert_eq!(worst_axis(&AxesModel::default(), 2, 0.001), DeviceModel::default());
     }
 }

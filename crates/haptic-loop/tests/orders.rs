@@ -54,6 +54,18 @@ fn new_gains_under_pressure_go_as_far_as_the_tank_can_pay_and_wait_for_the_hand_
 }
 
 #[test]
+fn stiffening_a_stretched_coupling_is_drawn_from_the_tank() {
+    let (mut told, mut untold) = (pressing(), pressing());
+    let before = *told.tick(Default::default(), 0);
+    untold.tick(Default::default(), 0);
+    told.apply(Command::Retune(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
+    let (told_j, untold_j) = (told.tick(Default::default(), 0).tank_j, untold.tick(Default::default(), 0).tank_j);
+    let stretch_m = (before.hand_m - before.tool.centre_m).norm();
+    let owed_j = 0.5 * (500.0 / 50.0) * stretch_m * stretch_m;
+    assert!(owed_j > 1e-6 && (untold_j - told_j - owed_j).abs() < 1e-12, "{untold_j} − {told_j} for {owed_j} J");
+}
+
+#[test]
 fn the_same_settings_again_leave_every_later_hash_as_it_was() {
     let (mut told, mut untold) = (pressing(), pressing());
     let same = settings(400.0, 0.1);
