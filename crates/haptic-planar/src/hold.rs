@@ -146,9 +146,13 @@ impl Hold {
             (free.xy(), free.z)
         };
         let step = self.handle_step((v0 + v1) * (TICK_S / 2.0), (w0 + w1) * (TICK_S / 2.0));
-        let force = self.stiffness * (self.stretch_m - (self.hand_step_m + step) / 2.0)
-            + self.damping * (self.hand_step_m - step) / TICK_S;
-        (v1, w1, force)
+        (v1, w1, self.midpoint_force(step))
+    }
+
+    /// The midpoint rule's force on the tool over a tick in which the handle moved by `step`.
+    pub fn midpoint_force(&self, step: Vector2<f64>) -> Vector2<f64> {
+        self.stiffness * (self.stretch_m - (self.hand_step_m + step) / 2.0)
+            + self.damping * (self.hand_step_m - step) / TICK_S
     }
 
     /// Energy stored in the coupling for a handle and an angle, J; beyond the limit the spring's force is constant.

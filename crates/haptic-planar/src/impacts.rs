@@ -187,7 +187,8 @@ fn flat_speed(manifold: &Manifold, other: usize, tau_s: f64, approach: f64, work
     at_once.then_some(then)
 }
 
-fn single(
+/// The impulse of one point alone.
+pub fn single(
     mass: &BlockMass,
     point: usize,
     approach: f64,
@@ -223,7 +224,7 @@ fn flat(mass: &BlockMass, normal: [f64; 2], slip: f64, friction: f64, restitutio
 }
 
 /// Change of kinetic energy by an impulse: p·u + ½ pᵀ K p, J.
-fn energy_change(mass: &BlockMass, normal: [f64; 2], slip: f64, p: &BlockImpulse) -> f64 {
+pub fn energy_change(mass: &BlockMass, normal: [f64; 2], slip: f64, p: &BlockImpulse) -> f64 {
     let ([p1, p2], pt) = (p.normal, p.tangent);
     let work = p1 * normal[0] + p2 * normal[1] + pt * slip;
     let square = p1 * p1 * mass.n11
@@ -234,7 +235,7 @@ fn energy_change(mass: &BlockMass, normal: [f64; 2], slip: f64, p: &BlockImpulse
 }
 
 /// Gives the impulse to both bodies at its moment.
-fn apply(manifold: &Manifold, p: &BlockImpulse, tau_s: f64, works: &mut Works, hold: Option<&Hold>) {
+pub fn apply(manifold: &Manifold, p: &BlockImpulse, tau_s: f64, works: &mut Works, hold: Option<&Hold>) {
     let [p1, p2] = p.normal;
     let force = manifold.normal * (p1 + p2) + manifold.tangent * p.tangent;
     for (side, sign) in [(0, -1.0), (1, 1.0)] {

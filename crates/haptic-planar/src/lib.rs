@@ -4,6 +4,7 @@
 mod block;
 mod broad;
 mod capacity;
+mod choices;
 pub mod closest;
 mod correction;
 pub mod decompose;

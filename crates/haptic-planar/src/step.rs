@@ -1,6 +1,7 @@
 //! One millisecond of the world, from what the hand does to what it feels.
 
 use crate::broad::Aabb;
+use crate::description::ImpactState;
 use crate::grip::{Felt, Grip};
 use crate::hold::{Hold, release};
 use crate::impacts::{Rules, Struck};
@@ -20,6 +21,9 @@ const MARGIN_SHARE: f64 = 1.5;
 impl State {
     /// One millisecond. Without a grip nobody holds the tool. Real-time: bounded by the scene's capacities.
     pub fn advance(&mut self, scene: &Scene, grip: Option<&Grip>) -> Felt {
+        if scene.impact_state != ImpactState::InterState {
+            return self.advance_by_choice(scene, grip, scene.impact_state);
+        }
         self.works.fall(scene, &self.motions, &self.moving);
         let hold = self.hold(scene, grip);
         self.find_near_pairs(scene);
@@ -207,7 +211,7 @@ impl State {
     }
 
     /// Moves every body by its displacement.
-    fn move_bodies(&mut self, scene: &Scene) {
+    pub(crate) fn move_bodies(&mut self, scene: &Scene) {
         for &body in &self.moving {
             let work = &self.works.all[body];
             let motion = &mut self.motions[body];
@@ -251,7 +255,7 @@ impl State {
     }
 
     /// Keeps the energy account.
-    fn book(
+    pub(crate) fn book(
         &mut self,
         scene: &Scene,
         hold: Option<&Hold>,
