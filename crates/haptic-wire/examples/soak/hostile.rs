@@ -1,0 +1,161 @@
+//! Hostile byte streams, judged by a second, deliberately plain decoder that shares no code with the crate.
+
+use haptic_wire::{Decoder, Frame, Message, PAYLOAD_MAX, WIRE_MAX, encode_frame};
+
+/// What happened to the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Bytes pushed.
+    pub bytes: u64,
+    /// Frames yielded.
+    pub accepted: u64,
+    /// Lines between delimiters that were no frames.
+    pub dropped: u64,
+    /// Frames that parsed as a message.
+    pub messages: u64,
+    /// Frames yielded that the plain decoder refuses, or reads differently. Must be 0.
+    pub wrongly_accepted: u64,
+    /// Frames that the plain decoder finds and the crate dropped. Must be 0.
+    pub wrongly_dropped: u64,
+    /// Clean frames that did not get through although the frame before them was clean, too. Must be 0.
+    pub late_recoveries: u64,
+}
+
+/// A small generator with a fixed seed: every run sees the same bytes.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
+
+/// The crate's decoder with the plain one beside it.
+struct Judge {
+    decoder: Decoder,
+    line: Vec<u8>,
+    report: Report,
+}
+
+impl Judge {
+    fn new() -> Self {
+        Self { decoder: Decoder::new(), line: Vec::new(), report: Report::default() }
+    }
+
+    /// Pushes one byte; whether it completed a frame.
+    fn push(&mut self, byte: u8) -> bool {
+        self.report.bytes += 1;
+        let yielded = self.decoder.push(byte);
+        if byte != 0 {
+            self.line.push(byte);
+            self.report.wrongly_accepted += u64::from(yielded.is_some());
+            return false;
+        }
+        let expected = plain_decode(&self.line);
+        match (&yielded, &expected) {
+            (Some(frame), Some(body)) if is_frame(frame, body) => self.report.accepted += 1,
+            (Some(_), _) => self.report.wrongly_accepted += 1,
+            (None, Some(_)) => self.report.wrongly_dropped += 1,
+            (None, None) => self.report.dropped += u64::from(!self.line.is_empty()),
+        }
+        self.report.messages += u64::from(yielded.is_some_and(|frame| Message::parse(&frame).is_ok()));
+        self.line.clear();
+        yielded.is_some()
+    }
+}
+
+fn is_frame(frame: &Frame<'_>, body: &[u8]) -> bool {
+    frame.kind == body[0] && frame.sequence == body[1] && frame.payload == &body[2..body.len() - 2]
+}
+
+/// The body of a line, as the specification says it, without a thought for speed.
+fn plain_decode(line: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    let mut rest = line;
+    while let Some((&code, tail)) = rest.split_first() {
+        let run = tail.get(..usize::from(code) - 1)?;
+        body.extend_from_slice(run);
+        rest = &tail[run.len()..];
+        if !rest.is_empty() {
+            body.push(0);
+        }
+    }
+    let right_length = line.len() < WIRE_MAX && body.len() >= 4;
+    (right_length && check_is_right(&body)).then_some(body)
+}
+
+fn check_is_right(body: &[u8]) -> bool {
+    let (content, check) = body.split_at(body.len() - 2);
+    let mut crc = 0xFFFFu16;
+    for byte in content {
+        for bit in (0..8).rev() {
+            let carry = (crc >> 15 != 0) != (byte >> bit & 1 != 0);
+            crc = (crc << 1) ^ if carry { 0x1021 } else { 0 };
+        }
+    }
+    check == crc.to_le_bytes()
+}
+
+/// Bytes drawn evenly, but with enough zeros that frames of every length occur.
+pub fn random_bytes(bytes: u64, seed: u64) -> Report {
+    let mut random = Random(seed | 1);
+    let mut judge = Judge::new();
+    while judge.report.bytes < bytes {
+        let draw = random.next();
+        // Small codes, too, or almost every line would already fail the stuffing.
+        let byte = match draw & 0xF00 {
+            0x000 => 0,
+            0x100..=0x500 => (draw % 12) as u8,
+            _ => draw as u8,
+        };
+        judge.push(byte);
+    }
+    judge.report
+}
+
+/// Clean frames, some of them mutated; after damage the second clean frame in a row must get through.
+pub fn mutated_frames(bytes: u64, seed: u64) -> Report {
+    let mut random = Random(seed | 1);
+    let mut judge = Judge::new();
+    let mut line_is_clean = true;
+    while judge.report.bytes < bytes {
+        let mut wire = random_frame(&mut random);
+        let clean = random.below(3) != 0;
+        if !clean {
+            mutate(&mut wire, &mut random);
+        }
+        let got_through = wire.iter().fold(false, |_, byte| judge.push(*byte));
+        judge.report.late_recoveries += u64::from(clean && line_is_clean && !got_through);
+        line_is_clean = clean;
+    }
+    judge.report
+}
+
+fn random_frame(random: &mut Random) -> Vec<u8> {
+    let mut payload = [0; PAYLOAD_MAX];
+    let length = random.below(PAYLOAD_MAX + 1);
+    payload[..length].iter_mut().for_each(|byte| *byte = random.next() as u8 & random.next() as u8);
+    let frame = Frame { kind: random.next() as u8, sequence: random.next() as u8, payload: &payload[..length] };
+    let mut out = [0; WIRE_MAX];
+    let length = encode_frame(&frame, &mut out).expect("a payload of allowed length fits");
+    out[..length].to_vec()
+}
+
+/// One of the ways in which a line spoils bytes: turned bits, lost bytes, doubled bytes, bytes from elsewhere.
+fn mutate(wire: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(wire.len());
+    match random.below(5) {
+        0 => wire[at] ^= 1 << random.below(8),
+        1 => wire.truncate(at),
+        2 => wire.insert(at, wire[at]),
+        3 => wire.iter_mut().skip(at).take(6).for_each(|byte| *byte = random.next() as u8),
+        _ => wire.extend((0..random.below(200)).map(|_| random.next() as u8)),
+    }
+}

@@ -1,0 +1,73 @@
+//! One value for each axis of a device that has one or two of them.
+
+use core::ops::Deref;
+
+/// The most axes a device can have in this version of the protocol.
+pub const MAX_AXES: usize = 2;
+
+/// One value per axis, for one or two axes; there is no way to hold none or three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PerAxis<T> {
+    values: [T; MAX_AXES],
+    count: usize,
+}
+
+impl<T: Copy + Default> PerAxis<T> {
+    /// The value of a one-axis device.
+    pub fn one(value: T) -> Self {
+        Self { values: [value, T::default()], count: 1 }
+    }
+
+    /// The values of a two-axis device.
+    pub fn two(first: T, second: T) -> Self {
+        Self { values: [first, second], count: 2 }
+    }
+
+    /// As many axes as the slice has values; nothing for a number of axes no device has.
+    pub fn from_slice(values: &[T]) -> Option<Self> {
+        match *values {
+            [value] => Some(Self::one(value)),
+            [first, second] => Some(Self::two(first, second)),
+            _ => None,
+        }
+    }
+
+    /// The same axes with each value changed by `change`.
+    pub fn map<U: Copy + Default>(&self, change: impl Fn(T) -> U) -> PerAxis<U> {
+        let mut values = [U::default(); MAX_AXES];
+        for (changed, value) in values.iter_mut().zip(self.iter()) {
+            *changed = change(*value);
+        }
+        PerAxis { values, count: self.count }
+    }
+
+    /// Asks `value_at` for each axis from 0 on; nothing for a number of axes no device has.
+    pub(crate) fn from_fn(count: usize, value_at: impl Fn(usize) -> T) -> Option<Self> {
+        match count {
+            1 => Some(Self::one(value_at(0))),
+            2 => Some(Self::two(value_at(0), value_at(1))),
+            _ => None,
+        }
+    }
+}
+
+impl<T> Deref for PerAxis<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.values[..self.count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_or_two_axes_exist() {
+        assert!(PerAxis::<i16>::from_slice(&[]).is_none());
+        assert_eq!(&*PerAxis::from_slice(&[5]).unwrap(), [5]);
+        assert_eq!(&*PerAxis::from_slice(&[5, 6]).unwrap(), [5, 6]);
+        assert!(PerAxis::from_slice(&[5, 6, 7]).is_none());
+    }
+}

@@ -1,0 +1,77 @@
+//! Messages to bytes, in the caller's buffer.
+
+use crate::{
+    cobs, crc,
+    frame::{BODY_MAX, Frame, OVERHEAD, PAYLOAD_MAX, WIRE_MAX},
+    message::Message,
+};
+use core::fmt;
+
+/// Why a frame could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncodeError {
+    /// The buffer is shorter than the frame; [`WIRE_MAX`] is always enough.
+    Buffer {
+        /// The length the frame needs.
+        needed: usize,
+        /// The length of the buffer.
+        found: usize,
+    },
+    /// The payload is longer than [`PAYLOAD_MAX`].
+    Payload {
+        /// The length of the payload.
+        found: usize,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buffer { needed, found } => {
+                write!(formatter, "the frame needs {needed} bytes, the buffer has {found}")
+            }
+            Self::Payload { found } => write!(formatter, "a payload has at most {PAYLOAD_MAX} bytes, this one {found}"),
+        }
+    }
+}
+
+impl core::error::Error for EncodeError {}
+
+/// Writes one message as a frame, delimiter included, and returns its length on the wire.
+///
+/// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
+pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usize, EncodeError> {
+    let mut payload = [0; PAYLOAD_MAX];
+    let length = message.emit(&mut payload);
+    encode_frame(&Frame { kind: message.kind() as u8, sequence, payload: &payload[..length] }, out)
+}
+
+/// Writes any frame, also of a kind this version does not know, and returns its length on the wire.
+///
+/// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
+pub fn encode_frame(frame: &Frame<'_>, out: &mut [u8]) -> Result<usize, EncodeError> {
+    if frame.payload.len() > PAYLOAD_MAX {
+        return Err(EncodeError::Payload { found: frame.payload.len() });
+    }
+    let needed = frame.payload.len() + OVERHEAD;
+    let too_short = EncodeError::Buffer { needed, found: out.len() };
+    let out = out.get_mut(..needed).ok_or(too_short)?;
+
+    let mut buffer = [0; BODY_MAX];
+    let body = &mut buffer[..needed - 2];
+    fill_body(frame, body);
+    cobs::stuff(body, out).ok_or(too_short)?;
+    out[needed - 1] = 0;
+    Ok(needed)
+}
+
+fn fill_body(frame: &Frame<'_>, body: &mut [u8]) {
+    let check_at = body.len() - 2;
+    body[0] = frame.kind;
+    body[1] = frame.sequence;
+    body[2..check_at].copy_from_slice(frame.payload);
+    let check = crc::crc16(&body[..check_at]);
+    body[check_at..].copy_from_slice(&check.to_le_bytes());
+}
+
+const _: () = assert!(WIRE_MAX == PAYLOAD_MAX + OVERHEAD);

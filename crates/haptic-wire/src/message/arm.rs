@@ -1,0 +1,106 @@
+//! ARM and its answer: how long the device trusts silence, how hard and how suddenly it may push.
+
+use crate::{
+    FULL_SCALE_Q15, MAX_AXES,
+    axes::PerAxis,
+    bytes::{read_u16, read_u32, write},
+    error::PayloadError,
+    frame::{Kind, PAYLOAD_MAX},
+};
+
+mod field {
+    pub const NONCE: usize = 0;
+    pub const WATCHDOG_MS: usize = 4;
+    pub const LIMITS: usize = 6;
+
+    /// The slew follows the limits, so its place depends on the number of axes.
+    pub const fn slew(axes: usize) -> usize {
+        LIMITS + 2 * axes
+    }
+
+    pub const fn length(axes: usize) -> usize {
+        slew(axes) + 2
+    }
+}
+
+/// An ARM or ARM_ACK payload of a right length.
+#[derive(Clone, Copy, Debug)]
+pub struct ArmView<'a> {
+    payload: &'a [u8],
+    axes: usize,
+}
+
+impl<'a> ArmView<'a> {
+    /// Checks the length, which tells the number of axes.
+    pub fn new_checked(kind: Kind, payload: &'a [u8]) -> Result<Self, PayloadError> {
+        let axes = (1..=MAX_AXES).find(|axes| payload.len() == field::length(*axes));
+        axes.map(|axes| Self { payload, axes }).ok_or(PayloadError::Length { kind, found: payload.len() })
+    }
+
+    /// How many axes the limits are for.
+    pub fn axes(&self) -> usize {
+        self.axes
+    }
+
+    /// The nonce of the session.
+    pub fn nonce(&self) -> u32 {
+        read_u32(self.payload, field::NONCE)
+    }
+
+    /// The longest silence before effort is cut.
+    pub fn watchdog_ms(&self) -> u16 {
+        read_u16(self.payload, field::WATCHDOG_MS)
+    }
+
+    /// The highest effort of one axis; `axis` is below [`Self::axes`].
+    pub fn limit_q15(&self, axis: usize) -> u16 {
+        read_u16(self.payload, field::LIMITS + 2 * axis)
+    }
+
+    /// The largest change of effort in a millisecond.
+    pub fn slew_q15_per_ms(&self) -> u16 {
+        read_u16(self.payload, field::slew(self.axes))
+    }
+}
+
+/// Asked for by the host, or as it now holds in the device's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// The nonce of the session's HELLO.
+    pub nonce: u32,
+    /// The longest silence before effort is cut; 0 asks for the device's own. The device allows at most 100.
+    pub watchdog_ms: u16,
+    /// The highest effort of each axis, Q15 of full scale. The device takes the smaller of this and its own.
+    pub limits_q15: PerAxis<u16>,
+    /// The largest change of effort in a millisecond; 0 asks for the device's own.
+    pub slew_q15_per_ms: u16,
+}
+
+impl Arm {
+    /// Reads a payload; a limit or slew beyond full scale is refused.
+    pub fn parse(kind: Kind, payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = ArmView::new_checked(kind, payload)?;
+        let wrong_length = PayloadError::Length { kind, found: payload.len() };
+        let limits_q15 = PerAxis::from_fn(view.axes(), |axis| view.limit_q15(axis)).ok_or(wrong_length)?;
+        if let Some(limit) = limits_q15.iter().find(|limit| **limit > FULL_SCALE_Q15) {
+            return Err(PayloadError::Value { kind, field: "limit", found: u32::from(*limit) });
+        }
+        let slew_q15_per_ms = view.slew_q15_per_ms();
+        if slew_q15_per_ms > FULL_SCALE_Q15 {
+            return Err(PayloadError::Value { kind, field: "slew", found: u32::from(slew_q15_per_ms) });
+        }
+        Ok(Self { nonce: view.nonce(), watchdog_ms: view.watchdog_ms(), limits_q15, slew_q15_per_ms })
+    }
+
+    /// Writes the payload and returns its length; what is beyond full scale goes out as full scale.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        let axes = self.limits_q15.len();
+        write(payload, field::NONCE, self.nonce.to_le_bytes());
+        write(payload, field::WATCHDOG_MS, self.watchdog_ms.to_le_bytes());
+        for (axis, limit) in self.limits_q15.iter().enumerate() {
+            write(payload, field::LIMITS + 2 * axis, limit.min(&FULL_SCALE_Q15).to_le_bytes());
+        }
+        write(payload, field::slew(axes), self.slew_q15_per_ms.min(FULL_SCALE_Q15).to_le_bytes());
+        field::length(axes)
+    }
+}

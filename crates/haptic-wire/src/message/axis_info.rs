@@ -1,0 +1,182 @@
+//! AXIS_INFO: what the counts of an axis mean, how far it goes, how hard it pushes.
+
+use super::checked;
+use crate::{
+    MAX_AXES,
+    bytes::{read_i32, read_u32, write},
+    error::PayloadError,
+    frame::{Kind, PAYLOAD_MAX},
+};
+
+mod field {
+    pub const INDEX: usize = 0;
+    pub const KIND: usize = 1;
+    pub const COUNTS_NUMERATOR: usize = 2;
+    pub const COUNTS_DENOMINATOR: usize = 6;
+    pub const MINIMUM: usize = 10;
+    pub const MAXIMUM: usize = 14;
+    pub const FULL_SCALE: usize = 18;
+    pub const HOME_FLAGS: usize = 22;
+    pub const LENGTH: usize = 23;
+}
+
+/// Host to device: tell me about one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisInfoRequest {
+    /// Which axis, from 0.
+    pub index: u8,
+}
+
+impl AxisInfoRequest {
+    const LENGTH: usize = 1;
+
+    /// Reads a payload; any index is let through, the device refuses the ones it does not have.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        checked(Kind::AxisInfoRequest, payload, Self::LENGTH).map(|payload| Self { index: payload[field::INDEX] })
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        payload[field::INDEX] = self.index;
+        Self::LENGTH
+    }
+}
+
+/// How an axis moves, which decides its units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum AxisKind {
+    /// Counts per metre, effort in micronewtons.
+    Linear = 0,
+    /// Counts per radian, effort in micronewton metres.
+    Rotary = 1,
+}
+
+/// What position zero means. Bits that this version does not know are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HomeFlags(pub u8);
+
+impl HomeFlags {
+    /// The sensor is absolute: zero is always at the same place.
+    pub const ABSOLUTE: u8 = 1 << 0;
+    /// Zero is wherever the axis stood when the device started.
+    pub const ZERO_AT_BOOT: u8 = 1 << 1;
+
+    /// Whether every bit of `bits` is set.
+    pub fn has(self, bits: u8) -> bool {
+        self.0 & bits == bits
+    }
+}
+
+/// An AXIS_INFO payload of the right length.
+#[derive(Clone, Copy, Debug)]
+pub struct AxisInfoView<'a>(&'a [u8]);
+
+impl<'a> AxisInfoView<'a> {
+    /// Checks the length.
+    pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        checked(Kind::AxisInfo, payload, field::LENGTH).map(Self)
+    }
+
+    /// Which axis, from 0.
+    pub fn index(&self) -> u8 {
+        self.0[field::INDEX]
+    }
+
+    /// The byte that says how the axis moves.
+    pub fn axis_kind(&self) -> u8 {
+        self.0[field::KIND]
+    }
+
+    /// Counts per metre or radian: numerator, denominator.
+    pub fn counts_per_unit(&self) -> (u32, u32) {
+        (read_u32(self.0, field::COUNTS_NUMERATOR), read_u32(self.0, field::COUNTS_DENOMINATOR))
+    }
+
+    /// The ends of the travel, in counts.
+    pub fn range(&self) -> (i32, i32) {
+        (read_i32(self.0, field::MINIMUM), read_i32(self.0, field::MAXIMUM))
+    }
+
+    /// Effort of Q15 full scale, in micronewtons or micronewton metres.
+    pub fn full_scale_micro(&self) -> u32 {
+        read_u32(self.0, field::FULL_SCALE)
+    }
+
+    /// What position zero means.
+    pub fn home_flags(&self) -> HomeFlags {
+        HomeFlags(self.0[field::HOME_FLAGS])
+    }
+}
+
+/// Device to host: what one axis is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisInfo {
+    /// Which axis, from 0.
+    pub index: u8,
+    /// How it moves.
+    pub kind: AxisKind,
+    /// Counts per metre or radian: numerator, denominator; neither is 0.
+    pub counts_per_unit: (u32, u32),
+    /// The ends of the travel in counts, lower first.
+    pub range: (i32, i32),
+    /// Effort of Q15 full scale, in micronewtons or micronewton metres; never 0.
+    pub full_scale_micro: u32,
+    /// What position zero means.
+    pub home_flags: HomeFlags,
+}
+
+impl AxisInfo {
+    /// Reads a payload; what could not be turned into metres and newtons is refused.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = AxisInfoView::new_checked(payload)?;
+        let refuse = |field, found| Err(PayloadError::Value { kind: Kind::AxisInfo, field, found });
+        let kind = match view.axis_kind() {
+            0 => AxisKind::Linear,
+            1 => AxisKind::Rotary,
+            other => return refuse("kind", u32::from(other)),
+        };
+        match (view.counts_per_unit(), view.range()) {
+            _ if usize::from(view.index()) >= MAX_AXES => refuse("index", u32::from(view.index())),
+            ((0, _), _) => refuse("counts_numerator", 0),
+            ((_, 0), _) => refuse("counts_denominator", 0),
+            (_, (minimum, maximum)) if minimum >= maximum => refuse("minimum", minimum as u32),
+            _ if view.full_scale_micro() == 0 => refuse("full_scale", 0),
+            _ => Ok(Self::from_view(view, kind)),
+        }
+    }
+
+    fn from_view(view: AxisInfoView<'_>, kind: AxisKind) -> Self {
+        Self {
+            index: view.index(),
+            kind,
+            counts_per_unit: view.counts_per_unit(),
+            range: view.range(),
+            full_scale_micro: view.full_scale_micro(),
+            home_flags: view.home_flags(),
+        }
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        payload[field::INDEX] = self.index;
+        payload[field::KIND] = self.kind as u8;
+        write(payload, field::COUNTS_NUMERATOR, self.counts_per_unit.0.to_le_bytes());
+        write(payload, field::COUNTS_DENOMINATOR, self.counts_per_unit.1.to_le_bytes());
+        write(payload, field::MINIMUM, self.range.0.to_le_bytes());
+        write(payload, field::MAXIMUM, self.range.1.to_le_bytes());
+        write(payload, field::FULL_SCALE, self.full_scale_micro.to_le_bytes());
+        payload[field::HOME_FLAGS] = self.home_flags.0;
+        field::LENGTH
+    }
+
+    /// Counts as metres or radians.
+    pub fn units_from_counts(&self, counts: i32) -> f64 {
+        f64::from(counts) * f64::from(self.counts_per_unit.1) / f64::from(self.counts_per_unit.0)
+    }
+
+    /// Full-scale effort in newtons or newton metres.
+    pub fn full_scale(&self) -> f64 {
+        f64::from(self.full_scale_micro) * 1e-6
+    }
+}

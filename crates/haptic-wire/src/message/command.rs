@@ -1,0 +1,83 @@
+//! CMD: the newest effort, sent every period.
+
+use crate::{
+    MAX_AXES,
+    axes::PerAxis,
+    bytes::{read_i16, write},
+    error::PayloadError,
+    frame::{Kind, PAYLOAD_MAX},
+};
+
+mod field {
+    pub const FLAGS: usize = 0;
+    pub const EFFORTS: usize = 1;
+}
+
+/// Bytes of a CMD payload.
+pub const fn payload_length(axes: usize) -> usize {
+    field::EFFORTS + 2 * axes
+}
+
+/// A CMD payload of a right length.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandView<'a> {
+    payload: &'a [u8],
+    axes: usize,
+}
+
+impl<'a> CommandView<'a> {
+    /// Checks the length, which tells the number of axes.
+    pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        let axes = (1..=MAX_AXES).find(|axes| payload.len() == payload_length(*axes));
+        let wrong_length = PayloadError::Length { kind: Kind::Command, found: payload.len() };
+        axes.map(|axes| Self { payload, axes }).ok_or(wrong_length)
+    }
+
+    /// How many axes are commanded.
+    pub fn axes(&self) -> usize {
+        self.axes
+    }
+
+    /// The flag bits.
+    pub fn flags(&self) -> u8 {
+        self.payload[field::FLAGS]
+    }
+
+    /// The effort of one axis; `axis` is below [`Self::axes`].
+    pub fn effort_q15(&self, axis: usize) -> i16 {
+        read_i16(self.payload, field::EFFORTS + 2 * axis)
+    }
+}
+
+/// Host to device: push this hard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// [`Self::ENABLE`] and [`Self::STREAM`]; other bits are for later versions and are kept.
+    pub flags: u8,
+    /// Q15 of full scale; positive pushes towards growing positions. -32768 means -32767.
+    pub efforts_q15: PerAxis<i16>,
+}
+
+impl Command {
+    /// Apply the effort; without it the device applies none.
+    pub const ENABLE: u8 = 1 << 0;
+    /// Send STATE by yourself every millisecond instead of answering each CMD, until a CMD without this flag.
+    pub const STREAM: u8 = 1 << 1;
+
+    /// Reads a payload.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = CommandView::new_checked(payload)?;
+        let wrong_length = PayloadError::Length { kind: Kind::Command, found: payload.len() };
+        let efforts_q15 = PerAxis::from_fn(view.axes(), |axis| view.effort_q15(axis)).ok_or(wrong_length)?;
+        Ok(Self { flags: view.flags(), efforts_q15 })
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        payload[field::FLAGS] = self.flags;
+        for (axis, effort) in self.efforts_q15.iter().enumerate() {
+            write(payload, field::EFFORTS + 2 * axis, effort.to_le_bytes());
+        }
+        payload_length(self.efforts_q15.len())
+    }
+}

@@ -1,0 +1,207 @@
+//! HELLO and HELLO_ACK: who is there, which version it speaks, and the nonce that a later ARM must repeat.
+
+use super::checked;
+use crate::{
+    MAGIC, MAX_AXES,
+    bytes::{read_eight, read_u16, read_u32, write},
+    error::PayloadError,
+    frame::{Kind, PAYLOAD_MAX},
+};
+
+mod hello_field {
+    pub const MAGIC: usize = 0;
+    pub const MAJOR: usize = 4;
+    pub const MINOR: usize = 5;
+    pub const NONCE: usize = 6;
+    pub const LENGTH: usize = 10;
+}
+
+mod ack_field {
+    pub const MAJOR: usize = 0;
+    pub const MINOR: usize = 1;
+    pub const NONCE: usize = 2;
+    pub const FIRMWARE_VERSION: usize = 6;
+    pub const UID: usize = 10;
+    pub const AXES: usize = 18;
+    pub const CAPABILITIES: usize = 19;
+    pub const MAX_RATE_HZ: usize = 21;
+    pub const LENGTH: usize = 23;
+}
+
+/// A HELLO payload of the right length.
+#[derive(Clone, Copy, Debug)]
+pub struct HelloView<'a>(&'a [u8]);
+
+impl<'a> HelloView<'a> {
+    /// Checks the length.
+    pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        checked(Kind::Hello, payload, hello_field::LENGTH).map(Self)
+    }
+
+    /// The number that tells this protocol from others.
+    pub fn magic(&self) -> u32 {
+        read_u32(self.0, hello_field::MAGIC)
+    }
+
+    /// The version the host speaks: major, minor.
+    pub fn version(&self) -> (u8, u8) {
+        (self.0[hello_field::MAJOR], self.0[hello_field::MINOR])
+    }
+
+    /// The number that names this session.
+    pub fn nonce(&self) -> u32 {
+        read_u32(self.0, hello_field::NONCE)
+    }
+}
+
+/// Host to device: opens a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The version the host speaks: major, minor.
+    pub version: (u8, u8),
+    /// Names the session; a new one disarms the device, the same one is a retry.
+    pub nonce: u32,
+}
+
+impl Hello {
+    /// Reads a payload; a wrong magic number is refused.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = HelloView::new_checked(payload)?;
+        if view.magic() != MAGIC {
+            return Err(PayloadError::Value { kind: Kind::Hello, field: "magic", found: view.magic() });
+        }
+        Ok(Self { version: view.version(), nonce: view.nonce() })
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        write(payload, hello_field::MAGIC, MAGIC.to_le_bytes());
+        payload[hello_field::MAJOR] = self.version.0;
+        payload[hello_field::MINOR] = self.version.1;
+        write(payload, hello_field::NONCE, self.nonce.to_le_bytes());
+        hello_field::LENGTH
+    }
+}
+
+/// What a device can do beyond the least. Bits that this version does not know are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities(pub u16);
+
+impl Capabilities {
+    /// STATE carries velocities.
+    pub const VELOCITY: u16 = 1 << 0;
+    /// STATE can be streamed, see [`super::Command::STREAM`].
+    pub const STREAM: u16 = 1 << 1;
+    /// The device sees the host close the port and disarms by itself.
+    pub const SEES_LINK: u16 = 1 << 2;
+
+    /// Whether every bit of `bits` is set.
+    pub fn has(self, bits: u16) -> bool {
+        self.0 & bits == bits
+    }
+}
+
+/// A HELLO_ACK payload of the right length.
+#[derive(Clone, Copy, Debug)]
+pub struct HelloAckView<'a>(&'a [u8]);
+
+impl<'a> HelloAckView<'a> {
+    /// Checks the length.
+    pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        checked(Kind::HelloAck, payload, ack_field::LENGTH).map(Self)
+    }
+
+    /// The version the device speaks: major, minor.
+    pub fn version(&self) -> (u8, u8) {
+        (self.0[ack_field::MAJOR], self.0[ack_field::MINOR])
+    }
+
+    /// The nonce of the HELLO that this answers.
+    pub fn nonce(&self) -> u32 {
+        read_u32(self.0, ack_field::NONCE)
+    }
+
+    /// The firmware's own version.
+    pub fn firmware_version(&self) -> u32 {
+        read_u32(self.0, ack_field::FIRMWARE_VERSION)
+    }
+
+    /// The bytes that tell one board from another.
+    pub fn uid(&self) -> [u8; 8] {
+        read_eight(self.0, ack_field::UID)
+    }
+
+    /// How many axes the device has.
+    pub fn axes(&self) -> u8 {
+        self.0[ack_field::AXES]
+    }
+
+    /// What the device can do.
+    pub fn capabilities(&self) -> Capabilities {
+        Capabilities(read_u16(self.0, ack_field::CAPABILITIES))
+    }
+
+    /// The highest rate of CMD that the device keeps up with.
+    pub fn max_rate_hz(&self) -> u16 {
+        read_u16(self.0, ack_field::MAX_RATE_HZ)
+    }
+}
+
+/// Device to host: answers HELLO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HelloAck {
+    /// The version the device speaks: major, minor. With another major no session was opened.
+    pub version: (u8, u8),
+    /// The nonce of the HELLO that this answers.
+    pub nonce: u32,
+    /// The firmware's own version, `major << 16 | minor << 8 | patch`.
+    pub firmware_version: u32,
+    /// The bytes that tell one board from another.
+    pub uid: [u8; 8],
+    /// How many axes the device has: 1 or 2.
+    pub axes: u8,
+    /// What the device can do.
+    pub capabilities: Capabilities,
+    /// The highest rate of CMD that the device keeps up with; never 0.
+    pub max_rate_hz: u16,
+}
+
+impl HelloAck {
+    /// Reads a payload; a number of axes that cannot be, or a rate of zero, is refused.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = HelloAckView::new_checked(payload)?;
+        let refuse = |field, found| Err(PayloadError::Value { kind: Kind::HelloAck, field, found });
+        if view.axes() == 0 || usize::from(view.axes()) > MAX_AXES {
+            return refuse("n_axes", u32::from(view.axes()));
+        }
+        if view.max_rate_hz() == 0 {
+            return refuse("max_rate_hz", 0);
+        }
+        Ok(Self::from_view(view))
+    }
+
+    fn from_view(view: HelloAckView<'_>) -> Self {
+        Self {
+            version: view.version(),
+            nonce: view.nonce(),
+            firmware_version: view.firmware_version(),
+            uid: view.uid(),
+            axes: view.axes(),
+            capabilities: view.capabilities(),
+            max_rate_hz: view.max_rate_hz(),
+        }
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        payload[ack_field::MAJOR] = self.version.0;
+        payload[ack_field::MINOR] = self.version.1;
+        write(payload, ack_field::NONCE, self.nonce.to_le_bytes());
+        write(payload, ack_field::FIRMWARE_VERSION, self.firmware_version.to_le_bytes());
+        write(payload, ack_field::UID, self.uid);
+        payload[ack_field::AXES] = self.axes;
+        write(payload, ack_field::CAPABILITIES, self.capabilities.0.to_le_bytes());
+        write(payload, ack_field::MAX_RATE_HZ, self.max_rate_hz.to_le_bytes());
+        ack_field::LENGTH
+    }
+}

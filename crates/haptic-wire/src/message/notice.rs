@@ -1,0 +1,176 @@
+//! What a device says unasked: FAULT with a code, LOG in words.
+
+use super::checked;
+use crate::{
+    bytes::{read_u32, write},
+    error::PayloadError,
+    frame::{Kind, PAYLOAD_MAX},
+};
+use core::fmt;
+
+mod field {
+    pub const CODE: usize = 0;
+    pub const DETAIL: usize = 1;
+    pub const LENGTH: usize = 5;
+}
+
+/// A FAULT payload of the right length.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultView<'a>(&'a [u8]);
+
+impl<'a> FaultView<'a> {
+    /// Checks the length.
+    pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        checked(Kind::Fault, payload, field::LENGTH).map(Self)
+    }
+
+    /// The code byte.
+    pub fn code(&self) -> u8 {
+        self.0[field::CODE]
+    }
+
+    /// A number whose meaning depends on the code.
+    pub fn detail(&self) -> u32 {
+        read_u32(self.0, field::DETAIL)
+    }
+}
+
+/// What went wrong. Codes below 0x10 latch: no effort until the next ARM. From 0x10 on a message was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultCode {
+    /// No CMD within the watchdog's time; detail: milliseconds of silence.
+    Watchdog,
+    /// A position jumped further than the axis can move; detail: axis << 24 | counts.
+    EncoderJump,
+    /// A sensor gave nothing usable; detail: axis.
+    Sensor,
+    /// An ARM did not repeat the session's nonce; detail: the nonce it had.
+    NonceMismatch,
+    /// An axis that the device does not have; detail: the index asked for.
+    NoSuchAxis,
+    /// A payload of a length that its type cannot have; detail: type << 8 | length.
+    WrongLength,
+    /// A type that this firmware does not know; detail: the type.
+    UnknownType,
+    /// A code of a later version.
+    Other(u8),
+}
+
+impl FaultCode {
+    /// The code that a byte stands for.
+    pub fn from_byte(byte: u8) -> Self {
+        match byte {
+            0x01 => Self::Watchdog,
+            0x02 => Self::EncoderJump,
+            0x03 => Self::Sensor,
+            0x10 => Self::NonceMismatch,
+            0x11 => Self::NoSuchAxis,
+            0x12 => Self::WrongLength,
+            0x13 => Self::UnknownType,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The byte that stands for this code.
+    pub fn byte(self) -> u8 {
+        match self {
+            Self::Watchdog => 0x01,
+            Self::EncoderJump => 0x02,
+            Self::Sensor => 0x03,
+            Self::NonceMismatch => 0x10,
+            Self::NoSuchAxis => 0x11,
+            Self::WrongLength => 0x12,
+            Self::UnknownType => 0x13,
+            Self::Other(byte) => byte,
+        }
+    }
+
+    /// Whether effort stays off until the next ARM.
+    pub fn latches(self) -> bool {
+        self.byte() < 0x10
+    }
+}
+
+/// Device to host: something is wrong, or was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What went wrong.
+    pub code: FaultCode,
+    /// A number whose meaning depends on the code.
+    pub detail: u32,
+}
+
+impl Fault {
+    /// Reads a payload.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = FaultView::new_checked(payload)?;
+        Ok(Self { code: FaultCode::from_byte(view.code()), detail: view.detail() })
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        payload[field::CODE] = self.code.byte();
+        write(payload, field::DETAIL, self.detail.to_le_bytes());
+        field::LENGTH
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let detail = self.detail;
+        match self.code {
+            FaultCode::Watchdog => write!(formatter, "no command for {detail} ms, the device cut its effort"),
+            FaultCode::EncoderJump => {
+                write!(
+                    formatter,
+                    "axis {} jumped by {} counts, further than it can move",
+                    detail >> 24,
+                    detail & 0xFF_FFFF
+                )
+            }
+            FaultCode::Sensor => write!(formatter, "the sensor of axis {detail} gives no usable reading"),
+            FaultCode::NonceMismatch => write!(formatter, "ARM with nonce {detail:#010x}, which is not this session's"),
+            FaultCode::NoSuchAxis => write!(formatter, "the device has no axis {detail}"),
+            FaultCode::WrongLength => {
+                write!(
+                    formatter,
+                    "message type {:#04x} cannot have {} bytes of payload",
+                    detail >> 8 & 0xFF,
+                    detail & 0xFF
+                )
+            }
+            FaultCode::UnknownType => write!(formatter, "the firmware does not know message type {detail:#04x}"),
+            FaultCode::Other(code) => write!(formatter, "fault {code:#04x}, detail {detail:#010x}"),
+        }
+    }
+}
+
+/// Device to host: printable ASCII for a person, at most [`PAYLOAD_MAX`] bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Log<'a>(&'a str);
+
+impl<'a> Log<'a> {
+    /// Nothing if the text is too long or holds anything but printable ASCII.
+    pub fn new(text: &'a str) -> Option<Self> {
+        let printable = text.bytes().all(|byte| (0x20..0x7F).contains(&byte));
+        (printable && text.len() <= PAYLOAD_MAX).then_some(Self(text))
+    }
+
+    /// The words.
+    pub fn text(&self) -> &'a str {
+        self.0
+    }
+
+    /// Reads a payload; bytes that are not printable ASCII are refused, they could steer a terminal.
+    pub fn parse(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        let strange = payload.iter().find(|byte| !(0x20..0x7F).contains(*byte)).copied();
+        let refused = PayloadError::Value { kind: Kind::Log, field: "text", found: u32::from(strange.unwrap_or(0)) };
+        core::str::from_utf8(payload).ok().and_then(Self::new).ok_or(refused)
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        payload[..self.0.len()].copy_from_slice(self.0.as_bytes());
+        self.0.len()
+    }
+}

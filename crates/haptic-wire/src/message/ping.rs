@@ -1,0 +1,90 @@
+//! PING: how far apart the two clocks are.
+
+use super::checked;
+use crate::{
+    bytes::{read_u32, write},
+    error::PayloadError,
+    frame::{Kind, PAYLOAD_MAX},
+};
+
+mod field {
+    pub const HOST_US: usize = 0;
+    pub const RECEIVED_US: usize = 4;
+    pub const SENT_US: usize = 8;
+    pub const PING_LENGTH: usize = 4;
+    pub const REPLY_LENGTH: usize = 12;
+}
+
+/// Host to device: what time is it there?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ping {
+    /// The host's clock when it sent this; the device repeats it.
+    pub host_us: u32,
+}
+
+impl Ping {
+    /// Reads a payload.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let payload = checked(Kind::Ping, payload, field::PING_LENGTH)?;
+        Ok(Self { host_us: read_u32(payload, field::HOST_US) })
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        write(payload, field::HOST_US, self.host_us.to_le_bytes());
+        field::PING_LENGTH
+    }
+}
+
+/// A ping reply's payload of the right length.
+#[derive(Clone, Copy, Debug)]
+pub struct PingReplyView<'a>(&'a [u8]);
+
+impl<'a> PingReplyView<'a> {
+    /// Checks the length.
+    pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        checked(Kind::PingReply, payload, field::REPLY_LENGTH).map(Self)
+    }
+
+    /// The host's clock, as the ping gave it.
+    pub fn host_us(&self) -> u32 {
+        read_u32(self.0, field::HOST_US)
+    }
+
+    /// The device's clock when the ping was complete.
+    pub fn received_us(&self) -> u32 {
+        read_u32(self.0, field::RECEIVED_US)
+    }
+
+    /// The device's clock when the reply was written.
+    pub fn sent_us(&self) -> u32 {
+        read_u32(self.0, field::SENT_US)
+    }
+}
+
+/// Device to host: the times of a ping, for the usual four-stamp estimate of offset and delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingReply {
+    /// The host's clock, as the ping gave it.
+    pub host_us: u32,
+    /// The device's clock when the ping was complete.
+    pub received_us: u32,
+    /// The device's clock when the reply was written.
+    pub sent_us: u32,
+}
+
+impl PingReply {
+    /// Reads a payload.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = PingReplyView::new_checked(payload)?;
+        Ok(Self { host_us: view.host_us(), received_us: view.received_us(), sent_us: view.sent_us() })
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        write(payload, field::HOST_US, self.host_us.to_le_bytes());
+        write(payload, field::RECEIVED_US, self.received_us.to_le_bytes());
+        write(payload, field::SENT_US, self.sent_us.to_le_bytes());
+        field::REPLY_LENGTH
+    }
+}

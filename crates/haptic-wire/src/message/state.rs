@@ -1,0 +1,158 @@
+//! STATE: where the axes are, when that was, and how the device is.
+
+use crate::{
+    MAX_AXES,
+    axes::PerAxis,
+    bytes::{read_i32, read_u32, write},
+    error::PayloadError,
+    frame::{Kind, PAYLOAD_MAX},
+};
+
+mod field {
+    pub const ACKNOWLEDGED: usize = 0;
+    pub const STATUS: usize = 1;
+    pub const SAMPLED_AT_US: usize = 2;
+    pub const POSITIONS: usize = 6;
+
+    /// The velocities follow the positions, so their place depends on the number of axes.
+    pub const fn velocities(axes: usize) -> usize {
+        POSITIONS + 4 * axes
+    }
+}
+
+/// Bytes of a STATE payload.
+pub const fn payload_length(axes: usize, velocity_given: bool) -> usize {
+    field::POSITIONS + 4 * axes * (1 + velocity_given as usize)
+}
+
+/// The status bits of a STATE. [`Self::VELOCITY`] is part of the layout and lives in [`State::velocity_given`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status(pub u8);
+
+impl Status {
+    /// Effort is allowed.
+    pub const ARMED: u8 = 1 << 0;
+    /// The newest CMD enabled effort, and it is applied.
+    pub const ENABLED: u8 = 1 << 1;
+    /// A fault is latched: no effort until the next ARM.
+    pub const FAULT: u8 = 1 << 2;
+    /// The newest effort was cut by a limit.
+    pub const CLAMPED: u8 = 1 << 3;
+    /// The applied effort has not yet reached the commanded one.
+    pub const SLEWING: u8 = 1 << 4;
+    /// The newest sensor reading was implausible; the position is the last good one.
+    pub const HELD: u8 = 1 << 5;
+    /// Velocities follow the positions.
+    pub const VELOCITY: u8 = 1 << 6;
+    /// Sent by the device's own clock, not in answer to a CMD.
+    pub const STREAMED: u8 = 1 << 7;
+
+    /// Whether every bit of `bits` is set.
+    pub fn has(self, bits: u8) -> bool {
+        self.0 & bits == bits
+    }
+}
+
+/// A STATE payload of a right length for its status.
+#[derive(Clone, Copy, Debug)]
+pub struct StateView<'a> {
+    payload: &'a [u8],
+    axes: usize,
+}
+
+impl<'a> StateView<'a> {
+    /// Checks the length; the status says whether velocities follow, the length then tells the number of axes.
+    pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        let wrong_length = PayloadError::Length { kind: Kind::State, found: payload.len() };
+        let velocity_given = payload.get(field::STATUS).ok_or(wrong_length)? & Status::VELOCITY != 0;
+        let axes = (1..=MAX_AXES).find(|axes| payload.len() == payload_length(*axes, velocity_given));
+        axes.map(|axes| Self { payload, axes }).ok_or(wrong_length)
+    }
+
+    /// How many axes are reported.
+    pub fn axes(&self) -> usize {
+        self.axes
+    }
+
+    /// The sequence number of the newest CMD or STOP that the device has taken over.
+    pub fn acknowledged(&self) -> u8 {
+        self.payload[field::ACKNOWLEDGED]
+    }
+
+    /// The status bits.
+    pub fn status(&self) -> Status {
+        Status(self.payload[field::STATUS])
+    }
+
+    /// The device's clock when the positions were sampled.
+    pub fn sampled_at_us(&self) -> u32 {
+        read_u32(self.payload, field::SAMPLED_AT_US)
+    }
+
+    /// Position of one axis; `axis` is below [`Self::axes`].
+    pub fn position(&self, axis: usize) -> i32 {
+        read_i32(self.payload, field::POSITIONS + 4 * axis)
+    }
+
+    /// Velocity of one axis, if the device gives it; `axis` is below [`Self::axes`].
+    pub fn velocity(&self, axis: usize) -> Option<i32> {
+        let at = field::velocities(self.axes) + 4 * axis;
+        self.status().has(Status::VELOCITY).then(|| read_i32(self.payload, at))
+    }
+}
+
+/// One axis at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AxisReading {
+    /// In counts, see AXIS_INFO.
+    pub position: i32,
+    /// In counts a second; 0 when the device does not give it.
+    pub velocity: i32,
+}
+
+/// Device to host: where the axes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The sequence number of the newest CMD or STOP that the device has taken over.
+    pub acknowledged: u8,
+    /// The status bits, without [`Status::VELOCITY`].
+    pub status: Status,
+    /// The device's clock when the positions were sampled, in microseconds; wraps after 71 minutes.
+    pub sampled_at_us: u32,
+    /// Position and velocity of each axis.
+    pub axes: PerAxis<AxisReading>,
+    /// Whether the device measured the velocities.
+    pub velocity_given: bool,
+}
+
+impl State {
+    /// Reads a payload.
+    pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
+        let view = StateView::new_checked(payload)?;
+        let wrong_length = PayloadError::Length { kind: Kind::State, found: payload.len() };
+        let reading =
+            |axis| AxisReading { position: view.position(axis), velocity: view.velocity(axis).unwrap_or_default() };
+        Ok(Self {
+            acknowledged: view.acknowledged(),
+            status: Status(view.status().0 & !Status::VELOCITY),
+            sampled_at_us: view.sampled_at_us(),
+            axes: PerAxis::from_fn(view.axes(), reading).ok_or(wrong_length)?,
+            velocity_given: view.status().has(Status::VELOCITY),
+        })
+    }
+
+    /// Writes the payload and returns its length.
+    pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
+        let velocity_bit = if self.velocity_given { Status::VELOCITY } else { 0 };
+        payload[field::ACKNOWLEDGED] = self.acknowledged;
+        payload[field::STATUS] = self.status.0 & !Status::VELOCITY | velocity_bit;
+        write(payload, field::SAMPLED_AT_US, self.sampled_at_us.to_le_bytes());
+        for (axis, reading) in self.axes.iter().enumerate() {
+            write(payload, field::POSITIONS + 4 * axis, reading.position.to_le_bytes());
+            if self.velocity_given {
+                write(payload, field::velocities(self.axes.len()) + 4 * axis, reading.velocity.to_le_bytes());
+            }
+        }
+        payload_length(self.axes.len(), self.velocity_given)
+    }
+}
