@@ -215,7 +215,7 @@ fn push_stack(n: usize, m: f64) {
         let _ = f;
     }
     for i in 0..800 {
-        let f = lab.hand(vector![-0.01 + 0.02 * i as f64 * 1e-3, y - 0.005]);
+        let f = lab.hand(vector![0.02 * i as f64 * 1e-3, y - 0.005]);
         if i > 500 {
             rs.push(f.force_on_hand_n.x.abs() / f.force_on_hand_n.y);
             fn_ = f.tool_normal_n;
@@ -228,7 +228,119 @@ fn push_stack(n: usize, m: f64) {
         lab.state.ledger.gain_max_j
     );
 }
+
+fn load(path: &str) -> (haptic_planar::description::SceneDescription, Vec<(f64, f64, f64)>) {
+    let text = std::fs::read_to_string(format!("/work/shared/scenes/{path}.toml")).unwrap();
+    let hand = std::fs::read_to_string(format!("/work/shared/scenes/{path}.hand.csv")).unwrap();
+    let mut d = scene(0.0, vec![], None);
+    let num = |s: &str| -> Vec<f64> {
+        s.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-' || c == 'e'))
+            .filter_map(|x| x.parse().ok())
+            .collect()
+    };
+    for line in text.lines() {
+        let (k, v) = line.split_once('=').map(|(a, b)| (a.trim(), b.trim())).unwrap_or((line, ""));
+        match k {
+            "gravity_m_per_s2" => {
+                let n = num(v);
+                d.gravity_m_per_s2 = vector![n[0], n[1]];
+            }
+            "[[body]]" => d.bodies.push(body("", disc(1.0), 0.0, 0.0)),
+            "name" => d.bodies.last_mut().unwrap().name = v.trim_matches('"').into(),
+            "fixed" => d.bodies.last_mut().unwrap().fixed = true,
+            "position_m" => {
+                let n = num(v);
+                d.bodies.last_mut().unwrap().position_m = vector![n[0], n[1]];
+            }
+            "angle_rad" => d.bodies.last_mut().unwrap().angle_rad = num(v)[0],
+            "mass_kg" => d.bodies.last_mut().unwrap().mass_kg = Some(num(v)[0]),
+            "friction" => d.bodies.last_mut().unwrap().friction = num(v)[0],
+            "restitution" => d.bodies.last_mut().unwrap().restitution = num(v)[0],
+            "velocity_m_per_s" => {
+                let n = num(v);
+                d.bodies.last_mut().unwrap().velocity_m_per_s = vector![n[0], n[1]];
+            }
+            "shape" => {
+                let b = d.bodies.last_mut().unwrap();
+                let (_, nums) = v.split_once('=').unwrap();
+                let n = num(nums);
+                b.shape = if v.contains("disc") {
+                    disc(n[0])
+                } else {
+                    haptic_planar::description::ShapeDescription::Polygon {
+                        corners_m: n.chunks(2).map(|c| vector![c[0], c[1]]).collect(),
+                    }
+                };
+            }
+            "body" => {
+                d.tool = Some(haptic_planar::description::ToolDescription {
+                    body: v.trim_matches('"').into(),
+                    handle_m: vector![0.0, 0.0],
+                })
+            }
+            _ => {}
+        }
+    }
+    (
+        d,
+        hand.lines()
+            .skip(1)
+            .map(|l| {
+                let n = num(l);
+                (n[0], n[1], n[2])
+            })
+            .collect(),
+    )
+}
+fn run(name: &str, seconds: usize) {
+    let (d, rows) = load(name);
+    let mut lab = Lab::new(&d).gains(800.0, 4.0);
+    lab.grip.angular_stiffness_n_m_per_rad = 0.5;
+    lab.grip.angular_damping_n_m_s_per_rad = 0.002;
+    lab.grip.max_force_n = std::env::var("FMAX").map_or(f64::INFINITY, |x| x.parse().unwrap());
+    let mut pens = vec![];
+    let mut work = 0.0f64;
+    let mut last = (0.0, nalgebra::Vector2::zeros());
+    let mut maxman = 0;
+    let _ = &mut maxman;
+    let t0 = std::time::Instant::now();
+    for k in 1..=seconds * 1000 {
+        let t = (k as f64 * 1e-3) % 20.0;
+        let i = ((t / 0.005) as usize).min(rows.len() - 2);
+        let (a, b) = (rows[i], rows[i + 1]);
+        let s = ((t - a.0) / (b.0 - a.0)).clamp(0.0, 1.0);
+        let at = vector![a.1 + (b.1 - a.1) * s, a.2 + (b.2 - a.2) * s];
+        let f = lab.hand(at);
+        work += (-f.force_on_hand_n.dot(&(at - if k == 1 { at } else { last.1 }))).max(0.0);
+        last = (0.0, at);
+        pens.push(f.penetration_m);
+    }
+    let el = t0.elapsed().as_secs_f64() / (seconds as f64) * 1e3;
+    let mut worst = pens.clone();
+    worst.sort_by(f64::total_cmp);
+    let q = |p: f64| worst[((worst.len() - 1) as f64 * p) as usize] * 1e3;
+    println!(
+        "{name}: us/tick {el:.2} pen mm p50 {:.4} p99 {:.4} max {:.4}; gain {:.2e} work+ {:.3} workin {:.3} ({:.2} %) cap {} dropped hash {:x}",
+        q(0.5),
+        q(0.99),
+        q(1.0),
+        lab.state.ledger.gain_max_j,
+        work,
+        lab.state.ledger.work_in_j,
+        lab.state.ledger.gain_max_j / work * 100.0,
+        lab.state.pair_capacity(),
+        lab.state.hash()
+    );
+}
 fn main() {
+    let a: Vec<String> = std::env::args().collect();
+    if a.len() > 1 {
+        for n in &a[2..] {
+            run(n, a[1].parse().unwrap());
+        }
+        return;
+    }
+
     for k in [500.0, 1200.0] {
         for mu in [0.1, 0.5, 1.0] {
             slide(k, mu, None);

@@ -44,6 +44,18 @@ pub enum Mode {
     SlideBack(Loaded),
 }
 
+impl Mode {
+    /// The same way of carrying load with a single point.
+    pub fn of_single(self) -> Self {
+        match self {
+            Self::Open => Self::Open,
+            Self::Stick(_) => Self::Stick(Loaded::First),
+            Self::SlideForward(_) => Self::SlideForward(Loaded::First),
+            Self::SlideBack(_) => Self::SlideBack(Loaded::First),
+        }
+    }
+}
+
 /// Which points carry load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
@@ -71,37 +83,89 @@ const LOADED_MODES: [Mode; 9] = [
     Mode::SlideBack(Loaded::Second),
 ];
 
-/// One manifold's problem: velocities it would have without its own impulses.
+/// The inverse that a mode of two loaded points needs, kept from sweep to sweep.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Factor {
+    mode: Mode,
+    /// Rows of the 2×2 inverse for the normal impulses.
+    inverse: [f64; 4],
+    /// Stick only: share of each normal impulse and of the slip in the tangential one.
+    shares: [f64; 3],
+}
+
+impl Factor {
+    /// The factor of a mode of two loaded points.
+    fn of(mode: Mode, mass: &BlockMass, friction: f64) -> Self {
+        match mode {
+            Mode::Stick(_) => Self::stick(mode, mass),
+            Mode::SlideForward(_) => Self::slide(mode, mass, friction),
+            _ => Self::slide(mode, mass, -friction),
+        }
+    }
+
+    fn stick(mode: Mode, m: &BlockMass) -> Self {
+        let soft = 1.0 / m.tt;
+        let (r1, r2) = (m.n1t * soft, m.n2t * soft);
+        let (s11, s12, s22) = (m.n11 - m.n1t * r1, m.n12 - m.n1t * r2, m.n22 - m.n2t * r2);
+        let scale = 1.0 / (s11 * s22 - s12 * s12);
+        let inverse = [s22 * scale, -s12 * scale, -s12 * scale, s11 * scale];
+        Self { mode, inverse, shares: [r1, r2, soft] }
+    }
+
+    /// `grip` is the friction coefficient, negative for slip along −t.
+    fn slide(mode: Mode, m: &BlockMass, grip: f64) -> Self {
+        let (a11, a12) = (m.n11 - grip * m.n1t, m.n12 - grip * m.n1t);
+        let (a21, a22) = (m.n12 - grip * m.n2t, m.n22 - grip * m.n2t);
+        let scale = 1.0 / (a11 * a22 - a12 * a21);
+        Self { mode, inverse: [a22 * scale, -a12 * scale, -a21 * scale, a11 * scale], shares: [0.0; 3] }
+    }
+}
+
+/// One manifold's problem at its present impulses: what they must become for the law to hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     /// Inverse inertia.
     pub mass: &'a BlockMass,
     /// Coulomb coefficient.
     pub friction: f64,
-    /// Normal velocities plus bias, m/s; positive is open. A missing second point is +∞.
+    /// Impulses now.
+    pub impulse: BlockImpulse,
+    /// Normal velocities now, plus bias, m/s; positive is open. A missing second point is +∞.
     pub normal: [f64; 2],
-    /// Slip velocity, m/s.
+    /// Slip velocity now, m/s.
     pub tangent: f64,
 }
 
 impl Block<'_> {
     /// The impulses that fulfil the law, and their mode. Real-time: at most ten modes of a 2×2 solve.
-    #[inline]
-    pub fn solve(&self, last: Mode) -> (BlockImpulse, Mode) {
-        if self.normal[0] >= 0.0 && self.normal[1] >= 0.0 {
-            return (BlockImpulse::default(), Mode::Open);
+    #[inline(always)]
+    pub fn solve(&self, last: Mode, factor: &mut Factor) -> (BlockImpulse, Mode) {
+        let attempt = match last {
+            Mode::Open => None,
+            Mode::Stick(Loaded::Both) => self.stick_both(self.factored(last, factor)),
+            Mode::SlideForward(Loaded::Both) => self.slide_both(1.0, self.factored(last, factor)),
+            Mode::SlideBack(Loaded::Both) => self.slide_both(-1.0, self.factored(last, factor)),
+            _ => self.attempt_one(last),
+        };
+        match attempt {
+            Some(impulse) => (impulse, last),
+            None => self.search(),
         }
-        if last != Mode::Open
-            && let Some(impulse) = self.attempt(last)
-        {
-            return (impulse, last);
-        }
-        self.search()
     }
 
-    #[cold]
+    #[inline(always)]
+    fn factored<'f>(&self, mode: Mode, factor: &'f mut Factor) -> &'f Factor {
+        if factor.mode != mode {
+            *factor = Factor::of(mode, self.mass, self.friction);
+        }
+        factor
+    }
+
     #[inline(never)]
     fn search(&self) -> (BlockImpulse, Mode) {
+        if self.opens() {
+            return (BlockImpulse::default(), Mode::Open);
+        }
         for mode in LOADED_MODES {
             if let Some(impulse) = self.attempt(mode) {
                 return (impulse, mode);
@@ -110,86 +174,113 @@ impl Block<'_> {
         self.frictionless()
     }
 
-    #[inline]
+    /// Whether both points would part without any impulse.
+    fn opens(&self) -> bool {
+        let ([p1, p2], pt, m) = (self.impulse.normal, self.impulse.tangent, self.mass);
+        self.normal[0] >= m.n11 * p1 + m.n12 * p2 + m.n1t * pt && self.normal[1] >= m.n12 * p1 + m.n22 * p2 + m.n2t * pt
+    }
+
     fn attempt(&self, mode: Mode) -> Option<BlockImpulse> {
+        let two = self.normal[1] < f64::INFINITY;
         match mode {
+            Mode::Stick(Loaded::Both) if two => self.stick_both(&Factor::stick(mode, self.mass)),
+            Mode::SlideForward(Loaded::Both) if two => {
+                self.slide_both(1.0, &Factor::slide(mode, self.mass, self.friction))
+            }
+            Mode::SlideBack(Loaded::Both) if two => {
+                self.slide_both(-1.0, &Factor::slide(mode, self.mass, -self.friction))
+            }
             Mode::Open => None,
-            Mode::Stick(Loaded::Both) => self.stick_both(),
-            Mode::SlideForward(Loaded::Both) => self.slide_both(1.0),
-            Mode::SlideBack(Loaded::Both) => self.slide_both(-1.0),
-            Mode::Stick(Loaded::First) => self.stick_one(0),
-            Mode::Stick(Loaded::Second) => self.stick_one(1),
-            Mode::SlideForward(Loaded::First) => self.slide_one(0, 1.0),
-            Mode::SlideBack(Loaded::First) => self.slide_one(0, -1.0),
-            Mode::SlideForward(Loaded::Second) => self.slide_one(1, 1.0),
-            Mode::SlideBack(Loaded::Second) => self.slide_one(1, -1.0),
+            _ => self.attempt_one(mode),
         }
     }
 
-    #[inline]
-    fn stick_both(&self) -> Option<BlockImpulse> {
-        if self.normal[1] == f64::INFINITY {
-            return None;
+    /// Modes in which a single point carries the load.
+    #[inline(always)]
+    fn attempt_one(&self, mode: Mode) -> Option<BlockImpulse> {
+        match mode {
+            Mode::Stick(Loaded::First) => self.stick_one::<0>(),
+            Mode::Stick(Loaded::Second) => self.stick_one::<1>(),
+            Mode::SlideForward(Loaded::First) => self.slide_one::<0>(1.0),
+            Mode::SlideBack(Loaded::First) => self.slide_one::<0>(-1.0),
+            Mode::SlideForward(Loaded::Second) => self.slide_one::<1>(1.0),
+            Mode::SlideBack(Loaded::Second) => self.slide_one::<1>(-1.0),
+            _ => None,
         }
-        let m = self.mass;
-        let (r1, r2) = (m.n1t / m.tt, m.n2t / m.tt);
-        let (s11, s12, s22) = (m.n11 - m.n1t * r1, m.n12 - m.n1t * r2, m.n22 - m.n2t * r2);
+    }
+
+    #[inline(always)]
+    fn stick_both(&self, factor: &Factor) -> Option<BlockImpulse> {
+        let ([p1, p2], [r1, r2, soft], inverse) = (self.impulse.normal, factor.shares, &factor.inverse);
         let (w1, w2) = (self.normal[0] - r1 * self.tangent, self.normal[1] - r2 * self.tangent);
-        let scale = 1.0 / (s11 * s22 - s12 * s12);
-        let p1 = (s12 * w2 - s22 * w1) * scale;
-        let p2 = (s12 * w1 - s11 * w2) * scale;
-        let tangent = -(self.tangent + m.n1t * p1 + m.n2t * p2) / m.tt;
+        let (d1, d2) = (-(inverse[0] * w1 + inverse[1] * w2), -(inverse[2] * w1 + inverse[3] * w2));
+        let (p1, p2) = (p1 + d1, p2 + d2);
+        let tangent = self.impulse.tangent - (soft * self.tangent + r1 * d1 + r2 * d2);
         let inside = p1 >= 0.0 && p2 >= 0.0 && tangent.abs() <= self.friction * (p1 + p2) * (1.0 + SLACK);
         inside.then_some(BlockImpulse { normal: [p1, p2], tangent })
     }
 
-    #[inline]
-    fn slide_both(&self, slip: f64) -> Option<BlockImpulse> {
-        if self.normal[1] == f64::INFINITY {
-            return None;
-        }
-        let m = self.mass;
+    #[inline(always)]
+    fn slide_both(&self, slip: f64, factor: &Factor) -> Option<BlockImpulse> {
+        let ([p1, p2], m, inverse) = (self.impulse.normal, self.mass, &factor.inverse);
         let grip = slip * self.friction;
-        let (a11, a12) = (m.n11 - grip * m.n1t, m.n12 - grip * m.n1t);
-        let (a21, a22) = (m.n12 - grip * m.n2t, m.n22 - grip * m.n2t);
-        let scale = 1.0 / (a11 * a22 - a12 * a21);
-        let p1 = (a12 * self.normal[1] - a22 * self.normal[0]) * scale;
-        let p2 = (a21 * self.normal[0] - a11 * self.normal[1]) * scale;
-        if !(p1 >= 0.0 && p2 >= 0.0) {
-            return None;
-        }
+        // How far the present tangential impulse is from what sliding would make it.
+        let off = self.impulse.tangent + grip * (p1 + p2);
+        let (w1, w2) = (m.n1t * off - self.normal[0], m.n2t * off - self.normal[1]);
+        let (d1, d2) = (inverse[0] * w1 + inverse[1] * w2, inverse[2] * w1 + inverse[3] * w2);
+        let (p1, p2) = (p1 + d1, p2 + d2);
         let tangent = -grip * (p1 + p2);
-        let slips = self.slip_after(p1, p2, tangent) * slip >= -SLACK;
-        slips.then_some(BlockImpulse { normal: [p1, p2], tangent })
+        let after = self.tangent + m.n1t * d1 + m.n2t * d2 + m.tt * (tangent - self.impulse.tangent);
+        (p1 >= 0.0 && p2 >= 0.0 && after * slip >= -SLACK).then_some(BlockImpulse { normal: [p1, p2], tangent })
     }
 
-    #[inline]
-    fn stick_one(&self, point: usize) -> Option<BlockImpulse> {
-        let (nn, nt) = self.of_point(point);
-        let m = self.mass;
-        let ratio = nt / m.tt;
-        let p = (ratio * self.tangent - self.normal[point]) / (nn - nt * ratio);
-        let tangent = -(self.tangent + nt * p) / m.tt;
-        let impulse = single(point, p, tangent);
+    #[inline(always)]
+    fn stick_one<const POINT: usize>(&self) -> Option<BlockImpulse> {
+        let (point, seen) = (POINT, self.one_point::<POINT>());
+        let ratio = seen.nt / self.mass.tt;
+        let change = (ratio * seen.tangent - seen.normal) / (seen.nn - seen.nt * ratio);
+        let p = self.impulse.normal[point] + change;
+        let tangent = self.impulse.tangent - (seen.tangent + seen.nt * change) / self.mass.tt;
         let inside = p >= 0.0 && tangent.abs() <= self.friction * p * (1.0 + SLACK);
-        (inside && self.other_stays_open(point, &impulse)).then_some(impulse)
+        let impulse = single(point, p, tangent);
+        (inside && self.other_stays_open::<POINT>(&impulse)).then_some(impulse)
     }
 
-    #[inline]
-    fn slide_one(&self, point: usize, slip: f64) -> Option<BlockImpulse> {
-        let (nn, nt) = self.of_point(point);
+    #[inline(always)]
+    fn slide_one<const POINT: usize>(&self, slip: f64) -> Option<BlockImpulse> {
+        let (point, seen) = (POINT, self.one_point::<POINT>());
         let grip = slip * self.friction;
-        let p = -self.normal[point] / (nn - grip * nt);
+        let off = self.impulse.tangent + grip * self.impulse.normal[point];
+        let change = (seen.nt * off - seen.normal) / (seen.nn - grip * seen.nt);
+        let p = self.impulse.normal[point] + change;
         let tangent = -grip * p;
-        if !(p >= 0.0) {
-            return None;
-        }
+        let after = seen.tangent + seen.nt * change + self.mass.tt * (tangent - self.impulse.tangent);
         let impulse = single(point, p, tangent);
-        let slips = self.slip_after(impulse.normal[0], impulse.normal[1], tangent) * slip >= -SLACK;
-        (slips && self.other_stays_open(point, &impulse)).then_some(impulse)
+        (p >= 0.0 && after * slip >= -SLACK && self.other_stays_open::<POINT>(&impulse)).then_some(impulse)
+    }
+
+    /// Velocities at one point once the other carries nothing.
+    #[inline(always)]
+    fn one_point<const POINT: usize>(&self) -> OnePoint {
+        let (point, m) = (POINT, self.mass);
+        let (nn, nt, other_t) = if point == 0 { (m.n11, m.n1t, m.n2t) } else { (m.n22, m.n2t, m.n1t) };
+        let other = self.impulse.normal[1 - point];
+        let (normal, tangent) = (self.normal[point] - m.n12 * other, self.tangent - other_t * other);
+        OnePoint { nn, nt, normal, tangent }
+    }
+
+    #[inline(always)]
+    fn other_stays_open<const POINT: usize>(&self, impulse: &BlockImpulse) -> bool {
+        let (point, other, m) = (POINT, 1 - POINT, self.mass);
+        let (own, slip) = if other == 0 { (m.n11, m.n1t) } else { (m.n22, m.n2t) };
+        let after = self.normal[other] - own * self.impulse.normal[other]
+            + m.n12 * (impulse.normal[point] - self.impulse.normal[point])
+            + slip * (impulse.tangent - self.impulse.tangent);
+        after >= -SLACK
     }
 
     /// Normals alone: the answer of last resort when rounding leaves no mode. It never adds energy.
+    #[cold]
     fn frictionless(&self) -> (BlockImpulse, Mode) {
         let bare = Block { friction: 0.0, ..*self };
         for mode in LOADED_MODES {
@@ -199,29 +290,19 @@ impl Block<'_> {
                 return (impulse, mode);
             }
         }
-        let point = usize::from(self.normal[1] < self.normal[0]);
-        (single(point, (-self.normal[point] / self.of_point(point).0).max(0.0), 0.0), Mode::Open)
-    }
-
-    #[inline]
-    fn of_point(&self, point: usize) -> (f64, f64) {
-        if point == 0 { (self.mass.n11, self.mass.n1t) } else { (self.mass.n22, self.mass.n2t) }
-    }
-
-    #[inline]
-    fn slip_after(&self, p1: f64, p2: f64, tangent: f64) -> f64 {
-        self.tangent + self.mass.n1t * p1 + self.mass.n2t * p2 + self.mass.tt * tangent
-    }
-
-    #[inline]
-    fn other_stays_open(&self, point: usize, impulse: &BlockImpulse) -> bool {
-        let other = 1 - point;
-        let (_, nt) = self.of_point(other);
-        self.normal[other] + self.mass.n12 * impulse.normal[point] + nt * impulse.tangent >= -SLACK
+        (BlockImpulse::default(), Mode::Open)
     }
 }
 
-#[inline]
+/// One loaded point's inverse inertia and velocities.
+struct OnePoint {
+    nn: f64,
+    nt: f64,
+    normal: f64,
+    tangent: f64,
+}
+
+#[inline(always)]
 fn single(point: usize, normal: f64, tangent: f64) -> BlockImpulse {
     let mut impulse = BlockImpulse { normal: [0.0; 2], tangent };
     impulse.normal[point] = normal;

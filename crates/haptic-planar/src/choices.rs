@@ -84,11 +84,11 @@ impl State {
         let (tool, grip) = (scene.tool?, grip?);
         let motion = &self.motions[tool.body];
         let hold = Hold::new(scene, tool, motion, grip, scene.bodies[tool.body].angle_rad);
-        let (velocity, spin, _) = hold.midpoint(motion, scene.gravity_m_per_s2);
+        let flight = hold.midpoint(motion, scene.gravity_m_per_s2);
         let work = &mut self.works.all[tool.body];
-        work.acceleration = (velocity - motion.velocity_m_per_s) / TICK_S;
-        work.spin_acceleration = (spin - motion.spin_rad_per_s) / TICK_S;
-        (work.velocity, work.spin) = (velocity, spin);
+        work.acceleration = (flight.velocity - motion.velocity_m_per_s) / TICK_S;
+        work.spin_acceleration = (flight.spin - motion.spin_rad_per_s) / TICK_S;
+        (work.velocity, work.spin) = (flight.velocity, flight.spin);
         Some(hold)
     }
 

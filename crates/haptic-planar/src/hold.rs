@@ -4,6 +4,7 @@
 //! contact carries load the midpoint rule takes its place: lossless, and its frequency is right. Both store the same
 //! energy, so they may be switched from tick to tick.
 
+use crate::flight::mean_step;
 use crate::grip::Grip;
 use crate::scene::{Scene, TICK_S, Tool};
 use crate::state::Motion;
@@ -37,6 +38,21 @@ pub struct Hold {
     max_force_n: f64,
     railed: bool,
     full_stiffness: f64,
+}
+
+/// Where the tool would fly in this tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight {
+    /// End velocity, m/s.
+    pub velocity: Vector2<f64>,
+    /// End spin, rad/s.
+    pub spin: f64,
+    /// Displacement of the centre of mass, m.
+    pub step: Vector2<f64>,
+    /// Displacement of the angle, rad.
+    pub step_angle: f64,
+    /// Displacement of the handle, m.
+    pub handle_step: Vector2<f64>,
 }
 
 impl Hold {
@@ -127,11 +143,14 @@ impl Hold {
         !self.saturated && !self.railed
     }
 
-    /// Velocity, spin and force on the tool by the midpoint rule, from the state at the start of the tick.
-    pub fn midpoint(&self, start: &Motion, gravity: Vector2<f64>) -> (Vector2<f64>, f64, Vector2<f64>) {
+    /// Whether a force keeps to the coupling's limit.
+    pub fn within_limit(&self, force: Vector2<f64>) -> bool {
+        force.norm_squared() <= self.max_force_n * self.max_force_n
+    }
+
+    /// The tool's flight by the midpoint rule, from the state at the start of the tick.
+    pub fn midpoint(&self, start: &Motion, gravity: Vector2<f64>) -> Flight {
         let (v0, w0) = (start.velocity_m_per_s, start.spin_rad_per_s);
-        let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
-        let turning = self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
         let handle_speed = v0 + spin_cross(w0, self.arm_m);
         let middle = self.stretch_m - self.hand_step_m / 2.0 - handle_speed * (TICK_S / 4.0);
         let pull = self.stiffness * middle * TICK_S + self.damping * (self.hand_step_m - handle_speed * (TICK_S / 2.0));
@@ -139,14 +158,34 @@ impl Hold {
             * TICK_S;
         let momentum = (v0 + gravity * TICK_S) * self.mass_kg + pull;
         let angular = w0 * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
-        let (v1, w1) = if self.is_plain() {
-            (momentum / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + turning))
+        let (v1, w1) = self.midpoint_response(momentum, angular);
+        let (step, step_angle) = (mean_step(v0, v1), (w0 + w1) * (TICK_S / 2.0));
+        Flight { velocity: v1, spin: w1, step, step_angle, handle_step: self.handle_step(step, step_angle) }
+    }
+
+    /// Pushes a flight along a direction until it has gone `by_m` farther at the end of an arm; returns the impulse.
+    pub fn nudge(&self, flight: &mut Flight, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
+        let (dv, dw) = self.midpoint_response(direction, arm_m);
+        let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
+        let impulse = by_m / give;
+        flight.velocity += dv * impulse;
+        flight.spin += dw * impulse;
+        flight.step += dv * (impulse * TICK_S / 2.0);
+        flight.step_angle += dw * (impulse * TICK_S / 2.0);
+        flight.handle_step = self.handle_step(flight.step, flight.step_angle);
+        impulse
+    }
+
+    /// What an impulse does to the held tool's velocity and spin under the midpoint rule.
+    fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
+        let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
+        let turning = self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
+        if self.is_plain() {
+            (impulse / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + turning))
         } else {
-            let free = self.inverse(resistance, turning) * Vector3::new(momentum.x, momentum.y, angular);
-            (free.xy(), free.z)
-        };
-        let step = self.handle_step((v0 + v1) * (TICK_S / 2.0), (w0 + w1) * (TICK_S / 2.0));
-        (v1, w1, self.midpoint_force(step))
+            let change = self.inverse(resistance, turning) * Vector3::new(impulse.x, impulse.y, angular);
+            (change.xy(), change.z)
+        }
     }
 
     /// The midpoint rule's force on the tool over a tick in which the handle moved by `step`.
@@ -169,6 +208,15 @@ impl Hold {
             self.max_force_n * (size - 0.5 * self.max_force_n / self.full_stiffness)
         };
         linear + angular
+    }
+
+    /// Energy that the coupling stores more at the end of the tick than at its start, J.
+    pub fn gain_j(&self, start: &Motion, work: &Work) -> f64 {
+        let step = self.handle_step(work.step, work.step_angle);
+        let handle = start.centre_m + self.arm_m;
+        let hand = handle + self.stretch_m;
+        self.stored_j(hand, handle + step, self.twist_rad - work.step_angle)
+            - self.stored_j(hand - self.hand_step_m, handle, self.twist_rad)
     }
 
     /// Energy taken out by the dampers over a tick in which the handle moved by `step` and the tool turned by `turn`.

@@ -5,7 +5,7 @@
 //! had flown with its new velocity from a *virtual start*: v += ΔV, shift −= τ ΔV. So energy is exact under a constant
 //! force whatever the error in τ, a body can be struck several times in a tick, and chains pass on what they receive.
 
-use crate::block::{Block, BlockImpulse, BlockMass, Mode};
+use crate::block::{Block, BlockImpulse, BlockMass, Factor, Mode};
 use crate::description::RestitutionLaw;
 use crate::hold::Hold;
 use crate::impact::{ContactMass, resolve};
@@ -47,8 +47,6 @@ pub struct Struck {
 pub struct Rules<'a> {
     /// Stronge or Poisson.
     pub law: RestitutionLaw,
-    /// Factor on every restitution: 1, or 0 when a tick is redone without.
-    pub bounce: f64,
     /// The hand's hold on the tool.
     pub hold: Option<&'a Hold>,
 }
@@ -62,9 +60,6 @@ impl Queue {
     /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] times once over the manifolds.
     pub fn run(&mut self, manifolds: &[Manifold], works: &mut Works, rules: &Rules) -> Struck {
         let mut struck = Struck::default();
-        if !self.fill(manifolds, works) {
-            return struck;
-        }
         let mut now_s = 0.0;
         while struck.count < MAX_IMPACTS as u32 {
             let Some(index) = self.earliest() else { break };
@@ -84,7 +79,8 @@ impl Queue {
         struck
     }
 
-    fn fill(&mut self, manifolds: &[Manifold], works: &Works) -> bool {
+    /// Finds when each manifold is struck first; returns whether any is.
+    pub fn fill(&mut self, manifolds: &[Manifold], works: &Works) -> bool {
         self.due_s.clear();
         self.point.clear();
         let mut any = false;
@@ -156,7 +152,7 @@ fn strike(manifold: &Manifold, point: usize, tau_s: f64, works: &mut Works, rule
     }
     let slip = manifold.slip_speed(&works.all) - left_s * drag;
     let mass = manifold.bare_mass(&works.all);
-    let bounce = manifold.restitution * rules.bounce;
+    let bounce = manifold.restitution;
     let impulse = match flat_speed(manifold, 1 - point, tau_s, approach, works) {
         Some(other) => {
             let mut normal = [approach; 2];
@@ -208,8 +204,8 @@ pub fn single(
 /// Both points at once: one after the other they would set a flat box spinning. The plastic impulses are found
 /// together and scaled; friction then takes what slip is left, or is scaled alike if that would add energy.
 fn flat(mass: &BlockMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
-    let block = Block { mass, friction, normal, tangent: slip };
-    let (plastic, _) = block.solve(Mode::Open);
+    let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
+    let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
     let scale = 1.0 + restitution;
     let [p1, p2] = [plastic.normal[0] * scale, plastic.normal[1] * scale];
     let limit = friction * (p1 + p2);

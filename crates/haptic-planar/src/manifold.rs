@@ -1,6 +1,6 @@
 //! A contact of one tick, as the solver sees it.
 
-use crate::block::{BlockImpulse, BlockMass, Mode};
+use crate::block::{BlockImpulse, BlockMass, Factor, Mode};
 use crate::narrow::{FeatureId, Touch};
 use crate::pairs::{Pair, Warm};
 use crate::scene::TICK_S;
@@ -42,8 +42,12 @@ pub struct Manifold {
     pub impulse: BlockImpulse,
     /// How they are carried.
     pub mode: Mode,
+    /// The inverse for that mode.
+    pub factor: Factor,
     /// Impulses of the last tick, for the threshold between impact and contact.
     pub last: BlockImpulse,
+    /// How they were carried.
+    pub last_mode: Mode,
     /// Features.
     pub id: FeatureId,
     /// End of a single point.
@@ -81,7 +85,9 @@ impl Manifold {
             bias: [0.0; 2],
             impulse,
             mode,
+            factor: Factor::default(),
             last: impulse,
+            last_mode: mode,
             id: touch.id,
             end: touch.end,
         };
@@ -131,7 +137,7 @@ impl Manifold {
     }
 
     /// Applies a change of impulse to both bodies, the coupling inside.
-    #[inline]
+    #[inline(always)]
     pub fn push(&self, works: &mut Works, change: &BlockImpulse) {
         let [p1, p2] = change.normal;
         let force = self.normal * (p1 + p2) + self.tangent * change.tangent;
@@ -231,5 +237,5 @@ fn warm_start(warm: &Warm, touch: &Touch) -> (BlockImpulse, Mode) {
         impulse.tangent = if total > 0.0 { impulse.tangent * (kept / total) } else { 0.0 };
         impulse.normal = [kept, 0.0];
     }
-    (impulse, warm.mode)
+    (impulse, if touch.count == 1 { warm.mode.of_single() } else { warm.mode })
 }

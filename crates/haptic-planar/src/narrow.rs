@@ -21,6 +21,9 @@ const CONE_SLACK: f64 = 1e-3;
 /// Faces whose normals agree better than this cosine are the same plane seen from either side.
 const SAME_PLANE: f64 = 0.999;
 
+/// Slope of a gap over its length below which a face is certainly the right one.
+const CERTAIN_SLOPE: f64 = 0.3;
+
 /// One piece of a pair, where it is and how it moves.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
@@ -89,8 +92,17 @@ struct Face {
 #[inline]
 pub fn touch(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<Touch> {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    if still_apart(a, b, margin_m + radii, memory) {
-        return None;
+    if let Some(face) = last_face(a, b, memory.face, radii) {
+        if face.separation_m > margin_m {
+            return None;
+        }
+        if radii == 0.0
+            && face.separation_m > -FACE_HYSTERESIS_M
+            && let Some(touch) = touch_as_before(a, b, &face, margin_m)
+        {
+            memory.face = touch.id;
+            return Some(touch);
+        }
     }
     if radii > 0.0 {
         match track(a.placed, b.placed, &mut memory.seed) {
@@ -102,17 +114,48 @@ pub fn touch(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<To
     }
 }
 
-/// The face that separated the pair in the last tick usually still does: the cheapest answer there is.
+/// The face that separated the pair or carried its contact in the last tick: it usually still does.
 #[inline]
-fn still_apart(a: &Side, b: &Side, margin_m: f64, memory: &Track) -> bool {
-    let FeatureId { face_of, face, .. } = memory.face;
-    let (of, other) = match face_of {
+fn last_face(a: &Side, b: &Side, last: FeatureId, radii: f64) -> Option<Face> {
+    let (of, other) = match last.face_of {
         1 => (a, b),
         2 => (b, a),
-        _ => return false,
+        _ => return None,
     };
-    let index = usize::from(face).min(of.placed.count - 1);
-    face_separation(of.placed, index, other.placed).0 > margin_m
+    let index = usize::from(last.face).min(of.placed.count - 1);
+    let (separation, support) = face_separation(of.placed, index, other.placed);
+    Some(Face { of_first: last.face_of == 1, index, support, separation_m: separation - radii })
+}
+
+/// The manifold on the last face, where it is proved that no other face can be better.
+///
+/// If a corner stands over the face at least δ from its ends, both bodies have points δ to either side of it, so along
+/// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that is
+/// negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
+#[inline]
+fn touch_as_before(a: &Side, b: &Side, face: &Face, margin_m: f64) -> Option<Touch> {
+    let (of, other) = if face.of_first { (a, b) } else { (b, a) };
+    if !permitted(of, other, face.index, face.support) {
+        return None;
+    }
+    let touch = clip(a, b, face, margin_m)?;
+    let certain = if touch.count == 2 {
+        let span = (touch.at_m[1] - touch.at_m[0]).dot(&tangent_of(touch.normal));
+        touch.gap_m[0].max(touch.gap_m[1]) <= CERTAIN_SLOPE * span
+    } else {
+        false
+    };
+    (certain || face.separation_m <= CERTAIN_SLOPE * room_beside(of, other, face)).then_some(touch)
+}
+
+/// How far the support corner is from the nearer end of the face, along it, m; negative beyond.
+#[inline]
+fn room_beside(of: &Side, other: &Side, face: &Face) -> f64 {
+    let normal = of.placed.normals[face.index];
+    let along = Vector2::new(-normal.y, normal.x);
+    let (start, end) = edge(of.placed, face.index);
+    let corner = other.placed.corners[face.support];
+    along.dot(&(corner - start)).min(along.dot(&(end - corner))) - FACE_HYSTERESIS_M
 }
 
 /// Least height of `other`'s corners over a face of `of`, and the corner.

@@ -5,11 +5,12 @@ use crate::capacity;
 use crate::correction::Correction;
 use crate::energy::Ledger;
 use crate::impacts::Queue;
+use crate::islands::Islands;
 use crate::manifold::Manifold;
 use crate::piece::{Placed, rotate};
 use crate::scene::Scene;
 use crate::solver::Solver;
-use crate::work::Works;
+use crate::work::{Work, Works};
 use nalgebra::Vector2;
 
 /// All that changes from tick to tick, and the working memory of a tick.
@@ -21,9 +22,14 @@ pub struct State {
     pub ledger: Ledger,
     pub(crate) placed: Vec<Placed>,
     pub(crate) moving: Vec<usize>,
+    /// Farthest point of each body from its centre of mass, m.
+    pub(crate) radii_m: Vec<f64>,
     pub(crate) works: Works,
     pub(crate) broad: Broad,
     pub(crate) manifolds: Vec<Manifold>,
+    /// Working state of the moving bodies before the impacts of this tick, to do a tick again.
+    pub(crate) untouched: Vec<Work>,
+    pub(crate) islands: Islands,
     pub(crate) queue: Queue,
     pub(crate) solver: Solver,
     pub(crate) correction: Correction,
@@ -59,10 +65,15 @@ impl State {
             .collect();
         let capacity = capacity::near_pairs(scene, &placed);
         let bodies = motions.len();
+        let moving: Vec<usize> = (0..bodies).filter(|&i| !scene.bodies[i].fixed).collect();
+        let works = Works::new(scene);
         Self {
             ledger: Ledger::default(),
-            moving: (0..bodies).filter(|&i| !scene.bodies[i].fixed).collect(),
-            works: Works::new(scene),
+            untouched: moving.iter().map(|&i| works.all[i]).collect(),
+            islands: Islands::with_capacity(bodies),
+            radii_m: scene.bodies.iter().map(|b| farthest_m(scene, b)).collect(),
+            moving,
+            works,
             broad: Broad::new(scene, &placed, capacity),
             manifolds: Vec::with_capacity(capacity),
             queue: Queue::with_capacity(capacity),
@@ -105,6 +116,10 @@ impl State {
         }
         hash
     }
+}
+
+fn farthest_m(scene: &Scene, body: &crate::scene::Body) -> f64 {
+    scene.pieces[body.pieces.clone()].iter().map(|piece| piece.reach_m).fold(0.0, f64::max)
 }
 
 /// One round of a 64-bit mixer: every bit of the word reaches every bit of the hash.

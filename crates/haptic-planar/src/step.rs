@@ -14,9 +14,11 @@ use crate::turn::turned;
 use nalgebra::Vector2;
 
 /// Gap below which features are tracked as a contact even at rest, m.
-const MARGIN_M: f64 = 1e-3;
+const MARGIN_M: f64 = 5e-4;
 /// … plus this share of what the pair can close in a tick.
 const MARGIN_SHARE: f64 = 1.5;
+/// Energy that an island may gain in a tick with impacts before it is done again without restitution, J.
+const GAIN_J: f64 = 1e-10;
 
 impl State {
     /// One millisecond. Without a grip nobody holds the tool. Real-time: bounded by the scene's capacities.
@@ -28,9 +30,7 @@ impl State {
         let hold = self.hold(scene, grip);
         self.find_near_pairs(scene);
         self.find_manifolds(scene);
-        let struck = self.strike(scene, hold.as_ref());
-        self.carry_loads(scene);
-        let force_on_tool = self.let_go_or_press(scene, hold.as_ref());
+        let (struck, force_on_tool) = self.resolve(scene, hold.as_ref());
         self.correct();
         let felt = self.felt(force_on_tool, &struck, scene);
         self.move_bodies(scene);
@@ -39,6 +39,7 @@ impl State {
     }
 
     /// Takes the hand's spring-damper into the tool's velocity and mass.
+    #[inline(never)]
     fn hold(&mut self, scene: &Scene, grip: Option<&Grip>) -> Option<Hold> {
         let tool = scene.tool?;
         let Some(grip) = grip else {
@@ -52,13 +53,14 @@ impl State {
     }
 
     /// Tells the broad phase where every moving piece can be in this tick.
+    #[inline(never)]
     fn find_near_pairs(&mut self, scene: &Scene) {
         for &body in &self.moving {
-            let work = &self.works.all[body];
+            let work = &mut self.works.all[body];
+            work.set_reach(self.radii_m[body]);
             for index in scene.bodies[body].pieces.clone() {
-                let piece = &scene.pieces[index];
-                let room = MARGIN_M / 2.0 + (MARGIN_SHARE - 1.0) * TICK_S * work.speed(piece.reach_m);
-                let needed = Aabb::around(&self.placed[index], piece.radius_m + room).swept(work.velocity * TICK_S);
+                let room = scene.pieces[index].radius_m + MARGIN_M / 2.0 + (MARGIN_SHARE - 1.0) * work.reach_m;
+                let needed = Aabb::around(&self.placed[index], room).swept(work.velocity * TICK_S);
                 self.broad.cover(index, &needed);
             }
         }
@@ -66,6 +68,7 @@ impl State {
     }
 
     /// Tracks the features of every near pair.
+    #[inline(never)]
     fn find_manifolds(&mut self, scene: &Scene) {
         self.manifolds.clear();
         let (motions, works, placed) = (&self.motions, &self.works, &self.placed);
@@ -82,8 +85,7 @@ impl State {
                 }
             };
             let (a, b) = (side(0), side(1));
-            let speed = |s: &Side, which: usize| works.all[pair.bodies[which] as usize].speed(s.piece.reach_m);
-            let reach = TICK_S * (speed(&a, 0) + speed(&b, 1));
+            let reach = works.all[pair.bodies[0] as usize].reach_m + works.all[pair.bodies[1] as usize].reach_m;
             match find_touch(&a, &b, reach, &mut pair.track) {
                 Some((touch, centres)) => {
                     self.manifolds.push(Manifold::new(index, pair, &touch, centres, works));
@@ -93,13 +95,66 @@ impl State {
         }
     }
 
-    /// Resolves the impacts of this tick in time order.
-    fn strike(&mut self, scene: &Scene, hold: Option<&Hold>) -> Struck {
-        let rules = Rules { law: scene.restitution_law, bounce: 1.0, hold };
-        self.queue.run(&self.manifolds, &mut self.works, &rules)
+    /// Impacts, then contact. Should an impact on a body that is loaded elsewhere have added energy, its island is done
+    /// again without restitution.
+    #[inline(never)]
+    fn resolve(&mut self, scene: &Scene, hold: Option<&Hold>) -> (Struck, Vector2<f64>) {
+        if !self.queue.fill(&self.manifolds, &self.works) {
+            self.carry_loads(scene);
+            return (Struck::default(), self.let_go_or_press(scene, hold));
+        }
+        for (kept, &body) in self.untouched.iter_mut().zip(&self.moving) {
+            *kept = self.works.all[body];
+        }
+        let first = self.strike_and_carry(scene, hold);
+        if !self.deaden_gaining_islands(scene, hold, first.1) {
+            return first;
+        }
+        for (kept, &body) in self.untouched.iter().zip(&self.moving) {
+            self.works.all[body] = *kept;
+        }
+        for manifold in &mut self.manifolds {
+            (manifold.impulse, manifold.mode) = (manifold.last, manifold.last_mode);
+        }
+        self.queue.fill(&self.manifolds, &self.works);
+        self.strike_and_carry(scene, hold)
+    }
+
+    fn strike_and_carry(&mut self, scene: &Scene, hold: Option<&Hold>) -> (Struck, Vector2<f64>) {
+        let rules = Rules { law: scene.restitution_law, hold };
+        let struck = self.queue.run(&self.manifolds, &mut self.works, &rules);
+        self.carry_loads(scene);
+        (struck, self.let_go_or_press(scene, hold))
+    }
+
+    /// Takes the restitution off every island that gained energy in this tick; returns whether there was one.
+    fn deaden_gaining_islands(&mut self, scene: &Scene, hold: Option<&Hold>, force: Vector2<f64>) -> bool {
+        self.islands.find(&self.manifolds, &self.works.all, &self.moving);
+        for &index in &self.moving {
+            let (body, motion, work) = (&scene.bodies[index], &self.motions[index], &self.works.all[index]);
+            let kinetic =
+                |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
+            let before = kinetic(motion.velocity_m_per_s, motion.spin_rad_per_s);
+            let fallen = body.mass_kg * scene.gravity_m_per_s2.dot(&work.step);
+            let coupling = match hold {
+                Some(hold) if hold.body() == index => hold.gain_j(motion, work) - force.dot(&hold.hand_step_m()),
+                _ => 0.0,
+            };
+            self.islands.add(index, kinetic(work.velocity, work.spin) - before - fallen + coupling);
+        }
+        let mut any = false;
+        for manifold in &mut self.manifolds {
+            let moves = usize::from(self.works.all[manifold.bodies[0]].bare_inverse_mass == 0.0);
+            if manifold.restitution > 0.0 && self.islands.gain_j(manifold.bodies[moves]) > GAIN_J {
+                manifold.restitution = 0.0;
+                any = true;
+            }
+        }
+        any
     }
 
     /// Lets contacts carry their loads.
+    #[inline(never)]
     fn carry_loads(&mut self, scene: &Scene) {
         for manifold in &mut self.manifolds {
             manifold.set_bias(&self.works.all);
@@ -132,73 +187,8 @@ impl State {
         }
     }
 
-    /// Chooses each body's displacement: backward Euler where it presses, midpoint where it flies free; returns the
-    /// coupling's force on the tool.
-    fn let_go_or_press(&mut self, scene: &Scene, hold: Option<&Hold>) -> Vector2<f64> {
-        let force = hold.map_or_else(Vector2::zeros, |hold| hold.settle(&mut self.works));
-        for &body in &self.moving {
-            self.works.all[body].set_step();
-        }
-        let Some(hold) = hold else {
-            self.press_where_it_would_enter(None);
-            return force;
-        };
-        let tool = hold.body();
-        let work = &mut self.works.all[tool];
-        let free = hold.allows_midpoint() && !work.loaded && !work.struck;
-        let pressed = (work.velocity, work.spin);
-        work.step = work.shift + work.velocity * TICK_S;
-        work.step_angle = work.shift_angle + work.spin * TICK_S;
-        let mut felt = force;
-        if free {
-            let start = &self.motions[tool];
-            let (v, w, f) = hold.midpoint(start, scene.gravity_m_per_s2);
-            work.step = (start.velocity_m_per_s + v) * (TICK_S / 2.0);
-            work.step_angle = (start.spin_rad_per_s + w) * (TICK_S / 2.0);
-            (work.velocity, work.spin) = (v, w);
-            felt = f;
-        }
-        if self.press_where_it_would_enter(free.then_some((tool, pressed))) {
-            felt = force;
-        }
-        felt
-    }
-
-    /// Free flight by the midpoint rule lags behind the velocity the contacts have agreed to; where it would enter
-    /// another body the displacement of the contact solve takes its place. Returns whether the tool was one.
-    fn press_where_it_would_enter(&mut self, tool: Option<(usize, (Vector2<f64>, f64))>) -> bool {
-        let mut tool_pressed = false;
-        for index in 0..self.manifolds.len() {
-            let manifold = &self.manifolds[index];
-            let works = &self.works.all;
-            let bodies = manifold.bodies;
-            let flies = |body: usize| works[body].bare_inverse_mass > 0.0 && !works[body].loaded;
-            if !(flies(bodies[0]) || flies(bodies[1])) {
-                continue;
-            }
-            let enters = (0..manifold.count).any(|i| manifold.gap_after(works, i) < manifold.gap_m[i].min(0.0));
-            if !enters {
-                continue;
-            }
-            for body in bodies {
-                let work = &mut self.works.all[body];
-                if work.bare_inverse_mass == 0.0 || work.loaded {
-                    continue;
-                }
-                work.loaded = true;
-                if let Some((held, (v, w))) = tool
-                    && held == body
-                {
-                    (work.velocity, work.spin) = (v, w);
-                    tool_pressed = true;
-                }
-                work.set_step();
-            }
-        }
-        tool_pressed
-    }
-
     /// Takes out what penetration there is.
+    #[inline(never)]
     fn correct(&mut self) {
         if self.correction.run(&self.manifolds, &self.works.all, &self.moving) {
             for &body in &self.moving {
@@ -211,6 +201,7 @@ impl State {
     }
 
     /// Moves every body by its displacement.
+    #[inline(never)]
     pub(crate) fn move_bodies(&mut self, scene: &Scene) {
         for &body in &self.moving {
             let work = &self.works.all[body];
@@ -227,6 +218,7 @@ impl State {
     }
 
     /// What the tick felt like.
+    #[inline(never)]
     fn felt(&self, force_on_tool: Vector2<f64>, struck: &Struck, scene: &Scene) -> Felt {
         let mut felt = Felt {
             force_on_hand_n: -force_on_tool,
@@ -255,6 +247,7 @@ impl State {
     }
 
     /// Keeps the energy account.
+    #[inline(never)]
     pub(crate) fn book(
         &mut self,
         scene: &Scene,

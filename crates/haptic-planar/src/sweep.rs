@@ -44,7 +44,7 @@ pub fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed) -> Option<Meeti
         let normal = (closest.on_b - closest.on_a) / closest.distance_m;
         let approach = (-normal.dot(&(b.velocity_m_per_s - a.velocity_m_per_s))).max(0.0) + turning;
         let leap = (gap - 0.5 * MET_M) / approach;
-        if !(meeting.time_s + leap < horizon_s) {
+        if leap.is_nan() || meeting.time_s + leap >= horizon_s {
             return None;
         }
         meeting = at(a, b, meeting.time_s + leap);

@@ -27,6 +27,8 @@ pub struct Work {
     pub bare_inverse_mass: f64,
     /// Inverse of the bare inertia, 1/(kg·m²).
     pub bare_inverse_inertia: f64,
+    /// Farthest that a point of the body can go in this tick by its velocity, m.
+    pub reach_m: f64,
     /// Displacement of the centre of mass over the tick, m.
     pub step: Vector2<f64>,
     /// Displacement of the angle over the tick, rad.
@@ -50,6 +52,7 @@ impl Work {
             spin_acceleration: 0.0,
             bare_inverse_mass,
             bare_inverse_inertia,
+            reach_m: 0.0,
             step: Vector2::zeros(),
             step_angle: 0.0,
             loaded: false,
@@ -69,10 +72,10 @@ impl Work {
         }
     }
 
-    /// Speed of the fastest point, given how far it can be from the centre, m/s.
+    /// Works out how far a point of the body can go in this tick, given its distance from the centre.
     #[inline]
-    pub fn speed(&self, reach_m: f64) -> f64 {
-        self.velocity.norm() + self.spin.abs() * reach_m
+    pub fn set_reach(&mut self, radius_m: f64) {
+        self.reach_m = TICK_S * (self.velocity.norm() + self.spin.abs() * radius_m);
     }
 }
 

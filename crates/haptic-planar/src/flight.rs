@@ -1,0 +1,112 @@
+//! How far each body goes in the tick: to its end velocity where it presses, by the midpoint rule where it flies free.
+
+use crate::hold::{Flight, Hold};
+use crate::scene::{Scene, TICK_S};
+use crate::state::State;
+use nalgebra::Vector2;
+
+/// Passes over the tool's contacts when a flight grazes a wall.
+const SKIM_PASSES: usize = 2;
+
+impl State {
+    /// Chooses each body's displacement; returns the coupling's force on the tool.
+    #[inline(never)]
+    pub(crate) fn let_go_or_press(&mut self, scene: &Scene, hold: Option<&Hold>) -> Vector2<f64> {
+        let pressing = hold.map_or_else(Vector2::zeros, |hold| hold.settle(&mut self.works));
+        for &body in &self.moving {
+            self.works.all[body].set_step();
+        }
+        let Some(hold) = hold else {
+            self.press_where_it_would_enter();
+            return pressing;
+        };
+        let flight = self.tool_flight(scene, hold);
+        let tool = &mut self.works.all[hold.body()];
+        match flight {
+            Some(flight) => {
+                (tool.velocity, tool.spin) = (flight.velocity, flight.spin);
+                (tool.step, tool.step_angle) = (flight.step, flight.step_angle);
+            }
+            None => {
+                tool.loaded = true;
+                tool.set_step();
+            }
+        }
+        self.press_where_it_would_enter();
+        flight.map_or(pressing, |flight| hold.midpoint_force(flight.handle_step))
+    }
+
+    /// The tool's free flight by the midpoint rule, if nothing loads or strikes it, its force keeps to the limit and
+    /// it enters nothing.
+    fn tool_flight(&mut self, scene: &Scene, hold: &Hold) -> Option<Flight> {
+        let tool = &self.works.all[hold.body()];
+        if !hold.allows_midpoint() || tool.loaded || tool.struck {
+            return None;
+        }
+        let free = hold.midpoint(&self.motions[hold.body()], scene.gravity_m_per_s2);
+        let flight = self.skim(hold, free)?;
+        hold.within_limit(hold.midpoint_force(flight.handle_step)).then_some(flight)
+    }
+
+    /// A flight that would graze a fixed body slides along it: in the tick in which a hand pulls off, the mean force
+    /// still presses although the last one pulls. The impulses act on the mean velocity, so they never add energy.
+    fn skim(&mut self, hold: &Hold, mut flight: Flight) -> Option<Flight> {
+        for _ in 0..SKIM_PASSES {
+            let mut touched = false;
+            for manifold in &mut self.manifolds {
+                if !manifold.involves(hold.body()) {
+                    continue;
+                }
+                let side = usize::from(manifold.bodies[1] == hold.body());
+                let outward = if side == 1 { 1.0 } else { -1.0 };
+                let other = &self.works.all[manifold.bodies[1 - side]];
+                for point in 0..manifold.count {
+                    let arm = manifold.arm[side][point];
+                    let mut gap =
+                        manifold.gap_m[point] + outward * (manifold.normal.dot(&flight.step) + arm * flight.step_angle);
+                    gap -=
+                        outward * (manifold.normal.dot(&other.step) + manifold.arm[1 - side][point] * other.step_angle);
+                    if gap >= manifold.gap_m[point].min(0.0) {
+                        continue;
+                    }
+                    if other.bare_inverse_mass > 0.0 {
+                        return None;
+                    }
+                    touched = true;
+                    let impulse = hold.nudge(&mut flight, manifold.normal * outward, arm * outward, -gap);
+                    manifold.impulse.normal[point] += impulse;
+                }
+            }
+            if !touched {
+                return Some(flight);
+            }
+        }
+        Some(flight)
+    }
+
+    /// Free flight by the midpoint rule lags behind the velocity the contacts have agreed to; where it would enter
+    /// another body the displacement of the contact solve takes its place.
+    fn press_where_it_would_enter(&mut self) {
+        for manifold in &self.manifolds {
+            let works = &mut self.works.all;
+            let flies = |body: usize| works[body].bare_inverse_mass > 0.0 && !works[body].loaded;
+            let [a, b] = manifold.bodies;
+            if !(flies(a) || flies(b)) {
+                continue;
+            }
+            if (0..manifold.count).any(|i| manifold.gap_after(works, i) < manifold.gap_m[i].min(0.0)) {
+                for body in [a, b] {
+                    if works[body].bare_inverse_mass > 0.0 && !works[body].loaded {
+                        works[body].loaded = true;
+                        works[body].set_step();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Displacement of a tick from velocities at both ends, by the midpoint rule.
+pub fn mean_step(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
+    (before + after) * (TICK_S / 2.0)
+}
