@@ -1,11 +1,11 @@
 //! The hand's spring-damper: how it rings, how a tool taps, and how it lets go of a wall.
 
 mod common;
-use common::measure::{self, assert_below, assert_near};
+use common::measure::{self, Samples, assert_below, assert_near};
 use common::*;
 use haptic_planar::description::{BodyDescription, ShapeDescription};
 use haptic_planar::scene::TICK_S;
-use nalgebra::vector;
+use nalgebra::{Vector2, vector};
 
 const STIFFNESS: f64 = 1000.0;
 const DAMPING: f64 = 5.0;
@@ -129,25 +129,69 @@ fn the_wall_never_pulls() {
     lab.lead(vector![0.01, 0.03], 200, |_, felt| assert!(felt.tool_normal_n >= 0.0, "{}", felt.tool_normal_n));
 }
 
-/// Drives a tool into the floor at 0.5 m/s; returns how deep it ever went, from its pose, m.
-fn tap_depth(shape: ShapeDescription, tilt_rad: f64, restitution: f64) -> f64 {
-    let tool = with(body("tool", shape, 0.0, 0.06), MASS_KG, 0.4, restitution);
-    let tool = BodyDescription { angle_rad: tilt_rad, ..tool };
-    let world = scene(0.0, vec![floor(0.4, restitution), tool], Some("tool"));
-    let mut lab = Lab::new(&world).gains(800.0, 4.0);
-    let mut deepest = 0.0_f64;
-    lab.lead(vector![0.0, 0.005], 110, |lab, _| deepest = deepest.max(measure::overlap_m(lab, 0, 1)));
-    lab.lead(vector![0.0, 0.005], 300, |lab, _| deepest = deepest.max(measure::overlap_m(lab, 0, 1)));
-    deepest
+/// A tool that a hand drives into the floor.
+#[derive(Clone)]
+struct Tap {
+    shape: ShapeDescription,
+    tilt_rad: f64,
+    restitution: f64,
+    speed: f64,
+    handle_m: Vector2<f64>,
+}
+
+impl Tap {
+    /// How deep the tool ever goes, from its pose, m. The phase says where in a tick it arrives.
+    fn depth_m(&self, phase: f64) -> f64 {
+        let tool = with(body("tool", self.shape.clone(), 0.0, 0.04), MASS_KG, 0.4, self.restitution);
+        let tool = BodyDescription { angle_rad: self.tilt_rad, ..tool };
+        let mut world = scene(0.0, vec![floor(0.4, self.restitution), tool], Some("tool"));
+        world.tool.as_mut().unwrap().handle_m = self.handle_m;
+        let mut lab = Lab::new(&world).gains(800.0, 4.0).upright(0.5, 0.002);
+        let start = lab.grip.hand_m;
+        let mut deepest = 0.0_f64;
+        for tick in 0..400 {
+            let way = self.speed * (f64::from(tick) + phase) * TICK_S;
+            lab.hand(start - vector![0.0, way.min(0.035)]);
+            deepest = deepest.max(measure::overlap_m(&lab, 0, 1));
+        }
+        deepest
+    }
+
+    #[track_caller]
+    fn assert_stays_out(&self) {
+        for phase in 0..10 {
+            let depth = self.depth_m(f64::from(phase) / 10.0);
+            let Self { shape, tilt_rad, restitution, speed, .. } = self;
+            let what = format!("{shape:?}, tilt {tilt_rad}, e {restitution}, {speed} m/s, phase {phase}: depth, m");
+            assert_below(&what, depth, 2e-6);
+        }
+    }
+}
+
+/// Taps with tools of every kind, at every speed of a hand.
+fn taps(shape: &ShapeDescription) -> Vec<Tap> {
+    let mut all = Vec::new();
+    for tilt_rad in [0.0, 0.02, 5f64.to_radians()] {
+        for restitution in [0.0, 0.3] {
+            for speed in [0.1, 0.5, 1.0] {
+                for handle_m in [vector![0.0, 0.0], vector![0.005, 0.01]] {
+                    all.push(Tap { shape: shape.clone(), tilt_rad, restitution, speed, handle_m });
+                }
+            }
+        }
+    }
+    all
 }
 
 #[test]
-fn a_tap_does_not_enter_the_floor() {
-    for restitution in [0.0, 0.3] {
-        assert_below("flat box, m", tap_depth(box_shape(0.02, 0.02), 0.0, restitution), 2e-6);
-        assert_below("tilted box, m", tap_depth(box_shape(0.02, 0.02), 5f64.to_radians(), restitution), 2e-6);
-        assert_below("disc, m", tap_depth(disc(0.01), 0.0, restitution), 2e-6);
-    }
+fn a_tap_with_a_box_does_not_enter_the_floor() {
+    taps(&box_shape(0.02, 0.02)).iter().for_each(Tap::assert_stays_out);
+}
+
+#[test]
+fn a_tap_with_something_round_does_not_enter_the_floor() {
+    taps(&disc(0.01)).iter().for_each(Tap::assert_stays_out);
+    taps(&capsule(0.02, 0.01)).iter().for_each(Tap::assert_stays_out);
 }
 
 /// Frequency in Hz and damping ratio of a tool let go 5 mm from a resting hand, from its passages through the middle.
@@ -198,4 +242,76 @@ fn a_saturated_hand_never_feels_more_than_the_limit() {
     lab.grip.max_force_n = 3.0;
     lab.lead(vector![0.05, -0.02], 300, |_, felt| assert_below("force, N", felt.force_on_hand_n.norm(), 3.0 + 1e-9));
     lab.lead(vector![0.05, 0.1], 300, |_, felt| assert_below("force, N", felt.force_on_hand_n.norm(), 3.0 + 1e-9));
+}
+
+/// A tool of this shape in a small room, led about by a hand on two random sines that often lie behind the walls.
+fn lead_about(shape: ShapeDescription, seed: u64) -> Lab {
+    let mut random = Random(seed);
+    let friction = random.between(0.0, 1.2);
+    let restitution = if seed % 3 == 0 { random.between(0.0, 1.0) } else { 0.0 };
+    let mut bodies = room(0.05, friction, restitution);
+    bodies.push(with(body("tool", shape, 0.0, 0.0), random.between(0.01, 1.0), friction, restitution));
+    let gravity = if seed % 2 == 0 { GRAVITY } else { 0.0 };
+    let stiffness = libm::pow(10.0, random.between(2.0, 3.7));
+    let mut lab = Lab::new(&scene(gravity, bodies, Some("tool"))).gains(stiffness, random.between(0.0, 10.0));
+    let [fast, late, fast_up, late_up] =
+        std::array::from_fn(|i| if i % 2 == 0 { random.between(2.0, 20.0) } else { random.between(0.0, 6.0) });
+    for tick in 0..3000 {
+        let time = f64::from(tick) * TICK_S;
+        let grown = (time / 0.2).min(1.0) * 0.06;
+        lab.hand(vector![grown * libm::sin(fast * time + late), grown * libm::sin(fast_up * time + late_up)]);
+    }
+    lab
+}
+
+#[test]
+fn no_hand_however_it_leads_a_tool_against_walls_makes_energy() {
+    for seed in 1..=40 {
+        let shape = match seed % 4 {
+            0 => box_shape(0.03, 0.02),
+            1 => capsule(0.02, 0.01),
+            2 => disc(0.01),
+            _ => hexagon(0.0115),
+        };
+        let lab = lead_about(shape, seed);
+        assert_below(&format!("seed {seed}: energy gain, J"), lab.gain_j(), 1e-9);
+        assert_below(&format!("seed {seed}: penetration, m"), lab.penetration_m, 1e-5);
+    }
+}
+
+#[test]
+fn steps_of_an_encoder_are_felt_as_steps_and_not_as_more() {
+    const STEP_M: f64 = 13e-6;
+    let tool = with(body("tool", box_shape(0.04, 0.02), 0.0, 0.01), MASS_KG, 0.5, 0.0);
+    let mut lab = Lab::new(&scene(0.0, vec![floor(0.5, 0.0), tool], Some("tool"))).gains(STIFFNESS, DAMPING);
+    let (mut felt_ratio, mut contact_ratio) = (Samples::default(), Samples::default());
+    let seen = |place: f64| (place / STEP_M).round() * STEP_M;
+    for tick in 0..2000 {
+        let time = f64::from(tick) * TICK_S;
+        let at = vector![seen(0.05 * (time - 0.5).max(0.0)), seen(0.01 - PUSH_M * (2.0 * time).min(1.0))];
+        let felt = lab.hand(at);
+        if tick > 1000 {
+            felt_ratio.push(felt.force_on_hand_n.x.abs() / felt.force_on_hand_n.y);
+            contact_ratio.push(felt.tool_tangent_n.abs() / felt.tool_normal_n);
+        }
+    }
+    assert_near("felt ratio", felt_ratio.mean(), 0.5, 0.01);
+    assert_below("felt ripple", felt_ratio.ripple(), 0.015);
+    assert_below("ripple of the contact", contact_ratio.ripple(), 1e-3);
+    assert_below("energy gain, J", lab.gain_j(), 1e-12);
+}
+
+#[test]
+fn a_tool_on_a_rail_stays_on_it_and_feels_the_wall_at_its_end() {
+    let wall = with(fixed("wall", box_shape(0.02, 0.2), 0.04, 0.0), 1.0, 0.3, 0.0);
+    let tool = with(body("tool", box_shape(0.02, 0.02), 0.0, 0.0), MASS_KG, 0.3, 0.0);
+    let mut lab = Lab::new(&scene(GRAVITY, vec![wall, tool], Some("tool"))).gains(STIFFNESS, DAMPING);
+    lab.grip.rail = Some(vector![1.0, 0.0]);
+    lab.lead(vector![0.025, 0.0], 500, |lab, _| {
+        assert_below("off the rail, m", lab.motion("tool").centre_m.y.abs(), 1e-5);
+    });
+    lab.lead(vector![0.025, 0.0], 500, |_, _| ());
+    let felt = lab.hand(vector![0.025, 0.0]);
+    assert_near("push of the wall, N", -felt.force_on_hand_n.x, STIFFNESS * 0.005, 1e-3);
+    assert_below("penetration, m", lab.penetration_m, 1e-5);
 }

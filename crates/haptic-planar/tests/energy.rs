@@ -3,13 +3,30 @@
 mod common;
 use common::measure::{Samples, assert_below, assert_near, worst_overlap_m};
 use common::*;
+use haptic_planar::description::ShapeDescription;
 use nalgebra::{Vector2, vector};
 
 /// Inner width of the pile's box, m.
 const WIDTH_M: f64 = 0.12;
 
-/// Thirty boxes of 10 mm and 5 to 50 g in an open box, and a tool of 20 mm above them.
-fn pile(random: &mut Random) -> Lab {
+/// What a pile is made of, by the place in it.
+type Mix = fn(usize) -> ShapeDescription;
+
+fn boxes(_: usize) -> ShapeDescription {
+    box_shape(0.01, 0.01)
+}
+
+fn many_shapes(i: usize) -> ShapeDescription {
+    match i % 4 {
+        0 => disc(0.005),
+        1 => capsule(0.004, 0.003),
+        2 => hexagon(0.0055),
+        _ => box_shape(0.01, 0.01),
+    }
+}
+
+/// Thirty bodies of 10 mm and 5 to 50 g in an open box, and a tool of 20 mm above them.
+fn pile(random: &mut Random, shapes: Mix) -> Lab {
     let wall = |name: &str, width, height, x, y| with(fixed(name, box_shape(width, height), x, y), 1.0, 0.4, 0.3);
     let mut bodies = vec![
         wall("bottom", WIDTH_M + 0.08, 0.04, 0.0, -0.02),
@@ -17,9 +34,9 @@ fn pile(random: &mut Random) -> Lab {
         wall("right", 0.04, 0.4, WIDTH_M / 2.0 + 0.02, 0.2),
     ];
     for i in 0..30 {
-        let (x, y) = (-0.05 + 0.0125 * f64::from(i % 9), 0.006 + 0.0125 * f64::from(i / 9));
+        let (x, y) = (-0.05 + 0.0125 * (i % 9) as f64, 0.006 + 0.0125 * (i / 9) as f64);
         let name = format!("{i}");
-        bodies.push(with(body(&name, box_shape(0.01, 0.01), x, y), random.between(0.005, 0.05), 0.4, 0.3));
+        bodies.push(with(body(&name, shapes(i), x, y), random.between(0.005, 0.05), 0.4, 0.3));
     }
     bodies.push(with(body("tool", box_shape(0.02, 0.02), 0.0, 0.09), 0.1, 0.4, 0.3));
     Lab::new(&scene(GRAVITY, bodies, Some("tool"))).gains(800.0, 4.0).upright(0.5, 0.002)
@@ -29,9 +46,10 @@ fn pile(random: &mut Random) -> Lab {
 struct Wander([[f64; 3]; 6]);
 
 impl Wander {
-    fn new(random: &mut Random) -> Self {
+    /// At most this many radians a second.
+    fn new(random: &mut Random, fastest: f64) -> Self {
         Self(std::array::from_fn(|i| {
-            let rate = random.between(0.5, 4.0);
+            let rate = random.between(fastest / 8.0, fastest);
             [rate, random.between(0.0, std::f64::consts::TAU), if i < 3 { 0.016 } else { 0.009 }]
         }))
     }
@@ -46,10 +64,10 @@ impl Wander {
 
 /// Stirs a pile; claims that it stays a pile of hard bodies that gain nothing.
 #[track_caller]
-fn assert_stirs(seed: u64, seconds: f64) {
+fn assert_stirs(shapes: Mix, fastest: f64, seed: u64, seconds: f64) {
     let mut random = Random(seed);
-    let mut lab = pile(&mut random);
-    let path = Wander::new(&mut random);
+    let mut lab = pile(&mut random, shapes);
+    let path = Wander::new(&mut random, fastest);
     lab.lead(lab.grip.hand_m, 1, |_, _| ());
     lab.lead(path.at(0.0), 500, |_, _| ());
     let (mut overlap, mut work_in) = (Samples::default(), 0.0);
@@ -75,13 +93,20 @@ fn assert_stirs(seed: u64, seconds: f64) {
 
 #[test]
 fn a_pile_stirred_for_twenty_seconds_stays_hard_and_gains_nothing() {
-    assert_stirs(2026, 20.0);
+    assert_stirs(boxes, 4.0, 2026, 20.0);
 }
 
 #[test]
-fn other_piles_do_so_too() {
-    for seed in [1, 17, 404] {
-        assert_stirs(seed, 5.0);
+fn so_do_other_piles_and_piles_stirred_briskly() {
+    for (seed, fastest) in [(1, 4.0), (17, 8.0), (404, 12.0)] {
+        assert_stirs(boxes, fastest, seed, 5.0);
+    }
+}
+
+#[test]
+fn so_does_a_pile_of_many_shapes() {
+    for seed in [3, 33] {
+        assert_stirs(many_shapes, 4.0, seed, 5.0);
     }
 }
 
@@ -110,7 +135,7 @@ fn what_a_plastic_fall_loses_is_booked_as_impact() {
 #[test]
 fn a_pile_left_alone_comes_to_rest() {
     let mut random = Random(99);
-    let mut lab = pile(&mut random);
+    let mut lab = pile(&mut random, boxes);
     lab.run_s(4.0);
     let fastest = lab.state.motions.iter().map(|m| m.velocity_m_per_s.norm()).fold(0.0, f64::max);
     assert_below("fastest, m/s", fastest, 1e-3);

@@ -140,3 +140,56 @@ fn a_body_that_bounced_comes_to_rest_without_jitter() {
         }
     }
 }
+
+/// Elastic, frictionless bodies that fly about in an elastic room.
+fn gas(shapes: fn(usize) -> ShapeDescription) -> Lab {
+    let mut random = Random(8);
+    let mut bodies = room(0.1, 0.0, 1.0);
+    for i in 0..25 {
+        let (x, y) = (-0.07 + 0.035 * (i % 5) as f64, -0.07 + 0.035 * (i / 5) as f64);
+        let mut one = with(body(&format!("{i}"), shapes(i), x, y), random.between(0.01, 0.1), 0.0, 1.0);
+        one.velocity_m_per_s = vector![random.between(-0.5, 0.5), random.between(-0.5, 0.5)];
+        one.spin_rad_per_s = random.between(-5.0, 5.0);
+        bodies.push(one);
+    }
+    Lab::new(&scene(0.0, bodies, None))
+}
+
+#[test]
+fn a_gas_of_elastic_bodies_keeps_its_energy() {
+    let mixed = |i: usize| match i % 3 {
+        0 => disc(0.008),
+        1 => box_shape(0.02, 0.01),
+        _ => capsule(0.01, 0.005),
+    };
+    for shapes in [|_: usize| disc(0.008), |_: usize| box_shape(0.015, 0.015), mixed] {
+        let mut lab = gas(shapes);
+        lab.free();
+        let start = lab.energy_j();
+        let mut impacts = 0;
+        for _ in 0..10_000 {
+            impacts += lab.free().impacts;
+        }
+        assert!(impacts > 500, "too thin: {impacts} impacts");
+        assert_below("energy off by, part", (lab.energy_j() / start - 1.0).abs(), 1e-12);
+        assert_below("energy gain, J", lab.gain_j(), 1e-12);
+    }
+}
+
+#[test]
+fn a_light_ball_between_two_walls_and_a_heavy_one_keeps_energy_and_order() {
+    let mut light = with(body("light", disc(0.005), -0.02, 0.0), 0.01, 0.0, 1.0);
+    light.velocity_m_per_s.x = 1.0;
+    let mut heavy = with(body("heavy", disc(0.01), 0.02, 0.0), 1.0, 0.0, 1.0);
+    heavy.velocity_m_per_s.x = -0.1;
+    let mut bodies = room(0.05, 0.0, 1.0);
+    bodies.extend([light, heavy]);
+    let mut lab = Lab::new(&scene(0.0, bodies, None));
+    lab.free();
+    let start = lab.energy_j();
+    for _ in 0..20_000 {
+        lab.free();
+        assert!(lab.motion("light").centre_m.x < lab.motion("heavy").centre_m.x, "they passed each other");
+    }
+    assert_below("energy off by, part", (lab.energy_j() / start - 1.0).abs(), 1e-12);
+}
