@@ -132,3 +132,28 @@ fn several_collisions_of_a_tick_are_processed_one_after_the_other() {
         assert!(speed[3] > 0.999, "{name}: {speed:?}");
     }
 }
+
+#[test]
+fn a_heap_stays_apart_and_finite_under_every_choice_with_a_bound() {
+    for (name, choice) in CHOICES.iter().filter(|(_, choice)| ![EXACT, INTER_STATE].contains(choice)) {
+        let mut description = scene(9.81, vec![], None);
+        description.impact_state = *choice;
+        description.bodies.push(with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.5, 0.3));
+        for i in 0..8 {
+            let mut one = with(
+                body(&format!("b{i}"), box_shape(0.03, 0.02), 0.007 * f64::from(i % 3), 0.04 * f64::from(i + 1)),
+                0.1,
+                0.5,
+                0.3,
+            );
+            one.angle_rad = 0.2 * f64::from(i);
+            description.bodies.push(one);
+        }
+        let mut lab = Lab::new(&description);
+        for _ in 0..2000 {
+            lab.free();
+        }
+        assert!(lab.penetration_m < 1e-6, "{name}: {} m", lab.penetration_m);
+        assert!(lab.state.motions.iter().all(|motion| motion.centre_m.norm() < 10.0), "{name}");
+    }
+}

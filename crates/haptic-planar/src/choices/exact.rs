@@ -78,9 +78,9 @@ impl State {
 
     fn collides_after(&self, scene: &Scene, index: usize, time_s: f64) -> bool {
         let pair = &self.broad.table.pairs()[index];
-        let mut track = pair.track;
+        let mut seed = pair.track.seed;
         let ways = pair.bodies.map(|body| self.flight(body as usize, time_s));
-        let depth_m = self.depth_at(scene, index, ways, &mut track);
+        let depth_m = self.depth_at(scene, index, ways, &mut seed);
         self.is_overlap(scene, index, depth_m)
     }
 

@@ -1,11 +1,11 @@
 //! One colliding pair: how deep it is, back to where it was free, one impulse at its closest point.
 
 use super::{NEAR_M, SEARCH_HALVINGS, Tally};
-use crate::closest::TOUCHING_M;
+use crate::closest::{Seed, TOUCHING_M, track};
 use crate::description::ImpactState;
 use crate::impacts::{apply, energy_change, single};
 use crate::manifold::Manifold;
-use crate::narrow::{Side, Touch, Track, touch};
+use crate::narrow::{Side, Touch, touch};
 use crate::piece::Placed;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
@@ -18,6 +18,13 @@ pub(super) type Way = (Vector2<f64>, f64);
 /// No displacement of either body of a pair.
 pub(super) fn home() -> [Way; 2] {
     [(Vector2::zeros(), 0.0); 2]
+}
+
+/// Where a piece and its body are.
+struct Pose {
+    placed: Placed,
+    centre_m: Vector2<f64>,
+    turn: Vector2<f64>,
 }
 
 /// A collision at one point of a pair's contact.
@@ -53,46 +60,58 @@ impl State {
         }
     }
 
-    /// The features of a pair whose bodies are displaced by `ways` from the start, and where their centres are then.
-    pub(super) fn touch_at(
+    /// A pair's pieces and their bodies' poses, displaced by `ways` from the start.
+    fn poses(&self, scene: &Scene, index: usize, ways: [Way; 2]) -> [Pose; 2] {
+        let pair = &self.broad.table.pairs()[index];
+        [0, 1].map(|which| {
+            let motion = &self.motions[pair.bodies[which] as usize];
+            let (centre_m, turn) = (motion.centre_m + ways[which].0, turned(motion.turn, ways[which].1));
+            let placed = Placed::of(&scene.pieces[pair.pieces[which] as usize], centre_m, turn);
+            Pose { placed, centre_m, turn }
+        })
+    }
+
+    /// The contact of a pair displaced by `ways`, and where its bodies' centres are then.
+    fn touch_at(
         &self,
         scene: &Scene,
         index: usize,
         ways: [Way; 2],
         margin_m: f64,
-        track: &mut Track,
     ) -> Option<(Touch, [Vector2<f64>; 2])> {
         let pair = &self.broad.table.pairs()[index];
-        let pose = |which: usize| {
-            let motion = &self.motions[pair.bodies[which] as usize];
-            let (centre, turn) = (motion.centre_m + ways[which].0, turned(motion.turn, ways[which].1));
-            (Placed::of(&scene.pieces[pair.pieces[which] as usize], centre, turn), centre, turn)
-        };
-        let poses = [pose(0), pose(1)];
+        let poses = self.poses(scene, index, ways);
         let side = |which: usize| Side {
             piece: &scene.pieces[pair.pieces[which] as usize],
-            placed: &poses[which].0,
-            centre_m: poses[which].1,
-            turn: poses[which].2,
+            placed: &poses[which].placed,
+            centre_m: poses[which].centre_m,
+            turn: poses[which].turn,
             velocity_m_per_s: self.works.all[pair.bodies[which] as usize].velocity,
             spin_rad_per_s: self.works.all[pair.bodies[which] as usize].spin,
         };
-        touch(&side(0), &side(1), margin_m, track).map(|touch| (touch, [poses[0].1, poses[1].1]))
+        let mut track = pair.track;
+        touch(&side(0), &side(1), margin_m, &mut track).map(|touch| (touch, [poses[0].centre_m, poses[1].centre_m]))
     }
 
-    /// How deep a pair is with its bodies displaced by `ways`, m; zero when it is free.
-    pub(super) fn depth_at(&self, scene: &Scene, index: usize, ways: [Way; 2], track: &mut Track) -> f64 {
-        let deepest = |touch: &Touch| touch.gap_m[..touch.count].iter().fold(0.0, |deep: f64, gap| deep.max(-gap));
-        self.touch_at(scene, index, ways, 0.0, track).map_or(0.0, |(touch, _)| deepest(&touch))
+    /// How deep a pair is with its bodies displaced by `ways`, m; zero when it is free. By geometry alone: a measure
+    /// that remembered anything could call the same place free in one tick and taken in the next.
+    pub(super) fn depth_at(&self, scene: &Scene, index: usize, ways: [Way; 2], seed: &mut Seed) -> f64 {
+        let [a, b] = self.poses(scene, index, ways).map(|pose| pose.placed);
+        let [first, second] = self.broad.table.pairs()[index].pieces;
+        let radii = scene.pieces[first as usize].radius_m + scene.pieces[second as usize].radius_m;
+        match track(&a, &b, seed) {
+            Some(closest) => (radii - closest.distance_m).max(0.0),
+            None => radii + core_depth(&a, &b),
+        }
     }
 
     /// How deep a pair is where its bodies now are; its features are remembered for the next look.
     pub(super) fn depth_now(&mut self, scene: &Scene, index: usize) -> f64 {
         let pair = &self.broad.table.pairs()[index];
-        let mut track = pair.track;
+        let mut seed = pair.track.seed;
         let ways = pair.bodies.map(|body| self.part_way(body as usize, 1.0));
-        let depth_m = self.depth_at(scene, index, ways, &mut track);
-        self.broad.table.pairs_mut()[index].track = track;
+        let depth_m = self.depth_at(scene, index, ways, &mut seed);
+        self.broad.table.pairs_mut()[index].track.seed = seed;
         depth_m
     }
 
@@ -101,8 +120,8 @@ impl State {
         if depth_m <= TOUCHING_M {
             return false;
         }
-        let mut track = self.broad.table.pairs()[index].track;
-        depth_m > TOUCHING_M + self.depth_at(scene, index, home(), &mut track)
+        let mut seed = self.broad.table.pairs()[index].track.seed;
+        depth_m > TOUCHING_M + self.depth_at(scene, index, home(), &mut seed)
     }
 
     /// Puts a colliding pair into its impact state and gives it one impulse there.
@@ -129,9 +148,9 @@ impl State {
         let (mut free, mut taken) = (0.0, 1.0);
         for _ in 0..SEARCH_HALVINGS {
             let middle = (free + taken) / 2.0;
-            let mut track = pair.track;
+            let mut seed = pair.track.seed;
             let ways = pair.bodies.map(|body| self.part_way(body as usize, middle));
-            let depth_m = self.depth_at(scene, index, ways, &mut track);
+            let depth_m = self.depth_at(scene, index, ways, &mut seed);
             *(if self.is_overlap(scene, index, depth_m) { &mut taken } else { &mut free }) = middle;
         }
         free
@@ -162,8 +181,7 @@ impl State {
         let reach_m = |which: usize| scene.pieces[pair.pieces[which] as usize].reach_m;
         let travel_m = |which: usize| ahead[which].0.norm() + ahead[which].1.abs() * reach_m(which);
         let margin_m = NEAR_M + 2.0 * (travel_m(0) + travel_m(1));
-        let mut track = pair.track;
-        let (touch, centres) = self.touch_at(scene, index, ways, margin_m, &mut track)?;
+        let (touch, centres) = self.touch_at(scene, index, ways, margin_m)?;
         let manifold = Manifold::new(index, pair, &touch, centres, &self.works);
         let turning = |point: usize| ahead[1].1 * manifold.arm[1][point] - ahead[0].1 * manifold.arm[0][point];
         let gap = |point: usize| manifold.gap_m[point] + turning(point);
@@ -193,4 +211,17 @@ impl State {
         }
         apply(manifold, &impulse, 0.0, &mut self.works, None);
     }
+}
+
+/// How far two overlapping cores must part along the normal of a face, at least, m.
+fn core_depth(a: &Placed, b: &Placed) -> f64 {
+    let mut depth_m = f64::INFINITY;
+    for (of, other) in [(a, b), (b, a)] {
+        for (normal, corner) in of.normals[..of.count].iter().zip(&of.corners) {
+            let lowest =
+                other.corners[..other.count].iter().map(|c| normal.dot(&(c - corner))).fold(f64::INFINITY, f64::min);
+            depth_m = if of.count > 1 { depth_m.min(-lowest) } else { depth_m };
+        }
+    }
+    if depth_m < f64::INFINITY { depth_m.max(0.0) } else { 0.0 }
 }
