@@ -248,10 +248,10 @@ fn a_saturated_hand_never_feels_more_than_the_limit() {
 fn lead_about(shape: ShapeDescription, seed: u64) -> Lab {
     let mut random = Random(seed);
     let friction = random.between(0.0, 1.2);
-    let restitution = if seed % 3 == 0 { random.between(0.0, 1.0) } else { 0.0 };
+    let restitution = if seed.is_multiple_of(3) { random.between(0.0, 1.0) } else { 0.0 };
     let mut bodies = room(0.05, friction, restitution);
     bodies.push(with(body("tool", shape, 0.0, 0.0), random.between(0.01, 1.0), friction, restitution));
-    let gravity = if seed % 2 == 0 { GRAVITY } else { 0.0 };
+    let gravity = if seed.is_multiple_of(2) { GRAVITY } else { 0.0 };
     let stiffness = libm::pow(10.0, random.between(2.0, 3.7));
     let mut lab = Lab::new(&scene(gravity, bodies, Some("tool"))).gains(stiffness, random.between(0.0, 10.0));
     let [fast, late, fast_up, late_up] =
