@@ -1,0 +1,240 @@
+//! Talks to a board: HELLO, AXIS_INFO, ARM, then CMD/STATE exchanges, then silence until the watchdog cuts in.
+//!
+//! `cargo run --release -p haptic-wire --example talk -- PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]`; PORT is a pseudo-terminal, or a serial
+//! port already set to raw mode and the right speed. Rate 0 sends each command as soon as the last was answered.
+//! Prints losses and round-trip times; exit code 1 if the board did not do what the specification says.
+
+use haptic_wire::*;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+const NONCE: u32 = 0x5EED_0001;
+/// Generous: an answer that takes so long is lost, not late because the machine was busy.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// Covers a bootloader.
+const BOOT_WITHIN: Duration = Duration::from_secs(5);
+
+type Outcome<T> = Result<T, String>;
+
+/// An open port with what arrived on it.
+struct Board {
+    port: File,
+    decoder: Decoder,
+    sequence: u8,
+    unread: Vec<u8>,
+}
+
+impl Board {
+    fn open(path: &str) -> Outcome<Self> {
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path);
+        let port = opened.map_err(|error| format!("cannot open {path}: {error}"))?;
+        Ok(Self { port, decoder: Decoder::new(), sequence: 0, unread: Vec::new() })
+    }
+
+    fn send(&mut self, message: &Message<'_>) -> Outcome<u8> {
+        let sequence = self.sequence;
+        self.sequence = sequence.wrapping_add(1);
+        let mut wire = [0; WIRE_MAX];
+        let length = encode(message, sequence, &mut wire).map_err(|error| error.to_string())?;
+        self.port.write_all(&wire[..length]).map_err(|error| format!("cannot write: {error}"))?;
+        Ok(sequence)
+    }
+
+    /// The first message that `wanted` takes, or nothing in time.
+    fn wait_for<T>(&mut self, within: Duration, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Option<T> {
+        let deadline = Instant::now() + within;
+        loop {
+            if let Some(found) = self.next_wanted(&wanted) {
+                return Some(found);
+            }
+            let left = deadline.checked_duration_since(Instant::now())?;
+            self.read_for(left);
+        }
+    }
+
+    fn next_wanted<T>(&mut self, wanted: &impl Fn(&Message<'_>) -> Option<T>) -> Option<T> {
+        let decoder = &mut self.decoder;
+        let mut used = 0;
+        let found = self.unread.iter().find_map(|byte| {
+            used += 1;
+            decoder.push(*byte).and_then(|frame| Message::parse(&frame).ok()).and_then(|message| wanted(&message))
+        });
+        self.unread.drain(..used);
+        found
+    }
+
+    fn read_for(&mut self, within: Duration) {
+        let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+        let ready = poll(&mut [PollFd::new(&self.port, PollFlags::IN)], Some(&timeout));
+        let mut bytes = [0; 256];
+        if let (Ok(1..), Ok(count)) = (ready, self.port.read(&mut bytes)) {
+            self.unread.extend_from_slice(&bytes[..count]);
+        }
+    }
+
+    /// Sends again until answered: HELLO and ARM may be repeated at will.
+    fn ask<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
+        let deadline = Instant::now() + BOOT_WITHIN;
+        while Instant::now() < deadline {
+            self.send(message)?;
+            if let Some(answer) = self.wait_for(ANSWER_WITHIN, &wanted) {
+                return Ok(answer);
+            }
+        }
+        Err(format!("no answer to {:?} within {BOOT_WITHIN:?}", message.kind()))
+    }
+}
+
+fn greet(board: &mut Board) -> Outcome<HelloAck> {
+    let flush = board.port.write_all(&[0]);
+    flush.map_err(|error| format!("cannot write: {error}"))?;
+    board.ask(&Message::Hello(Hello { version: VERSION, nonce: NONCE }), |message| match message {
+        Message::HelloAck(answer) if answer.nonce == NONCE => Some(*answer),
+        _ => None,
+    })
+}
+
+fn describe_axes(board: &mut Board, axes: u8) -> Outcome<()> {
+    for index in 0..axes {
+        let info = board.ask(&Message::AxisInfoRequest(AxisInfoRequest { index }), |message| match message {
+            Message::AxisInfo(info) if info.index == index => Some(*info),
+            _ => None,
+        })?;
+        let (least, most) = (info.units_from_counts(info.range.0), info.units_from_counts(info.range.1));
+        println!("axis {index}: {:?}, {least:.4} to {most:.4}, full scale {:.3}", info.kind, info.full_scale());
+    }
+    Ok(())
+}
+
+fn per_axis<T: Copy + Default>(axes: u8, value: T) -> PerAxis<T> {
+    if axes == 1 { PerAxis::one(value) } else { PerAxis::two(value, value) }
+}
+
+fn arm(board: &mut Board, axes: u8, watchdog_ms: u16) -> Outcome<Arm> {
+    let limits_q15 = per_axis(axes, FULL_SCALE_Q15 / 2);
+    let arm = Arm { nonce: NONCE, watchdog_ms, limits_q15, slew_q15_per_ms: 0 };
+    let wrong = Message::Arm(Arm { nonce: !NONCE, ..arm });
+    board.ask(&wrong, |message| match message {
+        Message::Fault(fault) if fault.code == FaultCode::NonceMismatch => Some(()),
+        _ => None,
+    })?;
+    board.ask(&Message::Arm(arm), |message| match message {
+        Message::ArmAck(arm) => Some(*arm),
+        _ => None,
+    })
+}
+
+/// What the exchanges showed.
+#[derive(Default)]
+struct Tally {
+    round_trips_us: Vec<u64>,
+    ages_us: Vec<u32>,
+    lost: u32,
+    unarmed: u32,
+    positions: (i32, i32),
+}
+
+impl Tally {
+    fn take(&mut self, state: Option<State>, took: Duration) {
+        let Some(state) = state else {
+            self.lost += 1;
+            return;
+        };
+        self.round_trips_us.push(took.as_micros() as u64);
+        self.unarmed += u32::from(!state.status.has(Status::ARMED));
+        let position = state.axes[0].position;
+        self.positions = (self.positions.0.min(position), self.positions.1.max(position));
+        self.ages_us.push(state.sampled_at_us);
+    }
+}
+
+fn exchange(board: &mut Board, axes: u8, count: u32, period: Duration) -> Outcome<Tally> {
+    let mut tally = Tally::default();
+    let mut next = Instant::now();
+    for index in 0..count {
+        // A push that changes sign every 128 exchanges, so that the handle visibly moves.
+        let effort = if index & 128 == 0 { 9000 } else { -9000 };
+        let sent_at = Instant::now();
+        let command = Command { flags: Command::ENABLE, efforts_q15: per_axis(axes, effort) };
+        let sequence = board.send(&Message::Command(command))?;
+        let state = board.wait_for(ANSWER_WITHIN, |message| match message {
+            Message::State(state) if state.acknowledged == sequence => Some(*state),
+            _ => None,
+        });
+        tally.take(state, sent_at.elapsed());
+        next += period;
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    Ok(tally)
+}
+
+fn print_tally(tally: &mut Tally, count: u32, counters: Counters) {
+    tally.round_trips_us.sort_unstable();
+    let at = |share: f64| {
+        let last = tally.round_trips_us.len().saturating_sub(1);
+        tally.round_trips_us.get((last as f64 * share) as usize).copied().unwrap_or(0)
+    };
+    let still = tally.ages_us.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    println!("{count} exchanges: {} lost, {} answered while not armed, {counters:?}", tally.lost, tally.unarmed);
+    println!("round trip p50 {} p99 {} max {} us; {still} samples seen twice", at(0.5), at(0.99), at(1.0));
+    println!("axis 0 moved between {} and {} counts", tally.positions.0, tally.positions.1);
+}
+
+/// Falls silent and waits for the board to say so.
+fn provoke_watchdog(board: &mut Board) -> Outcome<()> {
+    let silent_since = Instant::now();
+    let fault = board.wait_for(Duration::from_millis(500), |message| match message {
+        Message::Fault(fault) => Some(*fault),
+        _ => None,
+    });
+    match fault {
+        Some(fault) if fault.code == FaultCode::Watchdog => {
+            println!("silence: {fault} ({:.1} ms after the last exchange)", silent_since.elapsed().as_secs_f64() * 1e3);
+            Ok(())
+        }
+        Some(fault) => Err(format!("expected the watchdog, got: {fault}")),
+        None => Err("the watchdog did not cut in within half a second".into()),
+    }
+}
+
+fn talk(path: &str, count: u32, period: Duration, watchdog_ms: u16) -> Outcome<()> {
+    let mut board = Board::open(path)?;
+    let hello = greet(&mut board)?;
+    println!("{:?}", hello);
+    describe_axes(&mut board, hello.axes)?;
+    println!("{:?}", arm(&mut board, hello.axes, watchdog_ms)?);
+    let mut tally = exchange(&mut board, hello.axes, count, period)?;
+    print_tally(&mut tally, count, board.decoder.counters());
+    provoke_watchdog(&mut board)?;
+    board.send(&Message::Stop)?;
+    if tally.lost == 0 && tally.unarmed == 0 {
+        Ok(())
+    } else {
+        Err("exchanges were lost, or the board disarmed".into())
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |index: usize, default: u32| arguments.get(index).map_or(Some(default), |text| text.parse().ok());
+    let numbers = (number(1, 2000), number(2, 1000), number(3, 20));
+    let (Some(path), (Some(count), Some(rate_hz), Some(watchdog_ms))) = (arguments.first(), numbers) else {
+        eprintln!("talk PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]");
+        return ExitCode::from(2);
+    };
+    let period = Duration::from_secs(1).checked_div(rate_hz).unwrap_or_default();
+    match talk(path, count, period, watchdog_ms.min(u32::from(u16::MAX)) as u16) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}

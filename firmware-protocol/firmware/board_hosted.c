@@ -1,0 +1,200 @@
+/* A board made of software: the same device core behind a pseudo-terminal, one or two linear handles with a hand on each.
+ *
+ *   board-hosted [--axes 1|2] [--velocity] [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]
+ *
+ * Ticks follow the wall clock. Standard output tells the port's name, then a line whenever a motor starts or stops
+ * pushing: "<seconds> motor <axis> on|off". Closing the port is what dropping DTR is on a real board.
+ */
+#define _GNU_SOURCE
+#include "../simulator/handle_model.h"
+#include "../simulator/pty_link.h"
+#include "board.h"
+#include "device.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TICKS_PER_MS = 4,
+    TICK_NS = 1000000 / TICKS_PER_MS,
+    COUNTS_PER_METRE = 100000,
+    FULL_SCALE_MICRONEWTON = 4000000,
+    LONGEST_LAG_NS = 20000000 /* a host that stalls longer loses the time instead of seeing it run fast */
+};
+
+typedef struct hosted_board {
+    haptic_device device;
+    haptic_device_config config;
+    pty_link link;
+    handle_model handle[HAPTIC_MAX_AXES];
+    int16_t effort[HAPTIC_MAX_AXES];
+    uint64_t ticks;
+    int64_t start_ns;
+} hosted_board;
+
+static hosted_board board;
+static volatile sig_atomic_t ended;
+
+static void end(int signal)
+{
+    (void)signal;
+    ended = 1;
+}
+
+void board_send(const uint8_t *bytes, uint8_t length)
+{
+    pty_write(&board.link, bytes, length);
+}
+
+void board_apply_effort(uint8_t axis, int16_t effort)
+{
+    if ((effort != 0) != (board.effort[axis] != 0))
+        printf("%.6f motor %u %s\n", (double)board.ticks / (1000.0 * TICKS_PER_MS), axis, effort ? "on" : "off");
+    board.effort[axis] = effort;
+}
+
+uint32_t board_micros(void)
+{
+    return (uint32_t)((monotonic_ns() - board.start_ns) / 1000);
+}
+
+/* Tick and main loop are one thread here. */
+void board_lock(void)
+{
+}
+
+void board_unlock(void)
+{
+}
+
+static haptic_axis_config linear_axis(uint8_t index)
+{
+    return (haptic_axis_config){
+        .info = {
+            .index = index,
+            .kind = HAPTIC_LINEAR,
+            .counts_numerator = COUNTS_PER_METRE,
+            .counts_denominator = 1,
+            .minimum = -COUNTS_PER_METRE / 10,
+            .maximum = COUNTS_PER_METRE / 10,
+            .full_scale_micro = FULL_SCALE_MICRONEWTON,
+            .home_flags = HAPTIC_ABSOLUTE,
+        },
+        .track = { .wrap_counts = 0, .jump_counts = 250, .ticks_per_second = 1000 * TICKS_PER_MS },
+        .limit_q15 = HAPTIC_FULL_SCALE,
+    };
+}
+
+static void describe(haptic_device_config *config)
+{
+    *config = (haptic_device_config){
+        .firmware_version = 0x010000,
+        .uid = { 'H', 'O', 'S', 'T', 'E', 'D', '0', '0' },
+        .axes = 1,
+        .capabilities = HAPTIC_CAN_STREAM | HAPTIC_SEES_LINK,
+        .max_rate_hz = 1000,
+        .ticks_per_ms = TICKS_PER_MS,
+        .slew_q15_per_ms = 8192,
+        .axis = { linear_axis(0), linear_axis(1) },
+    };
+}
+
+static void set_hands(double amplitude_m, double frequency_hz)
+{
+    for (int i = 0; i < HAPTIC_MAX_AXES; i++) {
+        board.handle[i] = handle_at_rest();
+        board.handle[i].hand_amplitude_m = amplitude_m;
+        board.handle[i].hand_frequency_hz = frequency_hz * (i + 1);
+    }
+}
+
+static const char USAGE[] =
+    "board-hosted [--axes 1|2] [--velocity] [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]\n";
+
+/* The path for the link, or NULL; ends the program on an option it does not know. */
+static const char *read_options(int count, char **arguments)
+{
+    static const struct option known[] = {
+        { "axes", required_argument, NULL, 'n' },          { "velocity", no_argument, NULL, 'v' },
+        { "link", required_argument, NULL, 'l' },          { "hand-amplitude-m", required_argument, NULL, 'a' },
+        { "hand-frequency-hz", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 },
+    };
+    const char *link_path = NULL;
+    double amplitude_m = 0.0, frequency_hz = 0.5;
+    for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
+        switch (option) {
+        case 'n': board.config.axes = (uint8_t)atoi(optarg); break;
+        case 'v': board.config.capabilities |= HAPTIC_CAN_VELOCITY; break;
+        case 'l': link_path = optarg; break;
+        case 'a': amplitude_m = atof(optarg); break;
+        case 'f': frequency_hz = atof(optarg); break;
+        default: fputs(USAGE, stderr); exit(2);
+        }
+    }
+    if (board.config.axes < 1 || board.config.axes > HAPTIC_MAX_AXES) {
+        fputs("--axes is 1 or 2\n", stderr);
+        exit(2);
+    }
+    set_hands(amplitude_m, frequency_hz);
+    return link_path;
+}
+
+static void tick(void)
+{
+    int32_t readings[HAPTIC_MAX_AXES];
+    for (uint8_t i = 0; i < board.config.axes; i++) {
+        double force_n = board.effort[i] * (FULL_SCALE_MICRONEWTON * 1e-6 / HAPTIC_FULL_SCALE);
+        handle_advance(&board.handle[i], force_n, TICK_NS * 1e-9);
+        readings[i] = (int32_t)floor(board.handle[i].position_m * COUNTS_PER_METRE);
+    }
+    board.ticks++;
+    haptic_device_tick(&board.device, readings, (uint32_t)(board.ticks * TICK_NS / 1000));
+}
+
+static void run_due_ticks(void)
+{
+    int64_t due_ns = monotonic_ns() - board.start_ns;
+    int64_t lag_ns = due_ns - (int64_t)board.ticks * TICK_NS;
+    if (lag_ns > LONGEST_LAG_NS)
+        board.start_ns += lag_ns - TICK_NS;
+    while ((int64_t)(board.ticks + 1) * TICK_NS <= monotonic_ns() - board.start_ns)
+        tick();
+}
+
+static void serve(void)
+{
+    uint8_t bytes[256];
+    bool was_present = board.link.host_present;
+    pty_wait(&board.link, board.start_ns + (int64_t)(board.ticks + 1) * TICK_NS);
+    if (was_present && !board.link.host_present)
+        haptic_device_link_lost(&board.device);
+    run_due_ticks();
+    size_t count = pty_read(&board.link, bytes, sizeof bytes);
+    for (size_t i = 0; i < count; i++)
+        haptic_device_receive(&board.device, bytes[i]);
+    haptic_device_poll(&board.device);
+}
+
+int main(int count, char **arguments)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    describe(&board.config);
+    const char *link_path = read_options(count, arguments);
+    if (!pty_open(&board.link, link_path)) {
+        perror("cannot make a pseudo-terminal or its link");
+        return 1;
+    }
+    signal(SIGINT, end);
+    signal(SIGTERM, end);
+    haptic_device_init(&board.device, &board.config);
+    printf("port %s\n", board.link.name);
+    board.start_ns = monotonic_ns();
+    while (!ended)
+        serve();
+    pty_close(&board.link);
+    return 0;
+}

@@ -1,0 +1,334 @@
+/* Sessions and messages: all that runs in the main loop. What runs in the timer interrupt is in tick.c. */
+#include "device.h"
+#include "board.h"
+
+#include <string.h>
+
+static void send(haptic_device *device, uint8_t type, const uint8_t *payload, uint8_t length)
+{
+    uint8_t wire[HAPTIC_WIRE_MAX];
+    board_send(wire, haptic_encode(type, device->sequence++, payload, length, wire));
+}
+
+static void send_fault(haptic_device *device, haptic_fault fault)
+{
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    send(device, HAPTIC_FAULT, payload, haptic_fault_pack(&fault, payload));
+}
+
+static void refuse(haptic_device *device, uint8_t code, uint32_t detail)
+{
+    send_fault(device, (haptic_fault){ code, detail });
+}
+
+static void refuse_length(haptic_device *device, const haptic_frame *frame)
+{
+    refuse(device, HAPTIC_REFUSED_LENGTH, (uint32_t)frame->type << 8 | frame->length);
+}
+
+static uint8_t status_bits(const haptic_device *device)
+{
+    bool armed = device->mode == HAPTIC_ARMED;
+    uint8_t status = 0;
+    status |= armed ? HAPTIC_STATUS_ARMED : 0;
+    status |= armed && device->enabled ? HAPTIC_STATUS_ENABLED : 0;
+    status |= device->mode == HAPTIC_FAULTED ? HAPTIC_STATUS_FAULT : 0;
+    status |= device->clamped ? HAPTIC_STATUS_CLAMPED : 0;
+    status |= device->held ? HAPTIC_STATUS_HELD : 0;
+    status |= device->config->capabilities & HAPTIC_CAN_VELOCITY ? HAPTIC_STATUS_VELOCITY : 0;
+    for (uint8_t i = 0; i < device->config->axes; i++)
+        status |= device->axis[i].applied != device->axis[i].target ? HAPTIC_STATUS_SLEWING : 0;
+    return status;
+}
+
+static void send_state(haptic_device *device, uint8_t extra_status)
+{
+    haptic_state state = { .acknowledged = device->acknowledged, .axes = device->config->axes };
+    board_lock();
+    state.status = status_bits(device) | extra_status;
+    state.sampled_at_us = device->sampled_at_us;
+    for (uint8_t i = 0; i < state.axes; i++) {
+        state.position[i] = device->axis[i].track.position;
+        state.velocity[i] = device->axis[i].track.velocity;
+    }
+    board_unlock();
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    send(device, HAPTIC_STATE, payload, haptic_state_pack(&state, payload));
+}
+
+/* No effort from here on. Under the lock. */
+static void cut(haptic_device *device)
+{
+    device->enabled = false;
+    device->clamped = false;
+    for (uint8_t i = 0; i < device->config->axes; i++) {
+        device->axis[i].target = 0;
+        device->axis[i].applied = 0;
+        board_apply_effort(i, 0);
+    }
+}
+
+static void leave_for(haptic_device *device, haptic_mode mode)
+{
+    board_lock();
+    cut(device);
+    device->mode = mode;
+    device->streaming = false;
+    device->state_due = false;
+    device->fault_unsent = false;
+    board_unlock();
+}
+
+static haptic_mode mode_now(haptic_device *device)
+{
+    board_lock();
+    haptic_mode mode = device->mode;
+    board_unlock();
+    return mode;
+}
+
+static void send_hello_ack(haptic_device *device, uint32_t nonce)
+{
+    const haptic_device_config *config = device->config;
+    haptic_hello_ack ack = {
+        .major = HAPTIC_VERSION_MAJOR,
+        .minor = HAPTIC_VERSION_MINOR,
+        .nonce = nonce,
+        .firmware_version = config->firmware_version,
+        .axes = config->axes,
+        .capabilities = config->capabilities,
+        .max_rate_hz = config->max_rate_hz,
+    };
+    memcpy(ack.uid, config->uid, sizeof ack.uid);
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    send(device, HAPTIC_HELLO_ACK, payload, haptic_hello_ack_pack(&ack, payload));
+}
+
+/* The same nonce again is a retry and changes nothing; a new one is a new host and disarms. */
+static void on_hello(haptic_device *device, const haptic_frame *frame)
+{
+    haptic_hello hello;
+    if (!haptic_hello_unpack(&hello, frame->payload, frame->length) || hello.magic != HAPTIC_MAGIC)
+        return;
+    bool retry = mode_now(device) != HAPTIC_SILENT && hello.nonce == device->nonce;
+    if (hello.major == HAPTIC_VERSION_MAJOR && !retry) {
+        leave_for(device, HAPTIC_READY);
+        device->nonce = hello.nonce;
+    }
+    send_hello_ack(device, hello.nonce);
+}
+
+static void on_axis_info(haptic_device *device, const haptic_frame *frame)
+{
+    if (frame->length != 1) {
+        refuse_length(device, frame);
+        return;
+    }
+    uint8_t index = frame->payload[0];
+    if (index >= device->config->axes) {
+        refuse(device, HAPTIC_REFUSED_AXIS, index);
+        return;
+    }
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    send(device, HAPTIC_AXIS_INFO, payload, haptic_axis_info_pack(&device->config->axis[index].info, payload));
+}
+
+static uint16_t smaller(uint16_t a, uint16_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Of two limits the smaller holds; zero asks for the firmware's own. */
+static uint16_t within(uint16_t asked, uint16_t own)
+{
+    return asked == 0 ? own : smaller(asked, own);
+}
+
+static int16_t clamp(int16_t effort, uint16_t limit)
+{
+    if (effort > (int16_t)limit)
+        return (int16_t)limit;
+    if (effort < -(int16_t)limit)
+        return (int16_t)-(int16_t)limit;
+    return effort;
+}
+
+/* The longest silence that still cannot hide half a round of sequence numbers, see PROTOCOL.md, section 5. */
+static uint16_t longest_watchdog_ms(const haptic_device_config *config)
+{
+    uint32_t unambiguous_ms = UINT32_C(127000) / config->max_rate_hz;
+    return unambiguous_ms < HAPTIC_WATCHDOG_MAX_MS ? (uint16_t)unambiguous_ms : HAPTIC_WATCHDOG_MAX_MS;
+}
+
+/* Takes over the limits, narrowed, and writes what holds back into `arm`. Under the lock. */
+static void adopt_limits(haptic_device *device, haptic_arm *arm)
+{
+    const haptic_device_config *config = device->config;
+    arm->watchdog_ms = arm->watchdog_ms == 0 ? HAPTIC_WATCHDOG_DEFAULT_MS : arm->watchdog_ms;
+    arm->watchdog_ms = smaller(arm->watchdog_ms, longest_watchdog_ms(config));
+    arm->slew = within(arm->slew, config->slew_q15_per_ms);
+    device->watchdog_ms = arm->watchdog_ms;
+    device->watchdog_ticks = (uint16_t)(arm->watchdog_ms * config->ticks_per_ms);
+    device->slew_per_ms = arm->slew;
+    device->slew_per_tick = arm->slew / config->ticks_per_ms > 0 ? arm->slew / config->ticks_per_ms : 1;
+    for (uint8_t i = 0; i < config->axes; i++) {
+        arm->limit[i] = smaller(arm->limit[i], config->axis[i].limit_q15);
+        device->axis[i].limit = arm->limit[i];
+        device->axis[i].target = clamp(device->axis[i].target, arm->limit[i]);
+    }
+}
+
+/* Under the lock. A device that is armed already goes on as it was, within the new limits: ARM may be sent again. */
+static void enter_armed(haptic_device *device)
+{
+    if (device->mode == HAPTIC_ARMED)
+        return;
+    cut(device);
+    device->mode = HAPTIC_ARMED;
+    device->commanded = false;
+    device->silent_ticks = 0;
+    device->fault_unsent = false;
+}
+
+static void on_arm(haptic_device *device, const haptic_frame *frame)
+{
+    haptic_arm arm;
+    if (!haptic_arm_unpack(&arm, frame->payload, frame->length) || arm.axes != device->config->axes) {
+        refuse_length(device, frame);
+        return;
+    }
+    if (arm.nonce != device->nonce) {
+        refuse(device, HAPTIC_REFUSED_NONCE, arm.nonce);
+        return;
+    }
+    board_lock();
+    enter_armed(device);
+    adopt_limits(device, &arm);
+    board_unlock();
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    send(device, HAPTIC_ARM_ACK, payload, haptic_arm_pack(&arm, payload));
+}
+
+/* The tick takes the targets over. Under the lock. */
+static void adopt_command(haptic_device *device, const haptic_command *command)
+{
+    device->commanded = true;
+    device->silent_ticks = 0;
+    if (!(command->flags & HAPTIC_ENABLE)) {
+        cut(device);
+        return;
+    }
+    device->enabled = true;
+    device->clamped = false;
+    for (uint8_t i = 0; i < device->config->axes; i++) {
+        device->axis[i].target = clamp(command->effort[i], device->axis[i].limit);
+        device->clamped |= device->axis[i].target != command->effort[i];
+    }
+}
+
+/* Whether the command was taken; one that was overtaken by a newer one is not, and does not feed the watchdog. */
+static bool take_command(haptic_device *device, const haptic_command *command, uint8_t sequence)
+{
+    board_lock();
+    bool armed = device->mode == HAPTIC_ARMED;
+    bool stale = armed && device->commanded && !haptic_is_newer(sequence, device->acknowledged);
+    if (!stale) {
+        device->acknowledged = sequence;
+        /* Only while armed, so that the watchdog also ends a stream that nobody listens to. */
+        device->streaming = armed && (command->flags & HAPTIC_STREAM) && (device->config->capabilities & HAPTIC_CAN_STREAM);
+    }
+    if (armed && !stale)
+        adopt_command(device, command);
+    board_unlock();
+    return !stale;
+}
+
+static void on_command(haptic_device *device, const haptic_frame *frame)
+{
+    haptic_command command;
+    if (!haptic_command_unpack(&command, frame->payload, frame->length) || command.axes != device->config->axes) {
+        refuse_length(device, frame);
+        return;
+    }
+    if (take_command(device, &command, frame->sequence) && !device->streaming)
+        send_state(device, 0);
+}
+
+/* Obeyed whatever its sequence number and length: stopping is never refused. A latched fault stays latched. */
+static void on_stop(haptic_device *device, const haptic_frame *frame)
+{
+    board_lock();
+    cut(device);
+    device->streaming = false;
+    if (device->mode == HAPTIC_ARMED)
+        device->mode = HAPTIC_READY;
+    board_unlock();
+    device->acknowledged = frame->sequence;
+    send_state(device, 0);
+}
+
+static void on_ping(haptic_device *device, const haptic_frame *frame)
+{
+    haptic_ping_reply reply = { .received_us = board_micros() };
+    if (!haptic_ping_unpack(&reply.host_us, frame->payload, frame->length)) {
+        refuse_length(device, frame);
+        return;
+    }
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    reply.sent_us = board_micros();
+    send(device, HAPTIC_PING_REPLY, payload, haptic_ping_reply_pack(&reply, payload));
+}
+
+static void dispatch(haptic_device *device, const haptic_frame *frame)
+{
+    switch (frame->type) {
+    case HAPTIC_AXIS_INFO_REQUEST: on_axis_info(device, frame); break;
+    case HAPTIC_ARM: on_arm(device, frame); break;
+    case HAPTIC_CMD: on_command(device, frame); break;
+    case HAPTIC_STOP: on_stop(device, frame); break;
+    case HAPTIC_PING: on_ping(device, frame); break;
+    default: refuse(device, HAPTIC_REFUSED_TYPE, frame->type); break;
+    }
+}
+
+void haptic_device_init(haptic_device *device, const haptic_device_config *config)
+{
+    memset(device, 0, sizeof *device);
+    device->config = config;
+    device->mode = HAPTIC_SILENT;
+    cut(device);
+}
+
+void haptic_device_receive(haptic_device *device, uint8_t byte)
+{
+    haptic_frame frame;
+    if (!haptic_decoder_push(&device->decoder, byte, &frame))
+        return;
+    if (frame.type == HAPTIC_HELLO)
+        on_hello(device, &frame);
+    /* What a device sends has the high bit: seeing it here is our own echo from a port still in cooked mode. */
+    else if (mode_now(device) != HAPTIC_SILENT && !(frame.type & 0x80))
+        dispatch(device, &frame);
+}
+
+void haptic_device_poll(haptic_device *device)
+{
+    board_lock();
+    bool fault_due = device->fault_unsent;
+    bool state_due = device->state_due;
+    haptic_fault fault = device->fault;
+    device->fault_unsent = false;
+    device->state_due = false;
+    board_unlock();
+    if (fault_due)
+        send_fault(device, fault);
+    if (state_due)
+        send_state(device, HAPTIC_STATUS_STREAMED);
+}
+
+void haptic_device_link_lost(haptic_device *device)
+{
+    leave_for(device, HAPTIC_SILENT);
+    device->decoder.length = 0;
+    device->decoder.overlong = false;
+}

@@ -1,0 +1,81 @@
+/* The device core: session, arming, and every check between a command and the motor.
+ *
+ * Two callers. The main loop hands over received bytes and lets pending messages out. The tick, run from a timer
+ * interrupt and from nothing else, samples, guards and drives: whatever the main loop or the host does, effort ends when
+ * commands stop. Fields under "shared" are touched by the main loop only between board_lock and board_unlock.
+ */
+#ifndef HAPTIC_DEVICE_H
+#define HAPTIC_DEVICE_H
+
+#include "haptic_protocol.h"
+#include "track.h"
+
+typedef struct haptic_axis_config {
+    haptic_axis_info info;
+    haptic_track_config track;
+    uint16_t limit_q15; /* never more than this, whatever ARM asks for */
+} haptic_axis_config;
+
+typedef struct haptic_device_config {
+    uint32_t firmware_version;
+    uint8_t uid[8];
+    uint8_t axes;
+    uint16_t capabilities;
+    uint16_t max_rate_hz;
+    uint8_t ticks_per_ms;
+    uint16_t slew_q15_per_ms; /* never faster than this, whatever ARM asks for */
+    haptic_axis_config axis[HAPTIC_MAX_AXES];
+} haptic_device_config;
+
+typedef enum haptic_mode {
+    HAPTIC_SILENT,  /* since boot or since the link was lost: answers HELLO only */
+    HAPTIC_READY,   /* a session is open, no effort */
+    HAPTIC_ARMED,   /* effort within limits, while commands come */
+    HAPTIC_FAULTED  /* no effort until the next ARM */
+} haptic_mode;
+
+typedef struct haptic_axis {
+    haptic_track track;
+    int16_t target;  /* commanded, within the limit */
+    int16_t applied; /* what the motor does now */
+    uint16_t limit;
+} haptic_axis;
+
+typedef struct haptic_device {
+    const haptic_device_config *config;
+
+    /* Main loop only. */
+    haptic_decoder decoder;
+    uint32_t nonce;
+    uint8_t sequence;
+    uint8_t acknowledged;
+
+    /* Shared. */
+    haptic_mode mode;
+    haptic_axis axis[HAPTIC_MAX_AXES];
+    haptic_fault fault;
+    bool fault_unsent;
+    bool commanded; /* a command came since ARM: from then on silence counts */
+    bool enabled, clamped, held, streaming, state_due;
+    uint16_t watchdog_ms, watchdog_ticks, silent_ticks;
+    uint16_t slew_per_ms, slew_per_tick;
+    uint8_t subtick;
+    uint32_t sampled_at_us;
+} haptic_device;
+
+/* Disarmed and silent. `config` must outlive the device. */
+void haptic_device_init(haptic_device *device, const haptic_device_config *config);
+
+/* Main loop: one byte from the host. May call board_send. */
+void haptic_device_receive(haptic_device *device, uint8_t byte);
+
+/* Main loop: lets out what the tick left to say. */
+void haptic_device_poll(haptic_device *device);
+
+/* Main loop: the host is gone (DTR dropped, port closed). */
+void haptic_device_link_lost(haptic_device *device);
+
+/* Timer interrupt, ticks_per_ms times a millisecond: one reading for each axis and when they were taken. */
+void haptic_device_tick(haptic_device *device, const int32_t readings[], uint32_t sampled_at_us);
+
+#endif

@@ -1,0 +1,576 @@
+/* The device core with a board that only remembers: time is a call, and what would reach the motor is a number. */
+#include "board.h"
+#include "check.h"
+#include "device.h"
+
+#include <string.h>
+
+enum { TICKS_PER_MS = 4, TICK_US = 250, NONCE = 0x1234, JUMP = 50, WRAP = 980, MAX_SENT = 64 };
+
+/* ---- The board ---- */
+
+static struct {
+    int16_t effort[HAPTIC_MAX_AXES];
+    uint32_t now_us;
+    int locks;
+    haptic_decoder decoder;
+    struct {
+        uint8_t type, sequence, length, payload[HAPTIC_PAYLOAD_MAX];
+    } sent[MAX_SENT];
+    int sent_count;
+} board;
+
+void board_send(const uint8_t *bytes, uint8_t length)
+{
+    haptic_frame frame;
+    CHECK(board.locks == 0 && length > 0);
+    for (uint8_t i = 0; i < length; i++) {
+        if (!haptic_decoder_push(&board.decoder, bytes[i], &frame))
+            continue;
+        CHECK(board.sent_count < MAX_SENT);
+        board.sent[board.sent_count].type = frame.type;
+        board.sent[board.sent_count].sequence = frame.sequence;
+        board.sent[board.sent_count].length = frame.length;
+        memcpy(board.sent[board.sent_count++].payload, frame.payload, frame.length);
+    }
+}
+
+void board_apply_effort(uint8_t axis, int16_t effort)
+{
+    board.effort[axis] = effort;
+}
+
+uint32_t board_micros(void)
+{
+    return board.now_us;
+}
+
+void board_lock(void)
+{
+    CHECK(board.locks++ == 0);
+}
+
+void board_unlock(void)
+{
+    CHECK(board.locks-- == 1);
+}
+
+/* ---- The host ---- */
+
+static haptic_device device;
+static haptic_device_config config;
+static int32_t readings[HAPTIC_MAX_AXES];
+
+static haptic_axis_config axis_config(uint8_t index)
+{
+    return (haptic_axis_config){
+        .info = { .index = index, .kind = HAPTIC_LINEAR, .counts_numerator = 1000, .counts_denominator = 1,
+                  .minimum = -10, .maximum = 10, .full_scale_micro = 1 },
+        .track = { .wrap_counts = 0, .jump_counts = JUMP, .ticks_per_second = 1000 * TICKS_PER_MS },
+        .limit_q15 = 20000,
+    };
+}
+
+static void boot(uint8_t axes)
+{
+    memset(&board, 0, sizeof board);
+    memset(readings, 0, sizeof readings);
+    config = (haptic_device_config){
+        .firmware_version = 0x010203,
+        .uid = { 1, 2, 3, 4, 5, 6, 7, 8 },
+        .axes = axes,
+        .capabilities = HAPTIC_CAN_STREAM,
+        .max_rate_hz = 1000,
+        .ticks_per_ms = TICKS_PER_MS,
+        .slew_q15_per_ms = 32767,
+        .axis = { axis_config(0), axis_config(1) },
+    };
+    haptic_device_init(&device, &config);
+}
+
+static void deliver(uint8_t type, uint8_t sequence, const uint8_t *payload, uint8_t length)
+{
+    uint8_t wire[HAPTIC_WIRE_MAX];
+    uint8_t size = haptic_encode(type, sequence, payload, length, wire);
+    for (uint8_t i = 0; i < size; i++)
+        haptic_device_receive(&device, wire[i]);
+}
+
+static void ticks(int count)
+{
+    for (; count > 0; count--) {
+        board.now_us += TICK_US;
+        haptic_device_tick(&device, readings, board.now_us);
+        haptic_device_poll(&device);
+    }
+}
+
+static void say_hello(uint32_t nonce)
+{
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    haptic_hello hello = { HAPTIC_MAGIC, HAPTIC_VERSION_MAJOR, HAPTIC_VERSION_MINOR, nonce };
+    deliver(HAPTIC_HELLO, 0, payload, haptic_hello_pack(&hello, payload));
+}
+
+static void ask_to_arm(uint32_t nonce, uint16_t watchdog_ms, uint16_t limit, uint16_t slew)
+{
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    haptic_arm arm = { nonce, watchdog_ms, config.axes, { limit, limit }, slew };
+    deliver(HAPTIC_ARM, 1, payload, haptic_arm_pack(&arm, payload));
+}
+
+static void command(uint8_t sequence, uint8_t flags, int16_t first, int16_t second)
+{
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    haptic_command command = { flags, config.axes, { first, second } };
+    deliver(HAPTIC_CMD, sequence, payload, haptic_command_pack(&command, payload));
+}
+
+static void boot_armed(uint8_t axes)
+{
+    boot(axes);
+    ticks(1);
+    say_hello(NONCE);
+    ask_to_arm(NONCE, 20, 32767, 0);
+    CHECK(device.mode == HAPTIC_ARMED);
+    board.sent_count = 0;
+}
+
+static uint8_t last_type(void)
+{
+    return board.sent_count ? board.sent[board.sent_count - 1].type : 0;
+}
+
+static haptic_state last_state(void)
+{
+    haptic_state state;
+    CHECK(last_type() == HAPTIC_STATE);
+    CHECK(haptic_state_unpack(&state, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
+    return state;
+}
+
+static haptic_fault last_fault(void)
+{
+    haptic_fault fault;
+    CHECK(last_type() == HAPTIC_FAULT);
+    CHECK(haptic_fault_unpack(&fault, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
+    return fault;
+}
+
+/* ---- Session ---- */
+
+static void it_is_silent_and_limp_until_hello(void)
+{
+    boot(2);
+    command(0, HAPTIC_ENABLE, 1000, 1000);
+    ask_to_arm(0, 20, 32767, 0);
+    deliver(HAPTIC_PING, 0, (const uint8_t *)"\1\2\3\4", 4);
+    deliver(HAPTIC_STOP, 0, NULL, 0);
+    ticks(100);
+    CHECK(board.sent_count == 0 && board.effort[0] == 0 && board.effort[1] == 0);
+}
+
+static void hello_is_answered_in_full(void)
+{
+    boot(2);
+    say_hello(0xABCDEF01);
+    haptic_hello_ack ack;
+    CHECK(last_type() == HAPTIC_HELLO_ACK);
+    CHECK(haptic_hello_ack_unpack(&ack, board.sent[0].payload, board.sent[0].length));
+    CHECK(ack.nonce == 0xABCDEF01 && ack.axes == 2 && ack.firmware_version == 0x010203);
+    CHECK(ack.max_rate_hz == 1000 && memcmp(ack.uid, config.uid, 8) == 0);
+}
+
+static void another_major_version_is_told_ours_but_opens_no_session(void)
+{
+    boot(1);
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    haptic_hello hello = { HAPTIC_MAGIC, HAPTIC_VERSION_MAJOR + 1, 0, NONCE };
+    deliver(HAPTIC_HELLO, 0, payload, haptic_hello_pack(&hello, payload));
+    CHECK(last_type() == HAPTIC_HELLO_ACK && device.mode == HAPTIC_SILENT);
+}
+
+static void a_wrong_magic_number_is_not_answered(void)
+{
+    boot(1);
+    uint8_t payload[HAPTIC_PAYLOAD_MAX];
+    haptic_hello hello = { HAPTIC_MAGIC + 1, HAPTIC_VERSION_MAJOR, 0, NONCE };
+    deliver(HAPTIC_HELLO, 0, payload, haptic_hello_pack(&hello, payload));
+    CHECK(board.sent_count == 0 && device.mode == HAPTIC_SILENT);
+}
+
+static void hello_again_changes_nothing_but_a_new_nonce_disarms(void)
+{
+    boot_armed(1);
+    command(5, HAPTIC_ENABLE, 1000, 0);
+    ticks(1);
+    say_hello(NONCE);
+    CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 1000);
+    say_hello(NONCE + 1);
+    CHECK(device.mode == HAPTIC_READY && board.effort[0] == 0);
+}
+
+static void an_unknown_axis_is_refused_and_a_known_one_described(void)
+{
+    boot(1);
+    say_hello(NONCE);
+    deliver(HAPTIC_AXIS_INFO_REQUEST, 0, (const uint8_t *)"\1", 1);
+    CHECK(last_fault().code == HAPTIC_REFUSED_AXIS && last_fault().detail == 1);
+    deliver(HAPTIC_AXIS_INFO_REQUEST, 0, (const uint8_t *)"\0", 1);
+    CHECK(last_type() == HAPTIC_AXIS_INFO);
+}
+
+static void what_it_does_not_know_is_named(void)
+{
+    boot_armed(2);
+    deliver(0x55, 0, NULL, 0);
+    CHECK(last_fault().code == HAPTIC_REFUSED_TYPE && last_fault().detail == 0x55);
+    deliver(HAPTIC_CMD, 0, (const uint8_t *)"\1\0\0", 3);
+    CHECK(last_fault().code == HAPTIC_REFUSED_LENGTH && last_fault().detail == 0x1003);
+    CHECK(device.mode == HAPTIC_ARMED);
+}
+
+static void its_own_echo_is_not_answered(void)
+{
+    boot_armed(1);
+    deliver(HAPTIC_STATE, 0, NULL, 0);
+    deliver(HAPTIC_FAULT, 0, NULL, 0);
+    CHECK(board.sent_count == 0);
+}
+
+static void a_lost_link_disarms_and_silences(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE, 1000, 0);
+    ticks(1);
+    haptic_device_link_lost(&device);
+    CHECK(board.effort[0] == 0 && device.mode == HAPTIC_SILENT);
+    board.sent_count = 0;
+    command(2, HAPTIC_ENABLE, 1000, 0);
+    ticks(4);
+    CHECK(board.sent_count == 0 && board.effort[0] == 0);
+}
+
+static void a_ping_brings_the_clock(void)
+{
+    boot(1);
+    say_hello(NONCE);
+    ticks(8);
+    deliver(HAPTIC_PING, 0, (const uint8_t *)"\4\3\2\1", 4);
+    haptic_ping_reply reply;
+    CHECK(last_type() == HAPTIC_PING_REPLY);
+    CHECK(haptic_ping_reply_unpack(&reply, board.sent[board.sent_count - 1].payload, 12));
+    CHECK(reply.host_us == 0x01020304 && reply.received_us == 2000 && reply.sent_us == 2000);
+}
+
+/* ---- Arming ---- */
+
+static void arm_needs_the_nonce_of_hello(void)
+{
+    boot(1);
+    say_hello(NONCE);
+    ask_to_arm(NONCE + 1, 20, 32767, 0);
+    CHECK(last_fault().code == HAPTIC_REFUSED_NONCE && last_fault().detail == NONCE + 1);
+    command(0, HAPTIC_ENABLE, 1000, 0);
+    ticks(4);
+    CHECK(device.mode == HAPTIC_READY && board.effort[0] == 0);
+}
+
+static void arm_answers_with_what_holds(void)
+{
+    boot(2);
+    say_hello(NONCE);
+    ask_to_arm(NONCE, 5000, 32767, 0);
+    haptic_arm arm;
+    CHECK(last_type() == HAPTIC_ARM_ACK);
+    CHECK(haptic_arm_unpack(&arm, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
+    CHECK(arm.watchdog_ms == HAPTIC_WATCHDOG_MAX_MS && arm.limit[0] == 20000 && arm.slew == 32767);
+    ask_to_arm(NONCE, 0, 65535, 65535);
+    CHECK(haptic_arm_unpack(&arm, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
+    CHECK(arm.watchdog_ms == HAPTIC_WATCHDOG_DEFAULT_MS && arm.limit[1] == 20000 && arm.slew == 32767);
+}
+
+static void a_fast_device_allows_no_silence_that_confuses_the_numbers(void)
+{
+    boot(1);
+    config.max_rate_hz = 4000;
+    say_hello(NONCE);
+    ask_to_arm(NONCE, 100, 32767, 0);
+    CHECK(device.watchdog_ms == 31);
+}
+
+static void arm_again_goes_on_within_the_new_limits(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE, 10000, 0);
+    ticks(4);
+    CHECK(board.effort[0] == 10000);
+    ask_to_arm(NONCE, 20, 3000, 0);
+    ticks(4);
+    CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 3000);
+}
+
+/* ---- Commands ---- */
+
+static void effort_reaches_the_motor_and_every_command_is_answered(void)
+{
+    boot_armed(2);
+    readings[0] = 11, readings[1] = -12;
+    command(200, HAPTIC_ENABLE, 1234, -1234);
+    ticks(1);
+    CHECK(board.effort[0] == 1234 && board.effort[1] == -1234);
+    CHECK(last_state().acknowledged == 200);
+    command(201, HAPTIC_ENABLE, 1234, -1234);
+    haptic_state state = last_state();
+    CHECK(state.acknowledged == 201 && state.position[0] == 11 && state.position[1] == -12);
+    CHECK(state.status == (HAPTIC_STATUS_ARMED | HAPTIC_STATUS_ENABLED) && state.sampled_at_us == board.now_us);
+}
+
+static void effort_is_clamped_to_the_smaller_limit(void)
+{
+    boot_armed(2);
+    command(1, HAPTIC_ENABLE, 32767, -32768);
+    CHECK(last_state().status & HAPTIC_STATUS_CLAMPED);
+    ticks(8);
+    CHECK(board.effort[0] == 20000 && board.effort[1] == -20000);
+    ask_to_arm(NONCE, 20, 500, 0);
+    command(2, HAPTIC_ENABLE, 32767, -32768);
+    ticks(8);
+    CHECK(board.effort[0] == 500 && board.effort[1] == -500);
+}
+
+static void effort_changes_no_faster_than_the_slew(void)
+{
+    boot_armed(1);
+    ask_to_arm(NONCE, 100, 32767, 400);
+    command(1, HAPTIC_ENABLE, 10000, 0);
+    for (int tick = 1; tick <= 20; tick++) {
+        ticks(1);
+        CHECK(board.effort[0] == 100 * tick);
+    }
+    command(2, HAPTIC_ENABLE, -10000, 0);
+    CHECK(last_state().status & HAPTIC_STATUS_SLEWING);
+    ticks(1);
+    CHECK(board.effort[0] == 1900);
+}
+
+static void cutting_is_never_slewed(void)
+{
+    boot_armed(1);
+    ask_to_arm(NONCE, 100, 32767, 4);
+    command(1, HAPTIC_ENABLE, 10000, 0);
+    ticks(40);
+    CHECK(board.effort[0] == 40);
+    command(2, 0, 10000, 0);
+    CHECK(board.effort[0] == 0 && device.mode == HAPTIC_ARMED);
+    ticks(4);
+    CHECK(board.effort[0] == 0 && !(last_state().status & HAPTIC_STATUS_ENABLED));
+}
+
+static void an_overtaken_command_is_dropped_and_does_not_feed(void)
+{
+    boot_armed(1);
+    command(250, HAPTIC_ENABLE, 1000, 0);
+    command(3, HAPTIC_ENABLE, 2000, 0);
+    board.sent_count = 0;
+    command(251, HAPTIC_ENABLE, 9000, 0);
+    command(3, HAPTIC_ENABLE, 9000, 0);
+    ticks(4);
+    CHECK(board.sent_count == 0 && board.effort[0] == 2000);
+    for (int i = 0; i < 20 * TICKS_PER_MS; i++) {
+        command(251, HAPTIC_ENABLE, 9000, 0);
+        ticks(1);
+    }
+    CHECK(device.mode == HAPTIC_FAULTED && board.effort[0] == 0);
+}
+
+static void stop_is_obeyed_at_once_whatever_its_number(void)
+{
+    boot_armed(2);
+    command(100, HAPTIC_ENABLE, 5000, 5000);
+    ticks(4);
+    deliver(HAPTIC_STOP, 3, NULL, 0);
+    CHECK(board.effort[0] == 0 && board.effort[1] == 0 && device.mode == HAPTIC_READY);
+    CHECK(last_state().acknowledged == 3 && last_state().status == 0);
+}
+
+static void a_stream_comes_once_a_millisecond_and_ends_with_the_commands(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE | HAPTIC_STREAM, 100, 0);
+    CHECK(board.sent_count == 0);
+    ticks(10 * TICKS_PER_MS);
+    CHECK(board.sent_count == 10);
+    CHECK((last_state().status & HAPTIC_STATUS_STREAMED) && last_state().acknowledged == 1);
+    ticks(10 * TICKS_PER_MS);
+    CHECK(last_fault().code == HAPTIC_FAULT_WATCHDOG);
+    board.sent_count = 0;
+    ticks(100);
+    CHECK(board.sent_count == 0);
+}
+
+/* ---- Guards ---- */
+
+static void the_watchdog_cuts_on_time_and_latches(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE, 5000, 0);
+    ticks(20 * TICKS_PER_MS - 1);
+    CHECK(board.effort[0] == 5000 && device.mode == HAPTIC_ARMED);
+    ticks(1);
+    CHECK(board.effort[0] == 0 && last_fault().code == HAPTIC_FAULT_WATCHDOG && last_fault().detail == 20);
+    command(2, HAPTIC_ENABLE, 5000, 0);
+    ticks(4);
+    CHECK(board.effort[0] == 0 && last_state().status == HAPTIC_STATUS_FAULT);
+    ask_to_arm(NONCE, 20, 32767, 0);
+    command(3, HAPTIC_ENABLE, 5000, 0);
+    ticks(4);
+    CHECK(board.effort[0] == 5000);
+}
+
+static void the_watchdog_cuts_even_if_the_main_loop_hangs(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE, 5000, 0);
+    for (int i = 0; i < 20 * TICKS_PER_MS; i++)
+        haptic_device_tick(&device, readings, 0);
+    CHECK(board.effort[0] == 0 && device.mode == HAPTIC_FAULTED);
+}
+
+static void commands_keep_the_watchdog_quiet(void)
+{
+    boot_armed(1);
+    for (int i = 0; i < 1000; i++) {
+        command((uint8_t)i, HAPTIC_ENABLE, 5000, 0);
+        ticks(19 * TICKS_PER_MS);
+        board.sent_count = 0;
+    }
+    CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 5000);
+}
+
+static void silence_before_the_first_command_is_no_fault(void)
+{
+    boot_armed(1);
+    ticks(1000 * TICKS_PER_MS);
+    CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 0);
+}
+
+static void one_wild_reading_is_held_over_and_two_are_a_fault(void)
+{
+    boot_armed(2);
+    command(1, HAPTIC_ENABLE, 5000, 5000);
+    readings[1] = 30;
+    ticks(1);
+    readings[1] = 30 + 10 * JUMP;
+    ticks(1);
+    command(2, HAPTIC_ENABLE, 5000, 5000);
+    CHECK((last_state().status & HAPTIC_STATUS_HELD) && last_state().position[1] == 30);
+    readings[1] = 35;
+    ticks(1);
+    CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 5000 && device.axis[1].track.position == 35);
+    readings[1] = 35 + 10 * JUMP;
+    ticks(2);
+    CHECK(board.effort[0] == 0 && board.effort[1] == 0);
+    CHECK(last_fault().code == HAPTIC_FAULT_ENCODER_JUMP && last_fault().detail == (1u << 24 | 10 * JUMP));
+}
+
+static void fast_motion_is_no_jump(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE, 5000, 0);
+    for (int i = 0; i < 40; i++) {
+        readings[0] += JUMP;
+        ticks(1);
+    }
+    CHECK(device.mode == HAPTIC_ARMED && device.axis[0].track.position == 40 * JUMP);
+}
+
+static void a_dead_sensor_is_a_fault_that_comes_back_after_arm(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE, 5000, 0);
+    readings[0] = HAPTIC_NO_READING;
+    ticks(2);
+    CHECK(board.effort[0] == 0 && last_fault().code == HAPTIC_FAULT_SENSOR);
+    ask_to_arm(NONCE, 20, 32767, 0);
+    command(2, HAPTIC_ENABLE, 5000, 0);
+    ticks(2);
+    CHECK(board.effort[0] == 0 && device.mode == HAPTIC_FAULTED);
+}
+
+/* ---- Tracking ---- */
+
+static void a_wrapping_sensor_is_counted_through_both_ways(void)
+{
+    haptic_track track = { 0 };
+    haptic_track_config wrapping = { WRAP, 100, 4000 };
+    int32_t position = 0;
+    CHECK(haptic_track_update(&track, &wrapping, 400) == HAPTIC_TRACK_GOOD && track.position == 0);
+    for (int i = 0; i < 400; i++) {
+        position += i < 150 ? 37 : -41;
+        int32_t reading = ((position + 400) % WRAP + WRAP) % WRAP;
+        CHECK(haptic_track_update(&track, &wrapping, reading) == HAPTIC_TRACK_GOOD && track.position == position);
+    }
+}
+
+static void a_reading_in_the_middle_of_the_wrap_does_not_lose_a_turn(void)
+{
+    haptic_track track = { 0 };
+    haptic_track_config wrapping = { WRAP, 100, 4000 };
+    haptic_track_update(&track, &wrapping, 970);
+    CHECK(haptic_track_update(&track, &wrapping, 480) == HAPTIC_TRACK_HELD && track.position == 0);
+    CHECK(haptic_track_update(&track, &wrapping, 10) == HAPTIC_TRACK_GOOD && track.position == 20);
+}
+
+static void velocity_settles_at_the_true_speed(void)
+{
+    haptic_track track = { 0 };
+    haptic_track_config absolute = { 0, 100, 4000 };
+    for (int i = 0; i < 1000; i++)
+        haptic_track_update(&track, &absolute, -3 * i);
+    CHECK(track.velocity <= -11999 && track.velocity >= -12001);
+    for (int i = 0; i < 1000; i++)
+        haptic_track_update(&track, &absolute, -3 * 999);
+    CHECK(track.velocity <= 1 && track.velocity >= -1);
+}
+
+int main(void)
+{
+    static void (*const tests[])(void) = {
+        it_is_silent_and_limp_until_hello,
+        hello_is_answered_in_full,
+        another_major_version_is_told_ours_but_opens_no_session,
+        a_wrong_magic_number_is_not_answered,
+        hello_again_changes_nothing_but_a_new_nonce_disarms,
+        an_unknown_axis_is_refused_and_a_known_one_described,
+        what_it_does_not_know_is_named,
+        its_own_echo_is_not_answered,
+        a_lost_link_disarms_and_silences,
+        a_ping_brings_the_clock,
+        arm_needs_the_nonce_of_hello,
+        arm_answers_with_what_holds,
+        a_fast_device_allows_no_silence_that_confuses_the_numbers,
+        arm_again_goes_on_within_the_new_limits,
+        effort_reaches_the_motor_and_every_command_is_answered,
+        effort_is_clamped_to_the_smaller_limit,
+        effort_changes_no_faster_than_the_slew,
+        cutting_is_never_slewed,
+        an_overtaken_command_is_dropped_and_does_not_feed,
+        stop_is_obeyed_at_once_whatever_its_number,
+        a_stream_comes_once_a_millisecond_and_ends_with_the_commands,
+        the_watchdog_cuts_on_time_and_latches,
+        the_watchdog_cuts_even_if_the_main_loop_hangs,
+        commands_keep_the_watchdog_quiet,
+        silence_before_the_first_command_is_no_fault,
+        one_wild_reading_is_held_over_and_two_are_a_fault,
+        fast_motion_is_no_jump,
+        a_dead_sensor_is_a_fault_that_comes_back_after_arm,
+        a_wrapping_sensor_is_counted_through_both_ways,
+        a_reading_in_the_middle_of_the_wrap_does_not_lose_a_turn,
+        velocity_settles_at_the_true_speed,
+    };
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        tests[i]();
+    printf("device: %zu claims hold\n", sizeof tests / sizeof tests[0]);
+    return 0;
+}

@@ -1,0 +1,87 @@
+/* What runs in the timer interrupt: sample, guard, drive. Nothing here waits, and nothing outside can hold it up. */
+#include "board.h"
+#include "device.h"
+
+/* The one way down: effort is off before this returns, and stays off until ARM. */
+static void latch(haptic_device *device, uint8_t code, uint32_t detail)
+{
+    for (uint8_t i = 0; i < device->config->axes; i++) {
+        device->axis[i].target = 0;
+        device->axis[i].applied = 0;
+        board_apply_effort(i, 0);
+    }
+    device->enabled = false;
+    device->clamped = false;
+    /* Silent devices stay silent, and the first fault is the one worth telling. */
+    if (device->mode == HAPTIC_SILENT || device->mode == HAPTIC_FAULTED)
+        return;
+    device->mode = HAPTIC_FAULTED;
+    device->streaming = false;
+    device->fault = (haptic_fault){ code, detail };
+    device->fault_unsent = true;
+}
+
+static void sample(haptic_device *device, const int32_t readings[])
+{
+    device->held = false;
+    for (uint8_t i = 0; i < device->config->axes; i++) {
+        haptic_track *track = &device->axis[i].track;
+        switch (haptic_track_update(track, &device->config->axis[i].track, readings[i])) {
+        case HAPTIC_TRACK_GOOD: break;
+        case HAPTIC_TRACK_HELD: device->held = true; break;
+        case HAPTIC_TRACK_JUMPED:
+            latch(device, HAPTIC_FAULT_ENCODER_JUMP, (uint32_t)i << 24 | ((uint32_t)track->jump & 0xFFFFFF));
+            break;
+        case HAPTIC_TRACK_LOST:
+            device->held = true;
+            latch(device, HAPTIC_FAULT_SENSOR, i);
+            break;
+        }
+    }
+}
+
+static void watch(haptic_device *device)
+{
+    if (device->mode != HAPTIC_ARMED || !device->commanded)
+        return;
+    if (++device->silent_ticks >= device->watchdog_ticks)
+        latch(device, HAPTIC_FAULT_WATCHDOG, device->watchdog_ms);
+}
+
+static void drive_axis(haptic_axis *axis, uint8_t index, uint16_t step)
+{
+    if (axis->applied == axis->target)
+        return;
+    int32_t change = (int32_t)axis->target - axis->applied;
+    if (change > (int32_t)step)
+        change = step;
+    if (change < -(int32_t)step)
+        change = -(int32_t)step;
+    axis->applied = (int16_t)(axis->applied + change);
+    board_apply_effort(index, axis->applied);
+}
+
+static void drive(haptic_device *device)
+{
+    if (device->mode != HAPTIC_ARMED)
+        return;
+    for (uint8_t i = 0; i < device->config->axes; i++)
+        drive_axis(&device->axis[i], i, device->slew_per_tick);
+}
+
+static void count_milliseconds(haptic_device *device)
+{
+    if (++device->subtick < device->config->ticks_per_ms)
+        return;
+    device->subtick = 0;
+    device->state_due = device->streaming;
+}
+
+void haptic_device_tick(haptic_device *device, const int32_t readings[], uint32_t sampled_at_us)
+{
+    sample(device, readings);
+    device->sampled_at_us = sampled_at_us;
+    watch(device);
+    drive(device);
+    count_milliseconds(device);
+}

@@ -1,0 +1,339 @@
+/* Runs the Hapkit firmware image on a simulated ATmega328P, at the pace of the wall clock.
+ *
+ *   hapkit-simulator IMAGE.elf [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F] [--seconds S]
+ *                    [--reset-on-open]
+ *
+ * The chip's UART is the far end of a pseudo-terminal; PWM and direction pin push a modelled handle, whose position comes
+ * back as a voltage on A2. Standard output tells the port's name, then a line whenever the motor pin starts or stops
+ * pushing: "<simulated seconds> motor 0 on|off". With --reset-on-open the chip resets when a host opens the port, as the
+ * boards do that wire DTR to reset. On a machine too slow, time that cannot be caught up is left out and told at the end.
+ */
+#define _GNU_SOURCE
+#include "handle_model.h"
+#include "pty_link.h"
+
+#include <avr_adc.h>
+#include <avr_uart.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <sim_avr.h>
+#include <sim_elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CLOCK_HZ = 16000000,
+    SLICE_CYCLES = CLOCK_HZ / 20000,  /* 50 microseconds: model step, and how finely time follows the wall */
+    LONGEST_LAG_NS = 20000000,
+    QUEUE_SIZE = 4096,                /* what a USB bridge would hold for the chip; a power of two */
+
+    SUPPLY_MV = 5000,
+    ADC_TOP = 1023,
+    SENSOR_SPAN = 980,
+    SENSOR_OFFSET = 22,               /* the lowest reading of the turning magnet */
+    START_COUNT = 400,
+
+    /* Data addresses of the ATmega328P. */
+    PORTB_AT = 0x25,
+    DDRD_AT = 0x2A,
+    TCCR0A_AT = 0x44,
+    OCR0B_AT = 0x48
+};
+
+static const double METRE_PER_COUNT = 14e-6;
+static const double FULL_SCALE_N = 6.342857;
+
+typedef struct simulation {
+    avr_t *avr;
+    pty_link link;
+    handle_model handle;
+    avr_irq_t *uart_in, *sensor;
+    uint8_t queue[QUEUE_SIZE];
+    unsigned head, tail;
+    bool uart_has_room;
+    uint8_t outgoing[256];
+    size_t outgoing_length;
+    avr_cycle_count_t asked_at, longest_answer, all_answers; /* cycles, from a frame's first bit in to its answer's last */
+    unsigned long answers;
+    bool question_open;
+    bool motor_was_on;
+    bool reset_on_open;
+    int64_t start_ns, skipped_ns;
+    double end_s;
+} simulation;
+
+static simulation sim;
+static volatile sig_atomic_t ended;
+
+static void end(int signal)
+{
+    (void)signal;
+    ended = 1;
+}
+
+/* ---- UART ---- */
+
+static void flush_outgoing(void)
+{
+    if (sim.outgoing_length > 0)
+        pty_write(&sim.link, sim.outgoing, sim.outgoing_length);
+    sim.outgoing_length = 0;
+}
+
+/* Simulated time, so it tells about the firmware and not about this machine. */
+static void count_answer(void)
+{
+    if (!sim.question_open)
+        return;
+    avr_cycle_count_t took = sim.avr->cycle - sim.asked_at;
+    sim.question_open = false;
+    sim.answers++;
+    sim.all_answers += took;
+    sim.longest_answer = took > sim.longest_answer ? took : sim.longest_answer;
+}
+
+/* A delimiter ends a frame, so that is when a host would see it. */
+static void on_byte_out(struct avr_irq_t *irq, uint32_t value, void *param)
+{
+    (void)irq, (void)param;
+    sim.outgoing[sim.outgoing_length++] = (uint8_t)value;
+    if (value == 0)
+        count_answer();
+    if (value == 0 || sim.outgoing_length == sizeof sim.outgoing)
+        flush_outgoing();
+}
+
+static void on_room(struct avr_irq_t *irq, uint32_t value, void *param)
+{
+    (void)irq, (void)value, (void)param;
+    sim.uart_has_room = true;
+}
+
+static void on_full(struct avr_irq_t *irq, uint32_t value, void *param)
+{
+    (void)irq, (void)value, (void)param;
+    sim.uart_has_room = false;
+}
+
+static void feed_uart(void)
+{
+    if (sim.uart_has_room && sim.tail != sim.head && !sim.question_open) {
+        sim.question_open = true;
+        sim.asked_at = sim.avr->cycle;
+    }
+    while (sim.uart_has_room && sim.tail != sim.head)
+        avr_raise_irq(sim.uart_in, sim.queue[sim.tail++ % QUEUE_SIZE]);
+}
+
+static void take_from_host(void)
+{
+    uint8_t bytes[256];
+    size_t room = QUEUE_SIZE - (sim.head - sim.tail);
+    size_t count = pty_read(&sim.link, bytes, room < sizeof bytes ? room : sizeof bytes);
+    for (size_t i = 0; i < count; i++)
+        sim.queue[sim.head++ % QUEUE_SIZE] = bytes[i];
+}
+
+static void connect_uart(void)
+{
+    uint32_t flags = 0;
+    avr_ioctl(sim.avr, AVR_IOCTL_UART_GET_FLAGS('0'), &flags);
+    flags &= ~(uint32_t)(AVR_UART_FLAG_STDIO | AVR_UART_FLAG_POLL_SLEEP);
+    avr_ioctl(sim.avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags);
+    sim.uart_in = avr_io_getirq(sim.avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT);
+    sim.uart_has_room = true;
+    avr_irq_t *irqs = avr_io_getirq(sim.avr, AVR_IOCTL_UART_GETIRQ('0'), 0);
+    avr_irq_register_notify(irqs + UART_IRQ_OUTPUT, on_byte_out, NULL);
+    avr_irq_register_notify(irqs + UART_IRQ_OUT_XON, on_room, NULL);
+    avr_irq_register_notify(irqs + UART_IRQ_OUT_XOFF, on_full, NULL);
+}
+
+/* ---- Handle ---- */
+
+/* The duty on the motor pin, with its sign; nothing unless the pin is an output and the timer drives it. */
+static int motor_duty(void)
+{
+    const uint8_t *data = sim.avr->data;
+    bool driven = (data[DDRD_AT] & 1 << 5) && (data[TCCR0A_AT] & 1 << 5);
+    int duty = driven ? data[OCR0B_AT] : 0;
+    return data[PORTB_AT] & 1 ? duty : -duty;
+}
+
+static double now_s(void)
+{
+    return (double)sim.avr->cycle / CLOCK_HZ;
+}
+
+static void watch_motor(int duty)
+{
+    bool on = duty != 0;
+    if (on != sim.motor_was_on)
+        printf("%.6f motor 0 %s\n", now_s(), on ? "on" : "off");
+    sim.motor_was_on = on;
+}
+
+/* Torque grows with the square of the duty. */
+static double motor_force_n(int duty)
+{
+    double share = duty / 255.0;
+    return FULL_SCALE_N * share * fabs(share);
+}
+
+static void show_position_to_sensor(void)
+{
+    long count = lround(sim.handle.position_m / METRE_PER_COUNT) + START_COUNT;
+    long reading = ((count % SENSOR_SPAN) + SENSOR_SPAN) % SENSOR_SPAN + SENSOR_OFFSET;
+    /* Rounded up, since the converter rounds down. */
+    avr_raise_irq(sim.sensor, (uint32_t)((reading * SUPPLY_MV + ADC_TOP - 1) / ADC_TOP));
+}
+
+static void advance_handle(void)
+{
+    int duty = motor_duty();
+    watch_motor(duty);
+    handle_advance(&sim.handle, motor_force_n(duty), (double)SLICE_CYCLES / CLOCK_HZ);
+    show_position_to_sensor();
+}
+
+/* ---- Time ---- */
+
+/* simavr adds the slept cycles itself; the pace is kept between slices. */
+static void pass_sleep(avr_t *avr, avr_cycle_count_t cycles)
+{
+    (void)avr, (void)cycles;
+}
+
+static int64_t wall_ns_of(avr_cycle_count_t cycle)
+{
+    return sim.start_ns + (int64_t)(cycle * 1000 / (CLOCK_HZ / 1000000));
+}
+
+/* False if the program on the chip ended or crashed. */
+static bool run_slice(avr_cycle_count_t until)
+{
+    while (sim.avr->cycle < until) {
+        int state = avr_run(sim.avr);
+        if (state == cpu_Done || state == cpu_Crashed)
+            return false;
+        if (sim.uart_has_room && sim.tail != sim.head)
+            feed_uart();
+    }
+    return true;
+}
+
+static void follow_wall(void)
+{
+    int64_t due_ns = wall_ns_of(sim.avr->cycle);
+    int64_t lag_ns = monotonic_ns() - due_ns;
+    if (lag_ns > LONGEST_LAG_NS) {
+        sim.start_ns += lag_ns;
+        sim.skipped_ns += lag_ns;
+    }
+    bool was_present = sim.link.host_present;
+    pty_wait(&sim.link, due_ns);
+    if (sim.reset_on_open && !was_present && sim.link.host_present) {
+        printf("%.6f reset\n", now_s());
+        avr_reset(sim.avr);
+    }
+}
+
+static void print_summary(void)
+{
+    const double us = 1e6 / CLOCK_HZ;
+    double mean_us = sim.answers ? (double)sim.all_answers * us / (double)sim.answers : 0.0;
+    fprintf(stderr, "%.3f s simulated, %.3f s left out, %lu bytes without a reader\n", now_s(), sim.skipped_ns * 1e-9,
+            sim.link.bytes_lost);
+    fprintf(stderr, "%lu answers, first bit in to last byte out: mean %.0f us, longest %.0f us of simulated time\n",
+            sim.answers, mean_us, (double)sim.longest_answer * us);
+}
+
+static int run(void)
+{
+    avr_cycle_count_t until = 0;
+    sim.start_ns = monotonic_ns();
+    while (!ended && (sim.end_s <= 0.0 || now_s() < sim.end_s)) {
+        take_from_host();
+        feed_uart();
+        until += SLICE_CYCLES;
+        if (!run_slice(until)) {
+            fprintf(stderr, "the firmware stopped at %.6f s\n", now_s());
+            return 1;
+        }
+        advance_handle();
+        follow_wall();
+    }
+    print_summary();
+    return 0;
+}
+
+/* ---- Start ---- */
+
+static bool load(const char *path)
+{
+    elf_firmware_t firmware;
+    memset(&firmware, 0, sizeof firmware);
+    if (elf_read_firmware(path, &firmware) != 0)
+        return false;
+    sim.avr = avr_make_mcu_by_name("atmega328p");
+    if (!sim.avr)
+        return false;
+    avr_init(sim.avr);
+    firmware.frequency = CLOCK_HZ;
+    firmware.vcc = firmware.avcc = firmware.aref = SUPPLY_MV;
+    avr_load_firmware(sim.avr, &firmware);
+    sim.avr->sleep = pass_sleep;
+    sim.avr->log = LOG_ERROR;
+    return true;
+}
+
+static const char USAGE[] = "hapkit-simulator IMAGE.elf [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]\n"
+                            "                 [--seconds S] [--reset-on-open]\n";
+
+/* The path for the link, or NULL; ends the program on an option it does not know. */
+static const char *read_options(int count, char **arguments)
+{
+    static const struct option known[] = {
+        { "link", required_argument, NULL, 'l' },    { "hand-amplitude-m", required_argument, NULL, 'a' },
+        { "seconds", required_argument, NULL, 's' }, { "hand-frequency-hz", required_argument, NULL, 'f' },
+        { "reset-on-open", no_argument, NULL, 'r' }, { NULL, 0, NULL, 0 },
+    };
+    const char *link_path = NULL;
+    sim.handle = handle_at_rest();
+    for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
+        switch (option) {
+        case 'l': link_path = optarg; break;
+        case 'a': sim.handle.hand_amplitude_m = atof(optarg); break;
+        case 'f': sim.handle.hand_frequency_hz = atof(optarg); break;
+        case 's': sim.end_s = atof(optarg); break;
+        case 'r': sim.reset_on_open = true; break;
+        default: fputs(USAGE, stderr); exit(2);
+        }
+    }
+    return link_path;
+}
+
+int main(int count, char **arguments)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    const char *link_path = read_options(count, arguments);
+    if (optind >= count || !load(arguments[optind])) {
+        fprintf(stderr, "no firmware image for the ATmega328P was given, or it cannot be read\n%s", USAGE);
+        return 2;
+    }
+    if (!pty_open(&sim.link, link_path)) {
+        perror("cannot make a pseudo-terminal or its link");
+        return 1;
+    }
+    signal(SIGINT, end);
+    signal(SIGTERM, end);
+    connect_uart();
+    sim.sensor = avr_io_getirq(sim.avr, AVR_IOCTL_ADC_GETIRQ, ADC_IRQ_ADC2);
+    show_position_to_sensor();
+    printf("port %s\n", sim.link.name);
+    int result = run();
+    pty_close(&sim.link);
+    avr_terminate(sim.avr);
+    return result;
+}
