@@ -1,0 +1,103 @@
+//! A device that is served every n-th tick, because its link or its firmware is no faster.
+//!
+//! It is still read every tick: a simulated device lives by its readings, and reading the newest value of a real one
+//! costs nothing. What comes between is handed out as old, and efforts between are told to be busy, so that the energy
+//! account counts the force that really acts.
+
+use crate::contract::{Device, Effort, Health, Identity, Limits, MonotonicNs, Reading, Sent};
+use nalgebra::Vector2;
+
+/// Passes every n-th reading and effort.
+#[derive(Clone, Debug)]
+pub struct PacedDevice<D> {
+    device: D,
+    limits: Limits,
+    every_ticks: u32,
+    /// Ticks until the device is served again.
+    left: u32,
+    handed_out: Reading,
+}
+
+impl<D: Device> PacedDevice<D> {
+    /// Serves `device` every so many ticks, one or more.
+    pub fn new(device: D, every_ticks: u32) -> Self {
+        let every_ticks = every_ticks.max(1);
+        let limits = Limits { rate_hz: device.limits().rate_hz / f64::from(every_ticks), ..*device.limits() };
+        Self { device, limits, every_ticks, left: 0, handed_out: Reading::nothing_yet() }
+    }
+}
+
+impl<D: Device> Device for PacedDevice<D> {
+    fn identity(&self) -> &Identity {
+        self.device.identity()
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Real-time: one reading. Trouble is passed on at once, whatever the pace.
+    fn read(&mut self, now: MonotonicNs) -> Reading {
+        let reading = self.device.read(now);
+        let is_due = self.left == 0;
+        self.left = if is_due { self.every_ticks - 1 } else { self.left - 1 };
+        if is_due || matches!(reading.health, Health::Lost | Health::Faulted(_)) {
+            self.handed_out = reading;
+            return reading;
+        }
+        Reading { fresh: false, health: Health::Stale, ..self.handed_out }
+    }
+
+    /// Real-time: at most one write.
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+        // The reading of this tick has already counted down: a full count means that the device was just read.
+        let is_due = self.left == self.every_ticks - 1;
+        if is_due || effort == Effort::zero() { self.device.write(effort, now) } else { Sent::Busy }
+    }
+
+    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
+        self.device.guide_hand(target_m);
+    }
+
+    fn close(&mut self) {
+        self.device.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PrescribedDevice;
+
+    const NOW: MonotonicNs = MonotonicNs(0);
+
+    fn paced() -> PacedDevice<PrescribedDevice<fn(f64) -> Vector2<f64>>> {
+        PacedDevice::new(PrescribedDevice::new(2, |time_s| Vector2::new(time_s, 0.0)), 3)
+    }
+
+    #[test]
+    fn every_third_reading_is_new_and_the_others_repeat_it() {
+        let mut device = paced();
+        let readings: Vec<Reading> = (0..7).map(|_| device.read(NOW)).collect();
+        assert_eq!(
+            readings.iter().map(|reading| reading.fresh).collect::<Vec<_>>(),
+            [1, 0, 0, 1, 0, 0, 1].map(|new| new == 1)
+        );
+        let places: Vec<f64> = readings.iter().map(|reading| reading.position_m.x).collect();
+        assert_eq!(places, [0.001, 0.001, 0.001, 0.004, 0.004, 0.004, 0.007]);
+    }
+
+    #[test]
+    fn efforts_between_are_busy_but_zero_always_goes_out() {
+        let mut device = paced();
+        let mut write = |force_n: f64| {
+            device.read(NOW);
+            device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)
+        };
+        assert_eq!(
+            [write(1.0), write(2.0), write(0.0), write(3.0)],
+            [Sent::Written, Sent::Busy, Sent::Written, Sent::Written]
+        );
+        assert_eq!(device.device.effort().force_n.x, 3.0);
+    }
+}
