@@ -164,10 +164,15 @@ impl Tank {
     /// Real-time: constant.
     pub fn admit(&mut self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let carried_n = nearest_on_way_to(load_n, force_n);
-        let (excess_n, near_n) = (force_n - carried_n, self.limit_n(self.near_j));
-        let is_near = excess_n.norm_squared() <= near_n * near_n;
-        let nearly_n = if is_near { force_n } else { carried_n + shortened(excess_n, near_n) };
-        self.held.force_n = shortened(nearly_n, self.limit_n(self.level_j));
+        let excess_n = force_n - carried_n;
+        let (near_squared, level_squared) = (self.limit_squared(self.near_j), self.limit_squared(self.level_j));
+        let is_paid = excess_n.norm_squared() <= near_squared && force_n.norm_squared() <= level_squared;
+        self.held.force_n = if is_paid {
+            force_n
+        } else {
+            let nearly_n = carried_n + shortened(excess_n, near_squared.sqrt());
+            shortened(nearly_n, level_squared.sqrt())
+        };
         self.held.force_n
     }
 
@@ -181,12 +186,13 @@ impl Tank {
         self.held.force_n = force_n;
     }
 
-    /// The largest force that so much energy can pay for, N. Over a gap in the readings the force has to last longer.
-    fn limit_n(&self, energy_j: f64) -> f64 {
+    /// The square of the largest force that so much energy can pay for, N²; the root is taken only where it is needed.
+    /// Over a gap in the readings the force has to last longer.
+    fn limit_squared(&self, energy_j: f64) -> f64 {
         match self.passivity {
             Passivity::Tank => {
                 let lasting_s = self.held.elapsed_s + self.period_s;
-                (4.0 * self.damping_n_s_per_m * larger(energy_j, 0.0) / lasting_s).sqrt()
+                4.0 * self.damping_n_s_per_m * larger(energy_j, 0.0) / lasting_s
             }
             Passivity::Observer | Passivity::Off => f64::INFINITY,
         }
