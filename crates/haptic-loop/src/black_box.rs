@@ -1,30 +1,37 @@
 //! The last two seconds before a fault and a tenth of a second after it, for the inquest.
 //!
-//! The tick only copies its report into a ring that was allocated at the start. When a fault's aftermath is over, the
-//! full ring is exchanged for a spare one and waits to be written down by somebody with time.
+//! Every tick writes its report straight into the next page of a ring that was allocated at the start; nothing is copied.
+//! When a fault's aftermath is over, the full ring is exchanged for a spare one and waits to be written down by somebody
+//! with time.
 
 use crate::report::TickReport;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Ticks that a black box remembers: two seconds.
-pub const REMEMBERED_TICKS: usize = 2000;
+/// Ticks that a black box remembers: two seconds. A power of two, so that finding a page takes no comparison.
+pub const REMEMBERED_TICKS: usize = 2048;
 /// Ticks that it runs on after a fault, to show the way down.
 pub const AFTERMATH_TICKS: u32 = 100;
 
 const COLUMNS: &str = "tick,t_ns,skipped,health,fresh,age_ns,sequence,reading_x_m,reading_y_m,hand_x_m,hand_y_m,\
-    tool_x_m,tool_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,tool_spin_rad_per_s,wanted_x_n,wanted_y_n,\
+    tool_centre_x_m,tool_centre_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,tool_spin_rad_per_s,wanted_x_n,wanted_y_n,\
     force_x_n,force_y_n,effort_x_n,effort_y_n,sent,contacts,penetration_m,impacts,energy_j,tank_j,share,phase,stale,\
     paused,fault";
 
 /// The newest ticks, oldest overwritten first.
 #[derive(Clone, Debug)]
 pub struct BlackBox {
-    ring: Vec<TickReport>,
-    /// Where the next report goes.
-    next: usize,
+    pages: Box<[TickReport; REMEMBERED_TICKS]>,
+    /// Where the newest report is; kept in range by [`on_ring`].
+    newest: usize,
+    /// Pages that were written.
     count: usize,
+}
+
+/// A page's place on the ring.
+const fn on_ring(page: usize) -> usize {
+    page % REMEMBERED_TICKS
 }
 
 impl Default for BlackBox {
@@ -36,27 +43,41 @@ impl Default for BlackBox {
 impl BlackBox {
     /// An empty one. Every page of it is touched here, so that the tick touches none for the first time.
     pub fn new() -> Self {
-        Self { ring: vec![TickReport::nothing_yet(); REMEMBERED_TICKS], next: 0, count: 0 }
+        let pages = vec![TickReport::nothing_yet(); REMEMBERED_TICKS].into_boxed_slice();
+        let pages = pages.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
+        Self { pages, newest: 0, count: 0 }
     }
 
-    /// Keeps a report. Real-time: one copy.
-    pub fn record(&mut self, report: &TickReport) {
-        if let Some(place) = self.ring.get_mut(self.next) {
-            *place = *report;
-        }
-        self.next = if self.next + 1 >= self.ring.len() { 0 } else { self.next + 1 };
-        self.count = (self.count + 1).min(self.ring.len());
+    /// Takes the next page; what it holds is two seconds old. Real-time: constant.
+    pub fn turn(&mut self) {
+        self.newest = on_ring(self.newest + 1);
+        self.count = (self.count + 1).min(REMEMBERED_TICKS);
+    }
+
+    /// The newest page. Real-time: constant.
+    pub fn page(&self) -> &TickReport {
+        &self.pages[on_ring(self.newest)]
+    }
+
+    /// The newest page, to be written. Real-time: constant.
+    pub fn page_mut(&mut self) -> &mut TickReport {
+        &mut self.pages[on_ring(self.newest)]
+    }
+
+    /// The page before the newest. Real-time: constant.
+    pub fn page_before(&self) -> &TickReport {
+        &self.pages[on_ring(self.newest + REMEMBERED_TICKS - 1)]
     }
 
     /// Forgets everything. Real-time: constant.
     pub fn clear(&mut self) {
-        (self.next, self.count) = (0, 0);
+        self.count = 0;
     }
 
     /// What it remembers, oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
-        let (newer, older) = self.ring.split_at(self.next.min(self.ring.len()));
-        older.iter().chain(newer).skip(self.ring.len() - self.count)
+        let oldest = self.newest + REMEMBERED_TICKS + 1 - self.count;
+        (oldest..oldest + self.count).map(|page| &self.pages[on_ring(page)])
     }
 
     /// Writes everything down in a new file in `folder`, which is made if it is missing, and returns its path. `stamp`
@@ -92,10 +113,10 @@ pub fn state_folder() -> Option<PathBuf> {
 }
 
 fn write_row(file: &mut impl Write, report: &TickReport) -> io::Result<()> {
-    let TickReport { tick, now, skipped, reading, hand_m, tool, tool_origin_m, felt, .. } = report;
+    let TickReport { tick, now, skipped, reading, hand_m, tool, felt, .. } = report;
     write!(file, "{tick},{},{skipped},{:?},{},", now.0, reading.health, reading.fresh)?;
     write!(file, "{},{},", reading.age_ns, reading.sequence)?;
-    for pair in [&reading.position_m, hand_m, tool_origin_m] {
+    for pair in [&reading.position_m, hand_m, &tool.centre_m] {
         write!(file, "{},{},", pair.x, pair.y)?;
     }
     let speed = &tool.velocity_m_per_s;
@@ -128,18 +149,50 @@ impl Recorder {
         Self { running, spare, full: None, aftermath: None }
     }
 
-    /// Keeps a report, and puts the box aside when a fault's aftermath is over. Real-time: one copy.
-    pub(crate) fn record(&mut self, report: &TickReport) {
-        self.running.record(report);
+    /// Takes the next page. Real-time: constant.
+    pub(crate) fn turn(&mut self) {
+        self.running.turn();
+    }
+
+    /// The newest page.
+    pub(crate) fn page(&self) -> &TickReport {
+        self.running.page()
+    }
+
+    /// The newest page, to be written.
+    pub(crate) fn page_mut(&mut self) -> &mut TickReport {
+        self.running.page_mut()
+    }
+
+    /// The page before it.
+    pub(crate) fn page_before(&self) -> &TickReport {
+        self.running.page_before()
+    }
+
+    /// The newest page is written: puts the box aside if a fault's aftermath is over. Real-time: constant.
+    pub(crate) fn close_page(&mut self) {
+        if self.aftermath.is_some() || self.page().fault.is_some() {
+            self.close_page_in_trouble();
+        }
+    }
+
+    #[cold]
+    fn close_page_in_trouble(&mut self) {
         self.aftermath = match self.aftermath {
             Some(0) => self.put_aside(),
             Some(left) => Some(left - 1),
-            None => report.fault.map(|_| AFTERMATH_TICKS),
+            None => Some(AFTERMATH_TICKS),
         };
     }
 
     pub(crate) fn take_full(&mut self) -> Option<Box<BlackBox>> {
         self.full.take()
+    }
+
+    /// The box whose aftermath was cut short, or in any case the running one.
+    pub(crate) fn take_unfinished(&mut self, in_any_case: bool) -> Option<Box<BlackBox>> {
+        let is_wanted = in_any_case || self.aftermath.take().is_some();
+        is_wanted.then(|| std::mem::take(&mut self.running))
     }
 
     pub(crate) fn give_spare(&mut self, mut black_box: Box<BlackBox>) {
@@ -149,7 +202,9 @@ impl Recorder {
 
     /// Without a spare the running box goes on: the first fault is the one worth keeping.
     fn put_aside(&mut self) -> Option<u32> {
-        if let Some(spare) = self.spare.take() {
+        if let Some(mut spare) = self.spare.take() {
+            // The newest report must stay where those who ask for it look.
+            *spare.page_mut() = *self.page();
             self.full = Some(std::mem::replace(&mut self.running, spare));
         }
         None
@@ -165,30 +220,42 @@ mod tests {
         TickReport { tick, ..TickReport::nothing_yet() }
     }
 
+    fn record(black_box: &mut BlackBox, report: TickReport) {
+        black_box.turn();
+        *black_box.page_mut() = report;
+    }
+
+    fn write(recorder: &mut Recorder, report: TickReport) {
+        recorder.turn();
+        *recorder.page_mut() = report;
+        recorder.close_page();
+        assert_eq!(recorder.page().tick, report.tick);
+    }
+
     #[test]
     fn the_newest_two_seconds_are_remembered_in_order() {
         let mut black_box = BlackBox::new();
-        (1..=5).for_each(|number| black_box.record(&tick(number)));
+        (1..=5).for_each(|number| record(&mut black_box, tick(number)));
         assert_eq!(black_box.reports().map(|report| report.tick).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
-        (6..=4500).for_each(|number| black_box.record(&tick(number)));
+        (6..=4500).for_each(|number| record(&mut black_box, tick(number)));
         let remembered: Vec<u64> = black_box.reports().map(|report| report.tick).collect();
-        assert_eq!(remembered, (2501..=4500).collect::<Vec<_>>());
+        assert_eq!(remembered, (4500 - REMEMBERED_TICKS as u64 + 1..=4500).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_fault_gives_one_full_box_with_its_aftermath_and_recording_goes_on() {
         let mut recorder = Recorder::new();
         let fault = Some(Fault::ForceNotFinite);
-        (1..=50).for_each(|number| recorder.record(&tick(number)));
-        recorder.record(&TickReport { fault, ..tick(51) });
+        (1..=50).for_each(|number| write(&mut recorder, tick(number)));
+        write(&mut recorder, TickReport { fault, ..tick(51) });
         assert!(recorder.take_full().is_none());
-        (52..=300).for_each(|number| recorder.record(&tick(number)));
+        (52..=300).for_each(|number| write(&mut recorder, tick(number)));
         let full = recorder.take_full().unwrap();
         assert_eq!(full.reports().last().unwrap().tick, 51 + u64::from(AFTERMATH_TICKS) + 1);
         assert_eq!(full.reports().filter(|report| report.fault.is_some()).count(), 1);
         recorder.give_spare(full);
-        recorder.record(&TickReport { fault, ..tick(301) });
-        (302..=500).for_each(|number| recorder.record(&tick(number)));
+        write(&mut recorder, TickReport { fault, ..tick(301) });
+        (302..=500).for_each(|number| write(&mut recorder, tick(number)));
         assert!(recorder.take_full().is_some());
     }
 
@@ -196,8 +263,8 @@ mod tests {
     fn a_dump_is_a_table_with_as_many_cells_in_every_row_and_the_fault_in_words() {
         let folder = std::env::temp_dir().join(format!("haptic-loop-black-box-{}", std::process::id()));
         let mut black_box = BlackBox::new();
-        (1..=3).for_each(|number| black_box.record(&tick(number)));
-        black_box.record(&TickReport { fault: Some(Fault::Lost { silent_s: 0.1 }), ..tick(4) });
+        (1..=3).for_each(|number| record(&mut black_box, tick(number)));
+        record(&mut black_box, TickReport { fault: Some(Fault::Lost { silent_s: 0.1 }), ..tick(4) });
         let path = black_box.dump(&folder, "test").unwrap();
         let text = fs::read_to_string(&path).unwrap();
         fs::remove_dir_all(&folder).unwrap();

@@ -22,8 +22,6 @@ pub struct TickReport {
     pub hand_m: Vector2<f64>,
     /// The tool after the tick; at rest at the origin without one.
     pub tool: Motion,
-    /// Origin of the tool's frame, m; zero without one.
-    pub tool_origin_m: Vector2<f64>,
     /// What the world answered.
     pub felt: Felt,
     /// Force on the hand after the guard, N.
@@ -56,7 +54,6 @@ impl TickReport {
             reading: Reading::nothing_yet(),
             hand_m: Vector2::zeros(),
             tool: at_rest(),
-            tool_origin_m: Vector2::zeros(),
             felt: Felt::default(),
             force_n: Vector2::zeros(),
             effort_n: Vector2::zeros(),

@@ -53,6 +53,8 @@ pub struct Frame {
     pub rail: Option<Vector2<f64>>,
     /// World metres per device metre.
     pub scale: f64,
+    /// 1/scale², which takes a velocity's way back for a force.
+    force_scale: f64,
 }
 
 impl MappingSettings {
@@ -64,18 +66,22 @@ impl MappingSettings {
         if axes == 1 {
             let mapping = Mapping::linear(self.scale, self.axis, self.offset_m)?;
             let direction = mapping.velocity_to_world(Vector2::new(1.0, 0.0)) / self.scale;
-            Ok(Frame { mapping, rail: self.rail.then_some(direction), scale: self.scale })
+            Ok(Frame::new(mapping, self.rail.then_some(direction), self.scale))
         } else {
             let mapping = Mapping::planar(self.scale, self.rotation_rad, self.offset_m)?;
-            Ok(Frame { mapping, rail: None, scale: self.scale })
+            Ok(Frame::new(mapping, None, self.scale))
         }
     }
 }
 
 impl Frame {
+    fn new(mapping: Mapping, rail: Option<Vector2<f64>>, scale: f64) -> Self {
+        Self { mapping, rail, scale, force_scale: 1.0 / (scale * scale) }
+    }
+
     /// What a force of the device is in the world, N. Real-time: constant.
     pub fn force_to_world(&self, device_n: Vector2<f64>) -> Vector2<f64> {
-        self.mapping.velocity_to_world(device_n) / (self.scale * self.scale)
+        self.mapping.velocity_to_world(device_n) * self.force_scale
     }
 }
 

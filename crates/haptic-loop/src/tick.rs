@@ -3,7 +3,7 @@
 use crate::black_box::{BlackBox, Recorder};
 use crate::command::Command;
 use crate::guard::{Admission, Guard, Request, Tally};
-use crate::report::TickReport;
+use crate::report::{TickReport, at_rest};
 use crate::settings::{Frame, Safety, Settings};
 use crate::snapshot::{Nobody, Publish};
 use crate::watch::{Hand, Trust, Watch};
@@ -12,7 +12,7 @@ use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::DeviceModel;
 use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
-use haptic_planar::grip::Grip;
+use haptic_planar::grip::{Felt, Grip};
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 
@@ -30,9 +30,9 @@ pub struct HapticLoop {
     safety: Safety,
     device_max_force_n: f64,
     publisher: Box<dyn Publish>,
+    /// Holds the newest tick, which is written in place: copies are what a tick would spend most on besides the world.
     recorder: Recorder,
-    /// The newest tick; it is written in place, copies of it are what a tick spends most on besides the world.
-    report: TickReport,
+    ticks: u64,
     /// None while the world runs; in a pause, the ticks that it shall still do.
     pause: Option<u32>,
 }
@@ -62,7 +62,7 @@ impl HapticLoop {
             device_max_force_n,
             publisher: Box::new(Nobody),
             recorder: Recorder::new(),
-            report: TickReport::nothing_yet(),
+            ticks: 0,
             pause: None,
             device,
             world: Box::new(world),
@@ -78,19 +78,21 @@ impl HapticLoop {
     /// constant but for the world, which is bounded by its scene, and the snapshot, bounded by its bodies.
     pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> &TickReport {
         let periods = skipped.saturating_add(1);
-        self.report.reading = self.device.read(now);
-        let hand = self.watch.judge(&self.report.reading, f64::from(periods) * TICK_S);
+        self.recorder.turn();
+        let reading = self.device.read(now);
+        let hand = self.watch.judge(&reading, f64::from(periods) * TICK_S);
         let grip = self.grip(&hand);
         self.advance(grip.as_ref());
         let request = self.request(periods);
         let admission = self.guard.admit(&request, &hand);
-        self.report.sent = self.device.write(Effort { force_n: admission.force_n }, now);
-        self.guard.learn(self.report.sent);
-        (self.report.now, self.report.skipped) = (now, skipped);
+        let sent = self.device.write(Effort { force_n: admission.force_n }, now);
+        self.guard.learn(sent);
+        let page = self.recorder.page_mut();
+        (page.reading, page.sent, page.now, page.skipped) = (reading, sent, now, skipped);
         self.note(&hand, &admission);
-        self.recorder.record(&self.report);
+        self.recorder.close_page();
         self.publish();
-        &self.report
+        self.recorder.page()
     }
 
     /// Takes an order between two ticks; what it displaced comes back, to be dropped elsewhere. Real-time: constant.
@@ -115,6 +117,12 @@ impl HapticLoop {
         self.recorder.take_full()
     }
 
+    /// At the end: the black box of a fault whose aftermath was cut short, or, after a crash, whatever there is. Not for
+    /// the tick: it allocates.
+    pub fn last_black_box(&mut self, crashed: bool) -> Option<Box<BlackBox>> {
+        self.recorder.take_unfinished(crashed)
+    }
+
     /// Hands an emptied black box back for the next fault.
     pub fn give_back(&mut self, black_box: Box<BlackBox>) {
         self.recorder.give_spare(black_box);
@@ -123,6 +131,11 @@ impl HapticLoop {
     /// Zero force, disarm, let go. Not for the tick: it may wait for the device.
     pub fn close(&mut self) {
         self.device.close();
+    }
+
+    /// The newest tick.
+    pub fn last(&self) -> &TickReport {
+        self.recorder.page()
     }
 
     /// The world as it stands.
@@ -166,49 +179,51 @@ impl HapticLoop {
     /// Moves the world, unless it stands still: then it is as it was, and pushes nobody.
     fn advance(&mut self, grip: Option<&Grip>) {
         if self.pause == Some(0) {
-            self.report.felt.force_on_hand_n = Vector2::zeros();
+            let felt = self.recorder.page_before().felt;
+            self.recorder.page_mut().felt = Felt { force_on_hand_n: Vector2::zeros(), ..felt };
         } else {
             self.pause = self.pause.map(|left| left - 1);
-            self.report.felt = self.world.state.advance(&self.world.scene, grip);
+            self.recorder.page_mut().felt = self.world.state.advance(&self.world.scene, grip);
         }
     }
 
     /// What the guard is asked for; in a pause no force, even while the world does single ticks.
     fn request(&self, periods: u32) -> Request {
-        let force_n = if self.pause.is_some() { Vector2::zeros() } else { self.report.felt.force_on_hand_n };
+        let felt = &self.recorder.page().felt;
+        let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         Request {
             force_n: self.frame.mapping.force_to_device(force_n),
             load_n: self.frame.mapping.force_to_device(self.world.tool_weight_n()),
-            stored: self.world.stored(&self.report.felt.energy),
-            pairs_dropped: self.report.felt.pairs_dropped,
+            stored: self.world.stored(&felt.energy),
+            pairs_dropped: felt.pairs_dropped,
             periods,
         }
     }
 
-    /// Writes down the rest of the tick.
+    /// Writes down the rest of the tick: every field of the page, which still holds a tick of long ago.
     fn note(&mut self, hand: &Hand, admission: &Admission) {
-        let (world, report) = (&self.world, &mut self.report);
-        report.tick += 1;
-        if let Some(position_m) = hand.position_m {
-            report.hand_m = self.frame.mapping.position_to_world(position_m);
-        }
-        if let Some(tool) = world.scene.tool {
-            report.tool = world.state.motions.get(tool.body).copied().unwrap_or(report.tool);
-            report.tool_origin_m = world.state.origin_m(&world.scene, tool.body);
-        }
-        report.force_n = self.frame.force_to_world(admission.force_n);
-        report.effort_n = admission.force_n;
-        report.tank_j = self.guard.tank_j();
-        report.share = self.guard.share();
-        report.phase = self.guard.phase();
-        report.stale = matches!(hand.trust, Trust::Stale);
-        report.paused = self.pause.is_some();
-        report.fault = admission.fault;
+        self.ticks += 1;
+        let (world, page) = (&self.world, self.recorder.page_mut());
+        page.tick = self.ticks;
+        page.hand_m = match hand.position_m {
+            Some(position_m) => self.frame.mapping.position_to_world(position_m),
+            None => Vector2::zeros(),
+        };
+        let tool = world.scene.tool.and_then(|tool| world.state.motions.get(tool.body));
+        page.tool = tool.copied().unwrap_or_else(at_rest);
+        page.force_n = self.frame.force_to_world(admission.force_n);
+        page.effort_n = admission.force_n;
+        page.tank_j = self.guard.tank_j();
+        page.share = self.guard.share();
+        page.phase = self.guard.phase();
+        page.stale = matches!(hand.trust, Trust::Stale);
+        page.paused = self.pause.is_some();
+        page.fault = admission.fault;
     }
 
     fn publish(&mut self) {
-        if self.report.tick.is_multiple_of(SNAPSHOT_EVERY) {
-            let (report, world) = (&self.report, &self.world);
+        if self.ticks.is_multiple_of(SNAPSHOT_EVERY) {
+            let (report, world) = (self.recorder.page(), &self.world);
             self.publisher.publish(&|snapshot| snapshot.fill(report, world));
         }
     }
@@ -241,7 +256,7 @@ impl HapticLoop {
 
     fn replace(&mut self, world: Box<World>) -> Box<World> {
         self.guard.change_world(world.stored_at_start());
-        self.report = TickReport { tick: self.report.tick, ..TickReport::nothing_yet() };
+        *self.recorder.page_mut() = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
         self.coupling.regrip(self.frame.rail);
         std::mem::replace(&mut self.world, world)
     }
