@@ -1,10 +1,15 @@
 //! How far each body goes in the tick: to its end velocity where it presses, by the midpoint rule where it flies free.
 
+use crate::broad::Aabb;
 use crate::hold::{Flight, Hold};
+use crate::narrow::Side;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
+use crate::sweep::{FAST_M, safe_share};
 use nalgebra::Vector2;
 
+/// Turn in the tick of an impact from which straight gaps are no longer to be trusted, rad.
+const SPUN_RAD: f64 = 0.03;
 /// Passes over the tool's contacts when a flight grazes a wall.
 const SKIM_PASSES: usize = 2;
 
@@ -82,6 +87,77 @@ impl State {
             }
         }
         Some(flight)
+    }
+
+    /// Fast bodies whose impacts sent them on a way that nobody has looked at stop short of what they would enter. Only
+    /// the displacement is cut, never the velocity: the next tick begins at the obstacle, with an impact.
+    pub(crate) fn stop_short(&mut self, scene: &Scene) {
+        let mut any = false;
+        for &body in &self.moving {
+            let work = &mut self.works.all[body];
+            let reach = work.step.norm() + work.step_angle.abs() * self.radii_m[body];
+            let spun = work.struck && work.step_angle.abs() > SPUN_RAD;
+            work.fast = reach > FAST_M || spun;
+            any |= work.fast;
+        }
+        if any {
+            self.cover_fast_bodies(scene);
+            self.cut_steps(scene);
+        }
+    }
+
+    /// Finds what is near the whole way of each fast body.
+    #[cold]
+    fn cover_fast_bodies(&mut self, scene: &Scene) {
+        for &body in &self.moving {
+            let work = &self.works.all[body];
+            if work.fast {
+                for index in scene.bodies[body].pieces.clone() {
+                    let room = scene.pieces[index].radius_m + work.step_angle.abs() * self.radii_m[body];
+                    self.broad.cover(index, &Aabb::around(&self.placed[index], room).swept(work.step));
+                }
+            }
+        }
+        self.broad.refresh(scene);
+    }
+
+    #[cold]
+    fn cut_steps(&mut self, scene: &Scene) {
+        for &body in &self.moving {
+            self.shares[body] = 1.0;
+        }
+        for pair in self.broad.table.pairs() {
+            let [a, b] = pair.bodies.map(|body| body as usize);
+            let fast =
+                |body: usize| self.works.all[body].reach_m > FAST_M && self.works.all[body].bare_inverse_mass > 0.0;
+            if !(fast(a) || fast(b)) {
+                continue;
+            }
+            let side = |which: usize| {
+                let (piece, body) = (pair.pieces[which] as usize, pair.bodies[which] as usize);
+                let (motion, work) = (&self.motions[body], &self.works.all[body]);
+                Side {
+                    piece: &scene.pieces[piece],
+                    placed: &self.placed[piece],
+                    centre_m: motion.centre_m,
+                    turn: motion.turn,
+                    velocity_m_per_s: work.step / TICK_S,
+                    spin_rad_per_s: work.step_angle / TICK_S,
+                }
+            };
+            let share = safe_share(&side(0), &side(1));
+            for body in [a, b] {
+                if fast(body) {
+                    self.shares[body] = self.shares[body].min(share);
+                }
+            }
+        }
+        for &body in &self.moving {
+            let share = self.shares[body];
+            let work = &mut self.works.all[body];
+            work.step *= share;
+            work.step_angle *= share;
+        }
     }
 
     /// Free flight by the midpoint rule lags behind the velocity the contacts have agreed to; where it would enter

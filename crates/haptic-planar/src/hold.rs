@@ -6,8 +6,10 @@
 
 use crate::flight::mean_step;
 use crate::grip::Grip;
+use crate::piece::rotate;
 use crate::scene::{Scene, TICK_S, Tool};
 use crate::state::Motion;
+use crate::turn::turned;
 use crate::vector::{cross, spin_cross};
 use crate::work::{JoinedMass, Work, Works};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -23,7 +25,7 @@ pub struct Hold {
     tool: Tool,
     mass_kg: f64,
     inertia_kg_m2: f64,
-    /// Handle from the centre of mass, world, m.
+    /// Handle from the centre of mass in the middle of the tick, world, m.
     arm_m: Vector2<f64>,
     stiffness: Matrix2<f64>,
     damping: Matrix2<f64>,
@@ -58,8 +60,8 @@ pub struct Flight {
 impl Hold {
     /// The hold of this tick. The force saturates here, on both ends alike: gains shrink by the predicted excess.
     pub fn new(scene: &Scene, tool: Tool, motion: &Motion, grip: &Grip, rest_angle_rad: f64) -> Self {
-        let arm = crate::piece::rotate(motion.turn, tool.handle_m);
-        let stretch = grip.hand_m - (motion.centre_m + arm);
+        let stretch = grip.hand_m - (motion.centre_m + rotate(motion.turn, tool.handle_m));
+        let arm = middle_arm(tool, motion);
         let hand_step = grip.hand_m - grip.hand_before_m;
         let handle_step = (motion.velocity_m_per_s + spin_cross(motion.spin_rad_per_s, arm)) * TICK_S;
         let (k, b) = (grip.stiffness_n_per_m, grip.damping_n_s_per_m);
@@ -213,7 +215,7 @@ impl Hold {
     /// Energy that the coupling stores more at the end of the tick than at its start, J.
     pub fn gain_j(&self, start: &Motion, work: &Work) -> f64 {
         let step = self.handle_step(work.step, work.step_angle);
-        let handle = start.centre_m + self.arm_m;
+        let handle = start.centre_m + rotate(start.turn, self.tool.handle_m);
         let hand = handle + self.stretch_m;
         self.stored_j(hand, handle + step, self.twist_rad - work.step_angle)
             - self.stored_j(hand - self.hand_step_m, handle, self.twist_rad)
@@ -264,6 +266,14 @@ impl Hold {
         // A positive definite matrix: bare mass plus a positive resistance.
         mass.try_inverse().unwrap_or_else(Matrix3::zeros)
     }
+}
+
+/// The arm of the middle of the tick: a turning handle moves along the chord at right angles to it.
+fn middle_arm(tool: Tool, motion: &Motion) -> Vector2<f64> {
+    if tool.handle_m == Vector2::zeros() {
+        return Vector2::zeros();
+    }
+    rotate(turned(motion.turn, motion.spin_rad_per_s * (TICK_S / 2.0)), tool.handle_m)
 }
 
 /// By how much the gains shrink so that the predicted force keeps to the limit.

@@ -42,6 +42,8 @@ pub struct Manifold {
     pub impulse: BlockImpulse,
     /// How they are carried.
     pub mode: Mode,
+    /// Angular impulse of rolling friction so far, N·m·s.
+    pub roll: f64,
     /// The inverse for that mode.
     pub factor: Factor,
     /// Impulses of the last tick, for the threshold between impact and contact.
@@ -61,9 +63,16 @@ impl Manifold {
         let (normal, tangent) = (touch.normal, tangent_of(touch.normal));
         let mut arm = [[0.0; 2]; 2];
         let mut slip_arm = [0.0; 2];
+        // Friction acts on each body's own surface, which are a gap apart before they meet.
+        let apart = normal * touch.apart_m;
+        let surface = if touch.id.face_of == 2 {
+            [touch.at_m[0] - apart, touch.at_m[0]]
+        } else {
+            [touch.at_m[0], touch.at_m[0] + apart]
+        };
         for side in 0..2 {
             let centre = centres[side];
-            slip_arm[side] = cross(touch.at_m[0] - centre, tangent);
+            slip_arm[side] = cross(surface[side] - centre, tangent);
             arm[side][0] = cross(touch.at_m[0] - centre, normal);
             if touch.count == 2 {
                 arm[side][1] = cross(touch.at_m[1] - centre, normal);
@@ -85,6 +94,7 @@ impl Manifold {
             bias: [0.0; 2],
             impulse,
             mode,
+            roll: pair.warm.roll,
             factor: Factor::default(),
             last: impulse,
             last_mode: mode,
@@ -175,7 +185,7 @@ impl Manifold {
         if self.count == 1 && self.end == 1 {
             impulse.normal = [0.0, self.impulse.normal[0]];
         }
-        Warm { normal: self.normal, impulse, mode: self.mode, id: self.id }
+        Warm { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
     }
 
     fn effective_mass(&self, works: &Works) -> BlockMass {

@@ -21,6 +21,8 @@ const CONE_SLACK: f64 = 1e-3;
 /// Faces whose normals agree better than this cosine are the same plane seen from either side.
 const SAME_PLANE: f64 = 0.999;
 
+/// A side faces a direction when their cosine is above this (4.5 mrad).
+const FLAT_FACING: f64 = 0.99999;
 /// Slope of a gap over its length below which a face is certainly the right one.
 const CERTAIN_SLOPE: f64 = 0.3;
 
@@ -72,6 +74,8 @@ pub struct Touch {
     pub gap_m: [f64; 2],
     /// World position of each point, on the face (ordered along the tangent), m.
     pub at_m: [Vector2<f64>; 2],
+    /// Gap of the nearest point in the pose that the touch was made in, m: how far the two surfaces are apart there.
+    pub apart_m: f64,
     /// Which end of the clipped edge a single point is: 0 or 1 along the tangent.
     pub end: usize,
     /// The features it was made from.
@@ -380,6 +384,7 @@ fn gather(
     let t = tangent_of(outward);
     let (first, second) = if t.dot(&(second.1 - first.1)) >= 0.0 { (first, second) } else { (second, first) };
     let mut touch = Touch { normal: outward, id, ..Touch::default() };
+    touch.apart_m = first.0.min(second.0);
     let both = distinct && first.0 <= margin_m && second.0 <= margin_m;
     if both {
         touch.count = 2;
@@ -403,7 +408,7 @@ fn gather(
 fn touch_rounded(a: &Side, b: &Side, closest: &Closest, margin_m: f64, memory: &mut Track) -> Option<Touch> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     let gap = closest.distance_m - radii;
-    let face = face_of(closest);
+    let face = face_of(closest).or_else(|| face_at_corners(a, b, closest));
     memory.face = face.unwrap_or_default().0;
     if gap > margin_m {
         return None;
@@ -425,7 +430,7 @@ fn touch_rounded(a: &Side, b: &Side, closest: &Closest, margin_m: f64, memory: &
     }
     let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
     let at = closest.on_a + normal * a.piece.radius_m;
-    Some(Touch { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], end: 0, id })
+    Some(Touch { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], apart_m: gap, end: 0, id })
 }
 
 /// The edge among the closest features, if there is one, and the corner that faces it.
@@ -441,6 +446,25 @@ fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
         }
         _ => None,
     }
+}
+
+/// Two flat sides that meet end to end look like two corners: the side of either that faces the other is the face.
+fn face_at_corners(a: &Side, b: &Side, closest: &Closest) -> Option<(FeatureId, usize)> {
+    let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
+    let normal = (closest.on_b - closest.on_a) / closest.distance_m;
+    if let Some(face) = side_facing(a.placed, i, normal) {
+        return Some((FeatureId { face_of: 1, face, other: j }, usize::from(j)));
+    }
+    side_facing(b.placed, j, -normal).map(|face| (FeatureId { face_of: 2, face, other: i }, usize::from(i)))
+}
+
+/// The edge at a corner whose normal is the direction, if there is one.
+fn side_facing(placed: &Placed, corner: u8, direction: Vector2<f64>) -> Option<u8> {
+    if placed.count < 2 {
+        return None;
+    }
+    let before = if corner == 0 { placed.count as u8 - 1 } else { corner - 1 };
+    [corner, before].into_iter().find(|&e| placed.normals[usize::from(e)].dot(&direction) > FLAT_FACING)
 }
 
 #[inline]
@@ -464,7 +488,8 @@ fn touch_overlapping_cores(a: &Side, b: &Side, margin_m: f64, memory: &mut Track
     if a.placed.count < 2 && b.placed.count < 2 {
         let at = a.placed.corners[0];
         let id = FeatureId::default();
-        return Some(Touch { normal: Vector2::y(), count: 1, gap_m: [-radii, 0.0], at_m: [at, at], end: 0, id });
+        let gap_m = [-radii, 0.0];
+        return Some(Touch { normal: Vector2::y(), count: 1, gap_m, at_m: [at, at], apart_m: -radii, end: 0, id });
     }
     let face = reference_face(a, b, memory.face, margin_m, radii)?;
     let touch = clip(a, b, &face, margin_m)?;

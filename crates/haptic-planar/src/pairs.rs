@@ -30,6 +30,8 @@ pub struct Warm {
     pub impulse: BlockImpulse,
     /// How the load was carried.
     pub mode: Mode,
+    /// Angular impulse of rolling friction, N·m·s.
+    pub roll: f64,
     /// From which features.
     pub id: FeatureId,
 }

@@ -66,6 +66,27 @@ impl Solver {
         }
     }
 
+    /// Contact with rolling friction (Sauer et al.): a spin of one body against the other is opposed by up to `lever_m`
+    /// times the load. Its rows take turns with the manifolds, without acceleration.
+    /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds.
+    pub fn run_rolling(&mut self, manifolds: &mut [Manifold], works: &mut Works, lever_m: f64) -> usize {
+        for manifold in manifolds.iter() {
+            manifold.push(works, &manifold.impulse);
+            twist(manifold, works, manifold.roll);
+        }
+        for count in 1..=MAX_SWEEPS {
+            let mut change = Change::default();
+            for manifold in manifolds.iter_mut() {
+                relax(manifold, works, &mut change);
+                relax_roll(manifold, works, lever_m, &mut change);
+            }
+            if change.largest < EXACT_M_PER_S {
+                return count;
+            }
+        }
+        MAX_SWEEPS
+    }
+
     /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
     /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds and moving bodies.
     pub fn run(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
@@ -167,4 +188,23 @@ fn relax(manifold: &mut Manifold, works: &mut Works, change: &mut Change) {
     manifold.mode = mode;
     manifold.impulse = new;
     manifold.push(works, &delta);
+}
+
+/// Brings the spin of one body against the other towards rest, as far as the load allows.
+fn relax_roll(manifold: &mut Manifold, works: &mut Works, lever_m: f64, change: &mut Change) {
+    let [a, b] = manifold.bodies;
+    let softness = works.all[a].inverse_inertia + works.all[b].inverse_inertia;
+    let limit = lever_m * manifold.load();
+    let relative = works.all[b].spin - works.all[a].spin;
+    let wanted = (manifold.roll - relative / softness).clamp(-limit, limit);
+    let delta = wanted - manifold.roll;
+    manifold.roll = wanted;
+    change.largest = change.largest.max((delta * softness * lever_m).abs());
+    twist(manifold, works, delta);
+}
+
+/// Gives an angular impulse to the second body and takes it from the first.
+fn twist(manifold: &Manifold, works: &mut Works, angular: f64) {
+    works.push(manifold.bodies[0], Vector2::zeros(), -angular);
+    works.push(manifold.bodies[1], Vector2::zeros(), angular);
 }

@@ -24,6 +24,8 @@ pub struct State {
     pub(crate) moving: Vec<usize>,
     /// Farthest point of each body from its centre of mass, m.
     pub(crate) radii_m: Vec<f64>,
+    /// Share of its displacement that each body may make in this tick.
+    pub(crate) shares: Vec<f64>,
     pub(crate) works: Works,
     pub(crate) broad: Broad,
     pub(crate) manifolds: Vec<Manifold>,
@@ -71,6 +73,7 @@ impl State {
             ledger: Ledger::default(),
             untouched: moving.iter().map(|&i| works.all[i]).collect(),
             islands: Islands::with_capacity(bodies),
+            shares: vec![1.0; bodies],
             radii_m: scene.bodies.iter().map(|b| farthest_m(scene, b)).collect(),
             moving,
             works,

@@ -17,6 +17,8 @@ use nalgebra::Vector2;
 const MARGIN_M: f64 = 5e-4;
 /// … plus this share of what the pair can close in a tick.
 const MARGIN_SHARE: f64 = 1.5;
+/// Farthest that a struck body is looked after in the tick of its impact, m; beyond that it stops short.
+const SENT_ON_M: f64 = 5e-3;
 /// Energy that an island may gain in a tick with impacts before it is done again without restitution, J.
 const GAIN_J: f64 = 1e-10;
 
@@ -32,6 +34,7 @@ impl State {
         self.find_manifolds(scene);
         let (struck, force_on_tool) = self.resolve(scene, hold.as_ref());
         self.correct();
+        self.stop_short(scene);
         let felt = self.felt(force_on_tool, &struck, scene);
         self.move_bodies(scene);
         self.book(scene, hold.as_ref(), grip, force_on_tool, &struck);
@@ -55,16 +58,34 @@ impl State {
     /// Tells the broad phase where every moving piece can be in this tick.
     #[inline(never)]
     fn find_near_pairs(&mut self, scene: &Scene) {
+        let mut farthest: f64 = 0.0;
         for &body in &self.moving {
             let work = &mut self.works.all[body];
             work.set_reach(self.radii_m[body]);
+            farthest = farthest.max(work.reach_m);
+        }
+        // Whatever a fast body strikes is sent on within the tick: its surroundings must be known too.
+        let sent = MARGIN_M / 2.0 + farthest.min(SENT_ON_M) / 2.0;
+        for &body in &self.moving {
+            let work = &self.works.all[body];
             for index in scene.bodies[body].pieces.clone() {
-                let room = scene.pieces[index].radius_m + MARGIN_M / 2.0 + (MARGIN_SHARE - 1.0) * work.reach_m;
+                let room = scene.pieces[index].radius_m + sent + (MARGIN_SHARE - 1.0) * work.reach_m;
                 let needed = Aabb::around(&self.placed[index], room).swept(work.velocity * TICK_S);
                 self.broad.cover(index, &needed);
             }
         }
         self.broad.refresh(scene);
+        for pair in self.broad.table.pairs() {
+            let [a, b] = pair.bodies.map(|body| body as usize);
+            let (reach_a, reach_b) = (self.works.all[a].reach_m, self.works.all[b].reach_m);
+            // A fixed body reaches nowhere and is sent nowhere.
+            if reach_b > self.works.all[a].sent_m && self.works.all[a].bare_inverse_mass > 0.0 {
+                self.works.all[a].sent_m = reach_b;
+            }
+            if reach_a > self.works.all[b].sent_m && self.works.all[b].bare_inverse_mass > 0.0 {
+                self.works.all[b].sent_m = reach_a;
+            }
+        }
     }
 
     /// Tracks the features of every near pair.
@@ -85,8 +106,10 @@ impl State {
                 }
             };
             let (a, b) = (side(0), side(1));
-            let reach = works.all[pair.bodies[0] as usize].reach_m + works.all[pair.bodies[1] as usize].reach_m;
-            match find_touch(&a, &b, reach, &mut pair.track) {
+            let [work_a, work_b] = pair.bodies.map(|body| &works.all[body as usize]);
+            let reach = work_a.reach_m + work_b.reach_m;
+            let sent = work_a.sent_m.max(work_b.sent_m).min(SENT_ON_M);
+            match find_touch(&a, &b, reach, sent, &mut pair.track) {
                 Some((touch, centres)) => {
                     self.manifolds.push(Manifold::new(index, pair, &touch, centres, works));
                 }
@@ -159,9 +182,10 @@ impl State {
         for manifold in &mut self.manifolds {
             manifold.set_bias(&self.works.all);
         }
-        self.solver.run(&mut self.manifolds, &mut self.works, &self.moving);
         if scene.rolling_friction_m > 0.0 {
-            self.roll(scene.rolling_friction_m);
+            self.solver.run_rolling(&mut self.manifolds, &mut self.works, scene.rolling_friction_m);
+        } else {
+            self.solver.run(&mut self.manifolds, &mut self.works, &self.moving);
         }
         for manifold in &self.manifolds {
             if manifold.load() > 0.0 {
@@ -169,21 +193,6 @@ impl State {
                 self.works.all[manifold.bodies[1]].loaded = true;
             }
             self.broad.table.pairs_mut()[manifold.pair].warm = manifold.remember();
-        }
-    }
-
-    /// Rolling friction (Sauer et al.): a spin against the contact loses up to ρ times the load, never more than it has.
-    fn roll(&mut self, lever_m: f64) {
-        for manifold in &self.manifolds {
-            let [a, b] = manifold.bodies;
-            let relative = self.works.all[b].spin - self.works.all[a].spin;
-            let softness = self.works.all[a].inverse_inertia + self.works.all[b].inverse_inertia;
-            let most = lever_m * manifold.load();
-            if most > 0.0 && softness > 0.0 {
-                let impulse = (relative / softness).clamp(-most, most);
-                self.works.all[a].spin += impulse * self.works.all[a].inverse_inertia;
-                self.works.all[b].spin -= impulse * self.works.all[b].inverse_inertia;
-            }
         }
     }
 
@@ -280,14 +289,14 @@ impl State {
     }
 }
 
-/// The manifold of a pair that can close by `reach_m` in this tick, and where its bodies' centres are for it.
+/// The manifold of a pair that can close by `reach_m` in this tick, or by `sent_m` once struck, and where its bodies' centres are for it.
 #[inline]
-fn find_touch(a: &Side, b: &Side, reach_m: f64, track: &mut Track) -> Option<(Touch, [Vector2<f64>; 2])> {
+fn find_touch(a: &Side, b: &Side, reach_m: f64, sent_m: f64, track: &mut Track) -> Option<(Touch, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
         && let Some(ahead) = touch_ahead(a, b, MARGIN_M, track)
     {
         return Some(ahead);
     }
-    let margin = MARGIN_M + MARGIN_SHARE * reach_m.min(FAST_M);
+    let margin = MARGIN_M + (MARGIN_SHARE * reach_m.min(FAST_M)).max(sent_m);
     touch(a, b, margin, track).map(|touch| (touch, [a.centre_m, b.centre_m]))
 }

@@ -14,8 +14,13 @@ use nalgebra::Vector2;
 pub const FAST_M: f64 = 5e-3;
 /// Most leaps of one sweep; a pair that has not met or passed by then stops at the last safe time.
 pub const MAX_LEAPS: usize = 16;
+/// Strides from a meeting to the end of the tick.
+pub const STRIDES: usize = 32;
 /// Distance that counts as met, m.
 const MET_M: f64 = 5e-5;
+
+/// Depth from which one piece counts as gone into the other, m; less is a graze.
+const ENTERED_M: f64 = 2e-4;
 
 /// Two pieces at a time within the tick.
 pub struct Meeting {
@@ -29,9 +34,19 @@ pub struct Meeting {
     pub turns: [Vector2<f64>; 2],
 }
 
-/// Where and when the pair comes close within `horizon_s`; nothing if it does not, or if it touches already.
+impl Meeting {
+    /// The two sides at that time.
+    fn sides<'m>(&'m self, a: &Side<'m>, b: &Side<'m>) -> (Side<'m>, Side<'m>) {
+        (
+            Side { placed: &self.placed[0], centre_m: self.centres[0], turn: self.turns[0], ..*a },
+            Side { placed: &self.placed[1], centre_m: self.centres[1], turn: self.turns[1], ..*b },
+        )
+    }
+}
+
+/// Where and when the pair first comes close within `horizon_s`; nothing if it does not.
 /// Real-time: at most [`MAX_LEAPS`] queries.
-pub fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed) -> Option<Meeting> {
+fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed) -> Option<Meeting> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     let turning = a.spin_rad_per_s.abs() * a.piece.reach_m + b.spin_rad_per_s.abs() * b.piece.reach_m;
     let mut meeting = at(a, b, 0.0);
@@ -49,7 +64,7 @@ pub fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed) -> Option<Meeti
         }
         meeting = at(a, b, meeting.time_s + leap);
     }
-    (meeting.time_s > 0.0).then_some(meeting)
+    Some(meeting)
 }
 
 /// Both pieces moved on by a time.
@@ -63,12 +78,39 @@ fn at(a: &Side, b: &Side, time_s: f64) -> Meeting {
     Meeting { time_s, placed: [pa, pb], centres: [ca, cb], turns: [ta, tb] }
 }
 
+/// The share of this tick's motion that a fast pair may make before one goes into the other. The sides' velocities are
+/// their whole displacement over the tick. Real-time: at most [`MAX_LEAPS`] and [`STRIDES`] queries.
+///
+/// From where they meet the pair goes on in equal strides: it may only graze, and a turning body may come back.
+pub fn safe_share(a: &Side, b: &Side) -> f64 {
+    let mut memory = Track::default();
+    let Some(meeting) = meet(a, b, TICK_S, &mut memory.seed) else { return 1.0 };
+    let met_s = meeting.time_s;
+    let start = depth(a, b, &meeting, &mut memory);
+    let stride_s = (TICK_S - met_s) / STRIDES as f64;
+    for stride in 1..=STRIDES {
+        let then = at(a, b, met_s + stride as f64 * stride_s);
+        if depth(a, b, &then, &mut memory) > start + ENTERED_M {
+            return (met_s + (stride - 1) as f64 * stride_s) / TICK_S;
+        }
+    }
+    1.0
+}
+
+/// How deep the pair is in each other at a time, m.
+fn depth(a: &Side, b: &Side, then: &Meeting, memory: &mut Track) -> f64 {
+    let (then_a, then_b) = then.sides(a, b);
+    touch(&then_a, &then_b, 2.0 * MET_M, memory).map_or(0.0, |t| -t.gap_m[..t.count].iter().fold(0.0, least))
+}
+
+fn least(a: f64, b: &f64) -> f64 {
+    a.min(*b)
+}
+
 /// The manifold of a pair that meets later in the tick, its gaps carried back to the start along the approach.
 pub fn touch_ahead(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<(Touch, [Vector2<f64>; 2])> {
-    let meeting = meet(a, b, TICK_S, &mut memory.seed)?;
-    let [ca, cb] = meeting.centres;
-    let then_a = Side { placed: &meeting.placed[0], centre_m: ca, turn: meeting.turns[0], ..*a };
-    let then_b = Side { placed: &meeting.placed[1], centre_m: cb, turn: meeting.turns[1], ..*b };
+    let meeting = meet(a, b, TICK_S, &mut memory.seed).filter(|meeting| meeting.time_s > 0.0)?;
+    let (then_a, then_b) = meeting.sides(a, b);
     let mut touch = touch(&then_a, &then_b, margin_m, memory)?;
     for i in 0..touch.count {
         let at = touch.at_m[i];

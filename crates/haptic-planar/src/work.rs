@@ -29,6 +29,8 @@ pub struct Work {
     pub bare_inverse_inertia: f64,
     /// Farthest that a point of the body can go in this tick by its velocity, m.
     pub reach_m: f64,
+    /// Farthest that a near body can go in this tick, and so send this one, m.
+    pub sent_m: f64,
     /// Displacement of the centre of mass over the tick, m.
     pub step: Vector2<f64>,
     /// Displacement of the angle over the tick, rad.
@@ -37,6 +39,8 @@ pub struct Work {
     pub loaded: bool,
     /// An impact changed this body in this tick.
     pub struck: bool,
+    /// It goes so far in this tick that its way must be swept.
+    pub fast: bool,
 }
 
 impl Work {
@@ -53,10 +57,12 @@ impl Work {
             bare_inverse_mass,
             bare_inverse_inertia,
             reach_m: 0.0,
+            sent_m: 0.0,
             step: Vector2::zeros(),
             step_angle: 0.0,
             loaded: false,
             struck: false,
+            fast: false,
         }
     }
 
@@ -76,6 +82,7 @@ impl Work {
     #[inline]
     pub fn set_reach(&mut self, radius_m: f64) {
         self.reach_m = TICK_S * (self.velocity.norm() + self.spin.abs() * radius_m);
+        self.sent_m = 0.0;
     }
 }
 

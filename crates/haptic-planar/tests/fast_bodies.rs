@@ -4,7 +4,7 @@ mod common;
 use common::measure::{assert_below, worst_overlap_m};
 use common::*;
 use haptic_planar::description::{BodyDescription, ShapeDescription};
-use nalgebra::vector;
+use nalgebra::{Vector2, vector};
 
 /// A wall of 2 mm, its middle on x = 0.
 fn thin_wall(restitution: f64) -> BodyDescription {
@@ -128,6 +128,76 @@ fn a_hand_that_jumps_does_not_pull_its_tool_through_a_thin_wall() {
             lab.hand(vector![x, 0.0]);
             let place = lab.motion("tool").centre_m.x;
             assert!(place < -0.0055, "tick {i}: {place}");
+        }
+    }
+}
+
+#[test]
+fn no_box_flies_through_a_thin_wall() {
+    shoot(&box_shape(0.01, 0.01), 0.0071, 0.0, 21);
+    shoot(&box_shape(0.01, 0.01), 0.0071, 50.0, 22);
+}
+
+#[test]
+fn no_capsule_flies_through_a_thin_wall() {
+    shoot(&capsule(0.01, 0.003), 0.008, 50.0, 23);
+}
+
+#[test]
+fn no_thin_bar_however_it_spins_flies_through_a_thin_wall() {
+    shoot(&box_shape(0.03, 0.002), 0.0151, 0.0, 31);
+    shoot(&box_shape(0.03, 0.002), 0.0151, 300.0, 32);
+}
+
+#[test]
+fn a_fast_ball_does_not_drive_a_resting_one_through_the_wall_behind_it() {
+    for (i, speed) in [2.0, 5.0, 10.0, 20.0, 40.0, 60.0].into_iter().enumerate() {
+        for gap in [0.0, 1e-4, 2e-3] {
+            let mut random = Random(41 + i as u64);
+            for _ in 0..20 {
+                let mut bullet =
+                    with(body("bullet", disc(0.005), -0.02 - random.between(0.0, 0.1), 0.0), 0.05, 0.3, 0.3);
+                bullet.position_m.y = random.between(-0.008, 0.008);
+                bullet.velocity_m_per_s.x = speed;
+                let target = with(body("target", disc(0.005), -0.006 - gap, 0.0), 0.01, 0.3, 0.3);
+                let mut lab = Lab::new(&scene(0.0, vec![thin_wall(0.3), target, bullet], None));
+                for _ in 0..100 {
+                    lab.free();
+                    for name in ["bullet", "target"] {
+                        let x = lab.motion(name).centre_m.x;
+                        assert!(x < -0.001, "{name} came to {x} at {speed} m/s, gap {gap}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a point is inside a square room.
+fn inside(place: Vector2<f64>, half: f64) -> bool {
+    place.amax() < half
+}
+
+#[test]
+fn a_fast_body_stays_in_its_room() {
+    for (i, shape) in
+        [disc(0.005), box_shape(0.01, 0.01), box_shape(0.03, 0.002), capsule(0.01, 0.003)].into_iter().enumerate()
+    {
+        for (speed, restitution) in [(60.0, 1.0), (30.0, 1.0), (10.0, 1.0), (60.0, 0.9)] {
+            let mut random = Random(51 + i as u64);
+            let mut bodies = room(0.05, 0.1, restitution);
+            let mut ball = with(body("ball", shape.clone(), 0.003, 0.001), 0.01, 0.1, restitution);
+            let (sine, cosine) = libm::sincos(random.between(0.0, std::f64::consts::TAU));
+            ball.velocity_m_per_s = vector![cosine, sine] * speed;
+            ball.spin_rad_per_s = 20.0;
+            bodies.push(ball);
+            let mut lab = Lab::new(&scene(0.0, bodies, None));
+            for tick in 0..10_000 {
+                lab.free();
+                let place = lab.motion("ball").centre_m;
+                assert!(inside(place, 0.05), "{shape:?} at {speed} m/s, e {restitution}, tick {tick}: {place}");
+            }
+            assert_below("energy gain, part", lab.gain_j() / (0.005 * speed * speed), 1e-9);
         }
     }
 }

@@ -106,3 +106,18 @@ fn a_disc_rolled_by_the_hand_feels_no_friction() {
     });
     assert_below("energy gain, J", lab.gain_j(), 1e-12);
 }
+
+#[test]
+fn rolling_friction_holds_a_disc_on_a_gentle_slope() {
+    // It holds as long as tan(slope) < lever / radius.
+    for (slope, held) in [(0.09, true), (0.11, false)] {
+        let wheel = with(body("disc", disc(RADIUS_M), 0.0, RADIUS_M), MASS_KG, 0.5, 0.0);
+        let mut world = scene(GRAVITY, vec![floor(0.5, 0.0), wheel], None);
+        world.gravity_m_per_s2.x = slope * GRAVITY;
+        world.rolling_friction = 0.1 * RADIUS_M;
+        let mut lab = Lab::new(&world);
+        lab.run_s(1.0);
+        let speed = lab.motion("disc").velocity_m_per_s.norm();
+        assert!(if held { speed < 1e-9 } else { speed > 0.01 }, "slope {slope}: {speed} m/s");
+    }
+}

@@ -113,3 +113,11 @@ fn a_rod_falling_on_a_smooth_floor_keeps_its_centre_over_one_point() {
     let spin = (2.0 * 0.1 * GRAVITY * fallen / (inertia + 0.1 * arm * arm)).sqrt();
     assert_near("spin, rad/s", -rod.spin_rad_per_s, spin, 5e-3);
 }
+
+#[test]
+fn a_stack_of_capsules_stands() {
+    let mut lab = stack(&capsule(0.03, 0.01), 0.02, 1.0);
+    lab.run_s(5.0);
+    assert_below("penetration, m", lab.penetration_m, 5e-5);
+    assert_below("way of the top, m", (lab.motion("9").centre_m - vector![0.0, 0.19]).norm(), 5e-4);
+}

@@ -40,6 +40,10 @@ pub enum Command {
     Check(CheckArguments),
     /// Measure the cost of a tick per scene, and how it grows.
     Bench(BenchArguments),
+    /// Is this machine fit for 1 kHz: each finding with its remedy; exit code 1 if it is not.
+    Doctor(DoctorArguments),
+    /// How late this machine wakes the bare real-time loop.
+    Latency(LatencyArguments),
 }
 
 /// What is run; flags override the profile.
@@ -65,6 +69,12 @@ pub struct RunArguments {
     /// End after so many seconds.
     #[arg(long, value_parser = seconds)]
     pub seconds: Option<f64>,
+    /// Drive hardware even without real-time scheduling.
+    #[arg(long)]
+    pub allow_no_rt: bool,
+    /// On hardware, go without the energy tank if the profile says passivity = "off".
+    #[arg(long)]
+    pub i_know: bool,
     /// Print the summary as a JSON object on standard output.
     #[arg(long)]
     pub json: bool,
@@ -115,6 +125,28 @@ pub struct CheckArguments {
 pub struct BenchArguments {
     /// How many seconds of each world's time.
     #[arg(long, value_parser = seconds, default_value = "2")]
+    pub seconds: f64,
+    /// Print the figures as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Clone, Debug)]
+pub struct DoctorArguments {
+    /// How long the self-test of the loop takes.
+    #[arg(long, value_parser = seconds, default_value = "10")]
+    pub seconds: f64,
+    /// Print the findings as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `latency`.
+#[derive(Args, Clone, Debug)]
+pub struct LatencyArguments {
+    /// How long to measure.
+    #[arg(long, value_parser = seconds, default_value = "10")]
     pub seconds: f64,
     /// Print the figures as a JSON object.
     #[arg(long)]

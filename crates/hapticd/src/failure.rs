@@ -10,6 +10,8 @@ pub enum Failure {
     WhileRunning(String),
     /// What was given is wrong: exit code 2.
     BadInput(String),
+    /// Hardware is not driven without real time: exit code 3.
+    NoRealtime(String),
     /// A comparison did not hold: exit code 4.
     Differs(String),
 }
@@ -20,6 +22,7 @@ impl Failure {
         match self {
             Self::WhileRunning(_) => 1,
             Self::BadInput(_) => 2,
+            Self::NoRealtime(_) => 3,
             Self::Differs(_) => 4,
         }
     }
@@ -28,7 +31,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WhileRunning(text) | Self::BadInput(text) | Self::Differs(text) => f.write_str(text),
+            Self::WhileRunning(text) | Self::BadInput(text) | Self::NoRealtime(text) | Self::Differs(text) => {
+                f.write_str(text)
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::summary::Summary;
+use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use std::path::Path;
 pub struct Golden {
     pub ticks: u64,
     pub state_hash: String,
+    pub force_hash: String,
     pub energy_gain_max_j: f64,
     pub penetration_max_m: f64,
     pub force_max_n: f64,
@@ -19,12 +21,32 @@ pub struct Golden {
     pub pairs_dropped: u64,
 }
 
+/// Sixty-four bits over the force of every tick (FNV-1a): two traces of forces are the same if these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForceHash(u64);
+
+impl Default for ForceHash {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl ForceHash {
+    /// Takes in the force of one tick; no force has no sign.
+    pub fn take_in(&mut self, force_n: Vector2<f64>) {
+        for part in [force_n.x, force_n.y] {
+            self.0 = (self.0 ^ (part + 0.0).to_bits()).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
 impl Golden {
     /// What a summary is compared by.
-    pub fn of(summary: &Summary) -> Self {
+    pub fn of(summary: &Summary, forces: &ForceHash) -> Self {
         Self {
             ticks: summary.ticks,
             state_hash: summary.state_hash.clone(),
+            force_hash: format!("{:016x}", forces.0),
             energy_gain_max_j: summary.energy_gain_max_j,
             penetration_max_m: summary.penetration_max_m,
             force_max_n: summary.force_max_n,
@@ -75,6 +97,7 @@ impl Golden {
         let differences = [
             difference("ticks", self.ticks, new.ticks),
             difference("state_hash", &self.state_hash, &new.state_hash),
+            difference("force_hash", &self.force_hash, &new.force_hash),
             difference("energy_gain_max_j", self.energy_gain_max_j, new.energy_gain_max_j),
             difference("penetration_max_m", self.penetration_max_m, new.penetration_max_m),
             difference("force_max_n", self.force_max_n, new.force_max_n),

@@ -1,21 +1,25 @@
 //! What the `hapticd` command is made of: reading files, running sessions, writing results.
 //!
-//! [`cli`] says what can be typed, [`files`] reads what people write, [`setup`] joins the two, [`session`] runs it, and
-//! [`commands`] has one file for each command.
+//! [`cli`] says what can be typed, [`files`] reads what people write, [`setup`] joins the two into the loop, [`daemon`]
+//! runs it on the wall clock, and [`commands`] has one file for each command.
 #![forbid(unsafe_code)]
 
 pub mod cli;
 pub mod commands;
+pub mod daemon;
 pub mod failure;
+pub mod figures;
 pub mod files;
 pub mod generated;
 pub mod golden;
 pub mod log;
-pub mod session;
 pub mod setup;
+pub mod stability;
+pub mod status;
 pub mod stopwatch;
 pub mod summary;
 pub mod trace;
+pub mod verdict;
 
 use cli::{Cli, Command, RunArguments};
 use failure::Failure;
@@ -31,5 +35,7 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Simulate(arguments)) => commands::simulate::simulate(arguments),
         Some(Command::Check(arguments)) => commands::check::check(arguments),
         Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
+        Some(Command::Doctor(arguments)) => commands::doctor::doctor(arguments),
+        Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
     }
 }

@@ -1,14 +1,20 @@
 //! From flags to what is run: profile, scene, device and hand, opened and checked.
 
 use crate::cli::InputArguments;
+use crate::failure::Failure;
 use crate::files::builtin::{DEVICES, PROFILES, SCENES};
-use crate::files::device::{Device, DeviceKind};
+use crate::files::device::{DeviceFile, DeviceKind, SimulatedHand};
 use crate::files::error::FileErrors;
-use crate::files::hand::HandPath;
+use crate::files::hand::{FollowedPath, HandPath};
 use crate::files::profile::{Profile, Reference};
 use crate::files::source::Source;
 use crate::files::{device, hand, profile, scene};
-use haptic_planar::scene::Scene;
+use haptic_coupling::model::DeviceModel;
+use haptic_device::{Device, PacedDevice, PrescribedDevice, SimulatedDevice};
+use haptic_loop::settings::{Settings, worst_axis};
+use haptic_loop::tick::HapticLoop;
+use haptic_loop::world::World;
+use haptic_planar::scene::{Scene, TICK_S};
 use std::path::Path;
 
 /// Everything that a session is made of.
@@ -19,7 +25,7 @@ pub struct Setup {
     /// The world.
     pub scene: Scene,
     /// What the hand holds.
-    pub device: Device,
+    pub device: DeviceFile,
     /// A prescribed hand, if there is one.
     pub hand: Option<HandPath>,
 }
@@ -30,11 +36,7 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong in the profile; if it is right, everything that is wrong in scene, device and hand.
     pub fn open(input: &InputArguments, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
-        let profile_name = input.profile.as_deref().unwrap_or(PROFILES.entries[0].0);
-        let mut profile = profile::load(&PROFILES.open(profile_name, None)?)?;
-        override_with(&mut profile.scene, input.scene.as_deref());
-        override_with(&mut profile.device, input.device.as_deref());
-        Self::of_profile(profile, hand_file)
+        Self::of_profile(open_profile(input)?, hand_file)
     }
 
     /// Opens what a profile names.
@@ -54,24 +56,82 @@ impl Setup {
         }
     }
 
-    /// Hardware needs everything that protects the hand; a prescribed hand moves no hardware.
+    /// Hardware needs everything that protects the hand; a prescribed hand moves no hardware. Whether going without the
+    /// tank is meant, `run` asks.
     fn protected(self) -> Result<Self, FileErrors> {
         if !self.is_simulated() && self.hand.is_none() {
-            self.profile.bareness.refuse_on_hardware()?;
+            self.profile.bareness.refuse_on_hardware(true)?;
         }
         Ok(self)
     }
 
     /// The largest force on the device, N: of two limits the smaller holds.
     pub fn max_force_n(&self) -> f64 {
-        let device = self.device.model.max_force_n[..self.device.axes].iter().copied().fold(f64::INFINITY, f64::min);
-        self.profile.safety.max_force_n.min(device)
+        self.settings().safety.max_force_n.min(self.device.axes_model().max_force_n)
     }
 
     /// Whether the device is a model and not hardware.
     pub fn is_simulated(&self) -> bool {
         self.device.kind == DeviceKind::Simulated
     }
+
+    /// What the loop is told of the profile.
+    pub fn settings(&self) -> Settings {
+        let moves_no_motor = self.is_simulated() || self.hand.is_some();
+        let Profile { coupling, mapping, safety, .. } = &self.profile;
+        Settings { coupling: *coupling, mapping: *mapping, safety: safety.limits(moves_no_motor) }
+    }
+
+    /// Every so many ticks the device is served.
+    pub fn ticks_per_service(&self) -> u32 {
+        1000 / self.profile.realtime.rate_hz
+    }
+
+    /// The device as tank and margins see it: its worst axis.
+    pub fn device_model(&self) -> DeviceModel {
+        let period_s = f64::from(self.ticks_per_service()) * TICK_S;
+        worst_axis(&self.device.axes_model(), self.device.axes as u8, period_s)
+    }
+
+    /// The whole loop at its start, and the world in it; `device` is what the hand holds.
+    ///
+    /// # Errors
+    /// A model or a mapping that cannot be used.
+    pub fn into_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, Failure> {
+        let (model, settings, every) = (self.device_model(), self.settings(), self.ticks_per_service());
+        let device: Box<dyn Device> = if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device };
+        let name = self.profile.device.name;
+        HapticLoop::new(device, &model, World::new(self.scene), &settings)
+            .map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+    }
+
+    /// The device that needs no hardware: the prescribed hand if there is one, else the model with its own hand.
+    ///
+    /// # Errors
+    /// A model that cannot be simulated.
+    pub fn simulated_device(&self) -> Result<Box<dyn Device>, Failure> {
+        let axes = self.device.axes as u8;
+        if let Some(path) = &self.hand {
+            return Ok(Box::new(PrescribedDevice::new(axes, FollowedPath::new(path.clone()))));
+        }
+        let hand = self.device.hand.as_ref().map(SimulatedHand::model);
+        match SimulatedDevice::new(axes, &self.device.axes_model(), hand.as_ref()) {
+            Ok(device) => Ok(Box::new(device)),
+            Err(error) => Err(Failure::BadInput(format!("{}: {error}", self.profile.device.name))),
+        }
+    }
+}
+
+/// Opens the profile that the flags name, with what they put in place of its own words.
+///
+/// # Errors
+/// Everything that is wrong in the profile.
+pub fn open_profile(input: &InputArguments) -> Result<Profile, FileErrors> {
+    let name = input.profile.as_deref().unwrap_or(PROFILES.entries[0].0);
+    let mut profile = profile::load(&PROFILES.open(name, None)?)?;
+    override_with(&mut profile.scene, input.scene.as_deref());
+    override_with(&mut profile.device, input.device.as_deref());
+    Ok(profile)
 }
 
 fn override_with(reference: &mut Reference, flag: Option<&str>) {

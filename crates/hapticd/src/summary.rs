@@ -1,7 +1,8 @@
 //! What a run came to.
 
-use crate::session::Session;
-use crate::stopwatch::Percentiles;
+use crate::figures::Figures;
+use haptic_loop::tick::HapticLoop;
+use haptic_realtime::histogram::Percentiles;
 use serde::Serialize;
 use std::fmt;
 
@@ -50,11 +51,10 @@ pub struct Fault {
 }
 
 impl Summary {
-    /// The summary of a session that met no clock.
-    pub fn of(session: &Session) -> Self {
-        let figures = session.figures();
+    /// The summary of a loop that met no clock.
+    pub fn of(rendering: &HapticLoop, figures: &Figures, faults: Vec<Fault>) -> Self {
         Self {
-            ticks: session.last().number,
+            ticks: figures.ticks,
             overruns: 0,
             skipped: 0,
             compute_ns: None,
@@ -64,10 +64,17 @@ impl Summary {
             force_max_n: figures.force_max_n(),
             contacts_max: figures.contacts_max,
             pairs_dropped: figures.pairs_dropped,
-            stale: 0,
-            faults: Vec::new(),
-            state_hash: format!("{:016x}", session.state().hash()),
+            stale: rendering.tally().stale,
+            faults,
+            state_hash: format!("{:016x}", rendering.world().state.hash()),
         }
+    }
+}
+
+impl Fault {
+    /// A fault of the loop in words.
+    pub fn of(tick: u64, fault: &haptic_loop::fault::Fault) -> Self {
+        Self { tick, kind: fault.kind().to_owned(), text: fault.to_string() }
     }
 }
 

@@ -4,7 +4,9 @@
 //! body's frame, and velocities are that point's too, so that one is the slope of the other.
 
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::figures::seconds_of;
+use haptic_loop::report::TickReport;
+use haptic_loop::world::World;
 use haptic_planar::piece::rotate;
 use nalgebra::Vector2;
 use std::fs::File;
@@ -59,8 +61,8 @@ impl Traces {
     ///
     /// # Errors
     /// When a file cannot be created.
-    pub fn create(ticks: Option<&Path>, bodies: Option<&Path>, session: &Session) -> Result<Self, Failure> {
-        let names = session.scene().bodies.iter().map(|body| csv_field(&body.name)).collect();
+    pub fn create(ticks: Option<&Path>, bodies: Option<&Path>, world: &World) -> Result<Self, Failure> {
+        let names = world.scene.bodies.iter().map(|body| csv_field(&body.name)).collect();
         let ticks = ticks.map(|path| Table::create(path, TICK_COLUMNS)).transpose()?;
         let bodies = bodies.map(|path| Table::create(path, BODY_COLUMNS)).transpose()?;
         Ok(Self { ticks, bodies, names })
@@ -75,12 +77,12 @@ impl Traces {
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn write(&mut self, session: &Session) -> Result<(), Failure> {
+    pub fn write(&mut self, report: &TickReport, world: &World) -> Result<(), Failure> {
         if let Some(table) = &mut self.ticks {
-            table.write(|out| write_tick(out, session))?;
+            table.write(|out| write_tick(out, report, world))?;
         }
         if let Some(table) = &mut self.bodies {
-            table.write(|out| write_bodies(out, session, &self.names))?;
+            table.write(|out| write_bodies(out, seconds_of(report.tick), world, &self.names))?;
         }
         Ok(())
     }
@@ -104,24 +106,24 @@ struct Shown {
     spin_rad_per_s: f64,
 }
 
-fn shown(session: &Session, body: usize) -> Shown {
-    let motion = &session.state().motions[body];
-    let origin_from_centre = rotate(motion.turn, -session.scene().bodies[body].centre_m);
+fn shown(world: &World, body: usize) -> Shown {
+    let motion = &world.state.motions[body];
+    let origin_from_centre = rotate(motion.turn, -world.scene.bodies[body].centre_m);
     let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * motion.spin_rad_per_s;
     Shown {
-        position_m: session.state().origin_m(session.scene(), body),
+        position_m: world.state.origin_m(&world.scene, body),
         angle_rad: motion.angle_rad,
         velocity_m_per_s: motion.velocity_m_per_s + around,
         spin_rad_per_s: motion.spin_rad_per_s,
     }
 }
 
-fn write_tick(out: &mut impl Write, session: &Session) -> io::Result<()> {
-    let tick = session.last();
-    let tool = session.scene().tool.map_or_else(Shown::default, |tool| shown(session, tool.body));
-    let felt = &tick.felt;
-    let ([hand_x, hand_y], [force_x, force_y]) = (tick.hand_m.into(), tick.force_n.into());
-    write!(out, "{:?},{hand_x:?},{hand_y:?},", tick.t_s)?;
+fn write_tick(out: &mut impl Write, report: &TickReport, world: &World) -> io::Result<()> {
+    let tool = world.scene.tool.map_or_else(Shown::default, |tool| shown(world, tool.body));
+    let hand_m = world.scene.tool.map_or(Vector2::zeros(), |_| report.hand_m);
+    let felt = &report.felt;
+    let ([hand_x, hand_y], [force_x, force_y]) = (hand_m.into(), report.force_n.into());
+    write!(out, "{:?},{hand_x:?},{hand_y:?},", seconds_of(report.tick))?;
     write_motion(out, &tool)?;
     writeln!(
         out,
@@ -131,14 +133,14 @@ fn write_tick(out: &mut impl Write, session: &Session) -> io::Result<()> {
         felt.tool_normal_n,
         felt.tool_tangent_n,
         felt.energy.stored_j(),
-        tick.tank_j,
+        report.tank_j,
     )
 }
 
-fn write_bodies(out: &mut impl Write, session: &Session, names: &[String]) -> io::Result<()> {
+fn write_bodies(out: &mut impl Write, t_s: f64, world: &World, names: &[String]) -> io::Result<()> {
     for (body, name) in names.iter().enumerate() {
-        write!(out, "{:?},{name},", session.last().t_s)?;
-        write_motion(out, &shown(session, body))?;
+        write!(out, "{t_s:?},{name},")?;
+        write_motion(out, &shown(world, body))?;
         writeln!(out)?;
     }
     Ok(())

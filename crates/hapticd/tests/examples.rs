@@ -1,10 +1,10 @@
 //! Every example file loads, runs and is compiled in.
 
 use hapticd::cli::InputArguments;
+use hapticd::commands::simulate::Session;
 use hapticd::files::builtin::{DEVICES, Library, PROFILES, SCENES};
 use hapticd::files::source::Source;
 use hapticd::files::{device, profile, scene};
-use hapticd::session::Session;
 use hapticd::setup::Setup;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -60,18 +60,18 @@ fn every_example_scene_runs_a_second_twice_alike_and_stays_finite() {
     for (name, _) in SCENES.entries {
         let run = || {
             let input = InputArguments { scene: Some((*name).to_owned()), ..Default::default() };
-            let mut session = Session::of(Setup::open(&input, None).unwrap());
-            (0..1000).for_each(|_| {
-                session.tick();
-            });
+            let setup = Setup::open(&input, None).unwrap();
+            let device = setup.simulated_device().unwrap();
+            let mut session = Session::new(setup.into_loop(device).unwrap());
+            session.advance(1000, None);
             session
         };
         let (first, second) = (run(), run());
-        assert_eq!(first.state().hash(), second.state().hash(), "{name}");
-        for motion in &first.state().motions {
+        assert_eq!(first.summary(), second.summary(), "{name}");
+        for motion in &first.rendering().world().state.motions {
             assert!(motion.centre_m.norm() < 10.0 && motion.velocity_m_per_s.norm() < 10.0, "{name}: {motion:?}");
         }
-        assert_eq!(first.figures().pairs_dropped, 0, "{name}");
+        assert_eq!(first.summary().pairs_dropped, 0, "{name}");
     }
 }
 

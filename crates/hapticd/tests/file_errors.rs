@@ -204,9 +204,9 @@ fn an_empty_profile_has_the_defaults_of_the_contract() {
     assert_eq!((profile.scene.name.as_str(), profile.device.name.as_str()), ("table", "simulated-2dof"));
     assert_eq!(profile.coupling.stiffness_n_per_m, 400.0);
     assert_eq!(profile.coupling.damping_n_s_per_m, 0.1);
-    assert_eq!((profile.safety.max_force_n, profile.safety.slew_n_per_s), (4.0, 2000.0));
-    assert_eq!(profile.safety.engage_ramp_or_default_s(true), 0.2);
-    assert_eq!(profile.safety.engage_ramp_or_default_s(false), 2.0);
+    let limits = profile.safety.limits(false);
+    assert_eq!((limits.max_force_n, limits.slew_n_per_s, limits.engage_ramp_s), (4.0, 2000.0, 2.0));
+    assert_eq!(profile.safety.limits(true).engage_ramp_s, 0.2);
     assert_eq!(profile.realtime.cpu, None);
     assert_eq!(profile.view_listen.to_string(), "127.0.0.1:8520");
 }
@@ -215,7 +215,7 @@ fn an_empty_profile_has_the_defaults_of_the_contract() {
 fn wrong_values_of_a_profile_are_refused() {
     for (text, start) in [
         ("[coupling]\nstiffness_n_per_m = -1", "p.toml:2:21: coupling.stiffness_n_per_m: must be zero or more, got -1"),
-        ("[mapping]\nscale = 0", "p.toml:2:9: mapping.scale: must be other than zero"),
+        ("[mapping]\nscale = 0", "p.toml:2:9: mapping.scale: must be more than zero"),
         ("[mapping]\naxis = [0, 0]", "p.toml:2:8: mapping.axis: has no direction"),
         ("[safety]\npassivity = \"tnak\"", "p.toml:2:13: safety.passivity: must be one of \"tank\""),
         ("[safety]\nmax_force_n = 0", "p.toml:2:15: safety.max_force_n: must be more than zero"),

@@ -1,17 +1,24 @@
 //! `hapticd bench`: what a tick costs, scene by scene, and how that grows.
 
+use super::simulate::Session;
 use super::{print_json, print_line};
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
+use crate::figures::ticks_in;
 use crate::files::builtin::SCENES;
-use crate::files::profile::{Coupling, Mapping};
+use crate::files::hand::{FollowedPath, HandPath};
 use crate::files::scene;
 use crate::generated::{self, Generated};
-use crate::session::{Frame, Session, grip_of, ticks_in};
-use crate::stopwatch::{Percentiles, Stopwatch};
+use crate::stopwatch::Stopwatch;
+use haptic_coupling::coupling::Gains;
+use haptic_coupling::model::DeviceModel;
+use haptic_device::PrescribedDevice;
+use haptic_loop::settings::{Safety, Settings};
+use haptic_loop::tick::HapticLoop;
+use haptic_loop::world::World;
 use haptic_planar::scene::Scene;
 use haptic_planar::state::State;
-use nalgebra::Vector2;
+use haptic_realtime::histogram::Percentiles;
 use serde::Serialize;
 
 /// How many fixed octagons the family of fixed bodies has.
@@ -20,19 +27,11 @@ const OCTAGONS: [usize; 5] = [15, 100, 1_000, 3_000, 10_000];
 const BOXES: [usize; 4] = [10, 30, 100, 300];
 
 /// A stiff coupling, so that contact is worked hard.
-const COUPLING: Coupling = Coupling {
+const COUPLING: Gains = Gains {
     stiffness_n_per_m: 800.0,
     damping_n_s_per_m: 4.0,
     angular_stiffness_n_m_per_rad: 0.5,
     angular_damping_n_m_s_per_rad: 0.002,
-};
-
-const MAPPING: Mapping = Mapping {
-    scale: 1.0,
-    rotation_rad: 0.0,
-    offset_m: Vector2::new(0.0, 0.0),
-    axis: Vector2::new(1.0, 0.0),
-    rail: false,
 };
 
 /// The cost of one world.
@@ -79,22 +78,30 @@ fn sessions() -> impl Iterator<Item = (String, Result<Session, Failure>)> {
 fn built_in(name: &str) -> Result<Session, Failure> {
     let scene = scene::load(&SCENES.open(name, None)?)?;
     let hand = generated::circling(State::new(&scene).handle_m(&scene));
-    Ok(Session::new(scene, grip_of(&COUPLING), Some(hand), Frame::new(&MAPPING, 2)))
+    session(scene, hand)
 }
 
 fn generated(world: Generated) -> Result<Session, Failure> {
     let scene = Scene::build(&world.scene).map_err(|error| Failure::WhileRunning(error.to_string()))?;
-    Ok(Session::new(scene, grip_of(&COUPLING), Some(world.hand), Frame::new(&MAPPING, 2)))
+    session(scene, world.hand)
+}
+
+/// The whole tick with a hand that is led, force from the first tick on.
+fn session(scene: Scene, hand: HandPath) -> Result<Session, Failure> {
+    let device = PrescribedDevice::new(2, FollowedPath::new(hand));
+    let safety = Safety { engage_ramp_s: 0.0, ..Safety::default() };
+    let settings = Settings { coupling: COUPLING, safety, ..Settings::default() };
+    HapticLoop::new(Box::new(device), &DeviceModel::default(), World::new(scene), &settings)
+        .map(Session::new)
+        .map_err(|error| Failure::WhileRunning(error.to_string()))
 }
 
 fn measure(name: String, mut session: Session, ticks: u64) -> Cost {
     let mut stopwatch = Stopwatch::start();
-    for _ in 0..ticks {
-        session.tick();
-        stopwatch.lap();
-    }
-    let contacts_max = session.figures().contacts_max;
-    Cost { name, bodies: session.scene().bodies.len(), ticks, contacts_max, tick_ns: stopwatch.percentiles() }
+    session.advance(ticks, Some(&mut stopwatch));
+    let contacts_max = session.summary().contacts_max;
+    let bodies = session.rendering().world().scene.bodies.len();
+    Cost { name, bodies, ticks, contacts_max, tick_ns: stopwatch.percentiles() }
 }
 
 fn row(cost: &Cost) -> String {

@@ -8,6 +8,7 @@ use crate::files::kind::FileKind;
 use crate::files::source::Source;
 use crate::files::{device, hand, profile, scene};
 use crate::setup::Setup;
+use crate::stability::Stability;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::state::State;
 use serde::Serialize;
@@ -80,6 +81,7 @@ struct ProfileFacts {
     max_force_n: f64,
     engage_ramp_s: f64,
     world: SceneFacts,
+    stability: Stability,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -150,7 +152,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
     }
 }
 
-fn device_warnings(device: &device::Device) -> Vec<String> {
+fn device_warnings(device: &device::DeviceFile) -> Vec<String> {
     let assumed = format!(
         "model.damping_n_s_per_m is not given; {} is assumed, measure it with `hapticd identify`",
         device.model.damping_n_s_per_m[0]
@@ -183,12 +185,13 @@ fn profile_facts(setup: &Setup) -> ProfileFacts {
         stiffness_n_per_m: setup.profile.coupling.stiffness_n_per_m,
         damping_n_s_per_m: setup.profile.coupling.damping_n_s_per_m,
         max_force_n: setup.max_force_n(),
-        engage_ramp_s: setup.profile.safety.engage_ramp_or_default_s(setup.is_simulated()),
+        engage_ramp_s: setup.settings().safety.engage_ramp_s,
         world: scene_facts(&setup.scene),
+        stability: Stability::of(setup),
     }
 }
 
-fn device_facts(device: &device::Device) -> DeviceFacts {
+fn device_facts(device: &device::DeviceFile) -> DeviceFacts {
     let of_axes = |values: [f64; 2]| values[..device.axes].to_vec();
     DeviceFacts {
         device_kind: device.kind.name(),
@@ -219,7 +222,8 @@ fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
     writeln!(text, "  coupling {} N/m, {} N·s/m", facts.stiffness_n_per_m, facts.damping_n_s_per_m)?;
     writeln!(text, "  force up to {} N, comes up over {} s", facts.max_force_n, facts.engage_ramp_s)?;
     let SceneFacts { bodies, pieces, near_pair_capacity, .. } = &facts.world;
-    writeln!(text, "  {bodies} bodies, {pieces} convex pieces, near pairs: room for {near_pair_capacity}")
+    writeln!(text, "  {bodies} bodies, {pieces} convex pieces, near pairs: room for {near_pair_capacity}")?;
+    facts.stability.words.lines().try_for_each(|line| writeln!(text, "  {line}"))
 }
 
 fn write_device(text: &mut String, facts: &DeviceFacts) -> std::fmt::Result {

@@ -2,6 +2,8 @@
 
 pub mod bench;
 pub mod check;
+pub mod doctor;
+pub mod latency;
 pub mod run;
 pub mod simulate;
 

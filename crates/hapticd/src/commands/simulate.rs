@@ -3,67 +3,122 @@
 use super::print_summary;
 use crate::cli::SimulateArguments;
 use crate::failure::Failure;
-use crate::golden::Golden;
-use crate::session::{Session, ticks_in};
+use crate::figures::{Figures, ticks_in};
+use crate::golden::{ForceHash, Golden};
 use crate::setup::Setup;
 use crate::stopwatch::Stopwatch;
-use crate::summary::Summary;
+use crate::summary::{Fault, Summary};
 use crate::trace::Traces;
+use haptic_device::MonotonicNs;
+use haptic_loop::report::TickReport;
+use haptic_loop::tick::HapticLoop;
 use std::path::Path;
+
+/// A tick of virtual time, ns.
+const TICK_NS: u64 = 1_000_000;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When the input is wrong, a file cannot be written, or the comparison does not hold.
 pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
-    let mut session = Session::of(Setup::open(&arguments.input, arguments.hand.as_deref())?);
-    let mut traces = Traces::create(arguments.trace.as_deref(), arguments.trace_bodies.as_deref(), &session)?;
+    let setup = Setup::open(&arguments.input, arguments.hand.as_deref())?;
+    let device = setup.simulated_device()?;
+    let mut session = Session::new(setup.into_loop(device)?);
+    session.forces = arguments.golden.is_some().then(ForceHash::default);
+    let world = session.rendering.world();
+    let mut traces = Traces::create(arguments.trace.as_deref(), arguments.trace_bodies.as_deref(), world)?;
     let ticks = ticks_in(arguments.seconds);
     let mut stopwatch = arguments.json.then(Stopwatch::start);
     if traces.is_empty() {
-        advance(&mut session, ticks, stopwatch.as_mut());
+        session.advance(ticks, stopwatch.as_mut());
     } else {
-        advance_traced(&mut session, ticks, stopwatch.as_mut(), &mut traces)?;
+        session.advance_traced(ticks, stopwatch.as_mut(), &mut traces)?;
     }
     traces.finish()?;
     let compute_ns = stopwatch.map(|stopwatch| stopwatch.percentiles());
-    let summary = Summary { compute_ns, ..Summary::of(&session) };
+    let summary = Summary { compute_ns, ..session.summary() };
     print_summary(&summary, arguments.json)?;
-    arguments.golden.as_deref().map_or(Ok(()), |path| hold_against(path, &summary, arguments.update_golden))
-}
-
-/// So many ticks; the clock is looked at only if somebody asked.
-fn advance(session: &mut Session, ticks: u64, stopwatch: Option<&mut Stopwatch>) {
-    let Some(stopwatch) = stopwatch else {
-        (0..ticks).for_each(|_| {
-            session.tick();
-        });
-        return;
-    };
-    stopwatch.restart();
-    for _ in 0..ticks {
-        session.tick();
-        stopwatch.lap();
+    match (&arguments.golden, &session.forces) {
+        (Some(path), Some(forces)) => hold_against(path, &Golden::of(&summary, forces), arguments.update_golden),
+        _ => Ok(()),
     }
 }
 
-/// So many ticks with their rows; writing rows is not counted as computing.
-fn advance_traced(
-    session: &mut Session,
-    ticks: u64,
-    mut stopwatch: Option<&mut Stopwatch>,
-    traces: &mut Traces,
-) -> Result<(), Failure> {
-    for _ in 0..ticks {
-        stopwatch.iter_mut().for_each(|stopwatch| stopwatch.restart());
-        session.tick();
-        stopwatch.iter_mut().for_each(|stopwatch| stopwatch.lap());
-        traces.write(session)?;
-    }
-    Ok(())
+/// The loop in virtual time, and what came of it.
+pub struct Session {
+    rendering: HapticLoop,
+    figures: Figures,
+    faults: Vec<Fault>,
+    /// Only where somebody compares.
+    forces: Option<ForceHash>,
 }
 
-fn hold_against(path: &Path, summary: &Summary, update: bool) -> Result<(), Failure> {
-    let new = Golden::of(summary);
-    if update { new.write(path) } else { Golden::read(path)?.compare(&new, path) }
+impl Session {
+    /// At the start.
+    pub fn new(rendering: HapticLoop) -> Self {
+        Self { rendering, figures: Figures::default(), faults: Vec::new(), forces: None }
+    }
+
+    /// One millisecond.
+    pub fn tick(&mut self) -> &TickReport {
+        let now = MonotonicNs((self.figures.ticks + 1) * TICK_NS);
+        let report = self.rendering.tick(now, 0);
+        self.figures.take_in(report);
+        if let Some(forces) = &mut self.forces {
+            forces.take_in(report.force_n);
+        }
+        if let Some(fault) = &report.fault {
+            note_fault(&mut self.faults, report.tick, fault);
+        }
+        report
+    }
+
+    /// The loop.
+    pub fn rendering(&self) -> &HapticLoop {
+        &self.rendering
+    }
+
+    /// What it came to so far.
+    pub fn summary(&self) -> Summary {
+        Summary::of(&self.rendering, &self.figures, self.faults.clone())
+    }
+
+    /// So many ticks; the clock is looked at only if somebody asked.
+    pub fn advance(&mut self, ticks: u64, stopwatch: Option<&mut Stopwatch>) {
+        let Some(stopwatch) = stopwatch else {
+            (0..ticks).for_each(|_| _ = self.tick());
+            return;
+        };
+        stopwatch.restart();
+        for _ in 0..ticks {
+            self.tick();
+            stopwatch.lap();
+        }
+    }
+
+    /// So many ticks with their rows; writing rows is not counted as computing.
+    fn advance_traced(
+        &mut self,
+        ticks: u64,
+        mut stopwatch: Option<&mut Stopwatch>,
+        traces: &mut Traces,
+    ) -> Result<(), Failure> {
+        for _ in 0..ticks {
+            stopwatch.iter_mut().for_each(|stopwatch| stopwatch.restart());
+            self.tick();
+            stopwatch.iter_mut().for_each(|stopwatch| stopwatch.lap());
+            traces.write(self.rendering.last(), self.rendering.world())?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn note_fault(faults: &mut Vec<Fault>, tick: u64, fault: &haptic_loop::fault::Fault) {
+    faults.push(Fault::of(tick, fault));
+}
+
+fn hold_against(path: &Path, new: &Golden, update: bool) -> Result<(), Failure> {
+    if update { new.write(path) } else { Golden::read(path)?.compare(new, path) }
 }

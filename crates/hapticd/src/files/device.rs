@@ -4,10 +4,11 @@ use super::error::FileErrors;
 use super::rule::{POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
+use haptic_device::{DeviceModel, HandModel};
 
 /// A whole device file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Device {
+pub struct DeviceFile {
     /// Which backend drives it.
     pub kind: DeviceKind,
     /// 1 or 2.
@@ -114,20 +115,37 @@ pub struct SimulatedHand {
     pub repeats: bool,
 }
 
+impl DeviceFile {
+    /// The dynamics, as the simulated device obeys them. The force limit of the weaker axis holds for the whole vector.
+    pub fn axes_model(&self) -> DeviceModel {
+        let Model { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } = self.model;
+        let max_force_n = max_force_n[..self.axes].iter().copied().fold(f64::INFINITY, f64::min);
+        DeviceModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n }
+    }
+}
+
+impl SimulatedHand {
+    /// The hand, as the simulated device obeys it.
+    pub fn model(&self) -> HandModel {
+        let Self { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, repeats } = self.clone();
+        HandModel { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, looped: repeats }
+    }
+}
+
 /// Reads a device file.
 ///
 /// # Errors
 /// Everything that is wrong in the text.
-pub fn load(source: &Source) -> Result<Device, FileErrors> {
+pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
     let document = Document::parse(source)?;
     let device = device(&document.root());
     document.conclude(Some(device))
 }
 
-fn device(root: &Section<'_>) -> Device {
+fn device(root: &Section<'_>) -> DeviceFile {
     let kind = root.choice("kind", &DEVICE_KINDS, DeviceKind::Simulated);
     let axes = root.whole("axes", 2, 1..=2) as usize;
-    let device = Device {
+    let device = DeviceFile {
         kind,
         axes,
         identity: identity(root),

@@ -2,6 +2,7 @@
 
 use super::error::{FileErrors, Position, Problem};
 use super::source::Source;
+use haptic_device::prescribed::Motion;
 use nalgebra::Vector2;
 
 const HEADER: [&str; 3] = ["t_s", "x_m", "y_m"];
@@ -120,6 +121,26 @@ impl HandPath {
             }
             _ => from.position_m,
         }
+    }
+}
+
+/// A hand on its way, for a device that follows it.
+#[derive(Clone, Debug)]
+pub struct FollowedPath {
+    path: HandPath,
+    segment: usize,
+}
+
+impl FollowedPath {
+    /// At the start.
+    pub fn new(path: HandPath) -> Self {
+        Self { path, segment: 0 }
+    }
+}
+
+impl Motion for FollowedPath {
+    fn at(&mut self, time_s: f64) -> Vector2<f64> {
+        self.path.at(time_s, &mut self.segment)
     }
 }
 

@@ -2,9 +2,12 @@
 
 use super::builtin::{DEVICES, Library, SCENES};
 use super::error::{FileErrors, Problem};
-use super::rule::{ANY, NOT_ZERO, POSITIVE, ZERO_OR_MORE};
+use super::rule::{ANY, POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
+use haptic_coupling::coupling::Gains;
+use haptic_coupling::tank::Passivity;
+use haptic_loop::settings::{MappingSettings, SIMULATED_ENGAGE_RAMP_S, Safety};
 use nalgebra::Vector2;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,11 +20,11 @@ pub struct Profile {
     /// The device.
     pub device: Reference,
     /// How the hand holds the tool.
-    pub coupling: Coupling,
+    pub coupling: Gains,
     /// From the device's frame to the world's.
-    pub mapping: Mapping,
+    pub mapping: MappingSettings,
     /// What protects the hand and the device.
-    pub safety: Safety,
+    pub safety: Protection,
     /// What of it is for models only.
     pub bareness: Bareness,
     /// How the loop runs.
@@ -41,80 +44,42 @@ pub struct Reference {
     said_at: Option<Problem>,
 }
 
-/// How the hand holds the tool; the keys of `[coupling]`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the names are the keys of the file, unit included")]
-pub struct Coupling {
-    pub stiffness_n_per_m: f64,
-    pub damping_n_s_per_m: f64,
-    pub angular_stiffness_n_m_per_rad: f64,
-    pub angular_damping_n_m_s_per_rad: f64,
-}
-
-/// From the device's frame to the world's: x_world = offset + scale·R·x_device.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mapping {
-    /// World metres per device metre, not zero.
-    pub scale: f64,
-    /// Angle of R, rad, anticlockwise.
-    pub rotation_rad: f64,
-    /// Where the device's origin is in the world, m.
-    pub offset_m: Vector2<f64>,
-    /// Unit direction of a one-axis device in the world.
-    pub axis: Vector2<f64>,
-    /// With one axis: the handle stays on that line.
-    pub rail: bool,
-}
-
 /// What protects the hand and the device; the keys of `[safety]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Safety {
-    /// Largest force on the hand, N.
-    pub max_force_n: f64,
-    /// Fastest change of force, N/s; zero for no limit.
-    pub slew_n_per_s: f64,
-    /// How long the force takes to come up, s; `None`: the device decides ([`Safety::engage_ramp_or_default_s`]).
-    pub engage_ramp_s: Option<f64>,
-    /// No new reading for so long: zero force, s.
-    pub stale_after_s: f64,
-    /// No new reading for so long: a fault, s.
-    pub lost_after_s: f64,
-    /// Fastest hand that is believed, m/s.
-    pub max_speed_m_per_s: f64,
-    /// How energy is watched.
-    pub passivity: Passivity,
+pub struct Protection {
+    /// The limits, with the ramp of hardware where none is given.
+    limits: Safety,
+    /// Whether the profile says how long the force takes to come up.
+    ramp_is_given: bool,
+}
+
+impl Protection {
+    /// The limits for a model or for hardware; only the default of the ramp differs.
+    pub fn limits(&self, simulated: bool) -> Safety {
+        let shorter = simulated && !self.ramp_is_given;
+        let engage_ramp_s = if shorter { SIMULATED_ENGAGE_RAMP_S } else { self.limits.engage_ramp_s };
+        Safety { engage_ramp_s, ..self.limits }
+    }
 }
 
 /// The settings that are for models only, and where the profile makes them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bareness(Vec<Problem>);
+pub struct Bareness {
+    always: Vec<Problem>,
+    /// Only with the user's word that it is meant.
+    unwatched: Option<Problem>,
+}
 
 impl Bareness {
-    /// Why the profile must not drive hardware.
+    /// Why the profile must not drive hardware; `i_know` is the user's word that going without the tank is meant.
     ///
     /// # Errors
     /// Every setting that takes away what protects a hand.
-    pub fn refuse_on_hardware(&self) -> Result<(), FileErrors> {
-        if self.0.is_empty() { Ok(()) } else { Err(FileErrors(self.0.clone())) }
+    pub fn refuse_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
+        let unwatched = self.unwatched.iter().filter(|_| !i_know);
+        let refused: Vec<Problem> = self.always.iter().chain(unwatched).cloned().collect();
+        if refused.is_empty() { Ok(()) } else { Err(FileErrors(refused)) }
     }
-}
-
-impl Safety {
-    /// The ramp as given, else 0.2 s for a simulated device and 2 s for hardware.
-    pub fn engage_ramp_or_default_s(&self, simulated: bool) -> f64 {
-        self.engage_ramp_s.unwrap_or(if simulated { 0.2 } else { 2.0 })
-    }
-}
-
-/// How energy is watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passivity {
-    /// The tank pays for every joule that goes out.
-    Tank,
-    /// Watched and reported only.
-    Observer,
-    /// Not at all.
-    Off,
 }
 
 /// How the loop runs; the keys of `[realtime]`.
@@ -146,6 +111,11 @@ impl Reference {
         Self { name: name.to_owned(), folder: None, said_at: None }
     }
 
+    /// Whether it names another file than `other`, wherever that was said.
+    pub fn names_other_than(&self, other: &Self) -> bool {
+        (&self.name, &self.folder) != (&other.name, &other.folder)
+    }
+
     /// Opens it in the library of its kind.
     ///
     /// # Errors
@@ -166,13 +136,13 @@ impl Reference {
 
 fn profile(root: &Section<'_>, source: &Source) -> Profile {
     let safety_section = root.section("safety");
-    let safety = safety(&safety_section);
+    let safety = protection(&safety_section);
     let profile = Profile {
         scene: reference(root, "scene", SCENES.entries[0].0, source),
         device: reference(root, "device", DEVICES.entries[0].0, source),
         coupling: coupling(&root.section("coupling")),
         mapping: mapping(&root.section("mapping")),
-        bareness: bareness(&safety_section, &safety),
+        bareness: bareness(&safety_section, &safety.limits),
         safety,
         realtime: realtime(&root.section("realtime")),
         view_listen: view(&root.section("view")),
@@ -190,8 +160,8 @@ fn reference(root: &Section<'_>, key: &'static str, default: &str, source: &Sour
     }
 }
 
-fn coupling(section: &Section<'_>) -> Coupling {
-    let coupling = Coupling {
+fn coupling(section: &Section<'_>) -> Gains {
+    let coupling = Gains {
         stiffness_n_per_m: section.number("stiffness_n_per_m", 400.0, ZERO_OR_MORE),
         damping_n_s_per_m: section.number("damping_n_s_per_m", 0.1, ZERO_OR_MORE),
         angular_stiffness_n_m_per_rad: section.number("angular_stiffness_n_m_per_rad", 0.0, ZERO_OR_MORE),
@@ -201,9 +171,9 @@ fn coupling(section: &Section<'_>) -> Coupling {
     coupling
 }
 
-fn mapping(section: &Section<'_>) -> Mapping {
-    let mapping = Mapping {
-        scale: section.number("scale", 1.0, NOT_ZERO),
+fn mapping(section: &Section<'_>) -> MappingSettings {
+    let mapping = MappingSettings {
+        scale: section.number("scale", 1.0, POSITIVE),
         rotation_rad: section.number("rotation_rad", 0.0, ANY),
         offset_m: section.vector("offset_m", Vector2::zeros(), ANY),
         axis: axis(section),
@@ -221,39 +191,46 @@ fn axis(section: &Section<'_>) -> Vector2<f64> {
     })
 }
 
-fn safety(section: &Section<'_>) -> Safety {
+fn protection(section: &Section<'_>) -> Protection {
     let passivities = [("tank", Passivity::Tank), ("observer", Passivity::Observer), ("off", Passivity::Off)];
-    let safety = Safety {
-        max_force_n: section.number("max_force_n", 4.0, POSITIVE),
-        slew_n_per_s: section.number("slew_n_per_s", 2000.0, ZERO_OR_MORE),
-        engage_ramp_s: section.optional_number("engage_ramp_s", 2.0, ZERO_OR_MORE),
-        stale_after_s: section.number("stale_after_s", 0.005, POSITIVE),
-        lost_after_s: section.number("lost_after_s", 0.1, POSITIVE),
-        max_speed_m_per_s: section.number("max_speed_m_per_s", 3.0, POSITIVE),
-        passivity: section.choice("passivity", &passivities, Passivity::Tank),
+    let default = Safety::default();
+    let number = |key, default, rule| section.number(key, default, rule);
+    let limits = Safety {
+        max_force_n: number("max_force_n", default.max_force_n, POSITIVE),
+        slew_n_per_s: number("slew_n_per_s", default.slew_n_per_s, ZERO_OR_MORE),
+        engage_ramp_s: number("engage_ramp_s", default.engage_ramp_s, ZERO_OR_MORE),
+        stale_after_s: number("stale_after_s", default.stale_after_s, POSITIVE),
+        lost_after_s: number("lost_after_s", default.lost_after_s, POSITIVE),
+        max_speed_m_per_s: number("max_speed_m_per_s", default.max_speed_m_per_s, POSITIVE),
+        passivity: section.choice("passivity", &passivities, default.passivity),
     };
-    if safety.lost_after_s < safety.stale_after_s {
-        let problem = format!("must not be less than stale_after_s, {}", safety.stale_after_s);
+    if limits.lost_after_s < limits.stale_after_s {
+        let problem = format!("must not be less than stale_after_s, {}", limits.stale_after_s);
         section.complain("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
     }
     section.refuse_unknown();
-    safety
+    Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
 }
 
-fn bareness(section: &Section<'_>, safety: &Safety) -> Bareness {
+fn bareness(section: &Section<'_>, limits: &Safety) -> Bareness {
     let bare = |key: &str, problem: &str, remedy: &str| {
         let problem = format!("{problem} is for a simulated device or a prescribed hand only");
         Problem { problem, remedy: remedy.to_owned(), ..section.place_of(key) }
     };
-    let no_ramp = safety.engage_ramp_s == Some(0.0);
-    let no_slew = safety.slew_n_per_s == 0.0;
-    let watching = safety.passivity == Passivity::Observer;
+    let no_ramp = limits.engage_ramp_s == 0.0;
+    let no_slew = limits.slew_n_per_s == 0.0;
+    let watching = limits.passivity == Passivity::Observer;
     let settings = [
         no_ramp.then(|| bare("engage_ramp_s", "no ramp", "write e.g. engage_ramp_s = 2.0")),
         no_slew.then(|| bare("slew_n_per_s", "no limit on the change of force", "write e.g. slew_n_per_s = 2000.0")),
         watching.then(|| bare("passivity", "only watching the energy", "write passivity = \"tank\"")),
     ];
-    Bareness(settings.into_iter().flatten().collect())
+    let unwatched = (limits.passivity == Passivity::Off).then(|| {
+        let problem = "not watching the energy at all can hurt a hand";
+        let remedy = "write passivity = \"tank\", or give --i-know if it is meant";
+        Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.place_of("passivity") }
+    });
+    Bareness { always: settings.into_iter().flatten().collect(), unwatched }
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {

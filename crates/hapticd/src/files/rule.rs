@@ -17,8 +17,6 @@ pub const ANY: Rule = Rule { holds: |_| true, words: "a number" };
 pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, words: "more than zero" };
 /// Zero or more.
 pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, words: "zero or more" };
-/// Not zero.
-pub const NOT_ZERO: Rule = Rule { holds: |x| x != 0.0, words: "other than zero" };
 /// From zero to one.
 pub const FRACTION: Rule = Rule { holds: |x| (0.0..=1.0).contains(&x), words: "from 0 to 1" };
 

@@ -1,0 +1,87 @@
+//! `hapticd latency`: how late this machine wakes a bare 1 kHz loop.
+
+use super::{print_json, print_line};
+use crate::cli::LatencyArguments;
+use crate::failure::Failure;
+use haptic_realtime::histogram::Histogram;
+use haptic_realtime::latency::{LatencyReport, LatencyRequest, measure};
+use haptic_realtime::memory::keep_heap_memory;
+use std::time::Duration;
+
+/// Rows of the drawn histogram: one for each doubling, from 1 µs on.
+const ROWS: u32 = 16;
+/// Width of its longest bar.
+const WIDTH: f64 = 50.0;
+
+/// Runs the command.
+///
+/// # Errors
+/// When no thread can be started.
+pub fn latency(arguments: &LatencyArguments) -> Result<(), Failure> {
+    // Without it a page fault may come now and then; the figures then show it.
+    drop(keep_heap_memory());
+    let duration = Duration::from_secs_f64(arguments.seconds);
+    let report = measure(LatencyRequest { duration, ..LatencyRequest::default() })
+        .map_err(|error| Failure::WhileRunning(format!("the loop cannot be started: {error}")))?;
+    if arguments.json { print_json(&figures(&report)) } else { print_line(text(&report).trim_end()) }
+}
+
+fn figures(report: &LatencyReport) -> serde_json::Value {
+    let LatencyReport { figures, granted, page_faults, .. } = report;
+    serde_json::json!({
+        "wake_ns": figures.wake.percentiles(),
+        "overruns": figures.overruns,
+        "skipped": figures.skipped,
+        "ticks": figures.ticks,
+        "granted": granted,
+        "page_faults": page_faults,
+    })
+}
+
+fn text(report: &LatencyReport) -> String {
+    let LatencyReport { figures, granted, page_faults, dma_latency_refused } = report;
+    let wake = figures.wake.percentiles();
+    let [p50, p99, p999, max] = [wake.p50, wake.p99, wake.p999, wake.max].map(|ns| ns as f64 / 1e3);
+    let mut lines = vec![
+        format!("{} ticks, {} overruns, {} skipped", figures.ticks, figures.overruns, figures.skipped),
+        format!("woke p50 {p50:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1} µs after the deadline"),
+        format!("{:?} {}, core {:?}, {:?}", granted.policy, granted.priority, granted.cpu, granted.locked_memory),
+        format!("page faults: {} minor, {} major", page_faults.minor, page_faults.major),
+    ];
+    lines.extend(drawn(&figures.wake));
+    lines.extend(granted.reasons.iter().chain(dma_latency_refused).map(|reason| format!("refused: {reason}")));
+    lines.join("\n")
+}
+
+/// A bar for each doubling of the latency; its length is the logarithm of the count, so that rare wakes are seen.
+fn drawn(wake: &Histogram) -> Vec<String> {
+    let mut counts = [0u64; ROWS as usize];
+    for (longest_ns, count) in wake.buckets() {
+        let row = (longest_ns / 1000).checked_ilog2().map_or(0, |doublings| doublings + 1).min(ROWS - 1);
+        counts[row as usize] += count;
+    }
+    let length = |count: u64| libm::log2(count as f64 + 1.0);
+    let longest = counts.iter().copied().map(length).fold(1.0, f64::max);
+    let used = counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    let bar = |(row, &count): (usize, &u64)| {
+        let bar = "█".repeat((length(count) / longest * WIDTH) as usize);
+        format!("{:>8} µs {count:>9} {bar}", format!("< {}", 1u64 << row))
+    };
+    counts[..used].iter().enumerate().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_wake_is_in_one_row_of_the_drawing() {
+        let mut wake = Histogram::new();
+        [500, 999, 1_500, 3_000_000, u64::MAX].into_iter().for_each(|ns| wake.record(ns));
+        let rows = drawn(&wake);
+        assert_eq!(rows.len(), ROWS as usize);
+        let counted: u64 = rows.iter().map(|row| row.split_whitespace().nth(3).unwrap().parse::<u64>().unwrap()).sum();
+        assert_eq!(counted, 5);
+        assert!(rows[0].contains("< 1 µs         2 "), "{}", rows[0]);
+    }
+}

@@ -1,0 +1,130 @@
+//! The ordinary thread beside the loop: logs faults, keeps black boxes, takes over changed profiles, shows status.
+
+use super::realtime_side::{Ending, Ends, News, Order, Running};
+use super::reload::Reload;
+use super::rights::Answer;
+use super::signals::Signals;
+use crate::failure::Failure;
+use crate::status::Status;
+use crate::summary::{Fault, Summary};
+use haptic_loop::black_box::BlackBox;
+use haptic_loop::command::Command;
+use haptic_realtime::exchange::LatestReader;
+use haptic_realtime::runner::{Ended, LoopFigures};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How often it looks around. A change of the profile must be taken over in 200 ms.
+const ROUND: Duration = Duration::from_millis(10);
+/// Faults that a summary lists; beyond them only their number is of interest.
+const FAULTS_LISTED: usize = 1000;
+
+/// Everything that has time.
+pub struct LowerSide {
+    ends: Ends,
+    figures: LatestReader<LoopFigures>,
+    reload: Reload,
+    black_box_folder: Option<PathBuf>,
+    status: Status,
+    faults: Vec<Fault>,
+}
+
+impl LowerSide {
+    /// The side that serves a loop.
+    pub fn new(
+        ends: Ends,
+        figures: LatestReader<LoopFigures>,
+        reload: Reload,
+        black_box_folder: Option<PathBuf>,
+        status: Status,
+    ) -> Self {
+        Self { ends, figures, reload, black_box_folder, status, faults: Vec::new() }
+    }
+
+    /// Serves the loop until it ends, and sums up.
+    ///
+    /// # Errors
+    /// When the loop was refused or panicked.
+    pub fn keep_watch(mut self, running: Running, signals: &Signals) -> Result<Summary, Failure> {
+        if let Answer::Warn(text) = running.answer() {
+            tracing::warn!("{text}");
+        }
+        tracing::debug!("granted: {:?}", running.granted());
+        while !running.has_ended() {
+            self.round(signals);
+            std::thread::sleep(ROUND);
+        }
+        let ending = running.join()?;
+        self.take_news();
+        self.status.end();
+        self.sum_up(&ending)
+    }
+
+    fn round(&mut self, signals: &Signals) {
+        self.take_news();
+        let asked = signals.reload.swap(false, Ordering::Relaxed);
+        for command in self.reload.commands_if_due(asked) {
+            self.order(command);
+        }
+        self.status.show(self.ends.snapshots.read(), self.figures.read());
+    }
+
+    fn order(&self, command: Command) {
+        if let Err(refused) = self.ends.orders.send(Order::Loop(command)) {
+            tracing::warn!("{refused}");
+        }
+    }
+
+    fn take_news(&mut self) {
+        while let Some(news) = self.ends.news.pop() {
+            match news {
+                News::Fault { tick, fault } => self.take_fault(Fault::of(tick, &fault)),
+                News::BlackBox(black_box) => self.keep(black_box),
+                News::OldWorld(world) => drop(world),
+            }
+        }
+    }
+
+    fn take_fault(&mut self, fault: Fault) {
+        tracing::warn!("fault in tick {}: {}; zero force, coming on anew", fault.tick, fault.text);
+        if self.faults.len() < FAULTS_LISTED {
+            self.faults.push(fault);
+        }
+    }
+
+    fn keep(&self, black_box: Box<BlackBox>) {
+        match &self.black_box_folder {
+            Some(folder) => match black_box.dump(folder, &stamp()) {
+                Ok(path) => tracing::warn!("black box: {}", path.display()),
+                Err(error) => tracing::error!("{}: the black box cannot be written: {error}", folder.display()),
+            },
+            None => tracing::warn!("no black box is kept: neither XDG_STATE_HOME nor HOME says where"),
+        }
+        // An ended loop needs no spare.
+        drop(self.ends.orders.send(Order::GiveBack(black_box)));
+    }
+
+    fn sum_up(self, ending: &Ending) -> Result<Summary, Failure> {
+        if let Ended::Panicked(text) = &ending.ended {
+            return Err(Failure::WhileRunning(format!("the loop panicked and let the device go: {text}")));
+        }
+        if ending.page_faults.major + ending.page_faults.minor > 0 {
+            tracing::debug!("page faults in the loop: {:?}", ending.page_faults);
+        }
+        let timing = &ending.timing;
+        Ok(Summary {
+            overruns: timing.overruns,
+            skipped: timing.skipped,
+            wake_ns: Some(timing.wake.percentiles()),
+            compute_ns: Some(timing.compute.percentiles()),
+            ..Summary::of(&ending.rendering, &ending.figures, self.faults)
+        })
+    }
+}
+
+/// Tells files of different runs apart.
+fn stamp() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    format!("{seconds}-{}", std::process::id())
+}

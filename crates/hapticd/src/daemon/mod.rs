@@ -1,0 +1,92 @@
+//! The daemon: the tick on the wall clock, and everything around it that has time.
+//!
+//! - [`rights`]: may this device be driven with what the system granted?
+//! - [`realtime_side`]: the pinned thread; it owns the loop and the device, and never waits for anybody.
+//! - [`lower_side`]: the ordinary thread; it logs faults, keeps black boxes, takes over changed profiles, shows status.
+//! - [`reload`], [`profile_watch`], [`signals`]: what can be told while it runs.
+//!
+//! However it ends (a signal, the time asked for, a panic on either side), it ends through [`haptic_device::Device::close`].
+
+pub mod lower_side;
+pub mod profile_watch;
+pub mod realtime_side;
+pub mod reload;
+pub mod rights;
+pub mod signals;
+
+use crate::cli::InputArguments;
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::status::Status;
+use crate::summary::Summary;
+use haptic_device::Device;
+use haptic_planar::scene::TICK_S;
+use haptic_realtime::dma_latency::DmaLatencyGuard;
+use haptic_realtime::exchange::latest;
+use haptic_realtime::memory::keep_heap_memory;
+use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::thread::{CpuChoice, ThreadRequest};
+use lower_side::LowerSide;
+use realtime_side::{RealtimeSide, Running};
+use reload::Reload;
+use signals::Signals;
+use std::path::PathBuf;
+
+/// A tick, ns.
+pub const PERIOD_NS: u64 = (TICK_S * 1e9) as u64;
+
+/// How the daemon shall run.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// What was opened, to open it again when the profile changes.
+    pub input: InputArguments,
+    /// End after so many periods, run or skipped.
+    pub periods: Option<u64>,
+    /// Drive hardware even without real-time scheduling.
+    pub allow_no_rt: bool,
+    /// Going without the energy tank on hardware is meant.
+    pub i_know: bool,
+    /// Where black boxes go; none: nowhere.
+    pub black_box_folder: Option<PathBuf>,
+}
+
+/// Runs until it is told to end, and says what came of it.
+///
+/// # Errors
+/// When the loop cannot be started, may not be started, or panicked.
+pub fn run(
+    setup: Setup,
+    device: Box<dyn Device>,
+    options: Options,
+    signals: &Signals,
+    status: Status,
+) -> Result<Summary, Failure> {
+    let _awake = hold_processor_awake();
+    keep_memory();
+    let request = thread_request(&setup);
+    let reload = Reload::new(&setup, options.input, options.i_know);
+    let rights = rights::Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
+    let (side, ends) = RealtimeSide::new(setup.into_loop(device)?, options.periods);
+    let (figures_writer, figures) = latest(LoopFigures::default());
+    let running = Running::start(request, rights, side, figures_writer, signals.stop.clone())?;
+    let lower_side = LowerSide::new(ends, figures, reload, options.black_box_folder, status);
+    lower_side.keep_watch(running, signals)
+}
+
+fn thread_request(setup: &Setup) -> ThreadRequest {
+    let realtime = &setup.profile.realtime;
+    let cpu = realtime.cpu.map_or(CpuChoice::Auto, |cpu| CpuChoice::Number(cpu as usize));
+    let (priority, lock_memory) = (realtime.priority, realtime.lock_memory);
+    ThreadRequest { name: "haptic-loop".to_owned(), priority, cpu, lock_memory, ..ThreadRequest::default() }
+}
+
+/// Deep idle states make wake-ups late; keeping them off is a help, not a need.
+fn hold_processor_awake() -> Option<DmaLatencyGuard> {
+    DmaLatencyGuard::hold().inspect_err(|refused| tracing::debug!("{refused}")).ok()
+}
+
+fn keep_memory() {
+    if let Err(error) = keep_heap_memory() {
+        tracing::debug!("the allocator does not keep its memory: {error}");
+    }
+}

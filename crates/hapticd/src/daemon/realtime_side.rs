@@ -1,0 +1,248 @@
+//! The real-time thread: owns the loop and the device, takes orders, hands out what happened, never waits.
+
+use super::PERIOD_NS;
+use super::rights::{Answer, Rights};
+use crate::failure::Failure;
+use crate::figures::Figures;
+use haptic_device::MonotonicNs;
+use haptic_loop::black_box::BlackBox;
+use haptic_loop::command::Command;
+use haptic_loop::fault::Fault;
+use haptic_loop::snapshot::{Publish, Snapshot};
+use haptic_loop::tick::HapticLoop;
+use haptic_loop::world::World;
+use haptic_realtime::clock::MonotonicClock;
+use haptic_realtime::exchange::{
+    CommandReceiver, CommandSender, LatestReader, LatestWriter, RingReader, RingWriter, commands, latest, ring,
+};
+use haptic_realtime::memory::PageFaults;
+use haptic_realtime::runner::{Continue, Ended, LoopFigures, Runner, Wake};
+use haptic_realtime::thread::{Granted, RealtimeThread, ThreadRequest, spawn};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Orders taken in one tick at most; the rest wait for the next.
+const ORDERS_PER_TICK: usize = 4;
+/// Orders that can wait.
+const ORDERS_WAITING: usize = 64;
+/// Faults that can wait to be logged; a device that fails every tick fills a second.
+const FAULTS_WAITING: usize = 1024;
+/// Figures are published every so many ticks: four times a second.
+const FIGURES_EVERY: NonZeroU64 = NonZeroU64::new(250).unwrap();
+
+/// What the lower side can ask for.
+#[derive(Debug)]
+pub enum Order {
+    /// Something for the loop.
+    Loop(Command),
+    /// A black box that was written down.
+    GiveBack(Box<BlackBox>),
+}
+
+/// What the lower side gets; memory is freed only there.
+#[derive(Debug)]
+pub enum News {
+    /// A fault began.
+    Fault {
+        /// In which tick.
+        tick: u64,
+        /// Which.
+        fault: Fault,
+    },
+    /// A fault's black box is complete.
+    BlackBox(Box<BlackBox>),
+    /// A world was replaced by another.
+    OldWorld(Box<World>),
+}
+
+/// The lower side's ends of the exchange.
+pub struct Ends {
+    /// Orders to the loop.
+    pub orders: CommandSender<Order>,
+    /// News from it.
+    pub news: RingReader<News>,
+    /// The newest picture of the world.
+    pub snapshots: LatestReader<Snapshot>,
+}
+
+/// Puts snapshots where the lower side finds the newest.
+struct ToLatest(LatestWriter<Snapshot>);
+
+impl Publish for ToLatest {
+    fn publish(&mut self, fill: &dyn Fn(&mut Snapshot)) {
+        self.0.publish_with(|snapshot| fill(snapshot));
+    }
+}
+
+/// What the real-time thread works on.
+pub struct RealtimeSide {
+    rendering: HapticLoop,
+    figures: Figures,
+    orders: CommandReceiver<Order>,
+    news: RingWriter<News>,
+    /// Periods since the start, run or skipped, and how many there shall be.
+    elapsed: u64,
+    periods: u64,
+}
+
+impl RealtimeSide {
+    /// The side of the loop, and the ends for the other side.
+    pub fn new(mut rendering: HapticLoop, periods: Option<u64>) -> (Self, Ends) {
+        let (orders, order_receiver) = commands(ORDERS_WAITING);
+        let (news_writer, news) = ring(FAULTS_WAITING);
+        let (snapshot_writer, snapshots) = latest(Snapshot::with_room_for(rendering.world()));
+        rendering.publish_to(Box::new(ToLatest(snapshot_writer)));
+        let side = Self {
+            rendering,
+            figures: Figures::default(),
+            orders: order_receiver,
+            news: news_writer,
+            elapsed: 0,
+            periods: periods.unwrap_or(u64::MAX),
+        };
+        (side, Ends { orders, news, snapshots })
+    }
+
+    /// One period. Real-time: at most [`ORDERS_PER_TICK`] orders and one tick of the loop.
+    fn tick(&mut self, wake: Wake) -> Continue {
+        self.take_orders();
+        let skipped = u32::try_from(wake.skipped).unwrap_or(u32::MAX);
+        let report = self.rendering.tick(MonotonicNs(wake.now_ns), skipped);
+        self.figures.take_in(report);
+        if let Some(fault) = report.fault {
+            self.news.push(News::Fault { tick: report.tick, fault });
+        }
+        if let Some(black_box) = self.rendering.take_black_box() {
+            self.news.push(News::BlackBox(black_box));
+        }
+        self.elapsed += 1 + wake.skipped;
+        if self.elapsed >= self.periods { Continue::No } else { Continue::Yes }
+    }
+
+    fn take_orders(&mut self) {
+        for order in self.orders.poll(ORDERS_PER_TICK) {
+            match order {
+                Order::Loop(command) => {
+                    if let Some(old) = self.rendering.apply(command) {
+                        self.news.push(News::OldWorld(old));
+                    }
+                }
+                Order::GiveBack(black_box) => self.rendering.give_back(black_box),
+            }
+        }
+    }
+
+    /// The one way out: zero force, disarm, let go.
+    fn let_go(&mut self, ended: &Ended) {
+        self.rendering.close();
+        let crashed = matches!(ended, Ended::Panicked(_));
+        if let Some(black_box) = self.rendering.last_black_box(crashed) {
+            self.news.push(News::BlackBox(black_box));
+        }
+    }
+}
+
+/// What is left when the loop has ended.
+pub struct Ending {
+    /// How it ended.
+    pub ended: Ended,
+    /// The loop, closed.
+    pub rendering: HapticLoop,
+    /// What it came to.
+    pub figures: Figures,
+    /// When it woke, how long it took.
+    pub timing: Box<LoopFigures>,
+    /// Page faults of the thread while it ran; none is right.
+    pub page_faults: PageFaults,
+}
+
+type Body = Result<Ending, String>;
+
+/// The running thread. Dropping it, as a panic on the lower side does, ends the loop and waits until the device is off.
+pub struct Running {
+    thread: Option<RealtimeThread<Body>>,
+    granted: Granted,
+    answer: Answer,
+    stop: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// Starts the thread; it refuses to tick if the rights are not enough.
+    ///
+    /// # Errors
+    /// When no thread can be started, or it may not drive the device.
+    pub fn start(
+        request: ThreadRequest,
+        rights: Rights,
+        side: RealtimeSide,
+        figures: LatestWriter<LoopFigures>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        let stop_inside = stop.clone();
+        let body = move |granted: &Granted| run(side, rights, granted, figures, &stop_inside);
+        let thread = spawn(request, body)
+            .map_err(|error| Failure::WhileRunning(format!("the real-time thread cannot be started: {error}")))?;
+        let granted = thread.granted().clone();
+        let answer = rights.judge(&granted);
+        Ok(Self { thread: Some(thread), granted, answer, stop })
+    }
+
+    /// What the thread was granted.
+    pub fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    /// What was said to it.
+    pub fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    /// Whether the loop has ended.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(RealtimeThread::is_finished)
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// When the thread refused to run, or panicked on its way out.
+    pub fn join(mut self) -> Result<Ending, Failure> {
+        let panicked = |text| Failure::WhileRunning(format!("the real-time thread panicked: {text}"));
+        match self.thread.take().map(RealtimeThread::join) {
+            Some(Ok(body)) => body.map_err(Failure::NoRealtime),
+            Some(Err(text)) => Err(panicked(text)),
+            None => Err(panicked("it was joined before".to_owned())),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Whatever it says, it has let the device go; the panic that brought us here is told by itself.
+            drop(thread.join());
+        }
+    }
+}
+
+fn run(
+    mut side: RealtimeSide,
+    rights: Rights,
+    granted: &Granted,
+    figures: LatestWriter<LoopFigures>,
+    stop: &AtomicBool,
+) -> Body {
+    if let Answer::Refuse(text) = rights.judge(granted) {
+        side.rendering.close();
+        return Err(text);
+    }
+    let period_ns = NonZeroU64::new(PERIOD_NS).unwrap_or(NonZeroU64::MIN);
+    let mut runner = Runner::new(MonotonicClock, period_ns).publishing(figures, FIGURES_EVERY);
+    let before = PageFaults::of_this_thread().unwrap_or_default();
+    let ended = runner.run_guarded(stop, &mut side, RealtimeSide::tick, RealtimeSide::let_go);
+    let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
+    let RealtimeSide { rendering, figures, .. } = side;
+    Ok(Ending { ended, rendering, figures, timing: runner.into_figures(), page_faults })
+}

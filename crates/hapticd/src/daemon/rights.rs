@@ -1,0 +1,78 @@
+//! May this device be driven with what the system granted? A model may always; motors only in real time.
+
+use haptic_realtime::thread::Granted;
+
+/// What decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// Efforts move real motors.
+    pub is_hardware: bool,
+    /// The user's word that hardware may run without real-time scheduling.
+    pub allow_no_rt: bool,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// All is well.
+    Go,
+    /// It runs, but the user should know.
+    Warn(String),
+    /// It must not run.
+    Refuse(String),
+}
+
+impl Rights {
+    /// Judges what a thread was granted.
+    pub fn judge(&self, granted: &Granted) -> Answer {
+        let reasons = granted.reasons.join("; ");
+        if granted.is_realtime() {
+            return if reasons.is_empty() { Answer::Go } else { Answer::Warn(reasons) };
+        }
+        if self.is_hardware && !self.allow_no_rt {
+            let advice = "`hapticd doctor` tells what is missing, --allow-no-rt runs all the same";
+            return Answer::Refuse(format!("hardware is not driven without real-time scheduling: {reasons}. {advice}"));
+        }
+        Answer::Warn(format!("without real-time scheduling ticks will be late now and then: {reasons}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haptic_realtime::memory::LockedMemory;
+    use haptic_realtime::thread::Policy;
+
+    fn granted(policy: Policy, reasons: &[&str]) -> Granted {
+        let reasons = reasons.iter().map(|&reason| reason.to_owned()).collect();
+        let locked_memory = LockedMemory::CurrentAndFuture;
+        Granted { policy, priority: 80, cpu: Some(1), locked_memory, resets_on_fork: true, reasons }
+    }
+
+    #[test]
+    fn real_time_goes_for_models_and_hardware() {
+        for is_hardware in [false, true] {
+            let rights = Rights { is_hardware, allow_no_rt: false };
+            assert_eq!(rights.judge(&granted(Policy::Fifo, &[])), Answer::Go);
+            let unlocked = rights.judge(&granted(Policy::Fifo, &["memory is not locked"]));
+            assert_eq!(unlocked, Answer::Warn("memory is not locked".to_owned()));
+        }
+    }
+
+    #[test]
+    fn without_real_time_a_model_runs_with_a_warning_that_says_how_to_get_it() {
+        let rights = Rights { is_hardware: false, allow_no_rt: false };
+        let Answer::Warn(text) = rights.judge(&granted(Policy::Normal, &["grant CAP_SYS_NICE"])) else { panic!() };
+        assert!(text.contains("grant CAP_SYS_NICE"), "{text}");
+    }
+
+    #[test]
+    fn without_real_time_hardware_is_refused_unless_the_user_insists() {
+        let refused = Rights { is_hardware: true, allow_no_rt: false };
+        assert!(
+            matches!(refused.judge(&granted(Policy::Normal, &[])), Answer::Refuse(text) if text.contains("--allow-no-rt"))
+        );
+        let allowed = Rights { allow_no_rt: true, ..refused };
+        assert!(matches!(allowed.judge(&granted(Policy::Normal, &[])), Answer::Warn(_)));
+    }
+}

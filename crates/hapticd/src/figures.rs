@@ -1,0 +1,67 @@
+//! What is worth knowing of a whole run, gathered tick by tick.
+
+use haptic_loop::report::TickReport;
+
+/// Ticks in a second.
+pub const TICKS_PER_SECOND: f64 = 1000.0;
+
+/// The extremes of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Ticks that ran.
+    pub ticks: u64,
+    /// Deepest penetration of any pair, m.
+    pub penetration_max_m: f64,
+    /// Square of the largest force on the hand, N²; the root is taken once, at the end.
+    force_max_squared: f64,
+    /// Most contact points with a load in one tick.
+    pub contacts_max: u32,
+    /// Near pairs that found no room, over all ticks.
+    pub pairs_dropped: u64,
+    /// The gain of energy that nothing explains, J.
+    pub energy_gain_max_j: f64,
+}
+
+impl Figures {
+    /// The largest force on the hand, N.
+    pub fn force_max_n(&self) -> f64 {
+        self.force_max_squared.sqrt()
+    }
+
+    /// Takes in a tick. Real-time: constant.
+    pub fn take_in(&mut self, report: &TickReport) {
+        let felt = &report.felt;
+        self.ticks = report.tick;
+        self.penetration_max_m = larger(felt.penetration_m, self.penetration_max_m);
+        self.force_max_squared = larger(report.force_n.norm_squared(), self.force_max_squared);
+        self.contacts_max = self.contacts_max.max(felt.contacts);
+        self.pairs_dropped += u64::from(felt.pairs_dropped);
+        self.energy_gain_max_j = felt.energy.gain_max_j;
+    }
+}
+
+/// The larger number in one instruction; `f64::max` takes five to treat NaN, which no report holds.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// How many ticks a time has, to the nearest.
+pub fn ticks_in(seconds: f64) -> u64 {
+    (seconds * TICKS_PER_SECOND).round() as u64
+}
+
+/// The world's time after so many ticks, s. Division rounds to the number nearest to the decimal fraction, which
+/// k · 0.001 does not.
+pub fn seconds_of(ticks: u64) -> f64 {
+    ticks as f64 / TICKS_PER_SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_the_nearest_whole_number_of_milliseconds() {
+        assert_eq!([0.0, 0.001, 0.1, 0.3, 2.5].map(ticks_in), [0, 1, 100, 300, 2500]);
+    }
+}
