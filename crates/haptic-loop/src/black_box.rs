@@ -25,8 +25,8 @@ pub struct BlackBox {
     pages: Box<[TickReport; REMEMBERED_TICKS]>,
     /// Where the newest report is; kept in range by [`on_ring`].
     newest: usize,
-    /// Pages that were written.
-    count: usize,
+    /// Pages that were written since it was empty.
+    written: usize,
 }
 
 /// A page's place on the ring.
@@ -45,13 +45,14 @@ impl BlackBox {
     pub fn new() -> Self {
         let pages = vec![TickReport::nothing_yet(); REMEMBERED_TICKS].into_boxed_slice();
         let pages = pages.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
-        Self { pages, newest: 0, count: 0 }
+        Self { pages, newest: 0, written: 0 }
     }
 
-    /// Takes the next page; what it holds is two seconds old. Real-time: constant.
-    pub fn turn(&mut self) {
+    /// Takes the next page, to be written; what it holds is two seconds old. Real-time: constant.
+    pub fn turn(&mut self) -> &mut TickReport {
         self.newest = on_ring(self.newest + 1);
-        self.count = (self.count + 1).min(REMEMBERED_TICKS);
+        self.written += 1;
+        self.page_mut()
     }
 
     /// The newest page. Real-time: constant.
@@ -64,20 +65,16 @@ impl BlackBox {
         &mut self.pages[on_ring(self.newest)]
     }
 
-    /// The page before the newest. Real-time: constant.
-    pub fn page_before(&self) -> &TickReport {
-        &self.pages[on_ring(self.newest + REMEMBERED_TICKS - 1)]
-    }
-
     /// Forgets everything. Real-time: constant.
     pub fn clear(&mut self) {
-        self.count = 0;
+        self.written = 0;
     }
 
     /// What it remembers, oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
-        let oldest = self.newest + REMEMBERED_TICKS + 1 - self.count;
-        (oldest..oldest + self.count).map(|page| &self.pages[on_ring(page)])
+        let count = self.written.min(REMEMBERED_TICKS);
+        let oldest = self.newest + REMEMBERED_TICKS + 1 - count;
+        (oldest..oldest + count).map(|page| &self.pages[on_ring(page)])
     }
 
     /// Writes everything down in a new file in `folder`, which is made if it is missing, and returns its path. `stamp`
@@ -150,8 +147,8 @@ impl Recorder {
     }
 
     /// Takes the next page. Real-time: constant.
-    pub(crate) fn turn(&mut self) {
-        self.running.turn();
+    pub(crate) fn turn(&mut self) -> &mut TickReport {
+        self.running.turn()
     }
 
     /// The newest page.
@@ -162,11 +159,6 @@ impl Recorder {
     /// The newest page, to be written.
     pub(crate) fn page_mut(&mut self) -> &mut TickReport {
         self.running.page_mut()
-    }
-
-    /// The page before it.
-    pub(crate) fn page_before(&self) -> &TickReport {
-        self.running.page_before()
     }
 
     /// The newest page is written: puts the box aside if a fault's aftermath is over. Real-time: constant.
@@ -221,13 +213,11 @@ mod tests {
     }
 
     fn record(black_box: &mut BlackBox, report: TickReport) {
-        black_box.turn();
-        *black_box.page_mut() = report;
+        *black_box.turn() = report;
     }
 
     fn write(recorder: &mut Recorder, report: TickReport) {
-        recorder.turn();
-        *recorder.page_mut() = report;
+        *recorder.turn() = report;
         recorder.close_page();
         assert_eq!(recorder.page().tick, report.tick);
     }

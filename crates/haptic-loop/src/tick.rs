@@ -78,17 +78,18 @@ impl HapticLoop {
     /// constant but for the world, which is bounded by its scene, and the snapshot, bounded by its bodies.
     pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> &TickReport {
         let periods = skipped.saturating_add(1);
-        self.recorder.turn();
         let reading = self.device.read(now);
         let hand = self.watch.judge(&reading, f64::from(periods) * TICK_S);
         let grip = self.grip(&hand);
-        self.advance(grip.as_ref());
-        let request = self.request(periods);
+        let felt = self.advance(grip.as_ref());
+        let request = self.request(&felt, periods);
         let admission = self.guard.admit(&request, &hand);
         let sent = self.device.write(Effort { force_n: admission.force_n }, now);
         self.guard.learn(sent);
-        let page = self.recorder.page_mut();
-        (page.reading, page.sent, page.now, page.skipped) = (reading, sent, now, skipped);
+        self.ticks += 1;
+        let page = self.recorder.turn();
+        (page.tick, page.now, page.skipped) = (self.ticks, now, skipped);
+        (page.reading, page.felt, page.sent) = (reading, felt, sent);
         self.note(&hand, &admission);
         self.recorder.close_page();
         self.publish();
@@ -177,19 +178,16 @@ impl HapticLoop {
     }
 
     /// Moves the world, unless it stands still: then it is as it was, and pushes nobody.
-    fn advance(&mut self, grip: Option<&Grip>) {
+    fn advance(&mut self, grip: Option<&Grip>) -> Felt {
         if self.pause == Some(0) {
-            let felt = self.recorder.page_before().felt;
-            self.recorder.page_mut().felt = Felt { force_on_hand_n: Vector2::zeros(), ..felt };
-        } else {
-            self.pause = self.pause.map(|left| left - 1);
-            self.recorder.page_mut().felt = self.world.state.advance(&self.world.scene, grip);
+            return Felt { force_on_hand_n: Vector2::zeros(), ..self.recorder.page().felt };
         }
+        self.pause = self.pause.map(|left| left - 1);
+        self.world.state.advance(&self.world.scene, grip)
     }
 
     /// What the guard is asked for; in a pause no force, even while the world does single ticks.
-    fn request(&self, periods: u32) -> Request {
-        let felt = &self.recorder.page().felt;
+    fn request(&self, felt: &Felt, periods: u32) -> Request {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         Request {
             force_n: self.frame.mapping.force_to_device(force_n),
@@ -202,9 +200,7 @@ impl HapticLoop {
 
     /// Writes down the rest of the tick: every field of the page, which still holds a tick of long ago.
     fn note(&mut self, hand: &Hand, admission: &Admission) {
-        self.ticks += 1;
         let (world, page) = (&self.world, self.recorder.page_mut());
-        page.tick = self.ticks;
         page.hand_m = match hand.position_m {
             Some(position_m) => self.frame.mapping.position_to_world(position_m),
             None => Vector2::zeros(),
