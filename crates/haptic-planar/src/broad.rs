@@ -202,6 +202,14 @@ impl Broad {
         }
     }
 
+    /// Forgets all near pairs and boxes of moving pieces, as if everything had been moved elsewhere at once.
+    pub fn forget_everything(&mut self) {
+        for m in 0..self.moving.len() {
+            self.boxes[self.moving[m] as usize] = Aabb::NOWHERE;
+        }
+        self.table.retain(|_| false);
+    }
+
     /// Tells where a moving piece may be during this tick. Real-time: constant.
     #[inline]
     pub fn cover(&mut self, piece: usize, needed: &Aabb) {

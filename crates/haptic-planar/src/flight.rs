@@ -5,7 +5,7 @@ use crate::hold::{Flight, Hold};
 use crate::narrow::Side;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
-use crate::sweep::{FAST_M, safe_share};
+use crate::sweep::{FAST_M, SweepBudget, safe_share};
 use nalgebra::Vector2;
 
 /// Turn in the tick of an impact from which straight gaps are no longer to be trusted, rad.
@@ -123,6 +123,7 @@ impl State {
 
     #[cold]
     fn cut_steps(&mut self, scene: &Scene) {
+        let mut budget = SweepBudget::of_a_tick();
         for &body in &self.moving {
             self.shares[body] = 1.0;
         }
@@ -145,7 +146,7 @@ impl State {
                     spin_rad_per_s: work.step_angle / TICK_S,
                 }
             };
-            let share = safe_share(&side(0), &side(1));
+            let share = safe_share(&side(0), &side(1), &mut budget);
             for body in [a, b] {
                 if fast(body) {
                     self.shares[body] = self.shares[body].min(share);

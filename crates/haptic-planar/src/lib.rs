@@ -33,3 +33,4 @@ mod sweep;
 mod turn;
 mod vector;
 mod work;
+pub mod worst_case;

@@ -121,6 +121,13 @@ impl Solver {
         MAX_SWEEPS
     }
 
+    /// One accelerated sweep, whatever it changes: what each of the [`MAX_SWEEPS`] costs at most.
+    pub fn sweep_once(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) {
+        self.note(manifolds, &works.all, moving);
+        sweep(manifolds, works);
+        self.extrapolate(manifolds, works, moving, 0.0, true);
+    }
+
     fn note(&mut self, manifolds: &[Manifold], works: &[Work], moving: &[usize]) {
         self.before.clear();
         self.before.extend(manifolds.iter().map(|m| m.impulse));

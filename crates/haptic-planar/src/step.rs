@@ -9,7 +9,7 @@ use crate::manifold::Manifold;
 use crate::narrow::{Side, Touch, Track, touch};
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
-use crate::sweep::{FAST_M, touch_ahead};
+use crate::sweep::{FAST_M, SweepBudget, touch_ahead};
 use crate::turn::turned;
 use nalgebra::Vector2;
 
@@ -57,7 +57,7 @@ impl State {
 
     /// Tells the broad phase where every moving piece can be in this tick.
     #[inline(never)]
-    fn find_near_pairs(&mut self, scene: &Scene) {
+    pub(crate) fn find_near_pairs(&mut self, scene: &Scene) {
         let mut farthest: f64 = 0.0;
         for &body in &self.moving {
             let work = &mut self.works.all[body];
@@ -92,6 +92,7 @@ impl State {
     #[inline(never)]
     fn find_manifolds(&mut self, scene: &Scene) {
         self.manifolds.clear();
+        let mut budget = SweepBudget::of_a_tick();
         let (motions, works, placed) = (&self.motions, &self.works, &self.placed);
         for (index, pair) in self.broad.table.pairs_mut().iter_mut().enumerate() {
             let side = |which: usize| {
@@ -109,7 +110,7 @@ impl State {
             let [work_a, work_b] = pair.bodies.map(|body| &works.all[body as usize]);
             let reach = work_a.reach_m + work_b.reach_m;
             let sent = work_a.sent_m.max(work_b.sent_m).min(SENT_ON_M);
-            match find_touch(&a, &b, reach, sent, &mut pair.track) {
+            match find_touch(&a, &b, reach, sent, &mut pair.track, &mut budget) {
                 Some((touch, centres)) => {
                     self.manifolds.push(Manifold::new(index, pair, &touch, centres, works));
                 }
@@ -291,9 +292,16 @@ impl State {
 
 /// The manifold of a pair that can close by `reach_m` in this tick, or by `sent_m` once struck, and where its bodies' centres are for it.
 #[inline]
-fn find_touch(a: &Side, b: &Side, reach_m: f64, sent_m: f64, track: &mut Track) -> Option<(Touch, [Vector2<f64>; 2])> {
+fn find_touch(
+    a: &Side,
+    b: &Side,
+    reach_m: f64,
+    sent_m: f64,
+    track: &mut Track,
+    budget: &mut SweepBudget,
+) -> Option<(Touch, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
-        && let Some(ahead) = touch_ahead(a, b, MARGIN_M, track)
+        && let Some(ahead) = touch_ahead(a, b, MARGIN_M, track, budget)
     {
         return Some(ahead);
     }

@@ -16,11 +16,41 @@ pub const FAST_M: f64 = 5e-3;
 pub const MAX_LEAPS: usize = 16;
 /// Strides from a meeting to the end of the tick.
 pub const STRIDES: usize = 32;
+/// Leaps of all sweeps of one tick together; a pair that finds none left stops where it is.
+pub const LEAPS_A_TICK: usize = 64;
+/// Strides of all sweeps of one tick together.
+pub const STRIDES_A_TICK: usize = 128;
 /// Distance that counts as met, m.
 const MET_M: f64 = 5e-5;
 
 /// Depth from which one piece counts as gone into the other, m; less is a graze.
 const ENTERED_M: f64 = 2e-4;
+
+/// What the sweeps of this tick may still cost.
+#[derive(Clone, Copy, Debug)]
+pub struct SweepBudget {
+    leaps: usize,
+    strides: usize,
+}
+
+impl SweepBudget {
+    /// A full budget, for the start of a tick.
+    pub fn of_a_tick() -> Self {
+        Self { leaps: LEAPS_A_TICK, strides: STRIDES_A_TICK }
+    }
+
+    fn take_leap(&mut self) -> bool {
+        let left = self.leaps > 0;
+        self.leaps -= usize::from(left);
+        left
+    }
+
+    fn take_stride(&mut self) -> bool {
+        let left = self.strides > 0;
+        self.strides -= usize::from(left);
+        left
+    }
+}
 
 /// Two pieces at a time within the tick.
 pub struct Meeting {
@@ -32,6 +62,8 @@ pub struct Meeting {
     pub centres: [Vector2<f64>; 2],
     /// (cos, sin) of their angles then.
     pub turns: [Vector2<f64>; 2],
+    /// The budget ran out before they met: nothing is known about later.
+    pub unsure: bool,
 }
 
 impl Meeting {
@@ -46,11 +78,15 @@ impl Meeting {
 
 /// Where and when the pair first comes close within `horizon_s`; nothing if it does not.
 /// Real-time: at most [`MAX_LEAPS`] queries.
-fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed) -> Option<Meeting> {
+fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed, budget: &mut SweepBudget) -> Option<Meeting> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     let turning = a.spin_rad_per_s.abs() * a.piece.reach_m + b.spin_rad_per_s.abs() * b.piece.reach_m;
     let mut meeting = at(a, b, 0.0);
     for _ in 0..MAX_LEAPS {
+        if !budget.take_leap() {
+            meeting.unsure = true;
+            break;
+        }
         let Some(closest) = track(&meeting.placed[0], &meeting.placed[1], seed) else { break };
         let gap = closest.distance_m - radii;
         if gap <= MET_M {
@@ -75,22 +111,25 @@ fn at(a: &Side, b: &Side, time_s: f64) -> Meeting {
         (Placed::of(side.piece, centre, turn), centre, turn)
     };
     let ((pa, ca, ta), (pb, cb, tb)) = (moved(a), moved(b));
-    Meeting { time_s, placed: [pa, pb], centres: [ca, cb], turns: [ta, tb] }
+    Meeting { time_s, placed: [pa, pb], centres: [ca, cb], turns: [ta, tb], unsure: false }
 }
 
 /// The share of this tick's motion that a fast pair may make before one goes into the other. The sides' velocities are
 /// their whole displacement over the tick. Real-time: at most [`MAX_LEAPS`] and [`STRIDES`] queries.
 ///
 /// From where they meet the pair goes on in equal strides: it may only graze, and a turning body may come back.
-pub fn safe_share(a: &Side, b: &Side) -> f64 {
+pub fn safe_share(a: &Side, b: &Side, budget: &mut SweepBudget) -> f64 {
     let mut memory = Track::default();
-    let Some(meeting) = meet(a, b, TICK_S, &mut memory.seed) else { return 1.0 };
+    let Some(meeting) = meet(a, b, TICK_S, &mut memory.seed, budget) else { return 1.0 };
     let met_s = meeting.time_s;
+    if meeting.unsure {
+        return met_s / TICK_S;
+    }
     let start = depth(a, b, &meeting, &mut memory);
     let stride_s = (TICK_S - met_s) / STRIDES as f64;
     for stride in 1..=STRIDES {
         let then = at(a, b, met_s + stride as f64 * stride_s);
-        if depth(a, b, &then, &mut memory) > start + ENTERED_M {
+        if !budget.take_stride() || depth(a, b, &then, &mut memory) > start + ENTERED_M {
             return (met_s + (stride - 1) as f64 * stride_s) / TICK_S;
         }
     }
@@ -108,8 +147,14 @@ fn least(a: f64, b: &f64) -> f64 {
 }
 
 /// The manifold of a pair that meets later in the tick, its gaps carried back to the start along the approach.
-pub fn touch_ahead(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<(Touch, [Vector2<f64>; 2])> {
-    let meeting = meet(a, b, TICK_S, &mut memory.seed).filter(|meeting| meeting.time_s > 0.0)?;
+pub fn touch_ahead(
+    a: &Side,
+    b: &Side,
+    margin_m: f64,
+    memory: &mut Track,
+    budget: &mut SweepBudget,
+) -> Option<(Touch, [Vector2<f64>; 2])> {
+    let meeting = meet(a, b, TICK_S, &mut memory.seed, budget).filter(|m| m.time_s > 0.0 && !m.unsure)?;
     let (then_a, then_b) = meeting.sides(a, b);
     let mut touch = touch(&then_a, &then_b, margin_m, memory)?;
     for i in 0..touch.count {

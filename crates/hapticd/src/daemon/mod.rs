@@ -9,6 +9,7 @@
 
 pub mod lower_side;
 pub mod profile_watch;
+mod quiet_panic;
 pub mod realtime_side;
 pub mod reload;
 pub mod rights;

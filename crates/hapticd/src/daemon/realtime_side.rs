@@ -1,6 +1,7 @@
 //! The real-time thread: owns the loop and the device, takes orders, hands out what happened, never waits.
 
 use super::PERIOD_NS;
+use super::quiet_panic;
 use super::rights::{Answer, Rights};
 use crate::failure::Failure;
 use crate::figures::Figures;
@@ -241,7 +242,11 @@ fn run(
     let period_ns = NonZeroU64::new(PERIOD_NS).unwrap_or(NonZeroU64::MIN);
     let mut runner = Runner::new(MonotonicClock, period_ns).publishing(figures, FIGURES_EVERY);
     let before = PageFaults::of_this_thread().unwrap_or_default();
-    let ended = runner.run_guarded(stop, &mut side, RealtimeSide::tick, RealtimeSide::let_go);
+    quiet_panic::be_quiet();
+    let mut ended = runner.run_guarded(stop, &mut side, RealtimeSide::tick, RealtimeSide::let_go);
+    if let Ended::Panicked(text) = &mut ended {
+        *text = format!("{text}, at {}", quiet_panic::place());
+    }
     let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
     let RealtimeSide { rendering, figures, .. } = side;
     Ok(Ending { ended, rendering, figures, timing: runner.into_figures(), page_faults })

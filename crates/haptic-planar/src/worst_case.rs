@@ -1,0 +1,199 @@
+//! The worst tick that a scene can have: every near pair there is room for, each on its slowest path, every loop run to
+//! its cap. It is made of the tick's own parts, so that it costs what they cost; what it computes means nothing.
+
+use crate::block::{BlockImpulse, Mode};
+use crate::closest::brute_force;
+use crate::correction::CORRECTION_SWEEPS;
+use crate::description::RestitutionLaw;
+use crate::impacts::{MAX_IMPACTS, Rules};
+use crate::manifold::Manifold;
+use crate::narrow::{FeatureId, Side, Touch, Track, touch};
+use crate::pairs::{Pair, Warm};
+use crate::scene::Scene;
+use crate::solver::MAX_SWEEPS;
+use crate::state::State;
+use crate::sweep::{LEAPS_A_TICK, STRIDES_A_TICK};
+use nalgebra::Vector2;
+
+/// How often the contact side of a tick can run: once, and once more without restitution.
+const RESOLVES: usize = 2;
+
+/// A world in its worst tick, over and over.
+#[derive(Clone, Debug)]
+pub struct WorstCase {
+    state: State,
+    pairs: Vec<Pair>,
+    law: RestitutionLaw,
+}
+
+impl WorstCase {
+    /// The worst tick of a scene with all near pairs that it has room for.
+    pub fn new(scene: &Scene) -> Self {
+        let capacity = State::new(scene).pair_capacity();
+        Self::with_pairs(scene, capacity)
+    }
+
+    /// The worst tick with a given number of near pairs, to see how the cost grows with them.
+    pub fn with_pairs(scene: &Scene, count: usize) -> Self {
+        let state = State::new(scene);
+        let candidates = touching_candidates(scene);
+        let pairs = candidates.iter().cycle().take(if candidates.is_empty() { 0 } else { count }).copied().collect();
+        Self { state, pairs, law: scene.restitution_law }
+    }
+
+    /// Near pairs in the tick.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// One worst tick; returns something that depends on all of it, so that nothing is optimised away.
+    pub fn tick(&mut self, scene: &Scene) -> f64 {
+        let mut sum = self.look_everything_up(scene);
+        sum += self.find_every_feature_the_slow_way(scene);
+        for _ in 0..RESOLVES {
+            sum += self.strike_to_the_cap();
+            sum += self.sweep_to_the_cap();
+        }
+        sum += self.correct_to_the_cap();
+        sum + self.move_and_book(scene)
+    }
+
+    /// Every moving piece leaves its box at once.
+    fn look_everything_up(&mut self, scene: &Scene) -> f64 {
+        self.state.works.fall(scene, &self.state.motions, &self.state.moving);
+        self.state.broad.forget_everything();
+        self.state.find_near_pairs(scene);
+        self.state.broad.table.pairs().len() as f64
+    }
+
+    /// Every sweep that a tick may make, and for each pair brute force and separating axes from cold.
+    fn find_every_feature_the_slow_way(&mut self, scene: &Scene) -> f64 {
+        let mut sum = 0.0;
+        self.state.manifolds.clear();
+        // The slowest pair comes first; the sweeps of a whole tick may all be its own, before and after the impacts.
+        if let Some(pair) = self.pairs.first() {
+            let (a, b) = sides(&self.state, scene, pair);
+            for _ in 0..2 * (LEAPS_A_TICK + STRIDES_A_TICK) {
+                sum += slowest_query(&a, &b);
+            }
+        }
+        for (index, pair) in self.pairs.iter().enumerate() {
+            let (a, b) = sides(&self.state, scene, pair);
+            sum += slowest_query(&a, &b);
+            let flat = flat_touch(&a, &b);
+            let manifold = Manifold::new(index, pair, &flat, [a.centre_m, b.centre_m], &self.state.works);
+            self.state.manifolds.push(manifold);
+        }
+        sum
+    }
+
+    /// As many impacts as a tick resolves, each followed by a look at every manifold.
+    fn strike_to_the_cap(&mut self) -> f64 {
+        let state = &mut self.state;
+        let rules = Rules { law: self.law, hold: None };
+        let mut sum = 0.0;
+        for _ in 0..MAX_IMPACTS {
+            state.queue.fill(&state.manifolds, &state.works);
+            if let Some(manifold) = state.manifolds.first() {
+                let impulse = BlockImpulse { normal: [1e-9, 1e-9], tangent: 1e-9 };
+                crate::impacts::apply(manifold, &impulse, 1e-4, &mut state.works, rules.hold);
+            }
+            sum += state.works.all.first().map_or(0.0, |work| work.spin);
+        }
+        sum
+    }
+
+    /// All sweeps, every block searching all its modes.
+    fn sweep_to_the_cap(&mut self) -> f64 {
+        let state = &mut self.state;
+        for manifold in &mut state.manifolds {
+            manifold.set_bias(&state.works.all);
+        }
+        for _ in 0..MAX_SWEEPS {
+            for manifold in &mut state.manifolds {
+                manifold.mode = Mode::Open;
+                manifold.impulse = BlockImpulse { normal: [1e-6, 1e-6], tangent: 0.0 };
+            }
+            state.solver.sweep_once(&mut state.manifolds, &mut state.works, &state.moving);
+        }
+        state.works.all.iter().map(|work| work.spin).sum()
+    }
+
+    fn correct_to_the_cap(&mut self) -> f64 {
+        let state = &mut self.state;
+        for &body in &state.moving {
+            state.works.all[body].set_step();
+        }
+        for manifold in &mut state.manifolds {
+            manifold.gap_m = [-1e-4; 2];
+        }
+        f64::from(u8::from(state.correction.run(&state.manifolds, &state.works.all, &state.moving)))
+            * CORRECTION_SWEEPS as f64
+    }
+
+    /// The way of every body, and the account.
+    fn move_and_book(&mut self, scene: &Scene) -> f64 {
+        let kept = self.state.motions.clone();
+        self.state.move_bodies(scene);
+        self.state.motions.copy_from_slice(&kept);
+        self.state.hash() as f64
+    }
+}
+
+/// Pairs of a moving piece with any other that may touch it, as a full table would hold them.
+fn touching_candidates(scene: &Scene) -> Vec<Pair> {
+    const ENOUGH: usize = 4096;
+    let moves = |piece: usize| !scene.bodies[scene.pieces[piece].body as usize].fixed;
+    let mut found = Vec::new();
+    for a in (0..scene.pieces.len()).filter(|&a| moves(a)) {
+        for b in (0..scene.pieces.len()).filter(|&b| b != a) {
+            let bodies = [scene.pieces[a].body, scene.pieces[b].body];
+            let layers = bodies.map(|body| scene.bodies[body as usize].layer);
+            if bodies[0] != bodies[1] && layers[0] == layers[1] && found.len() < ENOUGH {
+                let (friction, restitution) = (0.5, 0.5);
+                let (track, warm) = (Track::default(), Warm::default());
+                found.push(Pair { pieces: [a as u32, b as u32], bodies, friction, restitution, track, warm });
+            }
+        }
+    }
+    // Those with most corners first: the slowest features.
+    found.sort_by_key(|pair| std::cmp::Reverse(pair.pieces.map(|p| scene.pieces[p as usize].count).iter().sum::<u8>()));
+    found
+}
+
+/// A walk that gives up for brute force, and separating axes for the manifold.
+fn slowest_query(a: &Side, b: &Side) -> f64 {
+    let by_force = brute_force(a.placed, b.placed).map_or(0.0, |closest| closest.distance_m);
+    by_force + touch(a, b, f64::MAX, &mut Track::default()).map_or(0.0, |found| found.gap_m[0])
+}
+
+/// The two sides of a pair, brought beside each other and moving fast.
+fn sides<'s>(state: &'s State, scene: &'s Scene, pair: &Pair) -> (Side<'s>, Side<'s>) {
+    let side = |which: usize, speed: f64| {
+        let (piece, body) = (pair.pieces[which] as usize, pair.bodies[which] as usize);
+        Side {
+            piece: &scene.pieces[piece],
+            placed: &state.placed[piece],
+            centre_m: state.motions[body].centre_m,
+            turn: state.motions[body].turn,
+            velocity_m_per_s: Vector2::new(speed, speed),
+            spin_rad_per_s: speed,
+        }
+    };
+    (side(0, 60.0), side(1, -60.0))
+}
+
+/// A flat contact of two points half-way between the bodies.
+fn flat_touch(a: &Side, b: &Side) -> Touch {
+    let middle = (a.centre_m + b.centre_m) / 2.0;
+    let across = Vector2::new(1e-3, 0.0);
+    Touch {
+        normal: Vector2::y(),
+        count: 2,
+        gap_m: [1e-9; 2],
+        at_m: [middle - across, middle + across],
+        apart_m: 0.0,
+        end: 0,
+        id: FeatureId::default(),
+    }
+}
