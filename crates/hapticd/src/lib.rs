@@ -4,6 +4,7 @@
 //! runs it on the wall clock, and [`commands`] has one file for each command.
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod cli;
 pub mod commands;
 pub mod daemon;
@@ -13,11 +14,14 @@ pub mod files;
 pub mod generated;
 pub mod golden;
 pub mod log;
+pub mod picture;
 pub mod setup;
+pub mod snapshot;
 pub mod stability;
 pub mod status;
 pub mod stopwatch;
 pub mod summary;
+pub mod terminal;
 pub mod trace;
 pub mod verdict;
 
@@ -37,5 +41,6 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
         Some(Command::Doctor(arguments)) => commands::doctor::doctor(arguments),
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
+        Some(Command::Snapshot(arguments)) => snapshot::snapshot(arguments),
     }
 }

@@ -1,65 +1,73 @@
-//! How a running daemon shows that it is well: one line that is kept up to date on a terminal, log lines elsewhere.
+//! How a running daemon shows that it is well: a live picture on a terminal, log lines elsewhere.
 
+use crate::terminal::{Screen, Wish};
 use haptic_loop::snapshot::Snapshot;
+use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopFigures;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// How often the line on a terminal changes.
-const LINE_EVERY: Duration = Duration::from_millis(100);
 /// How often a log line comes.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// What is shown, and where.
-#[derive(Debug)]
-pub struct Status {
-    manner: Manner,
-    shown_at: Instant,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+pub enum Status {
+    /// Nothing at all.
     Silent,
-    Line,
-    Log,
+    /// The live picture.
+    Picture(Box<Screen>),
+    /// A log line now and then.
+    Log {
+        /// When the last one came.
+        logged_at: Instant,
+    },
 }
 
 impl Status {
-    /// A line if standard error is a terminal, log lines otherwise.
-    pub fn of_terminal() -> Self {
-        let manner = if std::io::stderr().is_terminal() { Manner::Line } else { Manner::Log };
-        Self { manner, shown_at: Instant::now() }
-    }
-
-    /// Nothing at all.
-    pub fn silent() -> Self {
-        Self { manner: Manner::Silent, shown_at: Instant::now() }
-    }
-
-    /// Shows the newest state, if it is time to.
-    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopFigures) {
-        let every = match self.manner {
-            Manner::Silent => return,
-            Manner::Line => LINE_EVERY,
-            Manner::Log => LOG_EVERY,
-        };
-        if self.shown_at.elapsed() < every {
-            return;
+    /// A picture if there is a terminal for it, log lines otherwise.
+    pub fn of_terminal(scene: &Scene) -> Self {
+        let log = Self::Log { logged_at: Instant::now() };
+        match Screen::open(scene) {
+            Ok(screen) => screen.map_or(log, |screen| Self::Picture(Box::new(screen))),
+            Err(error) => {
+                tracing::warn!("no picture: {error}");
+                log
+            }
         }
-        self.shown_at = Instant::now();
-        let text = line(snapshot, figures);
-        if self.manner == Manner::Log {
-            tracing::info!("{text}");
+    }
+
+    /// Shows the newest state, if it is time to, and tells whether somebody wants the run to end.
+    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopFigures) -> Wish {
+        match self {
+            Self::Silent => Wish::GoOn,
+            Self::Picture(screen) => match screen.show(snapshot, figures) {
+                Ok(wish) => wish,
+                Err(error) => {
+                    // A terminal that went away does not end the daemon.
+                    *self = Self::Log { logged_at: Instant::now() };
+                    tracing::warn!("the picture is gone: {error}");
+                    Wish::GoOn
+                }
+            },
+            Self::Log { logged_at } => {
+                if logged_at.elapsed() >= LOG_EVERY {
+                    *logged_at = Instant::now();
+                    tracing::info!("{}", line(snapshot, figures));
+                }
+                Wish::GoOn
+            }
+        }
+    }
+}
+
+/// Says something at the end: plainly to a person, as log lines otherwise.
+pub fn conclude(lines: &[String]) {
+    let to_person = std::io::stderr().is_terminal();
+    for line in lines {
+        if to_person {
+            eprintln!("{line}");
         } else {
-            // A terminal that went away does not end the daemon.
-            drop(write!(std::io::stderr(), "\r\x1b[K{text}"));
-        }
-    }
-
-    /// Leaves the terminal at the start of a fresh line.
-    pub fn end(&mut self) {
-        if self.manner == Manner::Line {
-            drop(write!(std::io::stderr(), "\r\x1b[K"));
+            tracing::info!("{line}");
         }
     }
 }

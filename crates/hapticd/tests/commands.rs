@@ -67,7 +67,7 @@ fn only_commands_that_exist_are_offered() {
     let help = folder.hapticd(&["--help"]);
     assert_done(&help);
     let text = String::from_utf8(help.stdout).unwrap();
-    for command in ["run", "simulate", "check", "bench"] {
+    for command in ["run", "simulate", "check", "bench", "doctor", "latency"] {
         assert!(text.contains(&format!("\n  {command} ")), "{text}");
     }
     assert_eq!(folder.hapticd(&["fly"]).status.code(), Some(2));
@@ -352,6 +352,57 @@ fn run_ends_by_itself_and_tells_how_it_went() {
     let periods = summary["ticks"].as_u64().unwrap() + summary["skipped"].as_u64().unwrap();
     assert!(periods >= 50, "{summary}");
     assert!(summary["wake_ns"]["p50"].is_u64() && summary["compute_ns"]["max"].is_u64());
+}
+
+#[test]
+fn run_without_a_device_to_find_says_what_to_do() {
+    let folder = Folder::new("auto");
+    let output = folder.hapticd(&["run", "--device", "auto", "--seconds", "0.01"]);
+    assert_refused(&output, 1, "--device auto: no device was found; plug one in");
+}
+
+#[test]
+fn hardware_without_its_tank_needs_the_users_word() {
+    let folder = Folder::new("i-know");
+    folder.file("d.toml", "kind = \"serial\"\n");
+    let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
+    folder.file("s.toml", BALL);
+    let run = |more: &[&str]| folder.hapticd(&[&["run", "--profile", &profile, "--seconds", "0.01"], more].concat());
+    assert_refused(&run(&[]), 2, "p.toml:4:13: safety.passivity: not watching the energy at all can hurt a hand");
+    assert_refused(&run(&["--i-know"]), 2, "d.toml: kind: serial devices are not yet supported");
+}
+
+#[test]
+fn latency_answers_with_its_figures() {
+    let folder = Folder::new("latency");
+    let figures = json(&folder.hapticd(&["latency", "--seconds", "0.1", "--json"]));
+    for key in ["p50", "p99", "p999", "max"] {
+        assert!(figures["wake_ns"][key].is_u64(), "{key}");
+    }
+    assert!(figures["overruns"].is_u64() && figures["granted"]["policy"].is_string());
+}
+
+#[test]
+fn the_doctor_names_every_finding_and_its_exit_code_is_the_verdict() {
+    let folder = Folder::new("doctor");
+    let output = folder.hapticd(&["doctor", "--seconds", "0.1", "--json"]);
+    let report = json(&output);
+    assert_eq!(output.status.code(), Some(if report["fit"].as_bool().unwrap() { 0 } else { 1 }));
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.len() > 10, "{report}");
+    assert!(findings.iter().all(|finding| finding["id"].is_string() && finding["measured"].is_string()));
+}
+
+#[test]
+fn check_tells_the_stability_margins_of_a_profile() {
+    let folder = Folder::new("margins");
+    let profile = folder.file("p.toml", "scene = \"wall\"\n[coupling]\nstiffness_n_per_m = 2000\n");
+    let words = String::from_utf8(folder.hapticd(&["check", &profile]).stdout).unwrap();
+    assert!(words.contains("not passive: the device has 0.500 N·s/m of damping"), "{words}");
+    let facts = json(&folder.hapticd(&["check", "--json", &profile]));
+    let stability = &facts["files"][0]["profile"]["stability"];
+    assert_eq!(stability["passive"], false);
+    assert!((stability["needed_damping_n_s_per_m"].as_f64().unwrap() - 1.7).abs() < 1e-9, "{stability}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn run_with(test: &str, faults: &[(u64, Fault)], on_read: fn(u64), periods: Opti
     let device = Box::new(Watched { device, log: Arc::clone(&log), reads: 0, on_read });
     let folder = Folder::new(test);
     let options = Options { periods, black_box_folder: Some(folder.0.clone()), ..Options::default() };
-    let result = daemon::run(setup, device, options, signals, Status::silent());
+    let result = daemon::run(setup, device, options, signals, Status::Silent);
     Ran { result, log, black_boxes: folder.names() }
 }
 
@@ -148,7 +148,7 @@ fn a_panic_in_the_loop_lets_the_device_go_keeps_a_black_box_and_is_a_failure() {
     let ran = run_with("panic", &[], panics, Some(1000), &Signals::default());
     let failure = ran.result.unwrap_err();
     assert_eq!(failure.exit_code(), 1);
-    assert!(failure.to_string().contains("deliberate, in a test"), "{failure}");
+    assert!(failure.to_string().contains("deliberate, in a test, at crates/hapticd/tests/daemon.rs:"), "{failure}");
     assert_let_go(&ran.log);
     assert_eq!(ran.log.lock().unwrap().efforts.len(), 199);
     assert_eq!(ran.black_boxes.len(), 1);

@@ -1,6 +1,7 @@
 //! `hapticd check`: is a file right, and what does it amount to.
 
 use super::{print_json, print_line};
+use crate::admission::WorstTick;
 use crate::cli::CheckArguments;
 use crate::failure::Failure;
 use crate::files::error::{FileErrors, Problem};
@@ -14,6 +15,10 @@ use haptic_planar::state::State;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Duration;
+
+/// The time that measuring the worst tick may take.
+const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 ///
@@ -62,6 +67,7 @@ struct SceneFacts {
     near_pair_capacity: usize,
     tool: Option<String>,
     masses: Vec<Mass>,
+    worst_tick: WorstTick,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -170,6 +176,7 @@ fn scene_facts(scene: &Scene) -> SceneFacts {
         near_pair_capacity: State::new(scene).pair_capacity(),
         tool: scene.tool.map(|tool| scene.bodies[tool.body].name.clone()),
         masses: scene.bodies.iter().filter(|body| !body.fixed).map(mass).collect(),
+        worst_tick: WorstTick::measure(scene, WORST_TICK_BUDGET),
     }
 }
 
@@ -208,12 +215,18 @@ fn write_scene(text: &mut String, facts: &SceneFacts) -> std::fmt::Result {
     writeln!(text, "scene")?;
     writeln!(text, "  {bodies} bodies ({fixed} fixed, {dynamic} dynamic), {pieces} convex pieces")?;
     writeln!(text, "  near pairs: room for {near_pair_capacity}")?;
+    write_worst_tick(text, &facts.worst_tick)?;
     writeln!(text, "  tool: {}", facts.tool.as_deref().unwrap_or("none"))?;
     writeln!(text, "  {:<24} {:>12} {:>14}  centre_m", "body", "mass_kg", "inertia_kg_m2")?;
     facts.masses.iter().try_for_each(|mass| {
         let Mass { body, mass_kg, inertia_kg_m2, centre_m: [x, y] } = mass;
         writeln!(text, "  {body:<24} {mass_kg:>12.6} {inertia_kg_m2:>14.4e}  [{x:.6}, {y:.6}]")
     })
+}
+
+fn write_worst_tick(text: &mut String, worst: &WorstTick) -> std::fmt::Result {
+    writeln!(text, "  {worst}")?;
+    worst.objection().map_or(Ok(()), |objection| writeln!(text, "  warning: {objection}"))
 }
 
 fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
@@ -223,6 +236,7 @@ fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
     writeln!(text, "  force up to {} N, comes up over {} s", facts.max_force_n, facts.engage_ramp_s)?;
     let SceneFacts { bodies, pieces, near_pair_capacity, .. } = &facts.world;
     writeln!(text, "  {bodies} bodies, {pieces} convex pieces, near pairs: room for {near_pair_capacity}")?;
+    write_worst_tick(text, &facts.world.worst_tick)?;
     facts.stability.words.lines().try_for_each(|line| writeln!(text, "  {line}"))
 }
 

@@ -1,20 +1,25 @@
 //! `hapticd run`: the tick on the wall clock.
 
 use super::print_json;
+use crate::admission::WorstTick;
 use crate::cli::RunArguments;
 use crate::daemon::signals::Signals;
 use crate::daemon::{self, Options};
 use crate::failure::Failure;
 use crate::figures::ticks_in;
 use crate::setup::Setup;
-use crate::status::Status;
+use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use haptic_device::Device;
 use haptic_loop::black_box::state_folder;
 use haptic_planar::description::ImpactState;
+use std::time::Duration;
 
 /// The word for `--device` that takes whatever is plugged in.
 const WHATEVER_IS_THERE: &str = "auto";
+
+/// The time that measuring the worst tick may take before the run begins.
+const WORST_TICK_BUDGET: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 ///
@@ -24,10 +29,14 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     refuse_what_is_not_plugged_in(arguments)?;
     let setup = Setup::open(&arguments.input, None)?;
     refuse_what_the_clock_forbids(&setup)?;
-    let device = open_device(&setup, arguments.i_know)?;
+    let objection = admit(&setup, arguments.i_know)?;
+    let device = open_device(&setup)?;
     let signals = Signals::watched()?;
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");
+    if let Some(text) = objection {
+        tracing::warn!("{text}");
+    }
     let options = Options {
         input: arguments.input.clone(),
         periods: arguments.seconds.map(ticks_in),
@@ -35,10 +44,9 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         i_know: arguments.i_know,
         black_box_folder: state_folder(),
     };
-    let summary = daemon::run(setup, device, options, &signals, Status::of_terminal())?;
-    for line in verdict(&summary) {
-        tracing::info!("{line}");
-    }
+    let status = Status::of_terminal(&setup.scene);
+    let summary = daemon::run(setup, device, options, &signals, status)?;
+    conclude(&verdict(&summary));
     if arguments.json { print_json(&summary) } else { Ok(()) }
 }
 
@@ -59,11 +67,23 @@ fn refuse_what_the_clock_forbids(setup: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-fn open_device(setup: &Setup, i_know: bool) -> Result<Box<dyn Device>, Failure> {
+/// A scene whose worst tick does not fit is a danger to a hand, and to a model only a jerk that is told of.
+fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
+    if !setup.is_simulated() {
+        setup.profile.bareness.refuse_on_hardware(i_know)?;
+    }
+    let worst = WorstTick::measure(&setup.scene, WORST_TICK_BUDGET);
+    let objection = worst.objection().map(|text| format!("{}: {text}", setup.profile.scene.name));
+    match objection {
+        Some(text) if !setup.is_simulated() => Err(Failure::BadInput(text)),
+        objection => Ok(objection),
+    }
+}
+
+fn open_device(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     if setup.is_simulated() {
         return setup.simulated_device();
     }
-    setup.profile.bareness.refuse_on_hardware(i_know)?;
     let (name, kind) = (&setup.profile.device.name, setup.device.kind.name());
     let problem = format!("{name}: kind: {kind} devices are not yet supported; write kind = \"simulated\"");
     Err(Failure::BadInput(problem))

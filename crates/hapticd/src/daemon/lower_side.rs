@@ -7,6 +7,7 @@ use super::signals::Signals;
 use crate::failure::Failure;
 use crate::status::Status;
 use crate::summary::{Fault, Summary};
+use crate::terminal::Wish;
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
 use haptic_realtime::exchange::LatestReader;
@@ -57,7 +58,8 @@ impl LowerSide {
         }
         let ending = running.join()?;
         self.take_news();
-        self.status.end();
+        // The terminal is given back before anything is told on it.
+        self.status = Status::Silent;
         self.sum_up(&ending)
     }
 
@@ -67,7 +69,9 @@ impl LowerSide {
         for command in self.reload.commands_if_due(asked) {
             self.order(command);
         }
-        self.status.show(self.ends.snapshots.read(), self.figures.read());
+        if self.status.show(self.ends.snapshots.read(), self.figures.read()) == Wish::End {
+            signals.stop.store(true, Ordering::Relaxed);
+        }
     }
 
     fn order(&self, command: Command) {
