@@ -44,6 +44,8 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// How late this machine wakes the bare real-time loop.
     Latency(LatencyArguments),
+    /// Draw a still picture of a scene, with --seconds after running it.
+    Snapshot(SnapshotArguments),
 }
 
 /// What is run; flags override the profile.
@@ -151,6 +153,23 @@ pub struct LatencyArguments {
     /// Print the figures as a JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `snapshot`.
+#[derive(Args, Clone, Debug)]
+pub struct SnapshotArguments {
+    /// What is drawn.
+    #[command(flatten)]
+    pub input: InputArguments,
+    /// The picture; its ending says how it is written.
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    pub out: PathBuf,
+    /// Run the world for so many seconds first, and draw the ways of hand and tool, the contacts and the force.
+    #[arg(long, value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Leave the bodies' names out.
+    #[arg(long)]
+    pub no_names: bool,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

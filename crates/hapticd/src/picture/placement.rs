@@ -1,0 +1,51 @@
+//! Where bodies are at one instant.
+
+use haptic_loop::snapshot::Snapshot;
+use haptic_planar::piece::rotate;
+use haptic_planar::scene::{Body, Scene};
+use haptic_planar::state::State;
+use nalgebra::Vector2;
+
+/// Where one body is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// Centre of mass, world, m.
+    pub centre_m: Vector2<f64>,
+    /// (cos, sin) of the angle.
+    pub turn: Vector2<f64>,
+}
+
+impl Placement {
+    /// Where a body starts.
+    pub fn at_start(body: &Body) -> Self {
+        let (centre_m, turn) = body.start_pose();
+        Self { centre_m, turn }
+    }
+
+    /// A point given relative to the centre of mass, in the world, m.
+    pub fn to_world(&self, point_m: Vector2<f64>) -> Vector2<f64> {
+        self.centre_m + rotate(self.turn, point_m)
+    }
+}
+
+/// Every body where it starts, in file order.
+pub fn at_start(scene: &Scene) -> Vec<Placement> {
+    scene.bodies.iter().map(Placement::at_start).collect()
+}
+
+/// Every body where it is in a world.
+pub fn in_state(state: &State) -> Vec<Placement> {
+    state.motions.iter().map(|motion| Placement { centre_m: motion.centre_m, turn: motion.turn }).collect()
+}
+
+/// Moves what can move to where a snapshot has it. `centres_m` are the bodies' centres of mass in their own frames.
+pub fn follow(placements: &mut [Placement], snapshot: &Snapshot, centres_m: &[Vector2<f64>]) {
+    for pose in &snapshot.poses {
+        let index = pose.body as usize;
+        if let (Some(placement), Some(&centre_m)) = (placements.get_mut(index), centres_m.get(index)) {
+            let (sine, cosine) = libm::sincos(pose.angle_rad);
+            let turn = Vector2::new(cosine, sine);
+            *placement = Placement { centre_m: pose.position_m + rotate(turn, centre_m), turn };
+        }
+    }
+}

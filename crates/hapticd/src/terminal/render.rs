@@ -1,0 +1,132 @@
+//! From a frame to text: title, picture, caption and figures in whatever room there is.
+
+use super::canvas::Canvas;
+use super::frame::{FIGURES, Frame};
+use super::paint::paint;
+use crate::picture::colour::Rgb;
+use crate::picture::view::SceneView;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+
+/// From this width on the figures stand beside the picture, columns; below, under it.
+const WIDE: u16 = 110;
+/// Room for the figures beside the picture, columns.
+const SIDE_COLUMNS: u16 = 25;
+/// Room for one figure with its full name and with its short one, columns.
+const FIGURE_COLUMNS: [u16; 2] = [24, 20];
+/// A picture lower than this is not worth the room, rows.
+const LEAST_ROWS: u16 = 4;
+
+const BRIGHT: Color = Color::Rgb(0xf8, 0xf9, 0xfa);
+const DIM: Color = Color::Rgb(0x8d, 0x99, 0xae);
+const WARNING: Color = Color::Rgb(0xff, 0xd1, 0x66);
+
+/// Where things go.
+struct Layout {
+    title: Rect,
+    picture: Rect,
+    caption: Rect,
+    figures: Rect,
+    notice: Rect,
+}
+
+/// The whole picture as text in a rectangle of any size.
+pub fn render(view: &SceneView, frame: &Frame, area: Rect) -> Buffer {
+    let mut buffer = Buffer::empty(area);
+    let layout = lay_out(area, frame);
+    write_title(&mut buffer, layout.title, frame);
+    draw_picture(&mut buffer, layout.picture, view, frame);
+    let caption = Style::new().fg(BRIGHT).add_modifier(Modifier::BOLD);
+    write(&mut buffer, layout.caption, 1, &frame.caption, caption);
+    write_figures(&mut buffer, layout.figures, frame);
+    write(&mut buffer, layout.notice, 1, frame.notice.as_deref().unwrap_or_default(), Style::new().fg(WARNING));
+    buffer
+}
+
+/// Text lines first, as long as the picture keeps a few rows; in a wide window the figures go to the side.
+fn lay_out(area: Rect, frame: &Frame) -> Layout {
+    let is_wide = area.width >= WIDE;
+    let [figures_wanted, notice_wanted] =
+        [if is_wide { 0 } else { figure_rows(area.width) }, u16::from(frame.notice.is_some())];
+    let mut rows = area.height;
+    let mut take = |wanted: u16| {
+        let taken = if rows >= wanted + LEAST_ROWS { wanted } else { 0 };
+        rows -= taken;
+        taken
+    };
+    let (caption, title, figures, notice) = (take(1), take(1), take(figures_wanted), take(notice_wanted));
+    let side = if is_wide { SIDE_COLUMNS } else { 0 };
+    let line = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
+    let picture = Rect { width: area.width - side, ..line(title, rows) };
+    let below = title + rows;
+    Layout {
+        title: line(0, title),
+        picture,
+        caption: line(below, caption),
+        figures: if is_wide {
+            Rect { x: area.x + picture.width, width: side, ..line(title, rows) }
+        } else {
+            line(below + caption, figures)
+        },
+        notice: line(below + caption + figures, notice),
+    }
+}
+
+/// How many figures stand side by side, and the columns that each has: full names only if they leave room for three.
+fn figures_across(width: u16) -> (u16, u16) {
+    let [full, short] = FIGURE_COLUMNS;
+    let is_roomy = width >= 3 * full || (full..2 * short).contains(&width);
+    let columns = if is_roomy { full } else { short };
+    ((width / columns).max(1), columns)
+}
+
+fn figure_rows(width: u16) -> u16 {
+    (FIGURES as u16).div_ceil(figures_across(width).0)
+}
+
+fn write_title(buffer: &mut Buffer, line: Rect, frame: &Frame) {
+    write(buffer, line, 1, "hapticd", Style::new().fg(BRIGHT).add_modifier(Modifier::BOLD));
+    write(buffer, line, 10, &format!("{:.1} s  {}", frame.figures.elapsed_s, frame.phase), Style::new().fg(DIM));
+    let hint = "q quits";
+    if line.width > 40 {
+        write(buffer, line, line.width - hint.len() as u16 - 1, hint, Style::new().fg(DIM));
+    }
+}
+
+fn write_figures(buffer: &mut Buffer, area: Rect, frame: &Frame) {
+    let (across, columns) = figures_across(area.width);
+    let has_full_names = columns == FIGURE_COLUMNS[0];
+    for (index, entry) in frame.table().iter().enumerate() {
+        let (column, row) = (index as u16 % across * columns, index as u16 / across);
+        if row >= area.height {
+            return;
+        }
+        let line = Rect { y: area.y + row, height: 1, ..area };
+        let (name, value_at) = if has_full_names { (entry.name, 13) } else { (entry.short_name, 10) };
+        write(buffer, line, column + 1, name, Style::new().fg(DIM));
+        write(buffer, line, column + value_at, &entry.value, Style::new().fg(BRIGHT));
+    }
+}
+
+/// Writes as much of a text as fits into the first row of a rectangle.
+fn write(buffer: &mut Buffer, line: Rect, column: u16, text: &str, style: Style) {
+    if line.height > 0 && column < line.width {
+        buffer.set_stringn(line.x + column, line.y, text, usize::from(line.width - column), style);
+    }
+}
+
+fn draw_picture(buffer: &mut Buffer, area: Rect, view: &SceneView, frame: &Frame) {
+    let mut canvas = Canvas::new(area.width.into(), area.height.into());
+    if area.is_empty() || frame.bounds.is_empty() {
+        return;
+    }
+    paint(&mut canvas, view, frame);
+    for (column, row) in (0..area.height).flat_map(|row| (0..area.width).map(move |column| (column, row))) {
+        let cell = canvas.cell(column.into(), row.into());
+        let target = &mut buffer[(area.x + column, area.y + row)];
+        let colour = |rgb: Option<Rgb>| rgb.map_or(Color::Reset, |Rgb(red, green, blue)| Color::Rgb(red, green, blue));
+        target.set_char(if cell.ink.is_some() { cell.symbol } else { ' ' });
+        target.set_fg(colour(cell.ink)).set_bg(colour(cell.tint));
+    }
+}

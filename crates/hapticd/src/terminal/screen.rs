@@ -1,0 +1,168 @@
+//! The terminal itself: taken over for the picture, and given back clean however the run ends.
+
+use super::log_lines;
+use super::render::render;
+use super::watcher::Watcher;
+use crate::picture::colour::Rgb;
+use crate::picture::view::SceneView;
+use haptic_loop::snapshot::Snapshot;
+use haptic_planar::scene::Scene;
+use haptic_realtime::runner::LoopFigures;
+use ratatui::DefaultTerminal;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::style::Color;
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+/// Pictures come no faster than this: thirty a second.
+const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
+
+/// What whoever looks on wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Go on.
+    GoOn,
+    /// End the run: q, Escape or Ctrl-C was pressed.
+    End,
+}
+
+/// How many colours the terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colours {
+    All,
+    Cube,
+    None,
+}
+
+/// The live picture. The terminal is given back when it is dropped; on a panic, on whatever thread, before the message
+/// is printed.
+pub struct Screen {
+    terminal: DefaultTerminal,
+    watcher: Watcher,
+    colours: Colours,
+    shown: Option<Instant>,
+    wish: Wish,
+}
+
+impl Screen {
+    /// Takes the terminal over; `None` if standard output or standard error is not one, or it is too dumb for pictures.
+    ///
+    /// # Errors
+    /// When the terminal does not do what terminals do.
+    pub fn open(scene: &Scene) -> io::Result<Option<Self>> {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
+        if is_dumb || !io::stdout().is_terminal() || !io::stderr().is_terminal() {
+            return Ok(None);
+        }
+        // It also has a panic give the terminal back first.
+        let terminal = ratatui::try_init()?;
+        log_lines::begin();
+        let watcher = Watcher::new(SceneView::of(scene));
+        Ok(Some(Self { terminal, watcher, colours: colours_of_terminal(), shown: None, wish: Wish::GoOn }))
+    }
+
+    /// Shows another world from now on.
+    pub fn change_scene(&mut self, scene: &Scene) {
+        self.watcher = Watcher::new(SceneView::of(scene));
+    }
+
+    /// Shows the newest state, unless the last picture is too fresh, and tells what was pressed. Never waits for keys.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopFigures) -> io::Result<Wish> {
+        if self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN_PICTURES) {
+            return Ok(self.wish);
+        }
+        self.shown = Some(Instant::now());
+        self.take_keys()?;
+        let frame = self.watcher.observe(snapshot, figures, log_lines::newest());
+        let (view, colours) = (self.watcher.view(), self.colours);
+        self.terminal.draw(|target| {
+            let mut picture = render(view, &frame, target.area());
+            reduce(&mut picture, colours);
+            *target.buffer_mut() = picture;
+        })?;
+        Ok(self.wish)
+    }
+
+    fn take_keys(&mut self) -> io::Result<()> {
+        while event::poll(Duration::ZERO)? {
+            if let Event::Key(key) = event::read()?
+                && asks_to_end(&key)
+            {
+                self.wish = Wish::End;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // Some terminals keep what was on the other screen when they were resized meanwhile.
+        drop(self.terminal.clear());
+        ratatui::restore();
+        log_lines::end();
+    }
+}
+
+/// In a terminal taken over Ctrl-C is a key like any other.
+fn asks_to_end(key: &KeyEvent) -> bool {
+    let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    let is_quit = matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc);
+    key.kind != KeyEventKind::Release && (is_interrupt || is_quit)
+}
+
+fn colours_of_terminal() -> Colours {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    if !variable("NO_COLOR").is_empty() {
+        Colours::None
+    } else if matches!(&*variable("COLORTERM"), "truecolor" | "24bit") {
+        Colours::All
+    } else {
+        Colours::Cube
+    }
+}
+
+/// Brings a picture down to the colours that there are.
+fn reduce(picture: &mut Buffer, colours: Colours) {
+    let reduced = |colour: Color| match (colours, colour) {
+        (Colours::All, _) => colour,
+        (Colours::None, _) => Color::Reset,
+        (Colours::Cube, Color::Rgb(red, green, blue)) => Color::Indexed(Rgb(red, green, blue).indexed()),
+        (Colours::Cube, other) => other,
+    };
+    for cell in &mut picture.content {
+        (cell.fg, cell.bg) = (reduced(cell.fg), reduced(cell.bg));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    #[test]
+    fn q_escape_and_control_c_end_and_others_do_not() {
+        let key = |code, modifiers| asks_to_end(&KeyEvent::new(code, modifiers));
+        assert!(key(KeyCode::Char('q'), KeyModifiers::NONE) && key(KeyCode::Esc, KeyModifiers::NONE));
+        assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
+        assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE) && !key(KeyCode::Enter, KeyModifiers::NONE));
+    }
+
+    #[test]
+    fn colours_are_brought_down_to_what_the_terminal_has() {
+        let shown = |colours| {
+            let mut picture = Buffer::empty(Rect::new(0, 0, 1, 1));
+            picture.set_style(Rect::new(0, 0, 1, 1), Style::new().fg(Color::Rgb(255, 0, 0)));
+            reduce(&mut picture, colours);
+            picture[(0, 0)].fg
+        };
+        assert_eq!(shown(Colours::All), Color::Rgb(255, 0, 0));
+        assert_eq!(shown(Colours::Cube), Color::Indexed(196));
+        assert_eq!(shown(Colours::None), Color::Reset);
+    }
+}

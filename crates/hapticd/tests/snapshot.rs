@@ -1,0 +1,99 @@
+//! Still pictures: what they show, and what is said when they cannot be made.
+
+use hapticd::cli::{InputArguments, SnapshotArguments};
+use hapticd::failure::Failure;
+use hapticd::files::builtin::SCENES;
+use hapticd::snapshot::snapshot;
+use std::path::{Path, PathBuf};
+
+/// A folder that is gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hapticd-snapshot-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn arguments(scene: Option<&str>, seconds: Option<f64>, out: &Path) -> SnapshotArguments {
+    let input = InputArguments { scene: scene.map(str::to_owned), ..InputArguments::default() };
+    SnapshotArguments { input, out: out.to_owned(), seconds, no_names: false }
+}
+
+fn svg(scene: &str, seconds: Option<f64>) -> String {
+    let folder = Folder::new(&format!("{scene}-{}", seconds.unwrap_or_default()));
+    let out = folder.0.join("picture.svg");
+    snapshot(&arguments(Some(scene), seconds, &out)).unwrap();
+    std::fs::read_to_string(&out).unwrap()
+}
+
+#[test]
+fn every_built_in_scene_can_be_drawn_both_ways() {
+    let folder = Folder::new("all");
+    for (scene, _) in SCENES.entries {
+        let (svg, png) = (folder.0.join("picture.svg"), folder.0.join("picture.PNG"));
+        snapshot(&arguments(Some(scene), None, &svg)).unwrap();
+        snapshot(&arguments(Some(scene), None, &png)).unwrap();
+        let (svg, png) = (std::fs::read_to_string(svg).unwrap(), std::fs::read(png).unwrap());
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{scene}");
+        assert!(png.starts_with(b"\x89PNG") && png.len() > 1000, "{scene}");
+    }
+}
+
+#[test]
+fn a_scene_shows_its_names_its_frictions_its_scale_and_its_gravity() {
+    let picture = svg("table", None);
+    for needed in ["ice · μ 0.10", "wood · μ 0.40", "rubber · μ 0.80", "upper box", "stylus", "20 mm", "9.81 m/s²"]
+    {
+        assert!(picture.contains(&format!(">{needed}</text>")), "{needed}");
+    }
+    assert!(!picture.contains("force on the hand") && !picture.contains("<polyline points=\"\""));
+}
+
+#[test]
+fn a_body_of_several_parts_has_one_outline() {
+    let picture = svg("table", None);
+    let block: Vec<&str> = picture.lines().filter(|line| line.contains("fill=\"#74a57f\"")).collect();
+    let [block] = block[..] else { panic!("one area: {block:?}") };
+    assert_eq!((block.matches('M').count(), block.matches('L').count()), (1, 7), "{block}");
+}
+
+#[test]
+fn a_run_shows_the_ways_and_the_force_and_is_the_same_every_time() {
+    let picture = svg("table", Some(5.0));
+    assert!(picture.contains("after 5 s · force on the hand"));
+    assert!(picture.contains("stroke-dasharray") && picture.contains("#d9480f"));
+    assert_eq!(picture, svg("table", Some(5.0)));
+}
+
+#[test]
+fn names_can_be_left_out() {
+    let folder = Folder::new("nameless");
+    let out = folder.0.join("picture.svg");
+    snapshot(&SnapshotArguments { no_names: true, ..arguments(Some("table"), None, &out) }).unwrap();
+    assert!(!std::fs::read_to_string(out).unwrap().contains(">stylus<"));
+}
+
+fn problem(scene: &str, out: &str) -> String {
+    match snapshot(&arguments(Some(scene), None, Path::new(out))) {
+        Err(Failure::BadInput(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_or_written_is_told_with_what_would_be_right() {
+    let right = "pictures are written as .svg or .png; write e.g. --out";
+    assert_eq!(problem("table", "a.jpg"), format!("--out a.jpg: {right} a.svg"));
+    assert_eq!(problem("table", "a"), format!("--out a: {right} a.svg"));
+    assert!(problem("tabel", "a.svg").starts_with("tabel: no such file, and no built-in scene of that name"));
+    assert!(problem("table", "no/such/folder/a.svg").starts_with("no/such/folder/a.svg: cannot be written: "));
+}
