@@ -46,8 +46,8 @@ fn the_real_time_thread_only_sleeps() {
     let is_sleep = |call: &&Call<'_>| call.name == "clock_nanosleep" && call.text.contains("TIMER_ABSTIME");
     let sleeper = calls.iter().find(is_sleep).expect("nobody sleeps until a deadline").thread;
     let of_sleeper: Vec<&Call<'_>> = calls.iter().filter(|call| call.thread == sleeper).collect();
-    let first = of_sleeper.iter().position(|call| is_sleep(call)).unwrap();
-    let last = of_sleeper.iter().rposition(|call| is_sleep(call)).unwrap();
+    let first = of_sleeper.iter().position(&is_sleep).unwrap();
+    let last = of_sleeper.iter().rposition(is_sleep).unwrap();
     let mut counts = BTreeMap::new();
     of_sleeper[first..=last].iter().for_each(|call| *counts.entry(call.name).or_insert(0) += 1);
     assert!(counts["clock_nanosleep"] > 100, "{counts:?}");

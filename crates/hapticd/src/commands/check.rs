@@ -53,7 +53,7 @@ struct Finding {
 #[serde(rename_all = "snake_case")]
 enum Facts {
     Scene(SceneFacts),
-    Profile(ProfileFacts),
+    Profile(Box<ProfileFacts>),
     Device(DeviceFacts),
     Hand { seconds: f64, rows: usize },
 }
@@ -145,7 +145,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
         FileKind::Scene => Ok((Facts::Scene(scene_facts(&scene::load(source)?)), Vec::new())),
         FileKind::Profile => {
             let setup = Setup::of_profile(profile::load(source)?, None)?;
-            Ok((Facts::Profile(profile_facts(&setup)), device_warnings(&setup.device)))
+            Ok((Facts::Profile(Box::new(profile_facts(&setup))), device_warnings(&setup.device)))
         }
         FileKind::Device => {
             let device = device::load(source)?;
