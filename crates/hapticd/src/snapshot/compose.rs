@@ -23,6 +23,8 @@ const FOOT: f64 = 46.0;
 /// The arrow of one newton, points.
 const POINTS_PER_N: f64 = 42.0;
 
+/// Points of a way nearer to each other than this are one, points.
+const THINNEST: f64 = 0.6;
 /// A scene with more bodies goes without names.
 const MOST_NAMES: usize = 24;
 
@@ -149,9 +151,21 @@ fn draw_ways(drawing: &mut Drawing, page: &Page, content: &Content, trail: &Trai
     let ways = [(&trail.hand_m, FAINT, Some(5.0), 1.4, 0.9), (&trail.handle_m, tool_colour, None, 2.0, 0.6)];
     for (way_m, colour, dash, width, opacity) in ways {
         if way_m.len() > 1 {
-            drawing.marks.push(Mark::Line(Line { points: page.places(way_m), colour, width, dash, opacity }));
+            let points = thinned(page.places(way_m));
+            drawing.marks.push(Mark::Line(Line { points, colour, width, dash, opacity }));
         }
     }
+}
+
+/// A way without the points that nobody could tell apart.
+fn thinned(points: Vec<Point>) -> Vec<Point> {
+    let mut kept: Vec<Point> = Vec::with_capacity(points.len());
+    for point in points {
+        if kept.last().is_none_or(|last| (last - point).norm() >= THINNEST) {
+            kept.push(point);
+        }
+    }
+    kept
 }
 
 /// The tool has a halo, so that it stands out from whatever it touches.

@@ -94,7 +94,7 @@ fn free_place(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) -> 
     let reach = (one.block.size() + size) / 2.0;
     let offsets = |aside: f64| {
         let (x, y) = (reach.x + aside, reach.y + aside);
-        [[0.0, -y], [x, 0.0], [-x, 0.0], [x, -y], [-x, -y], [0.0, y]].map(Vector2::from)
+        [[0.0, -y], [x, 0.0], [-x, 0.0], [x, -y], [-x, -y]].map(Vector2::from)
     };
     let middle = one.block.middle();
     let places = ASIDE.iter().flat_map(|&aside| offsets(aside)).map(|offset| Block::around(middle + offset, size));
