@@ -101,8 +101,11 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Some terminals keep what was on the other screen when they were resized meanwhile.
-        drop(self.terminal.clear());
+        // Some terminals keep what was on the other screen when they were resized meanwhile. After a panic its message
+        // is already there.
+        if !std::thread::panicking() {
+            drop(self.terminal.clear());
+        }
         ratatui::restore();
         log_lines::end();
     }
