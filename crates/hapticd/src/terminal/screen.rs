@@ -101,12 +101,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Some terminals keep what was on the other screen when they were resized meanwhile. After a panic its message
-        // is already there.
+        // After a panic the terminal was given back already, and its message is there.
         if !std::thread::panicking() {
+            // Some terminals keep what was on the other screen when they were resized meanwhile.
             drop(self.terminal.clear());
+            ratatui::restore();
         }
-        ratatui::restore();
         log_lines::end();
     }
 }
