@@ -2,10 +2,12 @@
 
 use crate::broad::Aabb;
 use crate::hold::{Flight, Hold};
+use crate::manifold::Manifold;
 use crate::narrow::Side;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
 use crate::sweep::{FAST_M, SweepBudget, safe_share};
+use crate::work::Work;
 use nalgebra::Vector2;
 
 /// Turn in the tick of an impact from which straight gaps are no longer to be trusted, rad.
@@ -55,35 +57,17 @@ impl State {
 
     /// A flight that would graze a fixed body slides along it: in the tick in which a hand pulls off, the mean force
     /// still presses although the last one pulls. The impulses act on the mean velocity, so they never add energy.
+    /// A flight into a body that can give way is left to the contact solve.
     fn skim(&mut self, hold: &Hold, mut flight: Flight) -> Option<Flight> {
         for _ in 0..SKIM_PASSES {
-            let mut touched = false;
+            let mut grazed = false;
             for manifold in &mut self.manifolds {
-                if !manifold.involves(hold.body()) {
-                    continue;
-                }
-                let side = usize::from(manifold.bodies[1] == hold.body());
-                let outward = if side == 1 { 1.0 } else { -1.0 };
-                let other = &self.works.all[manifold.bodies[1 - side]];
-                for point in 0..manifold.count {
-                    let arm = manifold.arm[side][point];
-                    let mut gap =
-                        manifold.gap_m[point] + outward * (manifold.normal.dot(&flight.step) + arm * flight.step_angle);
-                    gap -=
-                        outward * (manifold.normal.dot(&other.step) + manifold.arm[1 - side][point] * other.step_angle);
-                    if gap >= manifold.gap_m[point].min(0.0) {
-                        continue;
-                    }
-                    if other.bare_inverse_mass > 0.0 {
-                        return None;
-                    }
-                    touched = true;
-                    let impulse = hold.nudge(&mut flight, manifold.normal * outward, arm * outward, -gap);
-                    manifold.impulse.normal[point] += impulse;
+                if manifold.involves(hold.body()) {
+                    grazed |= skim_along(manifold, &self.works.all, hold, &mut flight)?;
                 }
             }
-            if !touched {
-                return Some(flight);
+            if !grazed {
+                break;
             }
         }
         Some(flight)
@@ -135,16 +119,9 @@ impl State {
                 continue;
             }
             let side = |which: usize| {
-                let (piece, body) = (pair.pieces[which] as usize, pair.bodies[which] as usize);
-                let (motion, work) = (&self.motions[body], &self.works.all[body]);
-                Side {
-                    piece: &scene.pieces[piece],
-                    placed: &self.placed[piece],
-                    centre_m: motion.centre_m,
-                    turn: motion.turn,
-                    velocity_m_per_s: work.step / TICK_S,
-                    spin_rad_per_s: work.step_angle / TICK_S,
-                }
+                let work = &self.works.all[pair.bodies[which] as usize];
+                let whole_way = (work.step / TICK_S, work.step_angle / TICK_S);
+                Side::of(pair, which, scene, &self.placed, &self.motions, whole_way)
             };
             let share = safe_share(&side(0), &side(1), &mut budget);
             for body in [a, b] {
@@ -181,6 +158,29 @@ impl State {
             }
         }
     }
+}
+
+/// Lifts a flight off one manifold; says whether it had to, or nothing if the other body could give way.
+fn skim_along(manifold: &mut Manifold, works: &[Work], hold: &Hold, flight: &mut Flight) -> Option<bool> {
+    let side = usize::from(manifold.bodies[1] == hold.body());
+    let outward = if side == 1 { 1.0 } else { -1.0 };
+    let other = &works[manifold.bodies[1 - side]];
+    let direction = manifold.normal * outward;
+    let mut grazed = false;
+    for point in 0..manifold.count {
+        let (arm, other_arm) = (manifold.arm[side][point] * outward, manifold.arm[1 - side][point] * outward);
+        let way = direction.dot(&(flight.step - other.step)) + arm * flight.step_angle - other_arm * other.step_angle;
+        let gap = manifold.gap_m[point] + way;
+        if gap >= manifold.gap_m[point].min(0.0) {
+            continue;
+        }
+        if other.bare_inverse_mass > 0.0 {
+            return None;
+        }
+        manifold.impulse.normal[point] += hold.nudge(flight, direction, arm, -gap);
+        grazed = true;
+    }
+    Some(grazed)
 }
 
 /// Displacement of a tick from velocities at both ends, by the midpoint rule.

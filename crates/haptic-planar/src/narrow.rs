@@ -5,8 +5,10 @@
 //! least deep. A corner–corner direction is never used for sharp pieces: it makes ghosts at corners.
 
 use crate::closest::{Closest, Feature, Seed, track};
+use crate::pairs::Pair;
 use crate::piece::{Cone, Piece, Placed, rotate};
-use crate::scene::TICK_S;
+use crate::scene::{Scene, TICK_S};
+use crate::state::Motion;
 use crate::vector::{cross, spin_cross, tangent_of};
 use nalgebra::Vector2;
 
@@ -41,6 +43,23 @@ pub struct Side<'a> {
     pub velocity_m_per_s: Vector2<f64>,
     /// Its body's spin, rad/s.
     pub spin_rad_per_s: f64,
+}
+
+impl<'a> Side<'a> {
+    /// One side of a near pair, with a velocity and spin for this tick.
+    #[inline]
+    pub fn of(
+        pair: &Pair,
+        which: usize,
+        scene: &'a Scene,
+        placed: &'a [Placed],
+        motions: &[Motion],
+        (velocity_m_per_s, spin_rad_per_s): (Vector2<f64>, f64),
+    ) -> Self {
+        let (piece, body) = (pair.pieces[which] as usize, pair.bodies[which] as usize);
+        let Motion { centre_m, turn, .. } = motions[body];
+        Self { piece: &scene.pieces[piece], placed: &placed[piece], centre_m, turn, velocity_m_per_s, spin_rad_per_s }
+    }
 }
 
 /// Names the features that a manifold was made from, so that impulses find their way to the next tick.

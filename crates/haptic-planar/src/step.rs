@@ -96,15 +96,8 @@ impl State {
         let (motions, works, placed) = (&self.motions, &self.works, &self.placed);
         for (index, pair) in self.broad.table.pairs_mut().iter_mut().enumerate() {
             let side = |which: usize| {
-                let (piece, body) = (pair.pieces[which] as usize, pair.bodies[which] as usize);
-                Side {
-                    piece: &scene.pieces[piece],
-                    placed: &placed[piece],
-                    centre_m: motions[body].centre_m,
-                    turn: motions[body].turn,
-                    velocity_m_per_s: works.all[body].velocity,
-                    spin_rad_per_s: works.all[body].spin,
-                }
+                let work = &works.all[pair.bodies[which] as usize];
+                Side::of(pair, which, scene, placed, motions, (work.velocity, work.spin))
             };
             let (a, b) = (side(0), side(1));
             let [work_a, work_b] = pair.bodies.map(|body| &works.all[body as usize]);

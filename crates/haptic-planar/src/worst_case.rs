@@ -73,13 +73,16 @@ impl WorstCase {
         // The slowest pair comes first; the sweeps of a whole tick may all be its own, before and after the impacts.
         if let Some(pair) = self.pairs.first() {
             let (a, b) = sides(&self.state, scene, pair);
-            for _ in 0..2 * (LEAPS_A_TICK + STRIDES_A_TICK) {
-                sum += slowest_query(&a, &b);
+            for _ in 0..2 * LEAPS_A_TICK {
+                sum += slowest_distance(&a, &b);
+            }
+            for _ in 0..STRIDES_A_TICK {
+                sum += slowest_touch(&a, &b);
             }
         }
         for (index, pair) in self.pairs.iter().enumerate() {
             let (a, b) = sides(&self.state, scene, pair);
-            sum += slowest_query(&a, &b);
+            sum += slowest_distance(&a, &b) + slowest_touch(&a, &b);
             let flat = flat_touch(&a, &b);
             let manifold = Manifold::new(index, pair, &flat, [a.centre_m, b.centre_m], &self.state.works);
             self.state.manifolds.push(manifold);
@@ -161,26 +164,21 @@ fn touching_candidates(scene: &Scene) -> Vec<Pair> {
     found
 }
 
-/// A walk that gives up for brute force, and separating axes for the manifold.
-fn slowest_query(a: &Side, b: &Side) -> f64 {
-    let by_force = brute_force(a.placed, b.placed).map_or(0.0, |closest| closest.distance_m);
-    by_force + touch(a, b, f64::MAX, &mut Track::default()).map_or(0.0, |found| found.gap_m[0])
+/// A walk that gives up for brute force.
+fn slowest_distance(a: &Side, b: &Side) -> f64 {
+    brute_force(a.placed, b.placed).map_or(0.0, |closest| closest.distance_m)
 }
 
-/// The two sides of a pair, brought beside each other and moving fast.
+/// A manifold from cold, by separating axes, wherever the pair is.
+fn slowest_touch(a: &Side, b: &Side) -> f64 {
+    touch(a, b, f64::MAX, &mut Track::default()).map_or(0.0, |found| found.gap_m[0])
+}
+
+/// The two sides of a pair, flying at each other.
 fn sides<'s>(state: &'s State, scene: &'s Scene, pair: &Pair) -> (Side<'s>, Side<'s>) {
-    let side = |which: usize, speed: f64| {
-        let (piece, body) = (pair.pieces[which] as usize, pair.bodies[which] as usize);
-        Side {
-            piece: &scene.pieces[piece],
-            placed: &state.placed[piece],
-            centre_m: state.motions[body].centre_m,
-            turn: state.motions[body].turn,
-            velocity_m_per_s: Vector2::new(speed, speed),
-            spin_rad_per_s: speed,
-        }
-    };
-    (side(0, 60.0), side(1, -60.0))
+    let fast = Vector2::new(60.0, 60.0);
+    let side = |which, velocity| Side::of(pair, which, scene, &state.placed, &state.motions, (velocity, 60.0));
+    (side(0, fast), side(1, -fast))
 }
 
 /// A flat contact of two points half-way between the bodies.
