@@ -24,19 +24,23 @@ pub struct WorstTick {
     pub share_of_period: f64,
     /// Near pairs in it: all that there is room for.
     pub pairs: usize,
-    /// The cost grows with the number of pairs to this power.
-    pub growth_exponent: f64,
+    /// The law by which it grows, by measurements with a quarter, half and all of the pairs: so much in any case, ns,
+    pub fixed_ns: f64,
+    /// and so much for each near pair, ns.
+    pub per_pair_ns: f64,
 }
 
 impl WorstTick {
     /// Measures it, with the time for it as a limit.
     pub fn measure(scene: &Scene, budget: Duration) -> Self {
         let pairs = State::new(scene).pair_capacity();
-        let each = budget / 2;
-        let quarter_ns = least_ns(scene, pairs / 4, each);
-        let ns = least_ns(scene, pairs, each);
-        let share_of_period = ns as f64 * 1e-9 / TICK_S;
-        Self { ns, share_of_period, pairs, growth_exponent: exponent(quarter_ns, ns) }
+        let points = [pairs / 4, pairs / 2, pairs].map(|count| {
+            let ns = least_ns(scene, count, budget / 3);
+            (count as f64, ns as f64)
+        });
+        let (fixed_ns, per_pair_ns) = line_through(&points);
+        let [.., (_, worst_ns)] = points;
+        Self { ns: worst_ns as u64, share_of_period: worst_ns * 1e-9 / TICK_S, pairs, fixed_ns, per_pair_ns }
     }
 
     /// Why a loop should not be run with it, if so.
@@ -55,13 +59,11 @@ impl WorstTick {
 
 impl std::fmt::Display for WorstTick {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { ns, share_of_period, pairs, growth_exponent } = self;
-        write!(
-            f,
-            "worst tick: {:.1} µs with {pairs} near pairs, {:.1} % of the period; it grows as pairs^{growth_exponent:.2}",
-            *ns as f64 / 1e3,
-            share_of_period * 100.0
-        )
+        let Self { ns, share_of_period, pairs, fixed_ns, per_pair_ns } = self;
+        let [worst_us, fixed_us, per_pair_us] = [*ns as f64, *fixed_ns, *per_pair_ns].map(|ns| ns / 1e3);
+        let percent = share_of_period * 100.0;
+        write!(f, "worst tick: {worst_us:.1} µs with {pairs} near pairs, {percent:.1} % of the period; ")?;
+        write!(f, "it grows as {fixed_us:.1} µs + {per_pair_us:.2} µs for each pair")
     }
 }
 
@@ -81,10 +83,15 @@ fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     least
 }
 
-/// The slope on a doubly logarithmic scale. Through three points of equal distance the best line has the slope between
-/// the outer two.
-fn exponent(quarter_ns: u64, all_ns: u64) -> f64 {
-    (libm::log2(all_ns.max(1) as f64) - libm::log2(quarter_ns.max(1) as f64)) / 2.0
+/// Offset and slope of the line nearest to some points, by least squares; flat if they have no extent.
+fn line_through(points: &[(f64, f64)]) -> (f64, f64) {
+    let count = points.len() as f64;
+    let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
+    let (mean_x, mean_y) = (sum_x / count, sum_y / count);
+    let spread: f64 = points.iter().map(|(x, _)| (x - mean_x) * (x - mean_x)).sum();
+    let common: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let slope = if spread > 0.0 { common / spread } else { 0.0 };
+    (mean_y - slope * mean_x, slope)
 }
 
 #[cfg(test)]
@@ -92,7 +99,7 @@ mod tests {
     use super::*;
 
     fn taking(ns: u64) -> WorstTick {
-        WorstTick { ns, share_of_period: ns as f64 / 1e6, pairs: 10, growth_exponent: 1.0 }
+        WorstTick { ns, share_of_period: ns as f64 / 1e6, pairs: 10, fixed_ns: 0.0, per_pair_ns: 0.0 }
     }
 
     #[test]
@@ -103,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_the_power_of_the_number_of_pairs() {
-        assert!((exponent(100, 400) - 1.0).abs() < 1e-12);
-        assert!((exponent(100, 1600) - 2.0).abs() < 1e-12);
-        assert_eq!(exponent(0, 0), 0.0);
+    fn the_law_of_growth_is_the_line_through_the_measurements() {
+        let (fixed, slope) = line_through(&[(10.0, 130.0), (20.0, 160.0), (40.0, 220.0)]);
+        assert!((fixed - 100.0).abs() < 1e-9 && (slope - 3.0).abs() < 1e-9);
+        assert_eq!(line_through(&[(0.0, 5.0), (0.0, 7.0)]), (6.0, 0.0));
     }
 }
