@@ -71,7 +71,9 @@ mod tests {
 
     const NOW: MonotonicNs = MonotonicNs(0);
 
-    fn paced() -> PacedDevice<PrescribedDevice<fn(f64) -> Vector2<f64>>> {
+    type Straight = fn(f64) -> Vector2<f64>;
+
+    fn paced() -> PacedDevice<PrescribedDevice<Straight>> {
         PacedDevice::new(PrescribedDevice::new(2, |time_s| Vector2::new(time_s, 0.0)), 3)
     }
 
