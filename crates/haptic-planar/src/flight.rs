@@ -12,6 +12,8 @@ use nalgebra::Vector2;
 
 /// Turn in the tick of an impact from which straight gaps are no longer to be trusted, rad.
 const SPUN_RAD: f64 = 0.03;
+/// … and its least way, m.
+const SPUN_M: f64 = 1.5e-3;
 /// Passes over the tool's contacts when a flight grazes a wall.
 const SKIM_PASSES: usize = 2;
 
@@ -80,13 +82,27 @@ impl State {
         for &body in &self.moving {
             let work = &mut self.works.all[body];
             let reach = work.step.norm() + work.step_angle.abs() * self.radii_m[body];
-            let spun = work.struck && work.step_angle.abs() > SPUN_RAD;
+            let spun = work.struck && work.step_angle.abs() > SPUN_RAD && reach > SPUN_M;
             work.fast = reach > FAST_M || spun;
             any |= work.fast;
         }
         if any {
+            self.leave_the_crowded();
             self.cover_fast_bodies(scene);
             self.cut_steps(scene);
+        }
+    }
+
+    /// A body that presses on others that move is not stopped: they would run into it.
+    #[cold]
+    fn leave_the_crowded(&mut self) {
+        for manifold in &self.manifolds {
+            let [a, b] = manifold.bodies;
+            let both_move = self.works.all[a].bare_inverse_mass > 0.0 && self.works.all[b].bare_inverse_mass > 0.0;
+            if both_move && manifold.load() > 0.0 {
+                self.works.all[a].fast = false;
+                self.works.all[b].fast = false;
+            }
         }
     }
 

@@ -16,6 +16,8 @@ use check::At;
 use nalgebra::Vector2;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Distance of a handle from the centre of mass that is only rounding, m.
+const AT_CENTRE_M: f64 = 1e-12;
 /// How many names an error lists when none is near the wrong one.
 const MOST_NAMES_LISTED: usize = 8;
 
@@ -107,7 +109,10 @@ fn tool(held: &ToolDescription, names: &Names, bodies: &[Body]) -> Result<Tool, 
         return at.fail("body", problem, "name a body that can move, or take away its `fixed = true`");
     }
     at.position("handle_m", held.handle_m)?;
-    Ok(Tool { body, handle_m: held.handle_m - bodies[body].centre_m })
+    let handle_m = held.handle_m - bodies[body].centre_m;
+    // A handle at the centre of mass but for rounding is at the centre of mass: its mass matrix is diagonal.
+    let at_centre = handle_m.norm() < AT_CENTRE_M;
+    Ok(Tool { body, handle_m: if at_centre { Vector2::zeros() } else { handle_m } })
 }
 
 fn add_body(scene: &mut Scene, index: usize, body: &BodyDescription) -> Result<(), SceneError> {

@@ -16,7 +16,7 @@ const MIN_SWEEPS: [usize; 2] = [10, 16];
 /// How many manifolds are few.
 const FEW_MANIFOLDS: usize = 64;
 /// Velocity change of a sweep that is good enough, m/s.
-const GOOD_M_PER_S: f64 = 0.01;
+const GOOD_M_PER_S: f64 = 0.007;
 /// Velocity change of a sweep that is nothing, m/s: the solution is exact.
 const EXACT_M_PER_S: f64 = 1e-9;
 
