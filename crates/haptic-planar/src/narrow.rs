@@ -62,6 +62,22 @@ impl<'a> Side<'a> {
     }
 }
 
+/// How near counts as touching in this tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Near {
+    /// Gap below which a point belongs to the manifold, m.
+    pub margin_m: f64,
+    /// How far a corner may be beside a face and still come over it, once something strikes it, m.
+    pub aside_m: f64,
+}
+
+impl Near {
+    /// Within a margin, with nothing around that could strike.
+    pub fn within(margin_m: f64) -> Self {
+        Self { margin_m, aside_m: 0.0 }
+    }
+}
+
 /// Names the features that a manifold was made from, so that impulses find their way to the next tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureId {
@@ -113,15 +129,15 @@ struct Face {
 /// The manifold of a pair, if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot products
 /// plus one walk within its budget.
 #[inline]
-pub fn touch(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<Touch> {
+pub fn touch(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Touch> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     if let Some(face) = last_face(a, b, memory.face, radii) {
-        if face.separation_m > margin_m {
+        if face.separation_m > near.margin_m {
             return None;
         }
         if radii == 0.0
             && face.separation_m > -FACE_HYSTERESIS_M
-            && let Some(touch) = touch_as_before(a, b, &face, margin_m)
+            && let Some(touch) = touch_as_before(a, b, &face, near)
         {
             memory.face = touch.id;
             return Some(touch);
@@ -129,11 +145,11 @@ pub fn touch(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<To
     }
     if radii > 0.0 {
         match track(a.placed, b.placed, &mut memory.seed) {
-            Some(closest) => touch_rounded(a, b, &closest, margin_m, memory),
-            None => touch_overlapping_cores(a, b, margin_m, memory),
+            Some(closest) => touch_rounded(a, b, &closest, near, memory),
+            None => touch_overlapping_cores(a, b, near, memory),
         }
     } else {
-        touch_sharp(a, b, margin_m, memory)
+        touch_sharp(a, b, near, memory)
     }
 }
 
@@ -156,12 +172,12 @@ fn last_face(a: &Side, b: &Side, last: FeatureId, radii: f64) -> Option<Face> {
 /// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that is
 /// negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
 #[inline]
-fn touch_as_before(a: &Side, b: &Side, face: &Face, margin_m: f64) -> Option<Touch> {
+fn touch_as_before(a: &Side, b: &Side, face: &Face, near: Near) -> Option<Touch> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     if !permitted(of, other, face.index, face.support) {
         return None;
     }
-    let touch = clip(a, b, face, margin_m)?;
+    let touch = clip(a, b, face, near)?;
     let certain = if touch.count == 2 {
         let span = (touch.at_m[1] - touch.at_m[0]).dot(&tangent_of(touch.normal));
         touch.gap_m[0].max(touch.gap_m[1]) <= CERTAIN_SLOPE * span
@@ -198,13 +214,13 @@ fn face_separation(of: &Placed, index: usize, other: &Placed) -> (f64, usize) {
 
 // ---------------------------------------------------------------------------------------------------- sharp pieces
 
-fn touch_sharp(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<Touch> {
-    let face = reference_face(a, b, memory.face, margin_m, 0.0)?;
+fn touch_sharp(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Touch> {
+    let face = reference_face(a, b, memory.face, near.margin_m, 0.0)?;
     memory.face = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: 0 };
-    if face.separation_m > margin_m {
+    if face.separation_m > near.margin_m {
         return None;
     }
-    let touch = clip(a, b, &face, margin_m)?;
+    let touch = clip(a, b, &face, near)?;
     memory.face = touch.id;
     Some(touch)
 }
@@ -325,7 +341,7 @@ fn corner_open(side: &Side, corner: usize, direction: Vector2<f64>) -> bool {
 }
 
 /// The other piece's edge, clipped to the face, as up to two points.
-fn clip(a: &Side, b: &Side, face: &Face, margin_m: f64) -> Option<Touch> {
+fn clip(a: &Side, b: &Side, face: &Face, near: Near) -> Option<Touch> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     let normal = of.placed.normals[face.index];
     let along = Vector2::new(-normal.y, normal.x);
@@ -337,13 +353,13 @@ fn clip(a: &Side, b: &Side, face: &Face, margin_m: f64) -> Option<Touch> {
     // Against the face's direction the incident edge runs from its second corner to its first.
     let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
     let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
-    let room = widening(of, other, face, (from, to), along);
+    let room = widening(of, other, face, (from, to), along, near.aside_m);
     let (low, high) = clip_span(low, high, (from - room, to + room))?;
     let id = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: incident as u8 };
     let on_face = |x: f64| along * x + normal * base;
     let (first, second) = ((low.1, on_face(low.0)), (high.1, on_face(high.0)));
     let outward = if face.of_first { normal } else { -normal };
-    gather(outward, id, first, second, high.0 - low.0 > MERGE_M, margin_m)
+    gather(outward, id, first, second, high.0 - low.0 > MERGE_M, near.margin_m)
 }
 
 #[inline]
@@ -367,14 +383,14 @@ fn incident_edge(placed: &Placed, support: usize, normal: Vector2<f64>) -> (usiz
 
 /// A corner that meets a corner may enter the face's span within the tick; elsewhere the face's own length holds.
 #[inline]
-fn widening(of: &Side, other: &Side, face: &Face, span: (f64, f64), along: Vector2<f64>) -> f64 {
+fn widening(of: &Side, other: &Side, face: &Face, span: (f64, f64), along: Vector2<f64>, aside_m: f64) -> f64 {
     let point = other.placed.corners[face.support];
     let x = along.dot(&point);
     if x >= span.0 && x <= span.1 {
         return 0.0;
     }
     let slip = along.dot(&(velocity_at(other, point) - velocity_at(of, point))).abs();
-    TICK_S * slip + CORNER_WIDENING_M
+    TICK_S * slip + CORNER_WIDENING_M + aside_m
 }
 
 /// Cuts a segment of (place, gap) points to a span of places.
@@ -424,12 +440,12 @@ fn gather(
 
 // -------------------------------------------------------------------------------------------------- rounded pieces
 
-fn touch_rounded(a: &Side, b: &Side, closest: &Closest, margin_m: f64, memory: &mut Track) -> Option<Touch> {
+fn touch_rounded(a: &Side, b: &Side, closest: &Closest, near: Near, memory: &mut Track) -> Option<Touch> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     let gap = closest.distance_m - radii;
     let face = face_of(closest).or_else(|| face_at_corners(a, b, closest));
     memory.face = face.unwrap_or_default().0;
-    if gap > margin_m {
+    if gap > near.margin_m {
         return None;
     }
     let normal = match (closest.feature_a, closest.feature_b) {
@@ -443,7 +459,7 @@ fn touch_rounded(a: &Side, b: &Side, closest: &Closest, margin_m: f64, memory: &
     if let Some((id, support)) = face {
         let of_first = id.face_of == 1;
         let chosen = Face { of_first, index: usize::from(id.face), support, separation_m: gap };
-        let touch = clip(a, b, &chosen, margin_m)?;
+        let touch = clip(a, b, &chosen, near)?;
         memory.face = touch.id;
         return Some(touch);
     }
@@ -502,7 +518,7 @@ fn feature_open(side: &Side, feature: Feature, direction: Vector2<f64>) -> bool 
 }
 
 /// Cores that overlap (deeper than their radii): separating axes decide; two coinciding points part upwards.
-fn touch_overlapping_cores(a: &Side, b: &Side, margin_m: f64, memory: &mut Track) -> Option<Touch> {
+fn touch_overlapping_cores(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Touch> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     if a.placed.count < 2 && b.placed.count < 2 {
         let at = a.placed.corners[0];
@@ -510,8 +526,8 @@ fn touch_overlapping_cores(a: &Side, b: &Side, margin_m: f64, memory: &mut Track
         let gap_m = [-radii, 0.0];
         return Some(Touch { normal: Vector2::y(), count: 1, gap_m, at_m: [at, at], apart_m: -radii, end: 0, id });
     }
-    let face = reference_face(a, b, memory.face, margin_m, radii)?;
-    let touch = clip(a, b, &face, margin_m)?;
+    let face = reference_face(a, b, memory.face, near.margin_m, radii)?;
+    let touch = clip(a, b, &face, near)?;
     memory.face = touch.id;
     Some(touch)
 }

@@ -6,7 +6,7 @@ use crate::grip::{Felt, Grip};
 use crate::hold::{Hold, release};
 use crate::impacts::{Rules, Struck};
 use crate::manifold::Manifold;
-use crate::narrow::{Side, Touch, Track, touch};
+use crate::narrow::{Near, Side, Touch, Track, touch};
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
 use crate::sweep::{FAST_M, SweepBudget, touch_ahead};
@@ -105,7 +105,9 @@ impl State {
             let [work_a, work_b] = pair.bodies.map(|body| &works.all[body as usize]);
             let reach = work_a.reach_m + work_b.reach_m;
             let sent = work_a.sent_m.max(work_b.sent_m).min(SENT_ON_M);
-            match find_touch(&a, &b, reach, sent, &mut pair.track, &mut budget) {
+            // A body that stands among others is shoved by loads that nobody foresees.
+            let aside = if work_a.was_loaded || work_b.was_loaded { sent } else { 0.0 };
+            match find_touch(&a, &b, reach, (sent, aside), &mut pair.track, &mut budget) {
                 Some((mut touch, centres)) => {
                     let face = usize::from(touch.id.face_of == 2);
                     lower_by_turning(&mut touch, centres[face], [&a, &b][face].spin_rad_per_s * TICK_S);
@@ -293,7 +295,7 @@ fn find_touch(
     a: &Side,
     b: &Side,
     reach_m: f64,
-    sent_m: f64,
+    (sent_m, aside_m): (f64, f64),
     track: &mut Track,
     budget: &mut SweepBudget,
 ) -> Option<(Touch, [Vector2<f64>; 2])> {
@@ -303,7 +305,7 @@ fn find_touch(
         return Some(ahead);
     }
     let margin = MARGIN_M + (MARGIN_SHARE * reach_m.min(FAST_M)).max(sent_m);
-    touch(a, b, margin, track).map(|touch| (touch, [a.centre_m, b.centre_m]))
+    touch(a, b, Near { margin_m: margin, aside_m }, track).map(|touch| (touch, [a.centre_m, b.centre_m]))
 }
 
 /// A face that turns quickly sinks towards whatever stands over it, by ½ θ² times its height over the turning centre;

@@ -4,7 +4,7 @@
 //! happen. A bounded number of such leaps either reaches the end of the tick or stops close before contact.
 
 use crate::closest::{Seed, track};
-use crate::narrow::{Side, Touch, Track, touch, velocity_at};
+use crate::narrow::{Near, Side, Touch, Track, touch, velocity_at};
 use crate::piece::Placed;
 use crate::scene::TICK_S;
 use crate::turn::turned;
@@ -139,7 +139,8 @@ pub fn safe_share(a: &Side, b: &Side, budget: &mut SweepBudget) -> f64 {
 /// How deep the pair is in each other at a time, m.
 fn depth(a: &Side, b: &Side, then: &Meeting, memory: &mut Track) -> f64 {
     let (then_a, then_b) = then.sides(a, b);
-    touch(&then_a, &then_b, 2.0 * MET_M, memory).map_or(0.0, |t| -t.gap_m[..t.count].iter().fold(0.0, least))
+    touch(&then_a, &then_b, Near::within(2.0 * MET_M), memory)
+        .map_or(0.0, |t| -t.gap_m[..t.count].iter().fold(0.0, least))
 }
 
 fn least(a: f64, b: &f64) -> f64 {
@@ -156,7 +157,7 @@ pub fn touch_ahead(
 ) -> Option<(Touch, [Vector2<f64>; 2])> {
     let meeting = meet(a, b, TICK_S, &mut memory.seed, budget).filter(|m| m.time_s > 0.0 && !m.unsure)?;
     let (then_a, then_b) = meeting.sides(a, b);
-    let mut touch = touch(&then_a, &then_b, margin_m, memory)?;
+    let mut touch = touch(&then_a, &then_b, Near::within(margin_m), memory)?;
     for i in 0..touch.count {
         let at = touch.at_m[i];
         let speed = touch.normal.dot(&(velocity_at(&then_b, at) - velocity_at(&then_a, at)));

@@ -37,6 +37,8 @@ pub struct Work {
     pub step_angle: f64,
     /// A contact carries load on this body in this tick.
     pub loaded: bool,
+    /// A contact carried load on this body in the last tick: it stands among others.
+    pub was_loaded: bool,
     /// An impact changed this body in this tick.
     pub struck: bool,
     /// It goes so far in this tick that its way must be swept.
@@ -61,6 +63,7 @@ impl Work {
             step: Vector2::zeros(),
             step_angle: 0.0,
             loaded: false,
+            was_loaded: false,
             struck: false,
             fast: false,
         }
@@ -123,6 +126,7 @@ impl Works {
             work.spin_acceleration = 0.0;
             work.shift = Vector2::zeros();
             work.shift_angle = 0.0;
+            work.was_loaded = work.loaded;
             work.loaded = false;
             work.struck = false;
         }

@@ -7,7 +7,7 @@ use crate::correction::CORRECTION_SWEEPS;
 use crate::description::RestitutionLaw;
 use crate::impacts::{MAX_IMPACTS, Rules};
 use crate::manifold::Manifold;
-use crate::narrow::{FeatureId, Side, Touch, Track, touch};
+use crate::narrow::{FeatureId, Near, Side, Touch, Track, touch};
 use crate::pairs::{Pair, Warm};
 use crate::scene::Scene;
 use crate::solver::MAX_SWEEPS;
@@ -171,7 +171,7 @@ fn slowest_distance(a: &Side, b: &Side) -> f64 {
 
 /// A manifold from cold, by separating axes, wherever the pair is.
 fn slowest_touch(a: &Side, b: &Side) -> f64 {
-    touch(a, b, f64::MAX, &mut Track::default()).map_or(0.0, |found| found.gap_m[0])
+    touch(a, b, Near::within(f64::MAX), &mut Track::default()).map_or(0.0, |found| found.gap_m[0])
 }
 
 /// The two sides of a pair, flying at each other.

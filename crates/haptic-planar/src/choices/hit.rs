@@ -5,7 +5,7 @@ use crate::closest::{Seed, TOUCHING_M, track};
 use crate::description::ImpactState;
 use crate::impacts::{apply, energy_change, single};
 use crate::manifold::Manifold;
-use crate::narrow::{Side, Touch, touch};
+use crate::narrow::{Near, Side, Touch, touch};
 use crate::piece::Placed;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
@@ -90,7 +90,8 @@ impl State {
             spin_rad_per_s: self.works.all[pair.bodies[which] as usize].spin,
         };
         let mut track = pair.track;
-        touch(&side(0), &side(1), margin_m, &mut track).map(|touch| (touch, [poses[0].centre_m, poses[1].centre_m]))
+        touch(&side(0), &side(1), Near::within(margin_m), &mut track)
+            .map(|touch| (touch, [poses[0].centre_m, poses[1].centre_m]))
     }
 
     /// How deep a pair is with its bodies displaced by `ways`, m; zero when it is free. By geometry alone: a measure
