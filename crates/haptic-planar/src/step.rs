@@ -289,7 +289,8 @@ impl State {
     }
 }
 
-/// The manifold of a pair that can close by `reach_m` in this tick, or by `sent_m` once struck, and where its bodies' centres are for it.
+/// The manifold of a pair that can close by `reach_m` in this tick, or by `sent_m` once struck, and come from `aside_m`
+/// beside a face; and where the bodies' centres are for it.
 #[inline]
 fn find_touch(
     a: &Side,
