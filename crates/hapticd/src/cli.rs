@@ -77,6 +77,9 @@ pub struct RunArguments {
     /// On hardware, go without the energy tank if the profile says passivity = "off".
     #[arg(long)]
     pub i_know: bool,
+    /// Serve no page; there is none yet, so this changes nothing and is taken for the sake of scripts.
+    #[arg(long)]
+    pub no_view: bool,
     /// Print the summary as a JSON object on standard output.
     #[arg(long)]
     pub json: bool,

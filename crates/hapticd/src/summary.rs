@@ -3,6 +3,7 @@
 use crate::figures::Figures;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::histogram::Percentiles;
+use haptic_realtime::memory::PageFaults;
 use serde::Serialize;
 use std::fmt;
 
@@ -21,6 +22,9 @@ pub struct Summary {
     /// How late the loop woke; `run` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_ns: Option<Percentiles>,
+    /// Page faults of the real-time thread after its start; `run` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_faults: Option<PageFaults>,
     /// The gain of energy that nothing explains, J.
     pub energy_gain_max_j: f64,
     /// Deepest penetration of any pair, m.
@@ -59,6 +63,7 @@ impl Summary {
             skipped: 0,
             compute_ns: None,
             wake_ns: None,
+            page_faults: None,
             energy_gain_max_j: figures.energy_gain_max_j,
             penetration_max_m: figures.penetration_max_m,
             force_max_n: figures.force_max_n(),

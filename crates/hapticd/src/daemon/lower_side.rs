@@ -113,15 +113,13 @@ impl LowerSide {
         if let Ended::Panicked(text) = &ending.ended {
             return Err(Failure::WhileRunning(format!("the loop panicked and let the device go: {text}")));
         }
-        if ending.page_faults.major + ending.page_faults.minor > 0 {
-            tracing::debug!("page faults in the loop: {:?}", ending.page_faults);
-        }
         let timing = &ending.timing;
         Ok(Summary {
             overruns: timing.overruns,
             skipped: timing.skipped,
             wake_ns: Some(timing.wake.percentiles()),
             compute_ns: Some(timing.compute.percentiles()),
+            page_faults: Some(ending.page_faults),
             ..Summary::of(&ending.rendering, &ending.figures, self.faults)
         })
     }
