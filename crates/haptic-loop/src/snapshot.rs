@@ -2,7 +2,11 @@
 
 use crate::report::TickReport;
 use crate::world::World;
+use haptic_planar::contacts::Contact;
 use nalgebra::Vector2;
+
+/// Contacts that a snapshot tells of at most; more than a picture can show.
+const MAX_CONTACTS: usize = 512;
 
 /// Where one body is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,25 +19,31 @@ pub struct Pose {
     pub angle_rad: f64,
 }
 
-/// The newest tick and the poses of all bodies that can move.
+/// The newest tick, the poses of all bodies that can move, and what presses where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// The newest tick.
     pub report: TickReport,
     /// Bodies that can move, in file order; its room never grows after the start.
     pub poses: Vec<Pose>,
+    /// Contacts that carry load, in the order of the solver; the first ones if there are more than there is room for.
+    pub contacts: Vec<Contact>,
 }
 
 impl Snapshot {
     /// A snapshot with room for every body of a world.
     pub fn with_room_for(world: &World) -> Self {
-        let mut snapshot = Self { report: TickReport::nothing_yet(), poses: Vec::with_capacity(world.moving().len()) };
+        let mut snapshot = Self {
+            report: TickReport::nothing_yet(),
+            poses: Vec::with_capacity(world.moving().len()),
+            contacts: Vec::with_capacity((2 * world.state.pair_capacity()).min(MAX_CONTACTS)),
+        };
         snapshot.fill(&TickReport::nothing_yet(), world);
         snapshot
     }
 
     /// Takes the picture. A world with more bodies than there is room for is cut off, never made room for.
-    /// Real-time: a few copies for each body that can move.
+    /// Real-time: a few copies for each body that can move and each contact.
     pub fn fill(&mut self, report: &TickReport, world: &World) {
         self.report = *report;
         self.poses.clear();
@@ -44,6 +54,9 @@ impl Snapshot {
             let angle_rad = world.state.motions.get(index).map_or(0.0, |motion| motion.angle_rad);
             self.poses.push(Pose { body, position_m, angle_rad });
         }
+        let room = self.contacts.capacity();
+        self.contacts.clear();
+        self.contacts.extend(world.state.contacts().take(room));
     }
 }
 

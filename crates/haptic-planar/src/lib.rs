@@ -6,6 +6,7 @@ mod broad;
 mod capacity;
 mod choices;
 pub mod closest;
+pub mod contacts;
 mod correction;
 pub mod decompose;
 pub mod description;

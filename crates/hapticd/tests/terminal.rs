@@ -49,7 +49,8 @@ fn small_view() -> SceneView {
 }
 
 fn small_frame(view: &SceneView) -> Frame {
-    let nothing = Snapshot { report: haptic_loop::report::TickReport::nothing_yet(), poses: Vec::new() };
+    let nothing =
+        Snapshot { report: haptic_loop::report::TickReport::nothing_yet(), poses: Vec::new(), contacts: Vec::new() };
     let mut frame = Watcher::new(view.clone()).observe(&nothing, &LoopFigures::default(), None);
     frame.hand_m = Some([0.02, 0.02].into());
     frame.force_n = [0.0, 1.0].into();
