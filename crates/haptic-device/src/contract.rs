@@ -213,6 +213,32 @@ pub struct Limits {
     pub rate_hz: f64,
 }
 
+/// How long commands took to be answered, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// Half were answered within this time.
+    pub p50_ns: u64,
+    /// 99 % were.
+    pub p99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// How the link to a device has been doing since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkStatistics {
+    /// From a command to its answer.
+    pub round_trip: RoundTrip,
+    /// Commands that were never answered.
+    pub frames_lost: u64,
+    /// Answers that arrived damaged.
+    pub crc_errors: u64,
+    /// How often the link was lost and found again.
+    pub reconnects: u32,
+    /// How often a second the device is served.
+    pub rate_hz: f64,
+}
+
 /// One haptic device, as the tick sees it.
 ///
 /// The tick calls `read` once, then `write` once, with the same `now`. Both return at once: a backend whose link can
@@ -240,6 +266,11 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn guide_hand(&mut self, _target_m: Option<Vector2<f64>>) {}
 
+    /// How the link has been doing; none for devices without one. Not for the tick.
+    fn link_statistics(&self) -> Option<LinkStatistics> {
+        None
+    }
+
     /// Zero force, disarm, let go. Not for the tick: it may wait for the device to confirm. Closing twice is harmless.
     fn close(&mut self);
 }
@@ -264,6 +295,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
         (**self).guide_hand(target_m);
+    }
+
+    fn link_statistics(&self) -> Option<LinkStatistics> {
+        (**self).link_statistics()
     }
 
     fn close(&mut self) {

@@ -2,7 +2,9 @@
 //!
 //! Chance comes from a seed and time is the count of readings, so every failure can be had again.
 
-use crate::contract::{Device, Effort, FaultCode, Health, Identity, Limits, MonotonicNs, Reading, Sent, WriteError};
+use crate::contract::{
+    Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
+};
 use crate::xorshift::Xorshift;
 use nalgebra::Vector2;
 
@@ -299,6 +301,10 @@ impl<D: Device> Device for FaultyDevice<D> {
         }
         self.silent_ticks = 0;
         self.device.write(effort, now)
+    }
+
+    fn link_statistics(&self) -> Option<LinkStatistics> {
+        self.device.link_statistics()
     }
 
     fn close(&mut self) {

@@ -18,7 +18,8 @@ pub mod velocity;
 pub mod xorshift;
 
 pub use contract::{
-    Device, Effort, FaultCode, Health, Identity, Kind, Limits, MAX_AXES, MonotonicNs, Reading, Sent, WriteError,
+    Device, Effort, FaultCode, Health, Identity, Kind, Limits, LinkStatistics, MAX_AXES, MonotonicNs, Reading,
+    RoundTrip, Sent, WriteError,
 };
 pub use faulty::{Fault, FaultPlan, FaultyDevice};
 pub use mapping::Mapping;

@@ -4,7 +4,7 @@
 //! costs nothing. What comes between is handed out as old, and efforts between are told to be busy, so that the energy
 //! account counts the force that really acts.
 
-use crate::contract::{Device, Effort, Health, Identity, Limits, MonotonicNs, Reading, Sent};
+use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent};
 use nalgebra::Vector2;
 
 /// Passes every n-th reading and effort.
@@ -57,6 +57,10 @@ impl<D: Device> Device for PacedDevice<D> {
 
     fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
         self.device.guide_hand(target_m);
+    }
+
+    fn link_statistics(&self) -> Option<LinkStatistics> {
+        self.device.link_statistics().map(|link| LinkStatistics { rate_hz: self.limits.rate_hz, ..link })
     }
 
     fn close(&mut self) {

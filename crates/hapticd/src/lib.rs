@@ -1,7 +1,7 @@
 //! What the `hapticd` command is made of: reading files, running sessions, writing results.
 //!
-//! [`cli`] says what can be typed, [`files`] reads what people write, [`setup`] joins the two into the loop, [`daemon`]
-//! runs it on the wall clock, and [`commands`] has one file for each command.
+//! [`cli`] says what can be typed, [`files`] reads what people write, [`setup`] joins the two into the loop,
+//! [`hardware`] opens what is plugged in, [`daemon`] runs it on the wall clock, and [`commands`] has one file for each command.
 #![forbid(unsafe_code)]
 
 pub mod admission;
@@ -13,6 +13,7 @@ pub mod figures;
 pub mod files;
 pub mod generated;
 pub mod golden;
+pub mod hardware;
 pub mod log;
 pub mod picture;
 pub mod setup;

@@ -1,6 +1,7 @@
 //! What a run came to.
 
 use crate::figures::Figures;
+use haptic_device::LinkStatistics;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::histogram::Percentiles;
 use haptic_realtime::memory::PageFaults;
@@ -25,6 +26,9 @@ pub struct Summary {
     /// Page faults of the real-time thread after its start; `run` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_faults: Option<PageFaults>,
+    /// How the link to the device did; absent for devices without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<Link>,
     /// The gain of energy that nothing explains, J.
     pub energy_gain_max_j: f64,
     /// Deepest penetration of any pair, m.
@@ -41,6 +45,38 @@ pub struct Summary {
     pub faults: Vec<Fault>,
     /// Of the final state, hexadecimal.
     pub state_hash: String,
+}
+
+/// How the link to a device did.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// From a command to its answer.
+    pub round_trip_ns: RoundTripNs,
+    /// Commands that were never answered.
+    pub frames_lost: u64,
+    /// Answers that arrived damaged.
+    pub crc_errors: u64,
+    /// How often the link was lost and found again.
+    pub reconnects: u32,
+    /// How often a second the device was served.
+    pub rate_hz: f64,
+}
+
+/// How long commands took to be answered, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct RoundTripNs {
+    pub p50: u64,
+    pub p99: u64,
+    pub max: u64,
+}
+
+impl From<LinkStatistics> for Link {
+    fn from(link: LinkStatistics) -> Self {
+        let LinkStatistics { round_trip, frames_lost, crc_errors, reconnects, rate_hz } = link;
+        let round_trip_ns = RoundTripNs { p50: round_trip.p50_ns, p99: round_trip.p99_ns, max: round_trip.max_ns };
+        Self { round_trip_ns, frames_lost, crc_errors, reconnects, rate_hz }
+    }
 }
 
 /// Something that went wrong in a run.
@@ -64,6 +100,7 @@ impl Summary {
             compute_ns: None,
             wake_ns: None,
             page_faults: None,
+            device: rendering.device().link_statistics().map(Link::from),
             energy_gain_max_j: figures.energy_gain_max_j,
             penetration_max_m: figures.penetration_max_m,
             force_max_n: figures.force_max_n(),
@@ -101,6 +138,17 @@ impl fmt::Display for Summary {
             "penetration up to {:.3e} m, energy gain up to {:.3e} J",
             self.penetration_max_m, self.energy_gain_max_j
         )?;
+        if let Some(Link {
+            round_trip_ns: RoundTripNs { p50, p99, max },
+            frames_lost,
+            crc_errors,
+            reconnects,
+            rate_hz,
+        }) = self.device
+        {
+            writeln!(f, "device at {rate_hz} Hz, round trip p50 {p50} ns, p99 {p99} ns, max {max} ns")?;
+            writeln!(f, "{frames_lost} frames lost, {crc_errors} damaged, {reconnects} reconnects")?;
+        }
         if self.pairs_dropped > 0 {
             writeln!(f, "{} near pairs found no room", self.pairs_dropped)?;
         }

@@ -69,6 +69,7 @@ mod tests {
             compute_ns: Some(figures),
             wake_ns: Some(figures),
             page_faults: None,
+            device: None,
             energy_gain_max_j: 0.0,
             penetration_max_m: 2e-6,
             force_max_n: 1.25,

@@ -7,10 +7,10 @@ use crate::daemon::signals::Signals;
 use crate::daemon::{self, Options};
 use crate::failure::Failure;
 use crate::figures::ticks_in;
+use crate::hardware;
 use crate::setup::Setup;
 use crate::status::{Status, conclude};
 use crate::verdict::verdict;
-use haptic_device::Device;
 use haptic_loop::black_box::state_folder;
 use haptic_planar::description::ImpactState;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let setup = Setup::open(&arguments.input, None)?;
     refuse_what_the_clock_forbids(&setup)?;
     let objection = admit(&setup, arguments.i_know)?;
-    let device = open_device(&setup)?;
+    let device = hardware::open(&setup)?;
     let signals = Signals::watched()?;
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");
@@ -78,13 +78,4 @@ fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
         Some(text) if !setup.is_simulated() => Err(Failure::BadInput(text)),
         objection => Ok(objection),
     }
-}
-
-fn open_device(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
-    if setup.is_simulated() {
-        return setup.simulated_device();
-    }
-    let (name, kind) = (&setup.profile.device.name, setup.device.kind.name());
-    let problem = format!("{name}: kind: {kind} devices are not yet supported; write kind = \"simulated\"");
-    Err(Failure::BadInput(problem))
 }

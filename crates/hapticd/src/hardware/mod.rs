@@ -1,0 +1,26 @@
+//! From a device file to an open device: one line in [`open`] for each kind.
+
+use crate::failure::Failure;
+use crate::files::device::DeviceKind;
+use crate::setup::Setup;
+use haptic_device::Device;
+
+/// Opens the device of a setup, ready to be read and written.
+///
+/// # Errors
+/// A model that cannot be simulated, or hardware that is missing, busy, not permitted or not what the file says.
+pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
+    match setup.device.kind {
+        DeviceKind::Simulated => setup.simulated_device(),
+        DeviceKind::Serial => Err(not_yet(setup)),
+        DeviceKind::Haply2Diy => Err(not_yet(setup)),
+        DeviceKind::HidPid => Err(not_yet(setup)),
+        DeviceKind::Evdev => Err(not_yet(setup)),
+        DeviceKind::Odrive => Err(not_yet(setup)),
+    }
+}
+
+fn not_yet(setup: &Setup) -> Failure {
+    let (name, kind) = (&setup.profile.device.name, setup.device.kind.name());
+    Failure::BadInput(format!("{name}: kind: {kind} devices are not yet supported; write kind = \"simulated\""))
+}
