@@ -1,0 +1,233 @@
+//! What a recording says about one axis: values with intervals, doubts, or the reason why the data do not fit.
+
+use crate::balance::first_guess;
+use crate::encoder::{Grid, find_grid};
+use crate::fit::{Fit, LONGEST_DELAY_S, fit};
+use crate::motion::AxisModel;
+use crate::recording::Recording;
+use nalgebra::Matrix5;
+use std::fmt;
+
+/// Standard deviations of an interval that holds the truth 95 times of 100. Two would do for noise; what an encoder gets
+/// wrong is no noise, and with two the intervals of random devices held the truth 83 times of 100.
+const SIGMAS: f64 = 3.0;
+/// Residuals this many times as large as the encoder's own are a doubt.
+const NOISY: f64 = 1.5;
+/// Residuals that need no explaining whatever the encoder, m.
+const QUIET_M: f64 = 2e-6;
+/// Residuals above this share of the motion are no fit at all.
+const NO_FIT: f64 = 0.05;
+/// A clipped force that makes the squared residuals so much smaller explains them.
+const CLIP_EXPLAINS: f64 = 0.5;
+/// Shares of the strongest force at which clipping is tried.
+const CLIPS: [f64; 9] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1];
+/// Longest correlation of residuals that is looked at, ticks.
+const LONGEST_CORRELATION: usize = 60;
+
+/// A value and how far the truth may be from it, 95 times of 100.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Half the width of the interval.
+    pub plus_minus: f64,
+}
+
+/// What is known of one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AxisEstimate {
+    /// Moving mass, kg.
+    pub mass_kg: Interval,
+    /// Viscous damping, N·s/m.
+    pub damping_n_s_per_m: Interval,
+    /// Dry friction, N.
+    pub coulomb_n: Interval,
+    /// From command to effect, s.
+    pub delay_s: Interval,
+    /// A constant force, such as a weight, N.
+    pub bias_n: Interval,
+    /// The encoder.
+    pub grid: Grid,
+    /// Root mean square of readings minus model, m.
+    pub residual_m: f64,
+    /// The strongest force that was tried, N.
+    pub strongest_n: f64,
+    /// How far the handle went from end to end, m.
+    pub extent_m: f64,
+    /// What is less sure than it should be, one sentence each.
+    pub doubts: Vec<String>,
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Misfit {
+    /// Too little motion.
+    TooLittle {
+        /// m.
+        extent_m: f64,
+    },
+    /// The readings cannot be explained by a mass with friction.
+    NoModel {
+        /// m.
+        residual_m: f64,
+        /// m.
+        extent_m: f64,
+    },
+    /// The motor gives no more than this.
+    Saturates {
+        /// About, N.
+        at_n: f64,
+        /// What was asked for, N.
+        asked_n: f64,
+    },
+    /// The delay is at the end of what is looked for.
+    TooLate,
+}
+
+/// Works it out.
+///
+/// # Errors
+/// When the data do not fit.
+pub fn estimate(recording: &Recording) -> Result<AxisEstimate, Misfit> {
+    let extent_m = recording.extent_m();
+    let grid = find_grid(recording.read_m());
+    let too_little = Misfit::TooLittle { extent_m };
+    if grid == Grid::Unknown {
+        return Err(too_little);
+    }
+    let best = first_guess(recording).and_then(|guess| fit(recording, guess)).ok_or(too_little)?;
+    let encoder_m = encoder_noise_m(grid);
+    let is_noisy = best.rms_m() > NOISY * encoder_m + QUIET_M;
+    if is_noisy && let Some(at_n) = clipped_at(recording, &best) {
+        return Err(Misfit::Saturates { at_n, asked_n: recording.strongest_n() });
+    }
+    if best.rms_m() > NO_FIT * extent_m {
+        return Err(Misfit::NoModel { residual_m: best.rms_m(), extent_m });
+    }
+    if best.model.delay_s >= LONGEST_DELAY_S {
+        return Err(Misfit::TooLate);
+    }
+    let mut found = intervals(&best).ok_or(too_little)?;
+    (found.grid, found.strongest_n, found.extent_m) = (grid, recording.strongest_n(), extent_m);
+    found.doubts = doubts(&found, is_noisy, encoder_m);
+    Ok(found)
+}
+
+/// Root mean square of what a perfect encoder of this step gets wrong, m.
+fn encoder_noise_m(grid: Grid) -> f64 {
+    match grid {
+        Grid::Step(step_m) => step_m / 12f64.sqrt(),
+        Grid::None { .. } | Grid::Unknown => 0.0,
+    }
+}
+
+fn intervals(fit: &Fit) -> Option<AxisEstimate> {
+    let AxisModel { mass_kg, damping_n_s_per_m, coulomb_n, delay_s, bias_n } = fit.model;
+    let spread = standard_deviations(fit)?;
+    let interval = |value: f64, deviation: f64| Interval { value, plus_minus: SIGMAS * deviation };
+    Some(AxisEstimate {
+        mass_kg: interval(mass_kg, mass_kg * spread[0]),
+        damping_n_s_per_m: interval(damping_n_s_per_m, spread[1]),
+        coulomb_n: interval(coulomb_n, spread[2]),
+        delay_s: interval(delay_s, spread[3]),
+        bias_n: interval(bias_n, spread[4]),
+        grid: Grid::Unknown,
+        residual_m: fit.rms_m(),
+        strongest_n: 0.0,
+        extent_m: 0.0,
+        doubts: Vec::new(),
+    })
+}
+
+/// From the curvature of the error and the size of the residuals, counting how alike neighbouring ones are: a hundred
+/// residuals of a slow motion tell no more than a few.
+fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
+    let freedom = fit.readings().saturating_sub(5 + 2 * fit.residuals_m.len());
+    let variance = fit.square_m2() / freedom.max(1) as f64 * correlation_length(&fit.residuals_m);
+    let scale: [f64; 5] = std::array::from_fn(|index| fit.information[(index, index)].max(f64::MIN_POSITIVE).sqrt());
+    let scaled = Matrix5::from_fn(|row, column| fit.information[(row, column)] / (scale[row] * scale[column]));
+    let inverse = scaled.try_inverse()?;
+    Some(std::array::from_fn(|index| (variance * inverse[(index, index)].max(0.0)).sqrt() / scale[index]))
+}
+
+/// 1 + 2Σρ over the first positive correlations: how many residuals count as one.
+fn correlation_length(segments: &[Vec<f64>]) -> f64 {
+    let product = |lag: usize| -> f64 {
+        segments.iter().flat_map(|segment| segment.iter().zip(segment.iter().skip(lag))).map(|(a, b)| a * b).sum()
+    };
+    let own = product(0).max(f64::MIN_POSITIVE);
+    let correlations =
+        (1..LONGEST_CORRELATION).map(|lag| product(lag) / own).take_while(|&correlation| correlation > 0.0);
+    1.0 + 2.0 * correlations.sum::<f64>()
+}
+
+/// The force at which the motor seems to clip, if clipping explains the residuals.
+fn clipped_at(recording: &Recording, plain: &Fit) -> Option<f64> {
+    let strongest_n = recording.strongest_n();
+    let tried = CLIPS.iter().filter_map(|share| {
+        let limit_n = share * strongest_n;
+        let commands_n = recording.commands_n.iter().map(|command| command.clamp(-limit_n, limit_n)).collect();
+        let clipped = Recording { positions_m: recording.positions_m.clone(), commands_n };
+        let found = first_guess(&clipped).and_then(|guess| fit(&clipped, guess))?;
+        Some((limit_n, found.square_m2()))
+    });
+    let (limit_n, square_m2) = tried.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (square_m2 < CLIP_EXPLAINS * plain.square_m2()).then_some(limit_n)
+}
+
+fn doubts(found: &AxisEstimate, is_noisy: bool, encoder_m: f64) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if is_noisy {
+        doubts.push(format!(
+            "readings differ from the model by {:.1} µm on average, {:.1} µm were to be expected: cogging, backlash, a cable \
+             that pulls, or a hand",
+            found.residual_m * 1e6,
+            encoder_m * 1e6
+        ));
+    }
+    let AxisEstimate { mass_kg, damping_n_s_per_m: damping, coulomb_n, delay_s, .. } = found;
+    let checks = [
+        ("mass", mass_kg, 0.05 * mass_kg.value, "kg"),
+        ("damping", damping, (0.05 * damping.value).max(0.02), "N·s/m"),
+        ("dry friction", coulomb_n, (0.15 * coulomb_n.value).max(0.01), "N"),
+        ("delay", delay_s, 0.15e-3, "s"),
+    ];
+    doubts.extend(checks.iter().filter(|(_, interval, allowed, _)| interval.plus_minus > *allowed).map(
+        |(name, Interval { value, plus_minus }, _, unit)| {
+            format!("{name} is not sure: {value:.4} ± {plus_minus:.4} {unit}")
+        },
+    ));
+    if matches!(found.grid, Grid::None { .. }) {
+        doubts.push("positions fit no grid, so the encoder's step is taken from the device file".to_owned());
+    }
+    doubts
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLittle { extent_m } => write!(
+                f,
+                "the handle moved only {:.3} mm, too little to tell anything; allow more force or travel",
+                extent_m * 1e3
+            ),
+            Self::NoModel { residual_m, extent_m } => write!(
+                f,
+                "the motion is not that of a mass with friction: readings differ from the best model by {:.2} mm over a motion \
+                 of {:.1} mm; let go of the handle, look for end stops, slipping belts or an encoder that skips",
+                residual_m * 1e3,
+                extent_m * 1e3
+            ),
+            Self::Saturates { at_n, asked_n } => write!(
+                f,
+                "the motor gives no more than about {at_n:.2} N, although {asked_n:.2} N were asked for; write max_force_n = \
+                 {at_n:.2} into [model], or raise the current limit, and measure again"
+            ),
+            Self::TooLate => write!(
+                f,
+                "the force acts more than {:.0} ms late; no haptic loop can work with that",
+                LONGEST_DELAY_S * 1e3
+            ),
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Which force to give one axis next, so that it tells its mass, its friction and its delay, and stays near its place.
+//!
+//! Nothing is known of the device beforehand, so the plan scales itself: a ramp finds the force that moves the handle at
+//! all; swings at several speeds, some with a rest between pushes, adapt their force until a push takes as long as it
+//! should; short strong pulses at the end show whether the motors really give what they are asked for. A push ends before
+//! the handle could leave its reach, judged by how fast it was seen to brake.
+
+use crate::TICK_S;
+
+/// What the excitation may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Strongest force, N.
+    pub force_n: f64,
+    /// How far from its beginning the handle may be sent, m.
+    pub reach_m: f64,
+}
+
+/// Why the excitation gave up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GaveUp {
+    /// The handle moved without any force.
+    MovesByItself {
+        /// How far, m.
+        distance_m: f64,
+    },
+    /// The strongest force did not move it.
+    DoesNotMove {
+        /// N.
+        force_n: f64,
+    },
+    /// It moved against the force.
+    MovesBackwards {
+        /// N.
+        force_n: f64,
+    },
+}
+
+/// One way of swinging.
+#[derive(Clone, Copy, Debug)]
+struct Swing {
+    /// A push ends at this speed, m/s.
+    speed_m_per_s: f64,
+    /// How long a push should take, ticks: the force adapts.
+    push: u32,
+    /// Ticks without force between pushes, where friction alone brakes.
+    coast: u32,
+    /// How long all of it takes, ticks.
+    duration: u32,
+}
+
+const SWINGS: [Swing; 6] = [
+    Swing { speed_m_per_s: 0.06, push: 30, coast: 0, duration: 1000 },
+    Swing { speed_m_per_s: 0.08, push: 25, coast: 40, duration: 1000 },
+    Swing { speed_m_per_s: 0.20, push: 40, coast: 0, duration: 1000 },
+    Swing { speed_m_per_s: 0.20, push: 30, coast: 40, duration: 1000 },
+    Swing { speed_m_per_s: 0.35, push: 50, coast: 0, duration: 1000 },
+    Swing { speed_m_per_s: 0.12, push: 10, coast: 0, duration: 750 },
+];
+
+/// Ticks of rest at the beginning.
+const REST: u32 = 100;
+/// Ticks that the ramp takes from nothing to the strongest force.
+const RAMP: u32 = 3000;
+/// A handle has moved when it went so far, m, and by so many of the smallest changes seen.
+const MOVED_M: f64 = 3e-5;
+const MOVED_CHANGES: f64 = 3.0;
+/// Shares of the strongest force that the pulses have.
+const PULSES: [f64; 4] = [0.6, -0.6, 1.0, -1.0];
+/// How far a pulse should send the handle, m, how fast at most, m/s, and for how long at most, ticks.
+const PULSE_WAY_M: f64 = 1.5e-3;
+const PULSE_SPEED_M_PER_S: f64 = 0.5;
+const LONGEST_PULSE: u32 = 25;
+/// Ticks after a pulse, in which the handle is drawn home.
+const AFTER_PULSE: u32 = 80;
+/// Longest that coming home takes, ticks.
+const HOMING: u32 = 600;
+/// Slower than this is at rest, m/s, and nearer than this is at home, as a share of the reach.
+const AT_REST_M_PER_S: f64 = 0.02;
+const AT_HOME: f64 = 0.15;
+/// How fast the handle is drawn home, rad/s: slow enough for any delay that is worth measuring.
+const HOMING_RATE: f64 = 15.0;
+/// What is told of speed is so old, and a new force takes so long to act, s: the handle goes on meanwhile.
+const LATENCY_S: f64 = 0.008;
+/// Readings that the speed is taken over.
+const SPEED_TICKS: usize = 4;
+/// By how much the force of swings adapts at a time.
+const ADAPT: f64 = 1.25;
+/// Acceleration that is taken for granted before any was seen, m/s²: low, so that the first pushes end early.
+const FIRST_ACCELERATION: f64 = 0.5;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    Rest,
+    Ramp,
+    Swing(usize),
+    Homing,
+    Pulse(usize),
+    Done,
+}
+
+/// The plan for one axis, tick by tick.
+#[derive(Clone, Debug)]
+pub struct Excitation {
+    bounds: Bounds,
+    stage: Stage,
+    /// Ticks in this stage, and all together.
+    ticks: u32,
+    total: u32,
+    /// Newest last.
+    recent_m: [f64; SPEED_TICKS + 1],
+    home_m: Option<f64>,
+    smallest_change_m: f64,
+    breakaway_n: f64,
+    push: Push,
+    gave_up: Option<GaveUp>,
+}
+
+/// The swing under way.
+#[derive(Clone, Copy, Debug)]
+struct Push {
+    /// +1 or −1.
+    direction: f64,
+    force_n: f64,
+    /// Ticks of this push, or of the coasting after it.
+    ticks: u32,
+    /// Ticks after which a push that is still slow gets stronger.
+    patience: u32,
+    is_coasting: bool,
+    speed_at_start: f64,
+    /// As seen in the last pushes, m/s².
+    acceleration: f64,
+}
+
+impl Excitation {
+    /// At the beginning.
+    pub fn new(bounds: Bounds) -> Self {
+        let push = Push {
+            direction: 1.0,
+            force_n: 0.0,
+            ticks: 0,
+            patience: SWINGS[0].push,
+            is_coasting: false,
+            speed_at_start: 0.0,
+            acceleration: FIRST_ACCELERATION,
+        };
+        Self {
+            bounds,
+            stage: Stage::Rest,
+            ticks: 0,
+            total: 0,
+            recent_m: [0.0; SPEED_TICKS + 1],
+            home_m: None,
+            smallest_change_m: f64::INFINITY,
+            breakaway_n: 0.0,
+            push,
+            gave_up: None,
+        }
+    }
+
+    /// Most ticks that it can take.
+    pub fn longest_ticks() -> usize {
+        let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
+        let pulses = PULSES.len() as u32 * (4 * LONGEST_PULSE + AFTER_PULSE);
+        (REST + RAMP + swings + HOMING + pulses + 10) as usize
+    }
+
+    /// How much of it is done, 0 to 1.
+    pub fn share(&self) -> f64 {
+        // Ramps usually end early: what is done is reckoned by the stage.
+        let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
+        let before = match self.stage {
+            Stage::Rest | Stage::Ramp => 0,
+            Stage::Swing(index) => SWINGS[..index].iter().map(|swing| swing.duration).sum::<u32>() + self.ticks,
+            Stage::Homing | Stage::Pulse(_) => swings,
+            Stage::Done => return 1.0,
+        };
+        f64::from(before) / f64::from(swings + HOMING)
+    }
+
+    /// What is under way, in words.
+    pub fn doing(&self) -> &'static str {
+        match self.stage {
+            Stage::Rest => "resting",
+            Stage::Ramp => "finding the force that moves it",
+            Stage::Swing(_) => "swinging",
+            Stage::Homing => "coming home",
+            Stage::Pulse(_) => "trying the strongest forces",
+            Stage::Done => "done",
+        }
+    }
+
+    /// True when there is nothing left to do.
+    pub fn is_done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    /// Why it ended early, if it did.
+    pub fn gave_up(&self) -> Option<GaveUp> {
+        self.gave_up
+    }
+
+    /// The force for this tick, N, the handle being at `position_m`. Real-time: constant.
+    pub fn next(&mut self, position_m: f64) -> f64 {
+        let home_m = self.look(position_m);
+        self.ticks += 1;
+        self.total += 1;
+        let force_n = match self.stage {
+            Stage::Rest => self.rest(position_m - home_m),
+            Stage::Ramp => self.ramp(position_m - home_m),
+            Stage::Swing(index) => self.swing(index, position_m - home_m),
+            Stage::Homing => self.come_home(position_m - home_m),
+            Stage::Pulse(index) => self.pulse(index, position_m - home_m),
+            Stage::Done => 0.0,
+        };
+        force_n.clamp(-self.bounds.force_n, self.bounds.force_n)
+    }
+
+    /// Takes note of a position and gives the place where it all began, m.
+    fn look(&mut self, position_m: f64) -> f64 {
+        if self.home_m.is_none() {
+            self.recent_m = [position_m; SPEED_TICKS + 1];
+        }
+        let change_m = (position_m - self.recent_m[SPEED_TICKS]).abs();
+        if change_m > 1e-10 {
+            self.smallest_change_m = self.smallest_change_m.min(change_m);
+        }
+        self.recent_m.rotate_left(1);
+        self.recent_m[SPEED_TICKS] = position_m;
+        *self.home_m.get_or_insert(position_m)
+    }
+
+    fn speed_m_per_s(&self) -> f64 {
+        (self.recent_m[SPEED_TICKS] - self.recent_m[0]) / (SPEED_TICKS as f64 * TICK_S)
+    }
+
+    /// True if a way is more than noise of the encoder.
+    fn is_motion(&self, way_m: f64) -> bool {
+        way_m.abs() >= MOVED_M && way_m.abs() > (MOVED_CHANGES - 0.5) * self.smallest_change_m
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.ticks) = (stage, 0);
+    }
+
+    fn give_up(&mut self, why: GaveUp) -> f64 {
+        self.gave_up = Some(why);
+        self.enter(Stage::Done);
+        0.0
+    }
+
+    fn rest(&mut self, way_m: f64) -> f64 {
+        if self.is_motion(way_m) {
+            return self.give_up(GaveUp::MovesByItself { distance_m: way_m });
+        }
+        if self.ticks >= REST {
+            self.enter(Stage::Ramp);
+        }
+        0.0
+    }
+
+    fn ramp(&mut self, way_m: f64) -> f64 {
+        let force_n = self.bounds.force_n * f64::from(self.ticks) / f64::from(RAMP);
+        if self.is_motion(way_m) {
+            if way_m < 0.0 {
+                return self.give_up(GaveUp::MovesBackwards { force_n });
+            }
+            self.breakaway_n = force_n;
+            self.push.force_n = (1.5 * force_n).min(self.bounds.force_n);
+            self.push.direction = -1.0;
+            self.enter(Stage::Swing(0));
+        } else if self.ticks >= RAMP {
+            return self.give_up(GaveUp::DoesNotMove { force_n });
+        }
+        force_n
+    }
+
+    fn swing(&mut self, index: usize, way_m: f64) -> f64 {
+        let swing = SWINGS[index];
+        self.push.ticks += 1;
+        if self.push.is_coasting {
+            self.coast(&swing, way_m);
+        } else {
+            self.drive(&swing, way_m);
+        }
+        if self.ticks >= swing.duration {
+            self.enter(if index + 1 < SWINGS.len() { Stage::Swing(index + 1) } else { Stage::Homing });
+        }
+        if self.push.is_coasting { 0.0 } else { self.push.direction * self.push.force_n }
+    }
+
+    fn drive(&mut self, swing: &Swing, way_m: f64) {
+        let Push { direction, ticks, .. } = self.push;
+        let speed = self.speed_m_per_s();
+        let outwards = direction * way_m / self.bounds.reach_m;
+        let wanted = swing.speed_m_per_s * (1.0 - 0.7 * outwards).clamp(0.3, 1.3);
+        let is_fast = direction * speed >= wanted;
+        if is_fast || self.must_turn(direction * way_m, direction * speed) {
+            self.learn_from_push(swing, speed, is_fast);
+            self.turn(swing);
+        } else if ticks >= self.push.patience {
+            self.strengthen();
+            self.push.patience += swing.push;
+        }
+    }
+
+    /// True if the handle would leave its reach unless it is braked now.
+    fn must_turn(&self, outwards_m: f64, speed: f64) -> bool {
+        let speed = speed.max(0.0);
+        let brakes_in_m = speed * speed / (2.0 * self.push.acceleration) + speed * LATENCY_S;
+        speed > 0.0 && outwards_m + brakes_in_m >= self.bounds.reach_m
+    }
+
+    fn learn_from_push(&mut self, swing: &Swing, speed: f64, is_fast: bool) {
+        let seconds = f64::from(self.push.ticks.max(1)) * TICK_S;
+        let seen = (speed - self.push.speed_at_start).abs() / seconds;
+        self.push.acceleration = (0.5 * (self.push.acceleration + seen)).max(FIRST_ACCELERATION / 2.0);
+        if self.push.ticks < swing.push * 2 / 3 {
+            self.push.force_n = (self.push.force_n / ADAPT).max(1.2 * self.breakaway_n).min(self.bounds.force_n);
+        } else if is_fast && self.push.ticks > swing.push * 3 / 2 {
+            self.strengthen();
+        }
+    }
+
+    fn strengthen(&mut self) {
+        self.push.force_n = (self.push.force_n * ADAPT).min(self.bounds.force_n);
+    }
+
+    fn turn(&mut self, swing: &Swing) {
+        if swing.coast > 0 {
+            (self.push.is_coasting, self.push.ticks) = (true, 0);
+        } else {
+            self.push_back(swing);
+        }
+    }
+
+    fn push_back(&mut self, swing: &Swing) {
+        self.push.direction = -self.push.direction;
+        (self.push.is_coasting, self.push.ticks, self.push.patience) = (false, 0, 2 * swing.push);
+        self.push.speed_at_start = self.speed_m_per_s();
+    }
+
+    fn coast(&mut self, swing: &Swing, way_m: f64) {
+        let direction = self.push.direction;
+        let must_turn = self.must_turn(direction * way_m, direction * self.speed_m_per_s());
+        if must_turn || self.push.ticks >= swing.coast {
+            self.push_back(swing);
+        }
+    }
+
+    fn come_home(&mut self, way_m: f64) -> f64 {
+        let is_home = self.speed_m_per_s().abs() < AT_REST_M_PER_S && way_m.abs() < AT_HOME * self.bounds.reach_m;
+        if self.ticks >= HOMING || is_home {
+            self.enter(Stage::Pulse(0));
+        }
+        self.homewards_n(way_m)
+    }
+
+    /// A soft spring and damper towards home, for the mass that the pushes suggest, and no stronger than they were.
+    fn homewards_n(&self, way_m: f64) -> f64 {
+        let mass_kg = self.push.force_n / self.push.acceleration;
+        let pull = HOMING_RATE * (HOMING_RATE * way_m + 2.0 * self.speed_m_per_s());
+        (-mass_kg * pull).clamp(-self.push.force_n, self.push.force_n)
+    }
+
+    /// There and back again: a push, twice as long the other way, and a push; it ends where and as slow as it began.
+    fn pulse(&mut self, index: usize, way_m: f64) -> f64 {
+        let Some(share) = PULSES.get(index) else {
+            self.enter(Stage::Done);
+            return 0.0;
+        };
+        let (strength_n, length) = self.pulse_size(share.abs() * self.bounds.force_n);
+        let force_n = strength_n.copysign(*share);
+        match self.ticks {
+            tick if tick <= length || (3 * length < tick && tick <= 4 * length) => force_n,
+            tick if tick <= 3 * length => -force_n,
+            tick if tick < 4 * length + AFTER_PULSE => self.homewards_n(way_m),
+            _ => {
+                self.enter(Stage::Pulse(index + 1));
+                0.0
+            }
+        }
+    }
+
+    /// Force and length of a pulse: weaker than asked for if a single tick would already make the handle too fast.
+    fn pulse_size(&self, asked_n: f64) -> (f64, u32) {
+        let mass_kg = self.push.force_n / self.push.acceleration;
+        let force_n = asked_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);
+        let acceleration = force_n / mass_kg;
+        let seconds = (PULSE_WAY_M / acceleration).sqrt().min(PULSE_SPEED_M_PER_S / acceleration);
+        (force_n, ((seconds / TICK_S).round() as u32).clamp(1, LONGEST_PULSE))
+    }
+}

@@ -1,0 +1,39 @@
+//! Random devices, and measuring one of them.
+#![allow(dead_code, reason = "not every test uses all of it")]
+
+use haptic_device::xorshift::Xorshift;
+use haptic_device::{Device, DeviceModel, MonotonicNs, SimulatedDevice};
+use haptic_tuning::estimate::{AxisEstimate, estimate};
+use haptic_tuning::experiment::{Allowance, End, Experiment};
+
+/// A device from the range that hands meet; small values are as likely as large ones, and some have no dry friction.
+pub fn random_device(seed: u64) -> DeviceModel {
+    let mut random = Xorshift::new(seed);
+    let mut between = |low: f64, high: f64| low * libm::pow(high / low, random.unit());
+    let (mass, damping, step) = (between(0.02, 0.5), between(0.05, 3.0), between(1e-6, 5e-5));
+    let coulomb = if random.unit() < 0.15 { 0.0 } else { random.between(0.0, 0.3) };
+    DeviceModel {
+        mass_kg: [mass; 2],
+        damping_n_s_per_m: [damping; 2],
+        coulomb_n: [coulomb; 2],
+        encoder_step_m: [step; 2],
+        delay_s: [random.between(0.0, 0.002); 2],
+        max_force_n: 4.0,
+    }
+}
+
+/// Measures a device with one axis and nobody holding it.
+pub fn measured(model: &DeviceModel, force_n: f64) -> Result<AxisEstimate, String> {
+    let mut device = SimulatedDevice::new(1, model, None).unwrap();
+    let mut experiment = Experiment::new(1, &Allowance { force_n, travel_m: 0.02 });
+    while experiment.end().is_none() {
+        let effort = experiment.tick(&device.read(MonotonicNs(0)), 1);
+        let sent = device.write(effort, MonotonicNs(0));
+        experiment.learn(sent);
+    }
+    match experiment.end() {
+        Some(End::Finished) => estimate(&experiment.recordings()[0]).map_err(|misfit| misfit.to_string()),
+        Some(end) => Err(end.to_string()),
+        None => unreachable!("the loop ends with an end"),
+    }
+}
