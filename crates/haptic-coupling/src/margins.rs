@@ -13,6 +13,8 @@ const PASSIVE_DAMPING_SHARE: f64 = 0.2;
 const PASSIVE_STIFFNESS_SHARE: f64 = 0.7;
 /// Force steps from one encoder step through the damper are kept below this by the crisp default, N.
 const QUIET_STEP_N: f64 = 0.05;
+/// Share of the stiffest stable coupling that the crisp default takes; its rule of thumb is usually below that.
+const CRISP_SHARE: f64 = 0.6;
 /// Lightest tool that is worth simulating, kg.
 const LIGHTEST_TOOL_KG: f64 = 0.02;
 
@@ -142,18 +144,21 @@ pub fn passive_gains(device: &DeviceModel) -> Gains {
     }
 }
 
-/// Crisper gains, stable with a hand of this damping but not passive: for those who ask.
+/// Crisper gains, stable with a hand of this damping but not passive: for those who ask. Never softer than the passive
+/// ones: where there is no dry friction to swallow encoder steps, staying below them would help nobody.
 pub fn crisp_gains(device: &DeviceModel, hand: &Hand) -> Gains {
     let by_mass = 0.05 * device.mass_kg / device.period_s;
     let by_encoder =
         if device.encoder_step_m > 0.0 { QUIET_STEP_N * device.period_s / device.encoder_step_m } else { by_mass };
     let damping = by_mass.min(by_encoder);
-    let stable = 0.5 * (device.damping_n_s_per_m + hand.damping_n_s_per_m + damping) / device.lateness_s();
-    Gains {
-        stiffness_n_per_m: stable.min(stiffest_quiet_n_per_m(device)),
-        damping_n_s_per_m: damping,
-        ..Gains::default()
+    let by_rule = 0.5 * (device.damping_n_s_per_m + hand.damping_n_s_per_m + damping) / device.lateness_s();
+    let stable = by_rule.min(CRISP_SHARE * stiffest_stable_n_per_m(device, hand, damping));
+    let passive = passive_gains(device);
+    let stiffness = stable.min(stiffest_quiet_n_per_m(device));
+    if stiffness < passive.stiffness_n_per_m {
+        return passive;
     }
+    Gains { stiffness_n_per_m: stiffness, damping_n_s_per_m: damping, ..Gains::default() }
 }
 
 /// 2f_c/Δ: sufficient, not tight.
@@ -239,6 +244,12 @@ mod tests {
         assert!((passive.stiffness_n_per_m - 437.5).abs() < 1e-9 && (passive.damping_n_s_per_m - 0.1).abs() < 1e-12);
         let crisp = crisp_gains(&device, &hand());
         assert!((crisp.stiffness_n_per_m - 3750.0).abs() < 1e-9 && (crisp.damping_n_s_per_m - 5.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_dry_friction_crisp_gains_are_the_passive_ones() {
+        let smooth = DeviceModel { coulomb_n: 0.0, ..DeviceModel::default() };
+        assert_eq!(crisp_gains(&smooth, &hand()), passive_gains(&smooth));
     }
 
     #[test]

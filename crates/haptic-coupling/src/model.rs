@@ -51,3 +51,9 @@ pub struct Hand {
     /// N/m.
     pub stiffness_n_per_m: f64,
 }
+
+impl Hand {
+    /// The least that a hand which really holds the handle brings along, and what crisp gains count on: half a newton
+    /// second per metre of damping, no mass and no spring.
+    pub const NOMINAL: Self = Self { mass_kg: 0.0, damping_n_s_per_m: 0.5, stiffness_n_per_m: 0.0 };
+}

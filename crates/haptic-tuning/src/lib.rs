@@ -7,9 +7,12 @@
 //! - [`balance`], [`motion`], [`fit`]: a first guess, the model, and the fit of the model to a recording.
 //! - [`encoder`]: the encoder's step.
 //! - [`estimate`]: all of it for one axis, with intervals, or the reason why the data do not fit.
+//! - [`boundary`]: the stiffest spring for each damping, by formula, by eigenvalues, and by trying.
+//! - [`tapped`], [`ringing`]: trying: the whole loop tapped in virtual time, and whether its motion dies away.
 #![forbid(unsafe_code)]
 
 pub mod balance;
+pub mod boundary;
 pub mod encoder;
 pub mod estimate;
 pub mod excitation;
@@ -17,6 +20,8 @@ pub mod experiment;
 pub mod fit;
 pub mod motion;
 pub mod recording;
+pub mod ringing;
+pub mod tapped;
 
 /// The tick of all measurements, s.
 pub const TICK_S: f64 = haptic_planar::scene::TICK_S;

@@ -1,0 +1,103 @@
+//! The region of stable stiffness: for each damping of the coupling, the stiffest spring that does not ring up.
+//!
+//! Three answers stand beside each other: passive with any hand and any world (a formula), stable with this hand by the
+//! eigenvalues of the linear loop, and stable with this hand in the loop itself, tapped.
+
+use crate::ringing::Verdict;
+use crate::tapped::Tapped;
+use haptic_coupling::model::{DeviceModel, Hand};
+use haptic_coupling::sampled::stiffest_stable_n_per_m;
+
+/// Relative width at which bisection ends.
+const TOLERANCE: f64 = 0.01;
+/// Softest and stiffest springs that are looked at, N/m.
+pub const SOFTEST_N_PER_M: f64 = 1.0;
+/// See [`SOFTEST_N_PER_M`].
+pub const STIFFEST_N_PER_M: f64 = 1e6;
+/// By how much a bracket grows until it holds the boundary.
+const WIDEN: f64 = 1.6;
+
+/// The stiffest springs for one damping, N/m; zero where none is stable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Damping of the coupling, N·s/m.
+    pub damping_n_s_per_m: f64,
+    /// Passive with any hand: (b − B)/(T/2 + t_d).
+    pub passive_n_per_m: f64,
+    /// Stable with this hand, by eigenvalues.
+    pub spectral_n_per_m: f64,
+    /// Stable with this hand in the loop itself.
+    pub simulated_n_per_m: f64,
+}
+
+impl Limits {
+    /// Works them out for one damping.
+    pub fn of(device: &DeviceModel, hand: &Hand, tapped: &Tapped, damping_n_s_per_m: f64) -> Self {
+        let spectral_n_per_m = stiffest_stable_n_per_m(device, hand, damping_n_s_per_m);
+        let decays = |stiffness: f64| tapped.verdict(stiffness, damping_n_s_per_m) == Verdict::Decays;
+        Self {
+            damping_n_s_per_m,
+            passive_n_per_m: stiffest_passive_n_per_m(device, damping_n_s_per_m),
+            spectral_n_per_m,
+            simulated_n_per_m: stiffest_where(decays, spectral_n_per_m),
+        }
+    }
+}
+
+/// The stiffest spring that is passive with any hand, N/m.
+pub fn stiffest_passive_n_per_m(device: &DeviceModel, damping_n_s_per_m: f64) -> f64 {
+    ((device.damping_n_s_per_m - damping_n_s_per_m) / device.lateness_s()).max(0.0)
+}
+
+/// Dampings worth looking at, evenly over the logarithm: from far below the device's own to where none is stable.
+pub fn dampings(device: &DeviceModel, count: usize) -> Vec<f64> {
+    let own = device.damping_n_s_per_m.max(0.01);
+    let (low, high) = (0.05 * own, (1.2 * device.mass_kg / device.lateness_s()).max(4.0 * own));
+    let last = count.saturating_sub(1).max(1) as f64;
+    (0..count).map(|index| low * libm::pow(high / low, index as f64 / last)).collect()
+}
+
+/// The largest stiffness that holds, found by widening a bracket about a guess and halving it; zero if none does.
+pub fn stiffest_where(holds: impl Fn(f64) -> bool, guess_n_per_m: f64) -> f64 {
+    let guess = guess_n_per_m.clamp(SOFTEST_N_PER_M, STIFFEST_N_PER_M);
+    let (mut low, mut high) = (guess / WIDEN.sqrt(), guess * WIDEN.sqrt());
+    while !holds(low) {
+        (low, high) = (low / WIDEN, low);
+        if low < SOFTEST_N_PER_M {
+            return 0.0;
+        }
+    }
+    while holds(high) {
+        (low, high) = (high, high * WIDEN);
+        if high > STIFFEST_N_PER_M {
+            return STIFFEST_N_PER_M;
+        }
+    }
+    while high / low > 1.0 + TOLERANCE {
+        let middle = (low * high).sqrt();
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bisection_finds_the_boundary_wherever_the_guess_was() {
+        for guess in [0.0, 3.0, 990.0, 5e5] {
+            let found = stiffest_where(|stiffness| stiffness < 1234.0, guess);
+            assert!((found / 1234.0 - 1.0).abs() < 0.011, "{found} from {guess}");
+        }
+        assert_eq!(stiffest_where(|_| false, 100.0), 0.0);
+        assert_eq!(stiffest_where(|_| true, 100.0), STIFFEST_N_PER_M);
+    }
+
+    #[test]
+    fn the_passive_line_ends_where_the_damper_spends_all() {
+        let device = DeviceModel::default();
+        assert!((stiffest_passive_n_per_m(&device, 0.1) - 500.0).abs() < 1e-9);
+        assert_eq!(stiffest_passive_n_per_m(&device, 0.6), 0.0);
+    }
+}

@@ -1,0 +1,123 @@
+//! Does a motion about a place die away or build up?
+//!
+//! The largest distance of each half swing is noted. Late half swings smaller than early ones: it dies away; larger: it
+//! builds up. Frequency, window and sampling play no part in it, and steps of the encoder only blur single swings.
+
+/// Half swings noted at most; the rest of a long motion adds nothing.
+const MOST_PEAKS: usize = 4000;
+/// Half swings at the beginning that still carry how the motion was started.
+const FIRST_PEAKS: usize = 2;
+
+/// What became of the motion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It died away, or is dying away.
+    Decays,
+    /// It builds up, or goes on for ever.
+    Builds,
+}
+
+/// Listens to a motion about zero.
+#[derive(Clone, Debug)]
+pub struct Ringing {
+    peaks_m: Vec<f64>,
+    side: f64,
+    peak_m: f64,
+}
+
+impl Ringing {
+    /// Before the motion; all memory is taken here.
+    pub fn new() -> Self {
+        Self { peaks_m: Vec::with_capacity(MOST_PEAKS), side: 0.0, peak_m: 0.0 }
+    }
+
+    /// Forgets what it heard. Real-time: constant.
+    pub fn clear(&mut self) {
+        self.peaks_m.clear();
+        (self.side, self.peak_m) = (0.0, 0.0);
+    }
+
+    /// Takes the next distance from the middle, m. Real-time: constant.
+    pub fn hear(&mut self, distance_m: f64) {
+        if distance_m * self.side < 0.0 {
+            if self.peaks_m.len() < MOST_PEAKS {
+                self.peaks_m.push(self.peak_m);
+            }
+            self.peak_m = 0.0;
+        }
+        if distance_m != 0.0 {
+            self.side = distance_m.signum();
+        }
+        self.peak_m = self.peak_m.max(distance_m.abs());
+    }
+
+    /// Half swings so far.
+    pub fn half_swings(&self) -> usize {
+        self.peaks_m.len()
+    }
+
+    /// The largest distance of the half swing under way or the one before, m.
+    pub fn now_m(&self) -> f64 {
+        self.peaks_m.last().copied().unwrap_or(0.0).max(self.peak_m)
+    }
+
+    /// Late half swings over early ones; none if there are too few to tell.
+    pub fn growth(&self) -> Option<f64> {
+        let peaks = self.peaks_m.get(FIRST_PEAKS..)?;
+        let quarter = peaks.len() / 4;
+        if quarter == 0 {
+            return None;
+        }
+        let sum = |part: &[f64]| part.iter().sum::<f64>();
+        Some(sum(&peaks[peaks.len() - quarter..]) / sum(&peaks[..quarter]))
+    }
+
+    /// What became of it. A motion that hardly swings has died away.
+    pub fn verdict(&self, quiet_m: f64) -> Verdict {
+        let is_quiet = self.now_m() <= quiet_m;
+        if is_quiet || self.growth().is_none_or(|growth| growth < 1.0) { Verdict::Decays } else { Verdict::Builds }
+    }
+}
+
+impl Default for Ringing {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(rate: f64, rad_per_s: f64) -> Verdict {
+        let mut ringing = Ringing::new();
+        for tick in 0..3000 {
+            let time_s = f64::from(tick) * 1e-3;
+            let distance_m = 1e-3 * libm::exp(rate * time_s) * libm::cos(rad_per_s * time_s);
+            ringing.hear((distance_m / 1e-5).floor() * 1e-5);
+        }
+        ringing.verdict(5e-5)
+    }
+
+    #[test]
+    fn slow_decay_and_slow_growth_are_told_apart_at_any_frequency() {
+        for rad_per_s in [12.0, 100.0, 777.0, 2900.0] {
+            assert_eq!(verdict(-0.1, rad_per_s), Verdict::Decays, "{rad_per_s}");
+            assert_eq!(verdict(0.1, rad_per_s), Verdict::Builds, "{rad_per_s}");
+        }
+    }
+
+    #[test]
+    fn steps_of_the_encoder_alone_are_rest() {
+        let mut ringing = Ringing::new();
+        (0..1000).for_each(|tick| ringing.hear(if tick % 2 == 0 { 1e-5 } else { -1e-5 }));
+        assert_eq!(ringing.verdict(5e-5), Verdict::Decays);
+    }
+
+    #[test]
+    fn a_motion_that_creeps_home_has_died_away() {
+        let mut ringing = Ringing::new();
+        (0..1000).for_each(|tick| ringing.hear(1e-3 * libm::exp(-f64::from(tick) / 300.0)));
+        assert_eq!(ringing.verdict(1e-9), Verdict::Decays);
+    }
+}

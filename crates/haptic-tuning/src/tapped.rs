@@ -1,0 +1,142 @@
+//! The whole loop, tapped: the tick itself with a simulated device and hand, on a tool that nothing moves.
+//!
+//! What the linear theory leaves out is in it: steps of the encoder, dry friction, the largest force, the coupling as the
+//! world solves it. The tool weighs ten tonnes and rests on the floor, so that the coupling acts as it does in contact.
+//! The tank is off: it would hide what is looked for.
+
+use crate::TICK_S;
+use crate::ringing::{Ringing, Verdict};
+use haptic_coupling::coupling::Gains;
+use haptic_coupling::model::{DeviceModel, Hand};
+use haptic_coupling::tank::Passivity;
+use haptic_device::simulated::{DeviceModel as AxesModel, ModelError};
+use haptic_device::{Device, HandModel, MonotonicNs, PacedDevice, SimulatedDevice};
+use haptic_loop::settings::{MappingSettings, Safety, Settings};
+use haptic_loop::tick::HapticLoop;
+use haptic_loop::world::World;
+use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
+use haptic_planar::scene::Scene;
+use nalgebra::Vector2;
+
+/// Farthest that a tap displaces the handle, m.
+const TAP_M: f64 = 1e-3;
+/// Fewest encoder steps that a tap displaces it.
+const TAP_STEPS: f64 = 20.0;
+/// Less than so many encoder steps from end to end is rest.
+const QUIET_STEPS: f64 = 5.0;
+/// A motion that outgrew the tap by this factor needs no more watching.
+const RUNAWAY: f64 = 4.0;
+/// Shortest and longest that a motion is watched, ticks, and half swings that suffice in between.
+const SHORTEST: u32 = 2000;
+const LONGEST: u32 = 12_000;
+const ENOUGH_HALF_SWINGS: usize = 24;
+/// Ticks between two looks whether it is all over.
+const LOOK_EVERY: u32 = 500;
+
+/// A wall for the coupling, to be tapped with any gains.
+#[derive(Clone, Debug)]
+pub struct Tapped {
+    device: DeviceModel,
+    hand: Hand,
+    wall: World,
+}
+
+impl Tapped {
+    /// Puts a device into a hand, in front of a wall.
+    ///
+    /// # Errors
+    /// A model that cannot be simulated.
+    pub fn new(device: &DeviceModel, hand: &Hand) -> Result<Self, ModelError> {
+        let tapped = Self { device: *device, hand: *hand, wall: wall() };
+        tapped.simulated(TAP_M).map(|_| tapped)
+    }
+
+    /// Taps it with these gains and listens.
+    pub fn verdict(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Verdict {
+        let tap_m = self.tap_m(stiffness_n_per_m);
+        let quiet_m = QUIET_STEPS / 2.0 * self.device.encoder_step_m + 1e-9;
+        let Some(mut rendering) = self.rendering(stiffness_n_per_m, damping_n_s_per_m, tap_m) else {
+            return Verdict::Builds;
+        };
+        let mut ringing = Ringing::new();
+        for tick in 1..=LONGEST {
+            let report = rendering.tick(MonotonicNs(u64::from(tick) * 1_000_000), 0);
+            ringing.hear(report.reading.position_m.x);
+            if ringing.now_m() > RUNAWAY * tap_m {
+                return Verdict::Builds;
+            }
+            let is_time = tick.is_multiple_of(LOOK_EVERY);
+            if is_time
+                && tick >= SHORTEST
+                && (ringing.half_swings() >= ENOUGH_HALF_SWINGS || ringing.now_m() <= quiet_m)
+            {
+                break;
+            }
+        }
+        ringing.verdict(quiet_m)
+    }
+
+    /// So far that it is seen, and not so far that the motor is at its limit.
+    fn tap_m(&self, stiffness_n_per_m: f64) -> f64 {
+        let by_force_m = 0.5 * self.device.max_force_n / stiffness_n_per_m.max(1.0);
+        TAP_M.min(by_force_m).max(TAP_STEPS * self.device.encoder_step_m)
+    }
+
+    fn rendering(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64, tap_m: f64) -> Option<HapticLoop> {
+        let device = self.simulated(tap_m).ok()?;
+        let every = (self.device.period_s / TICK_S).round() as u32;
+        let device: Box<dyn Device> =
+            if every > 1 { Box::new(PacedDevice::new(device, every)) } else { Box::new(device) };
+        let coupling = Gains { stiffness_n_per_m, damping_n_s_per_m, ..Gains::default() };
+        let settings =
+            Settings { coupling, mapping: MappingSettings { rail: false, ..Default::default() }, safety: bare() };
+        HapticLoop::new(device, &self.device, self.wall.clone(), &settings).ok()
+    }
+
+    fn simulated(&self, tap_m: f64) -> Result<SimulatedDevice, ModelError> {
+        let DeviceModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } =
+            self.device;
+        let axes = AxesModel {
+            mass_kg: [mass_kg; 2],
+            damping_n_s_per_m: [damping_n_s_per_m; 2],
+            coulomb_n: [coulomb_n; 2],
+            encoder_step_m: [encoder_step_m; 2],
+            delay_s: [delay_s; 2],
+            max_force_n,
+        };
+        let hand = HandModel {
+            stiffness_n_per_m: self.hand.stiffness_n_per_m,
+            damping_n_s_per_m: self.hand.damping_n_s_per_m,
+            mass_kg: self.hand.mass_kg,
+            path: Vec::new(),
+            looped: false,
+        };
+        let mut device = SimulatedDevice::new(1, &axes, Some(&hand))?;
+        device.place(Vector2::new(tap_m, 0.0), Vector2::zeros());
+        Ok(device)
+    }
+}
+
+/// Nothing between the world and the hand.
+fn bare() -> Safety {
+    Safety {
+        max_force_n: f64::MAX,
+        slew_n_per_s: 0.0,
+        engage_ramp_s: 0.0,
+        max_speed_m_per_s: f64::MAX,
+        passivity: Passivity::Off,
+        ..Safety::default()
+    }
+}
+
+/// A floor and on it a tool that nothing moves, with its handle at the origin.
+fn wall() -> World {
+    let a_box = |size_m: [f64; 2]| ShapeDescription::Box { size_m: size_m.into() };
+    let mut floor = BodyDescription::new("floor", a_box([1.0, 0.1]));
+    (floor.fixed, floor.position_m) = (true, Vector2::new(0.0, -0.10));
+    let mut anvil = BodyDescription::new("anvil", a_box([0.5, 0.1]));
+    anvil.mass_kg = Some(1e4);
+    let tool = Some(ToolDescription { body: "anvil".to_owned(), handle_m: Vector2::zeros() });
+    let description = SceneDescription { bodies: vec![floor, anvil], tool, ..SceneDescription::default() };
+    World::new(Scene::build(&description).unwrap_or_else(|error| unreachable!("the wall is right: {error:?}")))
+}
