@@ -2,17 +2,20 @@
 //!
 //! Read [`contract`] first: it is the whole seam between the tick and any hardware. Then, as they are met on the way:
 //! [`mapping`] between device and world, [`velocity`] from stepped positions, [`simulated`] for a device that needs no
-//! hardware, [`prescribed`] for motions known beforehand, [`paced`] for devices slower than the tick,
-//! [`faulty`] to see what the loop does when a device fails, and [`pantograph`] for linkages whose motors turn while the hand moves straight.
+//! hardware, [`prescribed`] for motions known beforehand, [`paced`] for devices slower than the tick, [`serial`] for boards
+//! on a line, [`emulated`] for boards made of software, [`faulty`] to see what the loop does when a device fails, and
+//! [`pantograph`] for linkages whose motors turn while the hand moves straight.
 #![forbid(unsafe_code)]
 
 pub mod contract;
+pub mod emulated;
 pub mod faulty;
 pub mod mapping;
 pub mod paced;
 pub mod pantograph;
 pub mod path;
 pub mod prescribed;
+pub mod serial;
 pub mod simulated;
 pub mod velocity;
 pub mod xorshift;

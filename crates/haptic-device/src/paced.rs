@@ -7,6 +7,9 @@
 use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent};
 use nalgebra::Vector2;
 
+/// Ticks a second.
+const TICKS_PER_S: f64 = 1000.0;
+
 /// Passes every n-th reading and effort.
 #[derive(Clone, Debug)]
 pub struct PacedDevice<D> {
@@ -22,7 +25,8 @@ impl<D: Device> PacedDevice<D> {
     /// Serves `device` every so many ticks, one or more.
     pub fn new(device: D, every_ticks: u32) -> Self {
         let every_ticks = every_ticks.max(1);
-        let limits = Limits { rate_hz: device.limits().rate_hz / f64::from(every_ticks), ..*device.limits() };
+        let rate_hz = device.limits().rate_hz.min(TICKS_PER_S / f64::from(every_ticks));
+        let limits = Limits { rate_hz, ..*device.limits() };
         Self { device, limits, every_ticks, left: 0, handed_out: Reading::nothing_yet() }
     }
 }

@@ -3,6 +3,58 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+
+/// Takes over an open file from a type that gives away only its number.
+pub fn own_descriptor(file: impl IntoRawFd) -> OwnedFd {
+    // SAFETY: `into_raw_fd` hands over an open descriptor that its giver no longer uses or closes; we are its only owner.
+    unsafe { OwnedFd::from_raw_fd(file.into_raw_fd()) }
+}
+
+/// `struct serial_struct` of <linux/serial.h>.
+#[repr(C)]
+struct SerialStruct {
+    kind: libc::c_int,
+    line: libc::c_int,
+    port: libc::c_uint,
+    irq: libc::c_int,
+    flags: libc::c_int,
+    xmit_fifo_size: libc::c_int,
+    custom_divisor: libc::c_int,
+    baud_base: libc::c_int,
+    close_delay: libc::c_ushort,
+    io_type: libc::c_char,
+    reserved_char: [libc::c_char; 1],
+    hub6: libc::c_int,
+    closing_wait: libc::c_ushort,
+    closing_wait2: libc::c_ushort,
+    iomem_base: *mut libc::c_uchar,
+    iomem_reg_shift: libc::c_ushort,
+    port_high: libc::c_uint,
+    iomap_base: libc::c_ulong,
+}
+
+const GET_SERIAL: libc::c_ulong = 0x541E;
+const SET_SERIAL: libc::c_ulong = 0x541F;
+/// The driver shall hand bytes on as they come instead of collecting them.
+const ASYNC_LOW_LATENCY: libc::c_int = 1 << 13;
+
+/// Sets the low-latency flag of a serial port and reads it back.
+pub fn set_low_latency(port: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut settings = serial_settings(port)?;
+    settings.flags |= ASYNC_LOW_LATENCY;
+    // SAFETY: the pointer is to a live `serial_struct` that the kernel only reads, during the call only.
+    check(unsafe { libc::ioctl(port.as_raw_fd(), SET_SERIAL as _, &raw const settings) })?;
+    Ok(serial_settings(port)?.flags & ASYNC_LOW_LATENCY != 0)
+}
+
+fn serial_settings(port: BorrowedFd<'_>) -> io::Result<SerialStruct> {
+    // SAFETY: numbers and a pointer that nobody follows, for which all zero bytes are a valid value.
+    let mut settings: SerialStruct = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live, properly aligned `serial_struct` that the kernel fills during the call only.
+    check(unsafe { libc::ioctl(port.as_raw_fd(), GET_SERIAL as _, &raw mut settings) })?;
+    Ok(settings)
+}
 
 /// Scheduling policy and priority as the kernel holds them for the calling thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

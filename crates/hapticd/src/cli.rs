@@ -44,6 +44,8 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// How late this machine wakes the bare real-time loop.
     Latency(LatencyArguments),
+    /// Be a device made of software behind a pseudo-terminal, with a hand, and with faults on request.
+    Emulate(EmulateArguments),
     /// Draw a still picture of a scene, with --seconds after running it.
     Snapshot(SnapshotArguments),
 }
@@ -156,6 +158,64 @@ pub struct LatencyArguments {
     /// Print the figures as a JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Devices that can be emulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EmulatedKind {
+    /// A board with one axis that speaks the native protocol.
+    #[value(name = "native-1dof")]
+    Native1dof,
+    /// A board with two axes that speaks the native protocol.
+    #[value(name = "native-2dof")]
+    Native2dof,
+}
+
+/// Arguments of `emulate`.
+#[derive(Args, Clone, Debug)]
+pub struct EmulateArguments {
+    /// What to be.
+    pub kind: EmulatedKind,
+    /// Where its port shall appear; write this path as `port` into a device file.
+    #[arg(long, value_name = "PATH")]
+    pub link: PathBuf,
+    /// Model and hand: the file of a simulated device, or a built-in's name.
+    #[arg(long, value_name = "FILE")]
+    pub device: Option<String>,
+    /// Send velocities with positions (native).
+    #[arg(long)]
+    pub velocity: bool,
+    /// Pretend to speak this major version of the protocol (native).
+    #[arg(long, default_value = "1", value_name = "MAJOR")]
+    pub protocol_version: u8,
+    /// Lose this share of exchanges.
+    #[arg(long, value_parser = share, default_value = "0", value_name = "SHARE")]
+    pub drop: f64,
+    /// Damage this share of exchanges.
+    #[arg(long, value_parser = share, default_value = "0", value_name = "SHARE")]
+    pub garbage: f64,
+    /// Answer up to this late, at random.
+    #[arg(long, value_parser = seconds, default_value = "0", value_name = "MILLISECONDS")]
+    pub delay_ms: f64,
+    /// Be unplugged after so many seconds, once.
+    #[arg(long, value_parser = seconds, value_name = "SECONDS")]
+    pub die_after: Option<f64>,
+    /// And be plugged in again after this.
+    #[arg(long, value_parser = seconds, default_value = "0.3", value_name = "SECONDS")]
+    pub dead_for: f64,
+    /// Where chance begins.
+    #[arg(long, default_value = "1")]
+    pub seed: u64,
+    /// End after so many seconds.
+    #[arg(long, value_parser = seconds)]
+    pub seconds: Option<f64>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a share from 0 to 1, e.g. 0.01 for one in a hundred".to_owned()),
+    }
 }
 
 /// Arguments of `snapshot`.

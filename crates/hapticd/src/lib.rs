@@ -42,6 +42,7 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
         Some(Command::Doctor(arguments)) => commands::doctor::doctor(arguments),
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
+        Some(Command::Emulate(arguments)) => commands::emulate::emulate(arguments),
         Some(Command::Snapshot(arguments)) => snapshot::snapshot(arguments),
     }
 }

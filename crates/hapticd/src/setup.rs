@@ -28,6 +28,8 @@ pub struct Setup {
     pub device: DeviceFile,
     /// A prescribed hand, if there is one.
     pub hand: Option<HandPath>,
+    /// The open device cannot be served more often than this, Hz.
+    pub device_rate_hz: f64,
 }
 
 impl Setup {
@@ -48,7 +50,9 @@ impl Setup {
         let device = profile.device.open(&DEVICES).and_then(|source| device::load(&source));
         let hand = hand_file.map(|path| Source::read(path).and_then(|source| hand::load(&source))).transpose();
         match (scene, device, hand) {
-            (Ok(scene), Ok(device), Ok(hand)) => Self { profile, scene, device, hand }.protected(),
+            (Ok(scene), Ok(device), Ok(hand)) => {
+                Self { profile, scene, device, hand, device_rate_hz: f64::INFINITY }.protected()
+            }
             (scene, device, hand) => {
                 let errors = [scene.err(), device.err(), hand.err()];
                 Err(FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect()))
@@ -82,9 +86,17 @@ impl Setup {
         Settings { coupling: *coupling, mapping: *mapping, safety: safety.limits(moves_no_motor) }
     }
 
-    /// Every so many ticks the device is served.
+    /// Every so many ticks the device is served: as the profile wishes, and no more often than the device can. Slower
+    /// devices get a whole divisor of 1000 Hz.
     pub fn ticks_per_service(&self) -> u32 {
-        1000 / self.profile.realtime.rate_hz
+        let wished = 1000 / self.profile.realtime.rate_hz;
+        let is_fit = |ticks: &u32| 1000 % ticks == 0 && 1000.0 / f64::from(*ticks) <= self.device_rate_hz;
+        (wished..=1000).find(is_fit).unwrap_or(1000)
+    }
+
+    /// How often the device is served, Hz.
+    pub fn service_rate_hz(&self) -> u32 {
+        1000 / self.ticks_per_service()
     }
 
     /// The device as tank and margins see it: its worst axis.

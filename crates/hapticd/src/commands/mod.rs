@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod doctor;
+pub mod emulate;
 pub mod latency;
 pub mod run;
 pub mod simulate;

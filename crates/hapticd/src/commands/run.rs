@@ -27,13 +27,15 @@ const WORST_TICK_BUDGET: Duration = Duration::from_millis(200);
 /// When the input is wrong, the device may not be driven, or the loop fails.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     refuse_what_is_not_plugged_in(arguments)?;
-    let setup = Setup::open(&arguments.input, None)?;
+    let mut setup = Setup::open(&arguments.input, None)?;
     refuse_what_the_clock_forbids(&setup)?;
     let objection = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
+    setup.device_rate_hz = device.limits().rate_hz;
     let signals = Signals::watched()?;
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");
+    tell_of_slow_service(&setup);
     if let Some(text) = objection {
         tracing::warn!("{text}");
     }
@@ -77,5 +79,17 @@ fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     match objection {
         Some(text) if !setup.is_simulated() => Err(Failure::BadInput(text)),
         objection => Ok(objection),
+    }
+}
+
+/// A link that cannot carry what the profile asks for is served less often, and the user must know.
+fn tell_of_slow_service(setup: &Setup) {
+    let (asked, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
+    if served < asked {
+        let (name, able) = (&setup.profile.device.name, setup.device_rate_hz);
+        let advice = "walls must be softer at this rate; a faster line (baud = 1000000) or native USB allows 1000 Hz";
+        tracing::warn!(
+            "{name}: the device and its line take {able:.0} Hz at most and are served at {served} Hz; {advice}"
+        );
     }
 }

@@ -17,6 +17,8 @@ pub struct DeviceFile {
     pub identity: Identity,
     /// Metres per radian of rotary axes.
     pub lever_m: f64,
+    /// Silence after which the device itself cuts its force, s.
+    pub watchdog_s: f64,
     /// How it behaves.
     pub model: Model,
     /// The simulated hand that holds it, if any.
@@ -150,6 +152,7 @@ fn device(root: &Section<'_>) -> DeviceFile {
         axes,
         identity: identity(root),
         lever_m: root.number("lever_m", 0.05, POSITIVE),
+        watchdog_s: watchdog_s(root),
         model: model(&root.section("model"), kind, axes),
         hand: hand(root, kind),
     };
@@ -157,10 +160,13 @@ fn device(root: &Section<'_>) -> DeviceFile {
     device
 }
 
+/// Where a serial device is looked for if nothing says where.
+pub const DEFAULT_PORT: &str = "/dev/ttyACM0";
+
 fn identity(root: &Section<'_>) -> Identity {
     let variants = [("v3", HaplyVariant::V3), ("v2", HaplyVariant::V2), ("kit", HaplyVariant::Kit)];
     Identity {
-        port: root.text("port", "/dev/ttyACM0").map(str::to_owned),
+        port: root.text("port", DEFAULT_PORT).map(str::to_owned),
         baud: root.whole("baud", 1_000_000, 1..=100_000_000) as u32,
         variant: root.choice("variant", &variants, HaplyVariant::V3),
         path: root.text("path", "/dev/hidraw0").map(str::to_owned),
@@ -168,6 +174,18 @@ fn identity(root: &Section<'_>) -> Identity {
         product_id: root.optional_whole("product_id", 0x0043, 0..=0xFFFF).map(|id| id as u16),
         serial_number: root.text("serial_number", "A1B2C3").map(str::to_owned),
     }
+}
+
+/// No host that is well stays silent for longer, and no firmware waits longer, s.
+const LONGEST_WATCHDOG_S: f64 = 0.1;
+
+fn watchdog_s(root: &Section<'_>) -> f64 {
+    let watchdog_s = root.number("watchdog_s", 0.02, POSITIVE);
+    if watchdog_s > LONGEST_WATCHDOG_S {
+        let problem = format!("is {watchdog_s}: a device whose host has died must let go sooner");
+        root.complain("watchdog_s", problem, "write watchdog_s = 0.1 or less");
+    }
+    watchdog_s
 }
 
 /// Damping of hardware that nobody measured, N·s/m: low, so that the stability margins err on the safe side.

@@ -1,5 +1,8 @@
 //! From a device file to an open device: one line in [`open`] for each kind.
 
+pub mod discovery;
+mod serial;
+
 use crate::failure::Failure;
 use crate::files::device::DeviceKind;
 use crate::setup::Setup;
@@ -12,7 +15,7 @@ use haptic_device::Device;
 pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     match setup.device.kind {
         DeviceKind::Simulated => setup.simulated_device(),
-        DeviceKind::Serial => Err(not_yet(setup)),
+        DeviceKind::Serial => serial::open_native(setup),
         DeviceKind::Haply2Diy => Err(not_yet(setup)),
         DeviceKind::HidPid => Err(not_yet(setup)),
         DeviceKind::Evdev => Err(not_yet(setup)),

@@ -1,0 +1,108 @@
+//! The far end of a pseudo-terminal, and a link to the near one so that its name is known beforehand.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A pseudo-terminal that looks like a serial port.
+#[derive(Debug)]
+pub struct Pty {
+    far: fs::File,
+    name: PathBuf,
+    link: Option<PathBuf>,
+    host_is_there: bool,
+}
+
+impl Pty {
+    /// Makes one; the link, if asked for, replaces an older link but never a file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(link: Option<&Path>) -> io::Result<Self> {
+        let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+        grantpt(&far)?;
+        unlockpt(&far)?;
+        let name = PathBuf::from(ptsname(&far, Vec::new())?.into_string().map_err(io::Error::other)?);
+        make_raw(&name)?;
+        rustix::fs::fcntl_setfl(&far, OFlags::NONBLOCK)?;
+        if let Some(link) = link {
+            replace_link(&name, link)?;
+        }
+        Ok(Self { far: far.into(), name, link: link.map(Path::to_owned), host_is_there: false })
+    }
+
+    /// The port's own name.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Whether a host has it open, as of the last wait.
+    pub fn host_is_there(&self) -> bool {
+        self.host_is_there
+    }
+
+    /// Waits for bytes, at most so long.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn wait(&mut self, within: Duration) -> io::Result<()> {
+        let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+        let mut ends = [PollFd::new(&self.far, PollFlags::IN)];
+        poll(&mut ends, Some(&timeout))
+            .or_else(|error| if error == rustix::io::Errno::INTR { Ok(0) } else { Err(error) })?;
+        self.host_is_there = !ends[0].revents().contains(PollFlags::HUP);
+        if !self.host_is_there {
+            // Without a host the poll returns at once, for ever: spend the time elsewhere.
+            std::thread::sleep(within);
+        }
+        Ok(())
+    }
+
+    /// What the host sent; nothing if it sent nothing or is not there.
+    pub fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let count = self.far.read(buffer).unwrap_or(0);
+        // A host that came and spoke while nobody looked is there.
+        self.host_is_there |= count > 0;
+        count
+    }
+
+    /// Sends to the host; what it does not take is lost, as on a real line.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if self.host_is_there {
+            let _ = self.far.write(bytes);
+        }
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        if let Some(link) = self.link.as_ref().filter(|link| fs::read_link(link).is_ok_and(|name| name == self.name)) {
+            let _ = fs::remove_file(link);
+        }
+    }
+}
+
+/// The settings outlive this short opening: they last as long as the far end is open.
+fn make_raw(name: &Path) -> io::Result<()> {
+    let near = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty())?;
+    let mut settings = tcgetattr(&near)?;
+    settings.make_raw();
+    Ok(tcsetattr(&near, OptionalActions::Now, &settings)?)
+}
+
+fn replace_link(name: &Path, link: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(link) {
+        Ok(there) if there.is_symlink() => fs::remove_file(link)?,
+        Ok(_) => {
+            let problem = format!("{} is there and is no link; choose another path", link.display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+        }
+        Err(_) => {}
+    }
+    std::os::unix::fs::symlink(name, link)
+}

@@ -1,0 +1,233 @@
+//! A device on a serial line, as the tick sees it: reading is looking into a slot, writing is one call that does not wait.
+
+use super::keeper::{Connection, Dialler, FindPort, Keeper, Line, OpenError, now};
+use super::ledger::Ledger;
+use super::port::Port;
+use super::protocol::{Ear, Protocol, Sample, Spoken};
+use crate::contract::{
+    Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
+};
+use haptic_realtime::exchange::{LatestReader, RingReader, RingWriter, latest, ring};
+use haptic_realtime::thread::{CpuChoice, RealtimeThread, ThreadRequest, spawn};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Lines on their way between the threads: one is, at most; the rest is room.
+const LINES: usize = 4;
+
+/// The last words go out twice, this far apart, and have as long to be heard before the port closes.
+const LAST_WORDS_APART: Duration = Duration::from_millis(5);
+
+/// How a serial device is opened.
+pub struct SerialSettings {
+    /// Where it is plugged in.
+    pub find: FindPort,
+    /// Bits a second.
+    pub baud: u32,
+    /// What is spoken there.
+    pub protocol: Box<dyn Protocol>,
+    /// What is counted; the protocol has the same one.
+    pub ledger: Arc<Ledger>,
+    /// SCHED_FIFO priority of the listening thread, below that of the tick.
+    pub priority: u8,
+}
+
+/// A device on a serial line.
+pub struct SerialDevice {
+    identity: Identity,
+    limits: Limits,
+    ledger: Arc<Ledger>,
+    line: Option<Line>,
+    /// The end of a frame that found no room; it goes out before anything else.
+    rest: Rest,
+    samples: LatestReader<Sample>,
+    newest: Sample,
+    handed_out: u32,
+    lines: RingReader<Line>,
+    returned: RingWriter<Line>,
+    stop: Arc<AtomicBool>,
+    keeper: Option<RealtimeThread<()>>,
+}
+
+impl SerialDevice {
+    /// Opens the port, greets the device and starts to listen. Waits for the device, some seconds at most.
+    ///
+    /// # Errors
+    /// What stands in the way, with the remedy.
+    pub fn open(settings: SerialSettings) -> Result<Self, OpenError> {
+        let SerialSettings { find, baud, protocol, ledger, priority } = settings;
+        let mut dialler = Dialler { find, baud, protocol };
+        let stop = Arc::new(AtomicBool::new(false));
+        let Connection { identity, limits, line, ear } = dialler.dial(&stop)?;
+        let (sample_writer, samples) = latest(Sample::nothing_yet());
+        let ((line_writer, lines), (return_writer, returned)) = (ring(LINES), ring(LINES));
+        let keeper = Keeper {
+            dialler,
+            identity: identity.clone(),
+            samples: sample_writer,
+            lines: line_writer,
+            returned,
+            ledger: Arc::clone(&ledger),
+            stop: Arc::clone(&stop),
+            newest: Sample::nothing_yet(),
+        };
+        let keeper = Some(start(keeper, ear, Arc::clone(&line.port), priority)?);
+        Ok(Self {
+            identity,
+            limits,
+            ledger,
+            line: Some(line),
+            rest: Rest::none(),
+            samples,
+            newest: Sample::nothing_yet(),
+            handed_out: 0,
+            lines,
+            returned: return_writer,
+            stop,
+            keeper,
+        })
+    }
+
+    /// Takes up the line of a new session; lets go of one that was lost. Closing is left to the other thread.
+    fn change_line(&mut self) {
+        let new = self.lines.pop();
+        if new.is_some() || self.newest.health == Health::Lost {
+            let old = std::mem::replace(&mut self.line, new);
+            self.rest = Rest::none();
+            if let Some(old) = old {
+                self.returned.push(old);
+            }
+        }
+    }
+
+    fn say(&mut self, effort: Effort) -> Sent {
+        let Some(line) = &mut self.line else { return Sent::Failed(WriteError::NotConnected) };
+        match self.rest.send(&line.port) {
+            Ok(true) => {}
+            Ok(false) => return Sent::Busy,
+            Err(error) => return failed(&error),
+        }
+        let (words, verdict) = line.voice.say(effort, &self.newest, now());
+        match line.port.write(words.bytes()) {
+            Ok(count) => {
+                self.rest = Rest { words, sent: count };
+                verdict.map_or_else(Sent::Failed, |()| Sent::Written)
+            }
+            Err(error) => {
+                line.voice.take_back();
+                if error.kind() == io::ErrorKind::WouldBlock { Sent::Busy } else { failed(&error) }
+            }
+        }
+    }
+
+    fn last_words(&mut self) {
+        let Some(line) = &mut self.line else { return };
+        for _ in 0..2 {
+            let words = line.voice.farewell();
+            // A device that is gone hears nothing; its own watchdog has ended the force.
+            let _ = self.rest.send(&line.port);
+            let _ = line.port.write_patiently(words.bytes());
+            std::thread::sleep(LAST_WORDS_APART);
+        }
+    }
+}
+
+impl Device for SerialDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Real-time: two looks into slots, no system call.
+    fn read(&mut self, now: MonotonicNs) -> Reading {
+        self.newest = *self.samples.read();
+        self.change_line();
+        let sample = &self.newest;
+        let fresh = sample.sequence != std::mem::replace(&mut self.handed_out, sample.sequence);
+        let health = if sample.health == Health::Ready && !fresh { Health::Stale } else { sample.health };
+        Reading {
+            position_m: sample.position_m,
+            velocity_m_per_s: sample.velocity_m_per_s,
+            health,
+            age_ns: now.since(sample.taken_at),
+            fresh,
+            sequence: sample.sequence,
+        }
+    }
+
+    /// Real-time: at most two system calls that do not wait.
+    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> Sent {
+        self.say(effort)
+    }
+
+    fn link_statistics(&self) -> Option<LinkStatistics> {
+        Some(self.ledger.statistics(self.limits.rate_hz))
+    }
+
+    fn close(&mut self) {
+        self.last_words();
+        self.stop.store(true, Ordering::Relaxed);
+        self.line = None;
+        if let Some(keeper) = self.keeper.take()
+            && let Err(text) = keeper.join()
+        {
+            tracing::error!("the listening thread panicked: {text}");
+        }
+    }
+}
+
+impl Drop for SerialDevice {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What of a frame is still to be sent.
+struct Rest {
+    words: Spoken,
+    sent: usize,
+}
+
+impl Rest {
+    fn none() -> Self {
+        Self { words: Spoken::nothing(), sent: 0 }
+    }
+
+    /// Sends the rest; false if there is still no room for all of it.
+    ///
+    /// Real-time: at most one system call that does not wait.
+    fn send(&mut self, port: &Port) -> io::Result<bool> {
+        let left = self.words.bytes().get(self.sent..).unwrap_or_default();
+        if left.is_empty() {
+            return Ok(true);
+        }
+        match port.write(left) {
+            Ok(count) => self.sent += count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self.sent == self.words.bytes().len())
+    }
+}
+
+fn failed(error: &io::Error) -> Sent {
+    Sent::Failed(WriteError::Os { errno: error.raw_os_error().unwrap_or(0) })
+}
+
+fn start(keeper: Keeper, ear: Box<dyn Ear>, port: Arc<Port>, priority: u8) -> Result<RealtimeThread<()>, OpenError> {
+    let request = ThreadRequest {
+        name: "haptic-serial".to_owned(),
+        priority,
+        cpu: CpuChoice::Any,
+        lock_memory: false,
+        ..ThreadRequest::default()
+    };
+    let name = port.name().to_owned();
+    spawn(request, move |_granted| keeper.keep(ear, port))
+        .map_err(|error| OpenError::System { port: name, reason: error.to_string() })
+}

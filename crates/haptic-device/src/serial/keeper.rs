@@ -1,0 +1,275 @@
+//! The thread that listens: it waits for bytes, hands on the newest sample, and when the link is lost finds it again.
+//!
+//! It owns the port until a session is agreed; then it shares it with the tick, which writes. Nothing here spins: it
+//! sleeps in the kernel until bytes arrive.
+
+use super::ledger::Ledger;
+use super::port::{Port, PortError};
+use super::protocol::{Ear, Greeting, GreetingError, Protocol, Sample, Session, Step, Voice};
+use crate::contract::{Health, Identity, Limits, MonotonicNs};
+use haptic_realtime::clock::monotonic_ns;
+use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{fmt, io};
+
+/// How long it sleeps without bytes before it looks around.
+const LISTEN_FOR: Duration = Duration::from_millis(20);
+
+/// How long it waits before it tries a lost port again.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(50);
+
+/// Commands without an answer for so long mean that the device is gone, ns.
+const GONE_AFTER_NS: u64 = 250_000_000;
+
+/// And so many of them at least, so that a host that stalls does not blame the device.
+const GONE_AFTER_COMMANDS: u64 = 20;
+
+/// Reasons for a failing reconnection are told again after so many tries: every ten seconds or so.
+const TELL_EVERY_TRIES: u32 = 200;
+
+/// Why a device cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The port.
+    Port(PortError),
+    /// Who is on it.
+    Greeting {
+        /// The port's name.
+        port: String,
+        /// What is wrong.
+        cause: GreetingError,
+    },
+    /// The port went away in the middle, or no thread could be started.
+    System {
+        /// The port's name.
+        port: String,
+        /// The system's reason.
+        reason: String,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(error) => error.fmt(f),
+            Self::Greeting { port, cause } => write!(f, "{port}: {cause}"),
+            Self::System { port, reason } => write!(f, "{port}: {reason}; plug the device in again"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// Where a device is plugged in; asked again after every loss, because names change.
+pub type FindPort = Box<dyn Fn() -> Result<String, PortError> + Send>;
+
+/// What the tick speaks with.
+pub struct Line {
+    /// Efforts to bytes.
+    pub voice: Box<dyn Voice>,
+    /// Where they go.
+    pub port: Arc<Port>,
+}
+
+/// An agreed session on an open port.
+pub struct Connection {
+    /// Who it is.
+    pub identity: Identity,
+    /// What it can do.
+    pub limits: Limits,
+    /// The tick's half.
+    pub line: Line,
+    /// The listening half.
+    pub ear: Box<dyn Ear>,
+}
+
+/// How to get a connection, again and again.
+pub struct Dialler {
+    /// Where it is.
+    pub find: FindPort,
+    /// Bits a second.
+    pub baud: u32,
+    /// What is spoken.
+    pub protocol: Box<dyn Protocol>,
+}
+
+impl Dialler {
+    /// Opens the port and greets. Waits for the device, some seconds at most.
+    ///
+    /// # Errors
+    /// What stands in the way.
+    pub fn dial(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError> {
+        let name = (self.find)().map_err(OpenError::Port)?;
+        let port = Port::open(&name, self.baud).map_err(OpenError::Port)?;
+        let mut greeting = self.protocol.greet(now());
+        let session = converse(&port, greeting.as_mut(), stop)
+            .map_err(|error| OpenError::System { port: name.clone(), reason: error.to_string() })?
+            .map_err(|cause| OpenError::Greeting { port: name, cause })?;
+        let Session { identity, limits, voice, ear } = *session;
+        Ok(Connection { identity, limits, line: Line { voice, port: Arc::new(port) }, ear })
+    }
+}
+
+fn converse(
+    port: &Port,
+    greeting: &mut dyn Greeting,
+    stop: &AtomicBool,
+) -> io::Result<Result<Box<Session>, GreetingError>> {
+    let mut buffer = [0; 256];
+    while !stop.load(Ordering::Relaxed) {
+        match greeting.step(now()) {
+            Step::Say(words) => port.write_patiently(words.bytes())?,
+            Step::Wait { until } => {
+                let wait = Duration::from_nanos(until.since(now())).min(LISTEN_FOR);
+                let count = port.read_within(&mut buffer, wait)?;
+                greeting.hear(&buffer[..count], now());
+            }
+            Step::Done(session) => return Ok(Ok(session)),
+            Step::Failed(cause) => return Ok(Err(cause)),
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}
+
+/// What the listening thread works on.
+pub struct Keeper {
+    /// How to find the device again.
+    pub dialler: Dialler,
+    /// The board that was opened; another one is not driven in its place.
+    pub identity: Identity,
+    /// Where the newest sample goes.
+    pub samples: LatestWriter<Sample>,
+    /// Where the tick's half of a new session goes.
+    pub lines: RingWriter<Line>,
+    /// Where the tick's half of a lost one comes back.
+    pub returned: RingReader<Line>,
+    /// What is counted.
+    pub ledger: Arc<Ledger>,
+    /// Set when all shall end.
+    pub stop: Arc<AtomicBool>,
+    /// The newest sample.
+    pub newest: Sample,
+}
+
+impl Keeper {
+    /// Listens until told to stop.
+    pub fn keep(mut self, ear: Box<dyn Ear>, port: Arc<Port>) {
+        let (mut ear, mut port) = (ear, port);
+        while let Some(reason) = self.listen(ear.as_mut(), &port) {
+            tracing::warn!("{}: {reason}; looking for it", port.name());
+            self.lose();
+            drop((ear, port));
+            let Some(connection) = self.find_again() else { return };
+            (ear, port) = self.take_up(connection);
+        }
+    }
+
+    /// Listens until the link is lost, for the reason returned, or until told to stop.
+    fn listen(&mut self, ear: &mut dyn Ear, port: &Port) -> Option<String> {
+        let base = self.newest.sequence;
+        let mut buffer = [0; 256];
+        let mut silence = Silence::from(now(), self.ledger.commands());
+        while !self.stop.load(Ordering::Relaxed) {
+            let count = match port.read_within(&mut buffer, LISTEN_FOR) {
+                Ok(count) => count,
+                Err(error) => return Some(format!("the device was unplugged ({error})")),
+            };
+            let heard = ear.hear(&buffer[..count], now());
+            if let Some(sample) = heard.sample {
+                self.newest = Sample { sequence: base.wrapping_add(sample.sequence), ..sample };
+                self.samples.publish(self.newest);
+                silence = Silence::from(now(), self.ledger.commands());
+            }
+            if let Some(reply) = heard.reply
+                && let Err(error) = port.write_patiently(reply.bytes())
+            {
+                return Some(format!("the device takes nothing any more ({error})"));
+            }
+            if silence.is_too_long(now(), self.ledger.commands()) {
+                return Some("the device does not answer any more".to_owned());
+            }
+        }
+        None
+    }
+
+    fn lose(&mut self) {
+        self.newest.health = Health::Lost;
+        self.samples.publish(self.newest);
+        self.ledger.forget_all();
+    }
+
+    fn find_again(&mut self) -> Option<Connection> {
+        let mut tries: u32 = 0;
+        while !self.stop.load(Ordering::Relaxed) {
+            // The tick's half of the old session holds the old port open: let go of it here, where closing may wait.
+            self.returned.drain().for_each(drop);
+            match self.dial_the_same() {
+                Ok(connection) => return Some(connection),
+                Err(error) if tries.is_multiple_of(TELL_EVERY_TRIES) => tracing::info!("{error}"),
+                Err(_) => {}
+            }
+            tries = tries.wrapping_add(1);
+            std::thread::sleep(TRY_AGAIN_AFTER);
+        }
+        None
+    }
+
+    fn dial_the_same(&mut self) -> Result<Connection, OpenError> {
+        let connection = self.dialler.dial(&self.stop)?;
+        let (wanted, found) = (&self.identity, &connection.identity);
+        if (found.serial_number.as_str(), found.axes) == (wanted.serial_number.as_str(), wanted.axes) {
+            return Ok(connection);
+        }
+        let cause =
+            GreetingError::OtherBoard { wanted: wanted.serial_number.clone(), found: found.serial_number.clone() };
+        Err(OpenError::Greeting { port: connection.line.port.name().to_owned(), cause })
+    }
+
+    fn take_up(&mut self, connection: Connection) -> (Box<dyn Ear>, Arc<Port>) {
+        let Connection { line, ear, .. } = connection;
+        tracing::info!("{}: found again; force comes on anew", line.port.name());
+        self.ledger.note_reconnect();
+        self.newest.health = Health::Stale;
+        self.samples.publish(self.newest);
+        let port = Arc::clone(&line.port);
+        self.lines.push(line);
+        (ear, port)
+    }
+}
+
+/// Since when nothing was heard, and how many commands had gone out by then.
+struct Silence {
+    since: MonotonicNs,
+    commands: u64,
+}
+
+impl Silence {
+    fn from(since: MonotonicNs, commands: u64) -> Self {
+        Self { since, commands }
+    }
+
+    fn is_too_long(&self, now: MonotonicNs, commands: u64) -> bool {
+        now.since(self.since) > GONE_AFTER_NS && commands.saturating_sub(self.commands) > GONE_AFTER_COMMANDS
+    }
+}
+
+/// The time here; the protocols get it as an argument.
+pub fn now() -> MonotonicNs {
+    MonotonicNs(monotonic_ns())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commands_without_an_answer_make_a_silence() {
+        let silence = Silence::from(MonotonicNs(0), 100);
+        let later = MonotonicNs(GONE_AFTER_NS + 1);
+        assert!(!silence.is_too_long(later, 100), "nobody asked");
+        assert!(!silence.is_too_long(MonotonicNs(GONE_AFTER_NS), 1000), "it may still answer");
+        assert!(silence.is_too_long(later, 1000));
+    }
+}

@@ -1,0 +1,40 @@
+//! Two things that serial ports need and no safe wrapper offers.
+
+use crate::system_calls;
+use std::io;
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
+
+/// Takes over an open port from a type that gives away only the number of its file.
+pub fn own(port: impl IntoRawFd) -> OwnedFd {
+    system_calls::own_descriptor(port)
+}
+
+/// Asks the driver to hand bytes on as they come; an FTDI chip otherwise collects them for 16 ms. True if the flag reads
+/// back as set.
+///
+/// # Errors
+/// When the driver has no such flag (pseudo-terminals, USB-CDC: they do not collect) or refuses it.
+pub fn set_low_latency(port: &impl AsFd) -> io::Result<bool> {
+    system_calls::set_low_latency(port.as_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Read;
+
+    #[test]
+    fn what_is_no_serial_port_has_no_low_latency_flag() {
+        assert!(set_low_latency(&File::open("/dev/null").unwrap()).is_err());
+    }
+
+    #[test]
+    fn an_owned_file_reads_on_where_it_was() {
+        let file = File::open("/dev/zero").unwrap();
+        let mut again = File::from(own(file));
+        let mut bytes = [1; 4];
+        again.read_exact(&mut bytes).unwrap();
+        assert_eq!(bytes, [0; 4]);
+    }
+}

@@ -1,0 +1,63 @@
+//! `hapticd emulate`: a device made of software behind a pseudo-terminal.
+
+use super::print_line;
+use crate::cli::{EmulateArguments, EmulatedKind};
+use crate::daemon::signals::Signals;
+use crate::failure::Failure;
+use crate::files::builtin::DEVICES;
+use crate::files::device::{self, DeviceFile, SimulatedHand};
+use haptic_device::emulated::native::NativeTraits;
+use haptic_device::emulated::{Board, Body, Life, LineFaults, NativeBoard, serve};
+use std::time::Duration;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the model is wrong or the port cannot be made.
+pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
+    let mut board = board(arguments)?;
+    let signals = Signals::watched()?;
+    let mut failure = None;
+    let mut tell = |seconds: f64, text: &str| {
+        failure = print_line(&format!("{seconds:.6} {text}")).err();
+    };
+    let link = arguments.link.display();
+    let obituary = serve(board.as_mut(), &life(arguments), &signals.stop, &mut tell)
+        .map_err(|error| Failure::WhileRunning(format!("--link {link}: {error}")))?;
+    let faults = obituary.faults;
+    print_line(&format!("{} ms lived, {} frames dropped, {} damaged", obituary.ticks, faults.dropped, faults.damaged))?;
+    failure.map_or(Ok(()), Err)
+}
+
+fn life(arguments: &EmulateArguments) -> Life {
+    let delay_ns = (arguments.delay_ms * 1e6) as u64;
+    Life {
+        link: Some(arguments.link.clone()),
+        faults: LineFaults { drop: arguments.drop, garbage: arguments.garbage, delay_ns, seed: arguments.seed },
+        dies_after: arguments.die_after.map(Duration::from_secs_f64),
+        dead_for: Duration::from_secs_f64(arguments.dead_for),
+        ends_after: arguments.seconds.map(Duration::from_secs_f64),
+    }
+}
+
+fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
+    let body = |axes: u8| body(arguments, axes);
+    Ok(match arguments.kind {
+        EmulatedKind::Native1dof => native(arguments, 1, body(1)?),
+        EmulatedKind::Native2dof => native(arguments, 2, body(2)?),
+    })
+}
+
+fn native(arguments: &EmulateArguments, axes: u8, body: Body) -> Box<dyn Board> {
+    let (gives_velocity, major_version) = (arguments.velocity, arguments.protocol_version);
+    Box::new(NativeBoard::new(NativeTraits { axes, gives_velocity, major_version, ..NativeTraits::default() }, body))
+}
+
+/// Model and hand of a simulated device's file.
+fn body(arguments: &EmulateArguments, axes: u8) -> Result<Body, Failure> {
+    let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{axes}dof"));
+    let source = DEVICES.open(&name, None)?;
+    let file: DeviceFile = device::load(&source)?;
+    let hand = file.hand.as_ref().map(SimulatedHand::model);
+    Body::new(axes, &file.axes_model(), hand.as_ref()).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+}

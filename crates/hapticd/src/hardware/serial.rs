@@ -1,0 +1,76 @@
+//! Devices on a serial line.
+
+use crate::failure::Failure;
+use crate::files::device::DEFAULT_PORT;
+use crate::setup::Setup;
+use haptic_device::Device;
+use haptic_device::serial::protocol::Protocol;
+use haptic_device::serial::{
+    FindPort, Ledger, NativeProtocol, NativeSettings, OpenError, PortError, SerialDevice, SerialSettings,
+};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Opens a board that speaks the native protocol.
+///
+/// # Errors
+/// What stands in the way, with the remedy.
+pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
+    let file = &setup.device;
+    let ledger = Arc::new(Ledger::default());
+    let settings = NativeSettings {
+        axes: file.axes as u8,
+        lever_m: file.lever_m,
+        max_force_n: setup.max_force_n(),
+        watchdog_ms: (file.watchdog_s * 1e3).round() as u16,
+        baud: line_baud(setup),
+    };
+    let protocol = NativeProtocol::new(settings, Arc::clone(&ledger), first_nonce());
+    open(setup, Box::new(protocol), ledger)
+}
+
+fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<Ledger>) -> Result<Box<dyn Device>, Failure> {
+    let settings = SerialSettings {
+        find: find_port(setup),
+        baud: setup.device.identity.baud,
+        protocol,
+        ledger,
+        // Below the loop, so that listening never holds it up.
+        priority: setup.profile.realtime.priority.saturating_sub(1).max(1),
+    };
+    match SerialDevice::open(settings) {
+        Ok(device) => Ok(Box::new(device)),
+        Err(error) => Err(told(setup, &error)),
+    }
+}
+
+fn told(setup: &Setup, error: &OpenError) -> Failure {
+    Failure::WhileRunning(format!("{}: {error}", setup.profile.device.name))
+}
+
+/// By name, or by what the device says it is; looked up again whenever it was lost.
+fn find_port(setup: &Setup) -> FindPort {
+    let identity = &setup.device.identity;
+    match (identity.port.clone(), identity.serial_number.clone()) {
+        (Some(port), _) => Box::new(move || Ok(port.clone())),
+        (None, None) => Box::new(|| Ok(DEFAULT_PORT.to_owned())),
+        (None, Some(serial_number)) => Box::new(move || {
+            let missing = || PortError::NoSuchSerialNumber { serial_number: serial_number.clone() };
+            super::discovery::port_of(&serial_number).ok_or_else(missing)
+        }),
+    }
+}
+
+/// The speed of the line where it matters: native USB ports take any and ignore it.
+fn line_baud(setup: &Setup) -> Option<u32> {
+    let port = find_port(setup)().ok()?;
+    let port = std::fs::canonicalize(port).ok()?;
+    let is_native_usb = port.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ttyACM"));
+    (!is_native_usb).then_some(setup.device.identity.baud)
+}
+
+/// Another one every time, so that a board notices a new host.
+fn first_nonce() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since.as_nanos() as u32) ^ std::process::id().rotate_left(16)
+}
