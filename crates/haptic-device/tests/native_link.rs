@@ -163,6 +163,21 @@ fn a_board_that_wakes_late_or_loses_the_first_words_is_still_greeted() {
 }
 
 #[test]
+fn a_board_that_resets_in_the_middle_is_greeted_anew() {
+    let mut board = board(NativeTraits::default());
+    let mut protocol = NativeProtocol::new(settings(2), Arc::new(Ledger::default()), 5);
+    let mut questions = 0;
+    let mut far = |bytes: &[u8]| {
+        questions += usize::from(!bytes.is_empty());
+        if questions == 2 {
+            board.host_left();
+        }
+        heard_by(&mut board, bytes)
+    };
+    assert!(greet(&mut protocol, &mut far).is_ok());
+}
+
+#[test]
 fn the_line_s_speed_bounds_the_rate() {
     let rate_hz = |baud: u32, axes: u8| {
         let mut board = board(NativeTraits { axes, ..NativeTraits::default() });

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// HELLO and the others are repeated this often, ns; the specification asks for 50 ms or slower.
 const REPEAT_EVERY_NS: u64 = 60_000_000;
 
+/// A board that said hello and then leaves so many questions open has forgotten the session, as after a reset.
+const QUESTIONS_BEFORE_HELLO: u32 = 3;
+
 /// A board that resets when its port opens sits in its bootloader for up to 2 s.
 const HELLO_WITHIN_S: u64 = 5;
 
@@ -40,6 +43,7 @@ pub struct NativeGreeting {
     bytes_heard: usize,
     question: Question,
     asked_at: Option<MonotonicNs>,
+    times_asked: u32,
     deadline: MonotonicNs,
     board: Option<HelloAck>,
     axes: [Option<AxisInfo>; MAX_AXES],
@@ -58,6 +62,7 @@ impl NativeGreeting {
             bytes_heard: 0,
             question: Question::Hello,
             asked_at: None,
+            times_asked: 0,
             deadline: now.after(HELLO_WITHIN_S * NANOSECONDS_PER_SECOND),
             board: None,
             axes: [None; MAX_AXES],
@@ -99,7 +104,7 @@ impl NativeGreeting {
 
     fn ask(&mut self, question: Question, now: MonotonicNs) {
         self.question = question;
-        self.asked_at = None;
+        (self.asked_at, self.times_asked) = (None, 0);
         self.deadline = self.deadline.max(now.after(REST_WITHIN_S * NANOSECONDS_PER_SECOND));
     }
 
@@ -194,6 +199,10 @@ impl Greeting for NativeGreeting {
                 Step::Wait { until: asked_at.after(REPEAT_EVERY_NS) }
             }
             _ => {
+                if self.times_asked >= QUESTIONS_BEFORE_HELLO {
+                    (self.question, self.times_asked) = (Question::Hello, 0);
+                }
+                self.times_asked += 1;
                 self.asked_at = Some(now);
                 Step::Say(self.words())
             }
