@@ -364,12 +364,12 @@ fn run_without_a_device_to_find_says_what_to_do() {
 #[test]
 fn hardware_without_its_tank_needs_the_users_word() {
     let folder = Folder::new("i-know");
-    folder.file("d.toml", "kind = \"serial\"\n");
+    folder.file("d.toml", "kind = \"serial\"\nport = \"/dev/no-such-port\"\n");
     let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
     folder.file("s.toml", BALL);
     let run = |more: &[&str]| folder.hapticd(&[&["run", "--profile", &profile, "--seconds", "0.01"], more].concat());
     assert_refused(&run(&[]), 2, "p.toml:4:13: safety.passivity: not watching the energy at all can hurt a hand");
-    assert_refused(&run(&["--i-know"]), 2, "d.toml: kind: serial devices are not yet supported");
+    assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port is not there");
 }
 
 #[test]
