@@ -69,9 +69,9 @@ impl HapticLoop {
         })
     }
 
-    /// Lets somebody look on.
-    pub fn publish_to(&mut self, publisher: Box<dyn Publish>) {
-        self.publisher = publisher;
+    /// Lets somebody else look on; who did so before comes back, to be dropped elsewhere. Real-time: constant.
+    pub fn publish_to(&mut self, publisher: Box<dyn Publish>) -> Box<dyn Publish> {
+        std::mem::replace(&mut self.publisher, publisher)
     }
 
     /// One millisecond; `skipped` periods were not run since the last. Real-time: no allocation, lock, wait or log;

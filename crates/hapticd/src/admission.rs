@@ -1,5 +1,7 @@
 //! What the worst tick of a scene costs on this machine, and whether a loop may be run with it.
 
+use crate::failure::Failure;
+use haptic_planar::description::ImpactState;
 use haptic_planar::scene::{Scene, TICK_S};
 use haptic_planar::state::State;
 use haptic_planar::worst_case::WorstCase;
@@ -15,6 +17,9 @@ const FEWEST_REPETITIONS: u32 = 3;
 /// Share of the period that the worst tick may take; the rest is for the device, late wakes and the system.
 pub const LARGEST_SHARE: f64 = 0.5;
 
+/// The time that measuring the worst tick may take before a scene is felt.
+const ADMISSION_BUDGET: Duration = Duration::from_millis(200);
+
 /// The cost of the worst tick.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WorstTick {
@@ -28,6 +33,23 @@ pub struct WorstTick {
     pub fixed_ns: f64,
     /// and so much for each near pair, ns.
     pub per_pair_ns: f64,
+}
+
+/// Whether a scene may be felt. Its worst tick is a danger to a hand if it does not fit, and to a model only a jerk
+/// that is told of.
+///
+/// # Errors
+/// When the scene has no bound on its cost, or too much of it for hardware.
+pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<String>, Failure> {
+    if scene.impact_state == ImpactState::Exact {
+        let problem = "world.impact_state: \"exact\" has no bound on its cost and is for `simulate` only";
+        return Err(Failure::BadInput(format!("{name}: {problem}; write impact_state = \"inter-state\"")));
+    }
+    let worst = WorstTick::measure(scene, ADMISSION_BUDGET);
+    match worst.objection().map(|text| format!("{name}: {text}")) {
+        Some(text) if !is_simulated => Err(Failure::BadInput(text)),
+        objection => Ok(objection),
+    }
 }
 
 impl WorstTick {

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Longest run, s: a hundred days and some. Beyond it a slip is likelier than a wish.
@@ -79,7 +80,10 @@ pub struct RunArguments {
     /// On hardware, go without the energy tank if the profile says passivity = "off".
     #[arg(long)]
     pub i_know: bool,
-    /// Serve no page; there is none yet, so this changes nothing and is taken for the sake of scripts.
+    /// Serve the viewer at this address and port instead of the profile's; the next free port if it is taken.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "no_view", value_parser = address)]
+    pub view: Option<SocketAddr>,
+    /// Serve no viewer.
     #[arg(long)]
     pub no_view: bool,
     /// Print the summary as a JSON object on standard output.
@@ -233,6 +237,10 @@ pub struct SnapshotArguments {
     /// Leave the bodies' names out.
     #[arg(long)]
     pub no_names: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "give an address and a port, e.g. 127.0.0.1:8520".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -25,6 +25,7 @@ pub mod summary;
 pub mod terminal;
 pub mod trace;
 pub mod verdict;
+pub mod viewer;
 
 use cli::{Cli, Command, RunArguments};
 use failure::Failure;

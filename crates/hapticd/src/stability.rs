@@ -32,11 +32,7 @@ pub struct Stability {
 impl Stability {
     /// Works out the margins. Stability may count on the simulated hand; passivity counts on none.
     pub fn of(setup: &Setup) -> Self {
-        let hand = setup.device.hand.as_ref().map_or_else(Hand::default, |hand| Hand {
-            mass_kg: hand.mass_kg,
-            damping_n_s_per_m: hand.damping_n_s_per_m,
-            stiffness_n_per_m: hand.stiffness_n_per_m,
-        });
+        let hand = hand_of(setup);
         let tool_mass_kg = setup.scene.tool.map(|tool| setup.scene.bodies[tool.body].mass_kg);
         let settings = setup.settings();
         Self::told(&Margins::of(&setup.device_model(), &hand, &settings.coupling, settings.mapping.scale, tool_mass_kg))
@@ -61,4 +57,13 @@ impl Stability {
             words: margins.to_string(),
         }
     }
+}
+
+/// The hand that stability may count on: the simulated one, or none.
+pub fn hand_of(setup: &Setup) -> Hand {
+    setup.device.hand.as_ref().map_or_else(Hand::default, |hand| Hand {
+        mass_kg: hand.mass_kg,
+        damping_n_s_per_m: hand.damping_n_s_per_m,
+        stiffness_n_per_m: hand.stiffness_n_per_m,
+    })
 }

@@ -36,6 +36,13 @@ impl Status {
         }
     }
 
+    /// Shows another world from now on.
+    pub fn change_scene(&mut self, scene: &Scene) {
+        if let Self::Picture(screen) = self {
+            screen.change_scene(scene);
+        }
+    }
+
     /// Shows the newest state, if it is time to, and tells whether somebody wants the run to end.
     pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopFigures) -> Wish {
         match self {

@@ -1,7 +1,7 @@
 //! `hapticd run`: the tick on the wall clock.
 
 use super::print_json;
-use crate::admission::WorstTick;
+use crate::admission;
 use crate::cli::RunArguments;
 use crate::daemon::signals::Signals;
 use crate::daemon::{self, Options};
@@ -11,15 +11,11 @@ use crate::hardware;
 use crate::setup::Setup;
 use crate::status::{Status, conclude};
 use crate::verdict::verdict;
+use crate::viewer;
 use haptic_loop::black_box::state_folder;
-use haptic_planar::description::ImpactState;
-use std::time::Duration;
 
 /// The word for `--device` that takes whatever is plugged in.
 const WHATEVER_IS_THERE: &str = "auto";
-
-/// The time that measuring the worst tick may take before the run begins.
-const WORST_TICK_BUDGET: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 ///
@@ -28,11 +24,11 @@ const WORST_TICK_BUDGET: Duration = Duration::from_millis(200);
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     refuse_what_is_not_plugged_in(arguments)?;
     let mut setup = Setup::open(&arguments.input, None)?;
-    refuse_what_the_clock_forbids(&setup)?;
     let objection = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
     setup.device_rate_hz = device.limits().rate_hz;
     let signals = Signals::watched()?;
+    let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");
     tell_of_slow_service(&setup);
@@ -45,6 +41,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         allow_no_rt: arguments.allow_no_rt,
         i_know: arguments.i_know,
         black_box_folder: state_folder(),
+        listener,
     };
     let status = Status::of_terminal(&setup.scene);
     let summary = daemon::run(setup, device, options, &signals, status)?;
@@ -60,26 +57,11 @@ fn refuse_what_is_not_plugged_in(arguments: &RunArguments) -> Result<(), Failure
     Err(Failure::WhileRunning(format!("--device auto: no device was found; {advice}")))
 }
 
-fn refuse_what_the_clock_forbids(setup: &Setup) -> Result<(), Failure> {
-    if setup.scene.impact_state == ImpactState::Exact {
-        let problem = "world.impact_state: \"exact\" has no bound on its cost and is for `simulate` only";
-        let name = &setup.profile.scene.name;
-        return Err(Failure::BadInput(format!("{name}: {problem}; write impact_state = \"inter-state\"")));
-    }
-    Ok(())
-}
-
-/// A scene whose worst tick does not fit is a danger to a hand, and to a model only a jerk that is told of.
 fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     if !setup.is_simulated() {
         setup.profile.bareness.refuse_on_hardware(i_know)?;
     }
-    let worst = WorstTick::measure(&setup.scene, WORST_TICK_BUDGET);
-    let objection = worst.objection().map(|text| format!("{}: {text}", setup.profile.scene.name));
-    match objection {
-        Some(text) if !setup.is_simulated() => Err(Failure::BadInput(text)),
-        objection => Ok(objection),
-    }
+    admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }
 
 /// A link that cannot carry what the profile asks for is served less often, and the user must know.

@@ -4,6 +4,7 @@ use super::realtime_side::{Ending, Ends, News, Order, Running};
 use super::reload::Reload;
 use super::rights::Answer;
 use super::signals::Signals;
+use super::watched::Watched;
 use crate::failure::Failure;
 use crate::status::Status;
 use crate::summary::{Fault, Summary};
@@ -18,6 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How often it looks around. A change of the profile must be taken over in 200 ms.
 const ROUND: Duration = Duration::from_millis(10);
+/// The same while somebody may look on: a state should be on its way soon after its tick.
+const WATCHED_ROUND: Duration = Duration::from_millis(4);
 /// Faults that a summary lists; beyond them only their number is of interest.
 const FAULTS_LISTED: usize = 1000;
 
@@ -29,6 +32,7 @@ pub struct LowerSide {
     black_box_folder: Option<PathBuf>,
     status: Status,
     faults: Vec<Fault>,
+    watched: Option<Watched>,
 }
 
 impl LowerSide {
@@ -39,8 +43,9 @@ impl LowerSide {
         reload: Reload,
         black_box_folder: Option<PathBuf>,
         status: Status,
+        watched: Option<Watched>,
     ) -> Self {
-        Self { ends, figures, reload, black_box_folder, status, faults: Vec::new() }
+        Self { ends, figures, reload, black_box_folder, status, faults: Vec::new(), watched }
     }
 
     /// Serves the loop until it ends, and sums up.
@@ -54,10 +59,11 @@ impl LowerSide {
         tracing::debug!("granted: {:?}", running.granted());
         while !running.has_ended() {
             self.round(signals);
-            std::thread::sleep(ROUND);
+            std::thread::sleep(if self.watched.is_some() { WATCHED_ROUND } else { ROUND });
         }
         let ending = running.join()?;
         self.take_news();
+        self.watched = None;
         // The terminal is given back before anything is told on it.
         self.status = Status::Silent;
         self.sum_up(&ending)
@@ -69,14 +75,22 @@ impl LowerSide {
         for command in self.reload.commands_if_due(asked) {
             self.order(command);
         }
+        if let Some(watched) = &mut self.watched {
+            watched.follow_switch(&mut self.ends, &mut self.status);
+            watched.tell(&mut self.ends, &mut self.figures);
+        }
         if self.status.show(self.ends.snapshots.read(), self.figures.read()) == Wish::End {
             signals.stop.store(true, Ordering::Relaxed);
         }
     }
 
     fn order(&self, command: Command) {
-        if let Err(refused) = self.ends.orders.send(Order::Loop(command)) {
-            tracing::warn!("{refused}");
+        let refused = match &self.watched {
+            Some(watched) => watched.order(command).err().map(|refusal| refusal.to_string()),
+            None => self.ends.orders.send(Order::Loop(command)).err().map(|refused| refused.to_string()),
+        };
+        if let Some(text) = refused {
+            tracing::warn!("{text}");
         }
     }
 
@@ -86,12 +100,16 @@ impl LowerSide {
                 News::Fault { tick, fault } => self.take_fault(Fault::of(tick, &fault)),
                 News::BlackBox(black_box) => self.keep(black_box),
                 News::OldWorld(world) => drop(world),
+                News::OldPublisher(publisher) => drop(publisher),
             }
         }
     }
 
     fn take_fault(&mut self, fault: Fault) {
         tracing::warn!("fault in tick {}: {}; zero force, coming on anew", fault.tick, fault.text);
+        if let Some(watched) = &mut self.watched {
+            watched.take_fault(&fault);
+        }
         if self.faults.len() < FAULTS_LISTED {
             self.faults.push(fault);
         }

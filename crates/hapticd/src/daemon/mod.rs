@@ -3,6 +3,7 @@
 //! - [`rights`]: may this device be driven with what the system granted?
 //! - [`realtime_side`]: the pinned thread; it owns the loop and the device, and never waits for anybody.
 //! - [`lower_side`]: the ordinary thread; it logs faults, keeps black boxes, takes over changed profiles, shows status.
+//! - `watched`: what the lower side does for the viewer.
 //! - [`reload`], [`profile_watch`], [`signals`]: what can be told while it runs.
 //!
 //! However it ends (a signal, the time asked for, a panic on either side), it ends through [`haptic_device::Device::close`].
@@ -14,12 +15,14 @@ pub mod realtime_side;
 pub mod reload;
 pub mod rights;
 pub mod signals;
+mod watched;
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::status::Status;
 use crate::summary::Summary;
+use crate::viewer::Session;
 use haptic_device::Device;
 use haptic_planar::scene::TICK_S;
 use haptic_realtime::dma_latency::DmaLatencyGuard;
@@ -27,11 +30,13 @@ use haptic_realtime::exchange::latest;
 use haptic_realtime::memory::keep_heap_memory;
 use haptic_realtime::runner::LoopFigures;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest};
+use haptic_view::Listener;
 use lower_side::LowerSide;
 use realtime_side::{RealtimeSide, Running};
 use reload::Reload;
 use signals::Signals;
 use std::path::PathBuf;
+use watched::Watched;
 
 /// A tick, ns.
 pub const PERIOD_NS: u64 = (TICK_S * 1e9) as u64;
@@ -49,6 +54,8 @@ pub struct Options {
     pub i_know: bool,
     /// Where black boxes go; none: nowhere.
     pub black_box_folder: Option<PathBuf>,
+    /// Where the viewer listens; none: it is not served.
+    pub listener: Option<Listener>,
 }
 
 /// Runs until it is told to end, and says what came of it.
@@ -67,10 +74,13 @@ pub fn run(
     let request = thread_request(&setup);
     let reload = Reload::new(&setup, options.input, options.i_know);
     let rights = rights::Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
-    let (side, ends) = RealtimeSide::new(setup.into_loop(device)?, options.periods);
+    let (orders, orders_taken) = realtime_side::orders();
+    let session = options.listener.is_some().then(|| Session::new(&setup, &device.identity().name, orders.clone()));
+    let (side, ends) = RealtimeSide::new(setup.into_loop(device)?, options.periods, (orders, orders_taken));
     let (figures_writer, figures) = latest(LoopFigures::default());
     let running = Running::start(request, rights, side, figures_writer, signals.stop.clone())?;
-    let lower_side = LowerSide::new(ends, figures, reload, options.black_box_folder, status);
+    let watched = options.listener.zip(session).map(|(listener, session)| Watched::start(listener, session, &running));
+    let lower_side = LowerSide::new(ends, figures, reload, options.black_box_folder, status, watched);
     lower_side.keep_watch(running, signals)
 }
 

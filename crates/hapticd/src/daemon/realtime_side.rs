@@ -21,7 +21,7 @@ use haptic_realtime::runner::{Continue, Ended, LoopFigures, Runner, Wake};
 use haptic_realtime::thread::{Granted, RealtimeThread, ThreadRequest, spawn};
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Orders taken in one tick at most; the rest wait for the next.
 const ORDERS_PER_TICK: usize = 4;
@@ -33,16 +33,31 @@ const FAULTS_WAITING: usize = 1024;
 const FIGURES_EVERY: NonZeroU64 = NonZeroU64::new(250).unwrap();
 
 /// What the lower side can ask for.
-#[derive(Debug)]
 pub enum Order {
     /// Something for the loop.
     Loop(Command),
     /// A black box that was written down.
     GiveBack(Box<BlackBox>),
+    /// Another world, and a publisher with room for it.
+    Switch {
+        /// The world.
+        world: Box<World>,
+        /// Where its snapshots go.
+        publisher: Box<dyn Publish>,
+    },
+}
+
+impl std::fmt::Debug for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Loop(command) => f.debug_tuple("Loop").field(command).finish(),
+            Self::GiveBack(_) => f.write_str("GiveBack"),
+            Self::Switch { .. } => f.write_str("Switch"),
+        }
+    }
 }
 
 /// What the lower side gets; memory is freed only there.
-#[derive(Debug)]
 pub enum News {
     /// A fault began.
     Fault {
@@ -55,6 +70,8 @@ pub enum News {
     BlackBox(Box<BlackBox>),
     /// A world was replaced by another.
     OldWorld(Box<World>),
+    /// A publisher was replaced by another.
+    OldPublisher(Box<dyn Publish>),
 }
 
 /// The lower side's ends of the exchange.
@@ -65,6 +82,19 @@ pub struct Ends {
     pub news: RingReader<News>,
     /// The newest picture of the world.
     pub snapshots: LatestReader<Snapshot>,
+    /// The longest tick since somebody last looked and put zero there, ns.
+    pub longest_tick_ns: Arc<AtomicU64>,
+}
+
+/// The queue of orders.
+pub fn orders() -> (CommandSender<Order>, CommandReceiver<Order>) {
+    commands(ORDERS_WAITING)
+}
+
+/// A publisher with room for a world, and where its snapshots come out.
+pub fn publish_to_latest(world: &World) -> (Box<dyn Publish>, LatestReader<Snapshot>) {
+    let (writer, snapshots) = latest(Snapshot::with_room_for(world));
+    (Box::new(ToLatest(writer)), snapshots)
 }
 
 /// Puts snapshots where the lower side finds the newest.
@@ -82,6 +112,7 @@ pub struct RealtimeSide {
     figures: Figures,
     orders: CommandReceiver<Order>,
     news: RingWriter<News>,
+    longest_tick_ns: Arc<AtomicU64>,
     /// Periods since the start, run or skipped, and how many there shall be.
     elapsed: u64,
     periods: u64,
@@ -89,25 +120,31 @@ pub struct RealtimeSide {
 
 impl RealtimeSide {
     /// The side of the loop, and the ends for the other side.
-    pub fn new(mut rendering: HapticLoop, periods: Option<u64>) -> (Self, Ends) {
-        let (orders, order_receiver) = commands(ORDERS_WAITING);
+    pub fn new(
+        mut rendering: HapticLoop,
+        periods: Option<u64>,
+        (orders, order_receiver): (CommandSender<Order>, CommandReceiver<Order>),
+    ) -> (Self, Ends) {
         let (news_writer, news) = ring(FAULTS_WAITING);
-        let (snapshot_writer, snapshots) = latest(Snapshot::with_room_for(rendering.world()));
-        rendering.publish_to(Box::new(ToLatest(snapshot_writer)));
+        let (publisher, snapshots) = publish_to_latest(rendering.world());
+        rendering.publish_to(publisher);
+        let longest_tick_ns = Arc::new(AtomicU64::new(0));
         let side = Self {
             rendering,
             figures: Figures::default(),
             orders: order_receiver,
             news: news_writer,
+            longest_tick_ns: longest_tick_ns.clone(),
             elapsed: 0,
             periods: periods.unwrap_or(u64::MAX),
         };
-        (side, Ends { orders, news, snapshots })
+        (side, Ends { orders, news, snapshots, longest_tick_ns })
     }
 
     /// One period. Real-time: at most [`ORDERS_PER_TICK`] orders and one tick of the loop.
     fn tick(&mut self, wake: Wake) -> Continue {
         self.take_orders();
+        self.note_time_of_last_tick(wake.previous_compute_ns);
         let skipped = u32::try_from(wake.skipped).unwrap_or(u32::MAX);
         let report = self.rendering.tick(MonotonicNs(wake.now_ns), skipped);
         self.figures.take_in(report);
@@ -121,6 +158,13 @@ impl RealtimeSide {
         if self.elapsed >= self.periods { Continue::No } else { Continue::Yes }
     }
 
+    /// Somebody may put zero there in between and miss one tick; that is worth no more than a load and a store.
+    fn note_time_of_last_tick(&self, compute_ns: u64) {
+        if compute_ns > self.longest_tick_ns.load(Ordering::Relaxed) {
+            self.longest_tick_ns.store(compute_ns, Ordering::Relaxed);
+        }
+    }
+
     fn take_orders(&mut self) {
         for order in self.orders.poll(ORDERS_PER_TICK) {
             match order {
@@ -130,6 +174,12 @@ impl RealtimeSide {
                     }
                 }
                 Order::GiveBack(black_box) => self.rendering.give_back(black_box),
+                Order::Switch { world, publisher } => {
+                    if let Some(old) = self.rendering.apply(Command::Replace(world)) {
+                        self.news.push(News::OldWorld(old));
+                    }
+                    self.news.push(News::OldPublisher(self.rendering.publish_to(publisher)));
+                }
             }
         }
     }

@@ -1,0 +1,23 @@
+//! What people see of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
+//!
+//! It lives on one ordinary thread with a low priority and never touches the loop: the daemon puts what there is to see
+//! into a [`feed`], and does what is asked for as a [`host`]. A request can be refused, a client can be dropped; the loop
+//! notices neither.
+//!
+//! - [`message`]: everything that is told, as it stands in the JSON.
+//! - [`feed`]: where the daemon puts it, the newest of each kind.
+//! - [`host`]: what can be asked of the daemon, and how it refuses.
+//! - [`listen`]: the address, the next free one, and the token that is needed beyond this machine.
+//! - [`server`]: the thread, the gate that checks where a request comes from, the routes and the stream.
+#![forbid(unsafe_code)]
+
+pub mod feed;
+pub mod host;
+pub mod listen;
+pub mod message;
+pub mod server;
+
+pub use feed::Feed;
+pub use host::{Host, Refusal};
+pub use listen::{Listen, Listener};
+pub use server::Viewer;

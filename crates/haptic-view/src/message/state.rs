@@ -1,0 +1,190 @@
+//! Where everything is in the newest tick, and what it feels like.
+
+use haptic_loop::snapshot::Snapshot;
+use haptic_planar::contacts::Contact;
+use haptic_planar::scene::TICK_S;
+use nalgebra::Vector2;
+use serde::Serialize;
+
+/// What the daemon saw: the newest picture of the world, and what it knows beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// The scene that it belongs to.
+    pub scene_id: u64,
+    /// The newest tick and the poses after it.
+    pub snapshot: Snapshot,
+    /// Where the hand holds the tool, world, m; none without a tool.
+    pub handle_m: Option<Vector2<f64>>,
+    /// Index of the tool's body.
+    pub tool: Option<u32>,
+    /// The longest tick since the last observation, ns.
+    pub compute_ns: u64,
+    /// What the hand does, in words.
+    pub caption: Option<String>,
+    /// The newest fault.
+    pub fault: Option<FaultMessage>,
+    /// Faults so far.
+    pub faults: u64,
+    /// Ticks so far without a new reading for too long.
+    pub stale_ticks: u64,
+    /// What is being recorded.
+    pub recording: Option<RecordingMessage>,
+}
+
+/// A fault that was recovered from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FaultMessage {
+    /// In which tick.
+    pub tick: u64,
+    /// What kind.
+    pub kind: String,
+    /// In words.
+    pub text: String,
+}
+
+/// A recording under way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecordingMessage {
+    /// Where it goes.
+    pub file: String,
+    /// How long it is, s.
+    pub seconds: f64,
+    /// How large it is.
+    pub bytes: u64,
+}
+
+/// The newest state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateMessage<'o> {
+    scene_id: u64,
+    tick: u64,
+    t_s: f64,
+    /// When the tick began, on the system's monotonic clock: how old this is.
+    monotonic_ns: u64,
+    paused: bool,
+    phase: &'static str,
+    share: f64,
+    hand_m: [f64; 2],
+    hand_guided: bool,
+    tool: Option<ToolPose>,
+    bodies: Vec<[f64; 3]>,
+    force_n: [f64; 2],
+    coupling_force_n: [f64; 2],
+    contacts: Vec<ContactMessage>,
+    normal_force_n: f64,
+    tangent_force_n: f64,
+    penetration_m: f64,
+    energy: EnergyMessage,
+    tank_j: f64,
+    stale: bool,
+    fault: Option<&'o FaultMessage>,
+    faults: u64,
+    caption: Option<&'o str>,
+    recording: Option<&'o RecordingMessage>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct ToolPose {
+    position_m: [f64; 2],
+    angle_rad: f64,
+    handle_m: [f64; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct ContactMessage {
+    point_m: [f64; 2],
+    normal: [f64; 2],
+    force_n: [f64; 2],
+    bodies: [u32; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct EnergyMessage {
+    kinetic_j: f64,
+    potential_j: f64,
+    coupling_j: f64,
+    work_j: f64,
+    friction_j: f64,
+    impacts_j: f64,
+    damping_j: f64,
+    gain_max_j: f64,
+}
+
+impl<'o> StateMessage<'o> {
+    /// The message of what the daemon saw.
+    pub fn of(seen: &'o Observation, hand_guided: bool) -> Self {
+        let (report, felt) = (&seen.snapshot.report, &seen.snapshot.report.felt);
+        Self {
+            scene_id: seen.scene_id,
+            tick: report.tick,
+            t_s: seen.time_s(),
+            monotonic_ns: report.now.0,
+            paused: report.paused,
+            phase: report.phase.name(),
+            share: report.share,
+            hand_m: report.hand_m.into(),
+            hand_guided,
+            tool: seen.tool_pose(),
+            bodies: seen.snapshot.poses.iter().map(|p| [p.position_m.x, p.position_m.y, p.angle_rad]).collect(),
+            force_n: report.force_n.into(),
+            coupling_force_n: felt.force_on_hand_n.into(),
+            contacts: seen.snapshot.contacts.iter().map(contact).collect(),
+            normal_force_n: felt.tool_normal_n,
+            tangent_force_n: felt.tool_tangent_n,
+            penetration_m: felt.tool_penetration_m,
+            energy: seen.energy(),
+            tank_j: report.tank_j,
+            stale: report.stale,
+            fault: seen.fault.as_ref(),
+            faults: seen.faults,
+            caption: seen.caption.as_deref(),
+            recording: seen.recording.as_ref(),
+        }
+    }
+}
+
+impl Observation {
+    /// The world's time, s.
+    pub fn time_s(&self) -> f64 {
+        self.snapshot.report.tick as f64 / (1.0 / TICK_S)
+    }
+
+    /// The tick as a row of the strip charts: time, hand, handle, force, energy, tank, longest tick since the last row.
+    pub fn sample(&self) -> [f64; 10] {
+        let report = &self.snapshot.report;
+        let (hand, force) = (report.hand_m, report.force_n);
+        let handle = self.handle_m.unwrap_or_default();
+        let stored_j = report.felt.energy.stored_j();
+        let compute_ns = self.compute_ns as f64;
+        [self.time_s(), hand.x, hand.y, handle.x, handle.y, force.x, force.y, stored_j, report.tank_j, compute_ns]
+    }
+
+    fn tool_pose(&self) -> Option<ToolPose> {
+        let (tool, handle_m) = (self.tool?, self.handle_m?);
+        let pose = self.snapshot.poses.iter().find(|pose| pose.body == tool)?;
+        Some(ToolPose { position_m: pose.position_m.into(), angle_rad: pose.angle_rad, handle_m: handle_m.into() })
+    }
+
+    fn energy(&self) -> EnergyMessage {
+        let ledger = &self.snapshot.report.felt.energy;
+        EnergyMessage {
+            kinetic_j: ledger.kinetic_j,
+            potential_j: ledger.potential_j,
+            coupling_j: ledger.coupling_j,
+            work_j: ledger.work_in_j,
+            friction_j: ledger.friction_j,
+            impacts_j: ledger.impact_j,
+            damping_j: ledger.damping_j,
+            gain_max_j: ledger.gain_max_j,
+        }
+    }
+}
+
+fn contact(contact: &Contact) -> ContactMessage {
+    ContactMessage {
+        point_m: contact.point_m.into(),
+        normal: contact.normal.into(),
+        force_n: contact.force_n.into(),
+        bodies: contact.bodies,
+    }
+}

@@ -1,0 +1,93 @@
+//! The thread that serves: one, of low priority, away from the loop's core where there is another.
+//!
+//! - [`gate`]: where a request may come from, and what it must bring.
+//! - [`routes`]: what can be asked for; [`assets`]: the page; [`metrics`]: figures for Prometheus.
+//! - [`stream`]: the WebSocket.
+//! - [`limits`]: everything that bounds what a client can cost.
+
+mod answer;
+mod assets;
+mod connection;
+mod gate;
+mod limits;
+mod metrics;
+mod refusals;
+mod routes;
+mod shared;
+mod stream;
+
+use crate::feed::Feed;
+use crate::host::Host;
+use crate::listen::Listener;
+use rustix::process::setpriority_process;
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
+use shared::Shared;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+/// Whoever has something to do goes first.
+const NICENESS: i32 = 10;
+/// Threads for what takes long, such as building a scene; they end when idle.
+const LONG_TASKS: usize = 2;
+
+/// The running viewer; dropping it ends it.
+#[derive(Debug)]
+pub struct Viewer {
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Viewer {
+    /// Serves what the feed holds, and hands what is asked for to the host; `loop_cpu` is left to the loop.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn serve(listener: Listener, feed: Feed, host: Arc<dyn Host>, loop_cpu: Option<usize>) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(LONG_TASKS).build()?;
+        let (stop, stopped) = watch::channel(false);
+        let shared = Arc::new(Shared::new(&listener, feed, host, stopped));
+        let body = move || {
+            stand_back(loop_cpu);
+            serve(runtime, listener, shared);
+        };
+        let thread = std::thread::Builder::new().name("haptic-view".to_owned()).spawn(body)?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was told by the hook and ended the viewer only.
+            drop(thread.join());
+        }
+    }
+}
+
+fn serve(runtime: Runtime, listener: Listener, shared: Arc<Shared>) {
+    let outcome = runtime.block_on(connection::accept_all(listener.socket, shared));
+    if let Err(error) = outcome {
+        tracing::warn!("the viewer has ended, the loop goes on: {error}");
+    }
+    runtime.shutdown_timeout(limits::LONGEST_SHUTDOWN);
+}
+
+/// A low priority, and any core but the loop's. What the system refuses is not worth a word: the loop has the right of
+/// way in any case.
+fn stand_back(loop_cpu: Option<usize>) {
+    if let Err(error) = setpriority_process(None, NICENESS) {
+        tracing::debug!("the viewer keeps its priority: {error}");
+    }
+    let Some(cpu) = loop_cpu else { return };
+    let Ok(mut cores) = sched_getaffinity(None) else { return };
+    cores.unset(cpu);
+    if cores.count() > 0
+        && let Err(error) = sched_setaffinity(None, &cores)
+    {
+        tracing::debug!("the viewer stays on any core: {error}");
+    }
+}

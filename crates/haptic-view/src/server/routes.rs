@@ -1,0 +1,223 @@
+//! What can be asked for.
+
+use super::answer::{Problem, json, json_text, parse, text_of};
+use super::limits::{FRAMES_HZ, MOST_BODY_BYTES, MOST_STEP_TICKS};
+use super::shared::Shared;
+use super::{assets, gate, metrics, stream};
+use crate::host::{Host, Refusal, SceneChoice};
+use crate::message::Text;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::{get, patch, post};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+type Context = State<Arc<Shared>>;
+type Answer = Result<Response, Problem>;
+type Body = Result<Bytes, BytesRejection>;
+
+/// Everything that can be asked for, behind the gate.
+pub fn routes(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/api/scene", get(scene).post(change_scene))
+        .route("/api/scenes", get(scenes))
+        .route("/api/scenes/{picture}", get(thumbnail))
+        .route("/api/state", get(state))
+        .route("/api/settings", get(settings))
+        .route("/api/timing", get(timing))
+        .route("/api/devices", get(devices))
+        .route("/api/coupling", patch(coupling))
+        .route("/api/reset", post(reset))
+        .route("/api/pause", post(pause))
+        .route("/api/step", post(step))
+        .route("/api/record/start", post(record_start))
+        .route("/api/record/stop", post(record_stop))
+        .route("/api/stream", get(open_stream))
+        .route("/metrics", get(metrics))
+        .fallback(page)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(axum::middleware::from_fn_with_state(shared.clone(), gate::gate))
+        .with_state(shared)
+}
+
+async fn page(uri: Uri) -> Answer {
+    if uri.path().starts_with("/api") {
+        return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such path; docs/api.md lists them all"));
+    }
+    Ok(assets::asset(uri.path()))
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path takes another method; docs/api.md lists them all")
+}
+
+async fn scene(State(shared): Context) -> Response {
+    json_text(shared.feed.scene.borrow().text.clone())
+}
+
+async fn state(State(shared): Context) -> Answer {
+    let nothing_yet = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no tick has been seen yet; ask again");
+    let (_, text) = shared.state_text().ok_or_else(nothing_yet)?;
+    Ok(json_text(text.to_string()))
+}
+
+async fn settings(State(shared): Context) -> Response {
+    json_text(Text::clone(&shared.feed.settings.borrow()).to_string())
+}
+
+async fn timing(State(shared): Context) -> Response {
+    json(&**shared.feed.timing.borrow())
+}
+
+async fn metrics(State(shared): Context) -> Response {
+    text_of("text/plain; version=0.0.4; charset=utf-8", metrics::text(&shared))
+}
+
+async fn scenes(State(shared): Context) -> Response {
+    json(&shared.host.scenes())
+}
+
+async fn thumbnail(State(shared): Context, Path(picture): Path<String>) -> Answer {
+    let unknown = || Problem::new(StatusCode::NOT_FOUND, "there is no such picture; GET /api/scenes lists them");
+    let name = picture.strip_suffix(".svg").ok_or_else(unknown)?.to_owned();
+    let svg = apart(&shared, move |host| host.thumbnail(&name)).await?.ok_or_else(unknown)?;
+    Ok(text_of("image/svg+xml", svg))
+}
+
+async fn devices(State(shared): Context) -> Answer {
+    let found = apart(&shared, |host| host.devices()).await?;
+    Ok(json(&serde_json::json!({ "devices": found })))
+}
+
+/// Either a built-in's name or a scene's text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SceneRequest {
+    name: Option<String>,
+    toml: Option<String>,
+}
+
+async fn change_scene(State(shared): Context, body: Body) -> Answer {
+    const EXAMPLE: &str = r#"{"name":"tower"}"#;
+    let choice = match parse(&whole(body)?, EXAMPLE)? {
+        SceneRequest { name: Some(name), toml: None } => SceneChoice::BuiltIn(name),
+        SceneRequest { name: None, toml: Some(text) } => SceneChoice::Toml(text),
+        _ => return Err(Refusal::Wrong(format!("give either a name or a toml; send e.g. {EXAMPLE}")).into()),
+    };
+    let busy = |_| Refusal::Busy("another scene is being prepared; try again in a moment".to_owned());
+    let _turn = shared.scene_switch.try_acquire().map_err(busy)?;
+    let scene_id = apart(&shared, move |host| host.change_scene(&choice)).await??;
+    Ok(json(&serde_json::json!({ "scene_id": scene_id })))
+}
+
+async fn coupling(State(shared): Context, body: Body) -> Answer {
+    let keys: Map<String, Value> = parse(&whole(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
+    Ok(json(&shared.host.retune(&keys)?))
+}
+
+async fn reset(State(shared): Context) -> Answer {
+    apart(&shared, |host| host.reset()).await??;
+    Ok(json(&serde_json::json!({})))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PauseRequest {
+    #[serde(default = "yes")]
+    paused: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+async fn pause(State(shared): Context, body: Body) -> Answer {
+    let PauseRequest { paused } = parse(&whole(body)?, r#"{"paused":true}"#)?;
+    shared.host.pause(paused)?;
+    Ok(json(&serde_json::json!({ "paused": paused })))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepRequest {
+    #[serde(default = "one")]
+    ticks: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+async fn step(State(shared): Context, body: Body) -> Answer {
+    let StepRequest { ticks } = parse(&whole(body)?, r#"{"ticks":1}"#)?;
+    if !(1..=MOST_STEP_TICKS).contains(&ticks) {
+        return Err(Refusal::Wrong(format!("ticks is {ticks}; it must be from 1 to {MOST_STEP_TICKS}")).into());
+    }
+    shared.host.step(ticks)?;
+    Ok(json(&serde_json::json!({ "ticks": ticks })))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordRequest {
+    file: Option<String>,
+}
+
+async fn record_start(State(shared): Context, body: Body) -> Answer {
+    let RecordRequest { file } = parse(&whole(body)?, r#"{"file":"session.mcap"}"#)?;
+    let file = apart(&shared, move |host| host.start_recording(file.as_deref())).await??;
+    Ok(json(&serde_json::json!({ "file": file })))
+}
+
+async fn record_stop(State(shared): Context) -> Answer {
+    let file = apart(&shared, |host| host.stop_recording()).await??;
+    Ok(json(&serde_json::json!({ "file": file })))
+}
+
+async fn open_stream(
+    State(shared): Context,
+    RawQuery(query): RawQuery,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Answer {
+    let hz = frames_hz(query.as_deref().unwrap_or_default())?;
+    let not_a_socket = |_| Problem::new(StatusCode::UPGRADE_REQUIRED, "this path speaks WebSocket only");
+    stream::open(shared, hz, upgrade.map_err(not_a_socket)?)
+}
+
+fn frames_hz(query: &str) -> Result<f64, Problem> {
+    let Some(text) = query.split('&').find_map(|part| part.strip_prefix("hz=")) else { return Ok(60.0) };
+    let hz = text.parse().ok().filter(|hz| FRAMES_HZ.contains(hz));
+    hz.ok_or_else(|| {
+        let (least, most) = (FRAMES_HZ.start(), FRAMES_HZ.end());
+        Refusal::Wrong(format!("hz must be a number from {least} to {most}; ask e.g. for ?hz=60")).into()
+    })
+}
+
+/// The whole body, or why it was not taken.
+fn whole(body: Body) -> Result<Bytes, Problem> {
+    body.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let text = format!("the body is larger than {} KiB", MOST_BODY_BYTES >> 10);
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+        }
+        status => Problem::new(status, rejection.body_text()),
+    })
+}
+
+/// Has the host do what may take long beside the thread that serves the others.
+async fn apart<T: Send + 'static>(
+    shared: &Shared,
+    work: impl FnOnce(&dyn Host) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let host = shared.host.clone();
+    let ended = tokio::task::spawn_blocking(move || work(&*host)).await;
+    ended.map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("that failed here: {error}")))
+}

@@ -1,0 +1,233 @@
+//! The WebSocket: the newest state at the pace that was asked for, and the hand's place back.
+//!
+//! Each client is served from the newest state, never from a queue: one that is slow gets fewer frames, one that takes
+//! nothing at all is dropped, and neither costs the others anything.
+
+use super::answer::Problem;
+use super::limits::{FARTHEST_PLACE_M, LONGEST_SEND, MESSAGES_PER_S, MOST_MESSAGE_BYTES, MOST_SENSELESS, Pace};
+use super::shared::Shared;
+use crate::feed::CurrentScene;
+use crate::host::Refusal;
+use crate::message::timing::TimingMessage;
+use crate::message::{Text, json, with_kind};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::StatusCode;
+use axum::response::Response;
+use nalgebra::Vector2;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
+
+/// How often the loop's time is told.
+const TIMING_EVERY: Duration = Duration::from_secs(1);
+
+/// Why a stream ends.
+struct Ended;
+
+type Outcome = Result<(), Ended>;
+
+/// Answers the request for a stream, and serves it afterwards.
+pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
+    let all_taken = |_| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams; close some and try again");
+    let place = shared.streams.clone().try_acquire_owned().map_err(all_taken)?;
+    let upgrade = upgrade.max_message_size(MOST_MESSAGE_BYTES).max_frame_size(MOST_MESSAGE_BYTES).write_buffer_size(0);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        // Why it ended was told where it was known.
+        let _ = Stream::new(shared, hz, socket).serve().await;
+        drop(place);
+    }))
+}
+
+/// What a client can say.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+enum Wish {
+    /// Where the hand shall go, m; null lets it go.
+    Hand { position_m: Option<[f64; 2]> },
+}
+
+struct Stream {
+    id: u64,
+    shared: Arc<Shared>,
+    socket: WebSocket,
+    frames: Interval,
+    scene: watch::Receiver<Arc<CurrentScene>>,
+    settings: watch::Receiver<Text>,
+    timing: watch::Receiver<Arc<TimingMessage>>,
+    timing_told: Option<Instant>,
+    /// The tick of the last frame.
+    shown_tick: Option<u64>,
+    last_frame: Option<Instant>,
+    next_sample: u64,
+    messages: Pace,
+    senseless: u32,
+}
+
+impl Stream {
+    fn new(shared: Arc<Shared>, hz: f64, socket: WebSocket) -> Self {
+        let feed = &shared.feed;
+        let (mut scene, mut settings) = (feed.scene.subscribe(), feed.settings.subscribe());
+        scene.mark_changed();
+        settings.mark_changed();
+        let mut frames = interval(Duration::from_secs_f64(1.0 / hz));
+        frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        Self {
+            id: shared.next_stream(),
+            timing: feed.timing.subscribe(),
+            next_sample: feed.next_sample(),
+            scene,
+            settings,
+            frames,
+            timing_told: None,
+            shown_tick: None,
+            last_frame: None,
+            messages: Pace::new(MESSAGES_PER_S, Instant::now()),
+            senseless: 0,
+            socket,
+            shared,
+        }
+    }
+
+    async fn serve(mut self) -> Outcome {
+        let shared = self.shared.clone();
+        loop {
+            tokio::select! {
+                _ = self.frames.tick() => self.tell().await?,
+                message = self.socket.recv() => match message {
+                    Some(Ok(message)) => self.take(message).await?,
+                    Some(Err(error)) => return self.drop_for(&error.to_string()),
+                    None => return Ok(()),
+                },
+                () = shared.until_stopped() => return self.close(close_code::AWAY, "hapticd ends").await,
+            }
+        }
+    }
+
+    /// Everything that is new: the scene before the first state of it.
+    async fn tell(&mut self) -> Outcome {
+        if self.settings.has_changed().unwrap_or(false) {
+            let text = with_kind("settings", &self.settings.borrow_and_update());
+            self.send(text).await?;
+        }
+        let state = self.shared.state_text();
+        if self.scene.has_changed().unwrap_or(false) {
+            let text = with_kind("scene", &self.scene.borrow_and_update().text);
+            self.send(text).await?;
+        }
+        if let Some((seen, text)) = state {
+            let (scene_id, tick) = (seen.scene_id, seen.snapshot.report.tick);
+            if scene_id == self.scene.borrow().id && self.shown_tick != Some(tick) {
+                self.shown_tick = Some(tick);
+                self.send_frame(&text).await?;
+            }
+        }
+        self.tell_timing().await
+    }
+
+    async fn send_frame(&mut self, state: &str) -> Outcome {
+        let (samples, next) = self.shared.feed.samples_since(self.next_sample);
+        self.next_sample = next;
+        let body = state.strip_suffix('}').unwrap_or(state);
+        self.send(with_kind("state", &format!("{body},\"samples\":{samples}}}"))).await?;
+        self.count_frame();
+        Ok(())
+    }
+
+    fn count_frame(&mut self) {
+        let (now, counters) = (Instant::now(), &self.shared.counters);
+        let periods = self
+            .last_frame
+            .replace(now)
+            .map_or(1.0, |last| now.saturating_duration_since(last).as_secs_f64() / self.frames.period().as_secs_f64());
+        counters.frames_sent.fetch_add(1, Ordering::Relaxed);
+        counters.frames_dropped.fetch_add((periods.round() as u64).saturating_sub(1), Ordering::Relaxed);
+    }
+
+    async fn tell_timing(&mut self) -> Outcome {
+        if self.timing_told.is_some_and(|told| told.elapsed() < TIMING_EVERY) {
+            return Ok(());
+        }
+        self.timing_told = Some(Instant::now());
+        let text = with_kind("timing", &json(&**self.timing.borrow_and_update()));
+        self.send(text).await
+    }
+
+    async fn take(&mut self, message: Message) -> Outcome {
+        match message {
+            Message::Text(text) => self.take_wish(&text).await,
+            Message::Binary(_) => self.object("messages are JSON text, not binary").await,
+            // Answered by the library.
+            Message::Ping(_) | Message::Pong(_) => Ok(()),
+            Message::Close(_) => Err(Ended),
+        }
+    }
+
+    async fn take_wish(&mut self, text: &str) -> Outcome {
+        let has_pace = self.messages.admits(Instant::now());
+        match serde_json::from_str(text) {
+            Ok(Wish::Hand { position_m: None }) => self.told(self.shared.let_hand_go(self.id)).await,
+            // A mouse that is too fast: the next place says it as well.
+            Ok(Wish::Hand { .. }) if !has_pace => Ok(()),
+            Ok(Wish::Hand { position_m: Some([x, y]) }) if x.abs().max(y.abs()) <= FARTHEST_PLACE_M => {
+                self.told(self.shared.guide_hand(self.id, Vector2::new(x, y))).await
+            }
+            Ok(Wish::Hand { .. }) => self.object(&format!("position_m must be within ±{FARTHEST_PLACE_M} m")).await,
+            Err(error) => {
+                self.object(&format!("{error}; send e.g. {{\"type\":\"hand\",\"position_m\":[0.0,0.02]}}")).await
+            }
+        }
+    }
+
+    async fn told(&mut self, outcome: Result<(), Refusal>) -> Outcome {
+        match outcome {
+            // Full: the next place of the mouse comes in a moment.
+            Ok(()) | Err(Refusal::Busy(_)) => Ok(()),
+            Err(refusal) => self.object(&refusal.to_string()).await,
+        }
+    }
+
+    /// Says what was wrong with a message; whoever sends nothing but nonsense is dropped.
+    async fn object(&mut self, problem: &str) -> Outcome {
+        self.senseless += 1;
+        self.send(json(&serde_json::json!({ "type": "error", "error": problem }))).await?;
+        if self.senseless < MOST_SENSELESS {
+            return Ok(());
+        }
+        self.shared.refusals.note("a stream: too many senseless messages");
+        self.close(close_code::POLICY, "too many senseless messages").await
+    }
+
+    async fn send(&mut self, text: String) -> Outcome {
+        match timeout(LONGEST_SEND, self.socket.send(Message::Text(text.into()))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Ended),
+            Err(_) => {
+                self.shared.counters.slow_clients.fetch_add(1, Ordering::Relaxed);
+                self.drop_for("the client takes nothing")
+            }
+        }
+    }
+
+    fn drop_for(&self, reason: &str) -> Outcome {
+        self.shared.refusals.note(&format!("a stream: {reason}"));
+        Err(Ended)
+    }
+
+    async fn close(&mut self, code: u16, reason: &'static str) -> Outcome {
+        let farewell = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+        let _ = timeout(LONGEST_SEND, self.socket.send(farewell)).await;
+        Err(Ended)
+    }
+}
+
+impl Drop for Stream {
+    /// A page that is closed while it drags lets go.
+    fn drop(&mut self) {
+        if let Err(refusal) = self.shared.let_hand_go(self.id) {
+            tracing::debug!("the hand is not let go: {refusal}");
+        }
+    }
+}

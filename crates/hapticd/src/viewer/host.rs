@@ -1,0 +1,102 @@
+//! Does what the viewer asks for.
+
+use super::library;
+use super::session::Session;
+use super::settings::coupling_message;
+use super::tuning::retuned;
+use crate::admission;
+use crate::files::builtin::SCENES;
+use crate::files::scene;
+use crate::files::source::Source;
+use haptic_loop::command::Command;
+use haptic_view::host::{FoundDevice, SceneChoice};
+use haptic_view::message::scene::ScenesMessage;
+use haptic_view::message::settings::CouplingMessage;
+use haptic_view::{Host, Refusal};
+use nalgebra::Vector2;
+use serde_json::{Map, Value};
+
+impl Host for Session {
+    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), Refusal> {
+        let device = self.facts.device();
+        if !device.can_be_guided {
+            let text = format!("the {} is held by a hand of its own; only a simulated hand can be led", device.name);
+            return Err(Refusal::NotNow(text));
+        }
+        self.order(Command::GuideHand(target_m))
+    }
+
+    fn pause(&self, paused: bool) -> Result<(), Refusal> {
+        self.order(if paused { Command::Pause } else { Command::Resume })
+    }
+
+    fn step(&self, ticks: u32) -> Result<(), Refusal> {
+        if !self.is_paused() {
+            return Err(Refusal::NotNow("the world is running; pause it before stepping".to_owned()));
+        }
+        self.order(Command::Step(ticks))
+    }
+
+    fn reset(&self) -> Result<(), Refusal> {
+        Session::reset(self)
+    }
+
+    fn retune(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, Refusal> {
+        let gains = retuned(&self.settings().coupling, keys, self.facts.limits())?;
+        self.order(Command::Retune(gains))?;
+        Ok(coupling_message(&gains))
+    }
+
+    fn scenes(&self) -> ScenesMessage {
+        ScenesMessage { scenes: library::entries(), current: self.scene_name() }
+    }
+
+    fn thumbnail(&self, name: &str) -> Option<String> {
+        library::picture(name)
+    }
+
+    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, Refusal> {
+        let (name, source) = source_of(choice)?;
+        let wrong = |problem: &dyn std::fmt::Display| Refusal::Wrong(problem.to_string());
+        let description = scene::describe(&source).map_err(|errors| wrong(&errors))?;
+        let scene = scene::load(&source).map_err(|errors| wrong(&errors))?;
+        let is_simulated = self.facts.is_simulated();
+        if let Some(warning) = admission::admit(&name, &scene, is_simulated).map_err(|failure| wrong(&failure))? {
+            tracing::warn!("{warning}");
+        }
+        let scene_id = self.switch(&name, &description, scene)?;
+        tracing::info!("switched to the scene {name}; force comes on anew");
+        Ok(scene_id)
+    }
+
+    fn devices(&self) -> Vec<FoundDevice> {
+        let device = self.facts.device();
+        vec![FoundDevice {
+            name: device.name.clone(),
+            kind: device.kind.clone(),
+            port: String::new(),
+            serial_number: String::new(),
+            in_use: true,
+        }]
+    }
+
+    fn start_recording(&self, _file: Option<&str>) -> Result<String, Refusal> {
+        Err(Refusal::NotNow("this build cannot record yet".to_owned()))
+    }
+
+    fn stop_recording(&self) -> Result<String, Refusal> {
+        Err(Refusal::NotNow("nothing is being recorded".to_owned()))
+    }
+}
+
+fn source_of(choice: &SceneChoice) -> Result<(String, Source), Refusal> {
+    match choice {
+        SceneChoice::Toml(text) => Ok(("from the viewer".to_owned(), Source::in_memory("scene", text))),
+        SceneChoice::BuiltIn(name) => {
+            let names: Vec<&str> = SCENES.entries.iter().map(|(name, _)| *name).collect();
+            let unknown =
+                || Refusal::Wrong(format!("no built-in scene is called {name:?}; there are {}", names.join(", ")));
+            Ok((name.clone(), SCENES.built_in(name).ok_or_else(unknown)?))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What the lower side and the viewer share: the scene that runs, the gains in force, and the way to the loop.
+//!
+//! The real-time thread never sees any of this; it gets orders.
+
+use super::settings::Facts;
+use crate::daemon::realtime_side::{Order, publish_to_latest};
+use crate::files::builtin::SCENES;
+use crate::files::profile::Reference;
+use crate::files::scene;
+use crate::files::source::Source;
+use crate::setup::Setup;
+use haptic_loop::command::Command;
+use haptic_loop::settings::Settings;
+use haptic_loop::snapshot::Snapshot;
+use haptic_loop::world::World;
+use haptic_planar::description::SceneDescription;
+use haptic_planar::scene::Scene;
+use haptic_realtime::exchange::{CommandRefused, CommandSender, LatestReader};
+use haptic_view::message::scene::SceneMessage;
+use haptic_view::{Feed, Refusal};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the lower side and the viewer share.
+pub struct Session {
+    /// What is told.
+    pub feed: Feed,
+    pub(super) facts: Facts,
+    orders: CommandSender<Order>,
+    current: Mutex<Current>,
+}
+
+/// What holds now.
+struct Current {
+    scene_id: u64,
+    scene_name: String,
+    scene: Arc<Scene>,
+    settings: Settings,
+    paused: bool,
+    /// A scene that the loop was told to switch to, until the lower side follows.
+    switch: Option<Switch>,
+}
+
+/// Another scene, and where its snapshots come out.
+pub struct Switch {
+    /// Its number.
+    pub scene_id: u64,
+    /// The scene.
+    pub scene: Arc<Scene>,
+    /// Its snapshots, and no other scene's.
+    pub snapshots: LatestReader<Snapshot>,
+}
+
+impl Session {
+    /// The session of a setup whose loop takes these orders.
+    pub fn new(setup: &Setup, device_name: &str, orders: CommandSender<Order>) -> Self {
+        let session = Self {
+            feed: Feed::default(),
+            facts: Facts::of(setup, device_name),
+            orders,
+            current: Mutex::new(Current {
+                scene_id: 1,
+                scene_name: setup.profile.scene.name.clone(),
+                scene: Arc::new(setup.scene.clone()),
+                settings: setup.settings(),
+                paused: false,
+                switch: None,
+            }),
+        };
+        session.tell_first_scene(&setup.profile.scene);
+        session.tell_settings();
+        session
+    }
+
+    /// The scene that runs: its number and itself.
+    pub fn scene(&self) -> (u64, Arc<Scene>) {
+        let current = self.current();
+        (current.scene_id, current.scene.clone())
+    }
+
+    /// The name of the scene that runs.
+    pub fn scene_name(&self) -> String {
+        self.current().scene_name.clone()
+    }
+
+    /// What holds now.
+    pub fn settings(&self) -> Settings {
+        self.current().settings
+    }
+
+    /// A switch that the lower side has not followed yet.
+    pub fn take_switch(&self) -> Option<Switch> {
+        self.current().switch.take()
+    }
+
+    /// Gives the loop an order and takes note of what it changes.
+    ///
+    /// # Errors
+    /// When the loop is busy or has ended.
+    pub fn order(&self, command: Command) -> Result<(), Refusal> {
+        let mut changed = self.settings();
+        match &command {
+            Command::Retune(gains) => changed.coupling = *gains,
+            Command::Protect(safety) => changed.safety = *safety,
+            _ => {}
+        }
+        let pause = match command {
+            Command::Pause => Some(true),
+            Command::Resume => Some(false),
+            _ => None,
+        };
+        self.send(Order::Loop(command))?;
+        if let Some(paused) = pause {
+            self.current().paused = paused;
+        }
+        if changed != self.settings() {
+            self.current().settings = changed;
+            self.tell_settings();
+        }
+        Ok(())
+    }
+
+    /// Whether the world was told to stand still.
+    pub fn is_paused(&self) -> bool {
+        self.current().paused
+    }
+
+    /// Puts the world back to its start.
+    ///
+    /// # Errors
+    /// When the loop is busy or has ended.
+    pub fn reset(&self) -> Result<(), Refusal> {
+        let (_, scene) = self.scene();
+        self.order(Command::Replace(Box::new(World::new(Scene::clone(&scene)))))
+    }
+
+    /// Switches to another scene, with an exchange for snapshots that has room for it, and gives its number.
+    ///
+    /// # Errors
+    /// When the loop is busy or has ended.
+    pub fn switch(&self, name: &str, description: &SceneDescription, scene: Scene) -> Result<u64, Refusal> {
+        let world = World::new(scene.clone());
+        let (publisher, snapshots) = publish_to_latest(&world);
+        let mut current = self.current();
+        let scene_id = current.scene_id + 1;
+        self.send(Order::Switch { world: Box::new(world), publisher })?;
+        self.feed.tell_scene(&SceneMessage::of(scene_id, name, description, &scene));
+        let scene = Arc::new(scene);
+        (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
+        current.switch = Some(Switch { scene_id, scene, snapshots });
+        drop(current);
+        self.tell_settings();
+        Ok(scene_id)
+    }
+
+    /// Tells what is set, and the margins that follow from it.
+    pub fn tell_settings(&self) {
+        let (_, scene) = self.scene();
+        self.feed.tell_settings(&self.facts.message(&self.settings(), &scene));
+    }
+
+    fn tell_first_scene(&self, reference: &Reference) {
+        let described = reference.open(&SCENES).and_then(|source: Source| scene::describe(&source));
+        match described {
+            Ok(description) => {
+                let (scene_id, scene) = self.scene();
+                self.feed.tell_scene(&SceneMessage::of(scene_id, &reference.name, &description, &scene));
+            }
+            Err(errors) => tracing::warn!("the viewer cannot show the scene: {errors}"),
+        }
+    }
+
+    fn send(&self, order: Order) -> Result<(), Refusal> {
+        self.orders.send(order).map_err(|refused| match refused {
+            CommandRefused::Full(_) => Refusal::Busy(refused.to_string()),
+            CommandRefused::Ended(_) => Refusal::NotNow(refused.to_string()),
+        })
+    }
+
+    fn current(&self) -> MutexGuard<'_, Current> {
+        // Nothing here is left half done by a panic.
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

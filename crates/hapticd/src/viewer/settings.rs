@@ -1,0 +1,204 @@
+//! Limits and margins of a setup, for the viewer.
+
+use crate::files::device::{DeviceFile, DeviceKind};
+use crate::setup::Setup;
+use crate::stability::hand_of;
+use haptic_coupling::coupling::Gains;
+use haptic_coupling::margins::Margins;
+use haptic_coupling::model::{DeviceModel, Hand};
+use haptic_coupling::sampled::stiffest_stable_n_per_m;
+use haptic_coupling::tank::Passivity;
+use haptic_loop::settings::{Safety, Settings};
+use haptic_planar::scene::Scene;
+use haptic_view::message::settings::{
+    CouplingMessage, DeviceMessage, LimitsMessage, ModelMessage, RegionPoint, SafetyMessage, SettingsMessage,
+    StabilityMessage,
+};
+
+/// Points of the region's edge.
+const REGION_POINTS: usize = 48;
+/// The first damping above none is this share of the last; the passive region lies far below the stable one.
+const LEAST_SHARE: f64 = 1e-4;
+/// Beyond so many periods of delay the eigenvalues take too long for a picture.
+const MOST_DELAY_PERIODS: f64 = 20.0;
+/// Stiffest turning spring that can be set, N·m/rad, unless the profile has a stiffer one: a rigid grip of a fist.
+const MAX_ANGULAR_STIFFNESS_N_M_PER_RAD: f64 = 10.0;
+/// Likewise the damper, N·m·s/rad.
+const MAX_ANGULAR_DAMPING_N_M_S_PER_RAD: f64 = 0.1;
+
+/// What does not change while the loop runs.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    device: DeviceMessage,
+    model: DeviceModel,
+    hand: Hand,
+    region: Vec<RegionPoint>,
+    limits: LimitsMessage,
+}
+
+impl Facts {
+    /// Of a setup; works the region out, which takes some milliseconds.
+    pub fn of(setup: &Setup, device_name: &str) -> Self {
+        let (model, hand) = (setup.device_model(), hand_of(setup));
+        let settings = setup.settings();
+        let region = region(&model, &hand, settings.mapping.scale);
+        let limits = limits(&region, &settings.coupling, setup.max_force_n());
+        let device = device(&setup.device, device_name, &model, setup.max_force_n());
+        Self { device, model, hand, region, limits }
+    }
+
+    /// What holds through the viewer.
+    pub fn limits(&self) -> &LimitsMessage {
+        &self.limits
+    }
+
+    /// Whether the device is a model and not hardware.
+    pub fn is_simulated(&self) -> bool {
+        self.device.kind == DeviceKind::Simulated.name()
+    }
+
+    /// What the hand holds.
+    pub fn device(&self) -> &DeviceMessage {
+        &self.device
+    }
+
+    /// Everything that is set, with its margins for the tool of a scene.
+    pub fn message(&self, settings: &Settings, scene: &Scene) -> SettingsMessage {
+        let tool_mass_kg = scene.tool.map(|tool| scene.bodies[tool.body].mass_kg);
+        let Settings { coupling, mapping, safety } = settings;
+        let margins = Margins::of(&self.model, &self.hand, coupling, mapping.scale, tool_mass_kg);
+        SettingsMessage {
+            coupling: coupling_message(coupling),
+            limits: LimitsMessage { max_force_n: safety.max_force_n.min(self.device.max_force_n), ..self.limits },
+            safety: safety_message(safety),
+            stability: StabilityMessage {
+                passive: margins.is_passive(),
+                stable: margins.is_stable(),
+                text: margins.to_string(),
+                region: self.region.clone(),
+            },
+            device: self.device.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// Gains with the keys of a profile.
+pub fn coupling_message(gains: &Gains) -> CouplingMessage {
+    let Gains { stiffness_n_per_m, damping_n_s_per_m, angular_stiffness_n_m_per_rad, angular_damping_n_m_s_per_rad } =
+        *gains;
+    CouplingMessage {
+        stiffness_n_per_m,
+        damping_n_s_per_m,
+        angular_stiffness_n_m_per_rad,
+        angular_damping_n_m_s_per_rad,
+    }
+}
+
+fn safety_message(safety: &Safety) -> SafetyMessage {
+    SafetyMessage {
+        max_force_n: safety.max_force_n,
+        slew_n_per_s: safety.slew_n_per_s,
+        engage_ramp_s: safety.engage_ramp_s,
+        stale_after_s: safety.stale_after_s,
+        lost_after_s: safety.lost_after_s,
+        max_speed_m_per_s: safety.max_speed_m_per_s,
+        passivity: match safety.passivity {
+            Passivity::Tank => "tank",
+            Passivity::Observer => "observer",
+            Passivity::Off => "off",
+        },
+    }
+}
+
+fn device(file: &DeviceFile, name: &str, model: &DeviceModel, max_force_n: f64) -> DeviceMessage {
+    DeviceMessage {
+        name: name.to_owned(),
+        kind: file.kind.name().to_owned(),
+        axes: file.axes as u8,
+        can_be_guided: file.hand.is_some(),
+        max_force_n,
+        model: ModelMessage {
+            mass_kg: model.mass_kg,
+            damping_n_s_per_m: model.damping_n_s_per_m,
+            coulomb_n: model.coulomb_n,
+            encoder_step_m: model.encoder_step_m,
+            delay_s: model.delay_s,
+        },
+    }
+}
+
+/// What the viewer may set: nothing that could not come to rest with the hand that is known, unless the profile itself
+/// goes farther.
+fn limits(region: &[RegionPoint], own: &Gains, max_force_n: f64) -> LimitsMessage {
+    let stiffest = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
+    let damping = region.last().map_or(0.0, |point| point.damping_n_s_per_m);
+    LimitsMessage {
+        max_force_n,
+        max_stiffness_n_per_m: stiffest.max(own.stiffness_n_per_m),
+        max_damping_n_s_per_m: damping.max(own.damping_n_s_per_m),
+        max_angular_stiffness_n_m_per_rad: MAX_ANGULAR_STIFFNESS_N_M_PER_RAD.max(own.angular_stiffness_n_m_per_rad),
+        max_angular_damping_n_m_s_per_rad: MAX_ANGULAR_DAMPING_N_M_S_PER_RAD.max(own.angular_damping_n_m_s_per_rad),
+    }
+}
+
+/// The stiffest passive and the stiffest stable coupling from no damping to the most that comes to rest, in the world's
+/// units; empty for a device that is so late that no picture is worth its cost.
+fn region(model: &DeviceModel, hand: &Hand, scale: f64) -> Vec<RegionPoint> {
+    if model.delay_s > MOST_DELAY_PERIODS * model.period_s {
+        return Vec::new();
+    }
+    let most = most_damping_n_s_per_m(model, hand);
+    let steps = (REGION_POINTS - 2) as f64;
+    let above_none = (0..REGION_POINTS - 1).map(|step| most * LEAST_SHARE.powf(1.0 - step as f64 / steps));
+    let to_world = 1.0 / (scale * scale);
+    let point = |damping: f64| RegionPoint {
+        damping_n_s_per_m: damping * to_world,
+        stiffness_passive_n_per_m: ((model.damping_n_s_per_m - damping) / model.lateness_s()).max(0.0) * to_world,
+        stiffness_stable_n_per_m: stiffest_stable_n_per_m(model, hand, damping) * to_world,
+    };
+    std::iter::once(0.0).chain(above_none).map(point).collect()
+}
+
+/// The most damping with which some stiffness still comes to rest: it is bounded, because the damper's force is late too.
+fn most_damping_n_s_per_m(model: &DeviceModel, hand: &Hand) -> f64 {
+    let (mut low, mut high) = (0.0, 4.0 * (model.mass_kg + hand.mass_kg) / model.period_s);
+    for _ in 0..20 {
+        let middle = 0.5 * (low + high);
+        if stiffest_stable_n_per_m(model, hand, middle) > 0.0 { low = middle } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn default_region() -> Vec<RegionPoint> {
+        region(&DeviceModel::default(), &Hand::default(), 1.0)
+    }
+
+    #[test]
+    fn the_passive_line_is_the_one_of_the_worked_example_and_lies_inside_the_stable_region() {
+        let region = default_region();
+        assert_eq!(region.len(), REGION_POINTS);
+        assert!((region[0].stiffness_passive_n_per_m - 625.0).abs() < 1e-9);
+        for point in &region {
+            let last = point == region.last().unwrap();
+            assert!(last || point.stiffness_stable_n_per_m > point.stiffness_passive_n_per_m, "{point:?}");
+        }
+    }
+
+    #[test]
+    fn dampings_rise_from_none_and_a_magnifying_mapping_shrinks_the_region() {
+        let (plain, doubled) = (default_region(), region(&DeviceModel::default(), &Hand::default(), 2.0));
+        assert!(plain.windows(2).all(|pair| pair[0].damping_n_s_per_m < pair[1].damping_n_s_per_m));
+        let [a, b] = [&plain, &doubled].map(|region| region[7].stiffness_stable_n_per_m);
+        assert!((a / b - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_device_that_is_very_late_has_no_region_and_costs_nothing() {
+        assert!(region(&DeviceModel { delay_s: 1.0, ..DeviceModel::default() }, &Hand::default(), 1.0).is_empty());
+    }
+}

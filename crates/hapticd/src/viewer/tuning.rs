@@ -1,0 +1,108 @@
+//! New gains through the viewer, judged by the very rules of a profile file, and by the limits on top.
+
+use crate::files::profile;
+use crate::files::source::Source;
+use haptic_coupling::coupling::Gains;
+use haptic_view::Refusal;
+use haptic_view::message::settings::LimitsMessage;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+/// The keys of `[coupling]`, and what they are now.
+fn keys_of(gains: &Gains) -> [(&'static str, f64); 4] {
+    [
+        ("stiffness_n_per_m", gains.stiffness_n_per_m),
+        ("damping_n_s_per_m", gains.damping_n_s_per_m),
+        ("angular_stiffness_n_m_per_rad", gains.angular_stiffness_n_m_per_rad),
+        ("angular_damping_n_m_s_per_rad", gains.angular_damping_n_m_s_per_rad),
+    ]
+}
+
+/// The gains in force with some keys changed.
+///
+/// # Errors
+/// When a key is unknown, or a value is not what a profile may have or is beyond the limits.
+pub fn retuned(gains: &Gains, keys: &Map<String, Value>, limits: &LimitsMessage) -> Result<Gains, Refusal> {
+    let text = profile_with(gains, keys)?;
+    let retuned = profile::load(&Source::in_memory("coupling", &text)).map_err(|errors| {
+        let told = errors.0.iter().map(|problem| format!("{}: {}; {}", problem.key, problem.problem, problem.remedy));
+        Refusal::Wrong(told.collect::<Vec<_>>().join("\n"))
+    })?;
+    within(limits, retuned.coupling)
+}
+
+/// A profile that says nothing but the coupling.
+fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, Refusal> {
+    let mut text = String::from("[coupling]\n");
+    for (key, value) in keys_of(gains).iter().filter(|(key, _)| !keys.contains_key(*key)) {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{key} = {value:?}");
+    }
+    for (key, value) in keys {
+        let value = match value {
+            Value::Number(_) | Value::String(_) | Value::Bool(_) => value,
+            _ => return Err(Refusal::Wrong(format!("coupling.{key}: must be a number; send e.g. {{\"{key}\":1.0}}"))),
+        };
+        // What JSON writes for a text is a text in TOML, too.
+        let _ = writeln!(text, "{} = {value}", Value::from(key.as_str()));
+    }
+    Ok(text)
+}
+
+fn within(limits: &LimitsMessage, gains: Gains) -> Result<Gains, Refusal> {
+    let most = [
+        limits.max_stiffness_n_per_m,
+        limits.max_damping_n_s_per_m,
+        limits.max_angular_stiffness_n_m_per_rad,
+        limits.max_angular_damping_n_m_s_per_rad,
+    ];
+    let beyond = keys_of(&gains).into_iter().zip(most).find(|((_, value), most)| value > most);
+    match beyond {
+        None => Ok(gains),
+        Some(((key, value), most)) => {
+            let advice = "the profile may have more, if it is meant";
+            Err(Refusal::Wrong(format!("coupling.{key}: must not be more than {most:.6}, got {value}; {advice}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn patch(value: Value) -> Result<Gains, Refusal> {
+        let limits = LimitsMessage {
+            max_force_n: 4.0,
+            max_stiffness_n_per_m: 5000.0,
+            max_damping_n_s_per_m: 20.0,
+            max_angular_stiffness_n_m_per_rad: 10.0,
+            max_angular_damping_n_m_s_per_rad: 0.1,
+        };
+        retuned(&Gains::default(), value.as_object().unwrap(), &limits)
+    }
+
+    #[test]
+    fn what_is_given_changes_and_the_rest_stays() {
+        let gains = patch(json!({ "stiffness_n_per_m": 300 })).unwrap();
+        assert_eq!(gains, Gains { stiffness_n_per_m: 300.0, ..Gains::default() });
+        assert_eq!(patch(json!({})).unwrap(), Gains::default());
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_their_key() {
+        let cases = [
+            (json!({ "stiffness_n_per_m": -1 }), "coupling.stiffness_n_per_m: must be zero or more, got -1"),
+            (json!({ "stiffness_n_per_m": 6000.0 }), "coupling.stiffness_n_per_m: must not be more than 5000"),
+            (json!({ "stifness_n_per_m": 1.0 }), "did you mean stiffness_n_per_m?"),
+            (json!({ "damping_n_s_per_m": "much" }), "coupling.damping_n_s_per_m: must be a number"),
+            (json!({ "damping_n_s_per_m": null }), "coupling.damping_n_s_per_m: must be a number"),
+            (json!({ "damping_n_s_per_m": [1] }), "coupling.damping_n_s_per_m: must be a number"),
+            (json!({ "a\"\n]\u{0}": 1.0 }), "coupling"),
+        ];
+        for (body, words) in cases {
+            let Err(Refusal::Wrong(text)) = patch(body.clone()) else { panic!("{body} was taken") };
+            assert!(text.contains(words), "{body}: {text}");
+        }
+    }
+}
