@@ -173,6 +173,20 @@ pub enum EmulatedKind {
     /// A board with two axes that speaks the native protocol.
     #[value(name = "native-2dof")]
     Native2dof,
+    /// A Haply 2diy.
+    #[value(name = "haply-2diy")]
+    Haply2diy,
+    /// An ODrive motor controller with one axis.
+    Odrive,
+}
+
+/// Makes of the Haply 2diy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs, reason = "the names are those of the device file")]
+pub enum HaplyMake {
+    V3,
+    V2,
+    Kit,
 }
 
 /// Arguments of `emulate`.
@@ -189,6 +203,12 @@ pub struct EmulateArguments {
     /// Send velocities with positions (native).
     #[arg(long)]
     pub velocity: bool,
+    /// Which make (haply-2diy).
+    #[arg(long, value_enum, default_value = "v3")]
+    pub variant: HaplyMake,
+    /// Metres that the handle moves per radian of the motor (odrive).
+    #[arg(long, default_value = "0.05", value_parser = lever_m, value_name = "METRES")]
+    pub lever_m: f64,
     /// Pretend to speak this major version of the protocol (native).
     #[arg(long, default_value = "1", value_name = "MAJOR")]
     pub protocol_version: u8,
@@ -213,6 +233,13 @@ pub struct EmulateArguments {
     /// End after so many seconds.
     #[arg(long, value_parser = seconds)]
     pub seconds: Option<f64>,
+}
+
+fn lever_m(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(lever_m) if lever_m > 0.0 && lever_m.is_finite() => Ok(lever_m),
+        _ => Err("give a length above zero in metres, e.g. 0.05".to_owned()),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -5,12 +5,16 @@
 //! spoil what passes between.
 
 pub mod faults;
+pub mod haply;
 pub mod native;
+pub mod odrive;
 pub mod pty;
 pub mod server;
 
 pub use faults::LineFaults;
+pub use haply::HaplyBoard;
 pub use native::NativeBoard;
+pub use odrive::OdriveBoard;
 pub use server::{Life, serve};
 
 use crate::contract::{Device, Effort, MonotonicNs};
@@ -28,7 +32,12 @@ pub trait Board: Send {
     /// The host closed the port.
     fn host_left(&mut self);
 
-    /// What the motors put on the hand now, N.
+    /// The board lost its power as well.
+    fn unplugged(&mut self) {
+        self.host_left();
+    }
+
+    /// What the motors do now: force on the hand, N, or torque, N·m; not zero if they push.
     fn force_n(&self) -> Vector2<f64>;
 
     /// Something worth telling a person, once.

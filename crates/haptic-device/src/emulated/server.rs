@@ -122,7 +122,7 @@ impl<'b> Server<'b> {
         if !self.has_died && self.age() >= dies_after {
             self.has_died = true;
             self.pty = None;
-            self.board.host_left();
+            self.board.unplugged();
             tell(self.age_s(), "unplugged");
         }
         if self.pty.is_none() && self.age() >= dies_after + self.life.dead_for {

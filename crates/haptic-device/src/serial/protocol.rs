@@ -5,8 +5,8 @@ use crate::contract::{Effort, Health, Identity, Limits, MonotonicNs, WriteError}
 use nalgebra::Vector2;
 use std::fmt;
 
-/// The most bytes said at once: one full-speed USB packet.
-pub const SPOKEN_MAX: usize = 64;
+/// The most bytes said at once. Commands have at most 64, one full-speed USB packet; some greetings are longer.
+pub const SPOKEN_MAX: usize = 128;
 
 /// A few bytes to be sent, without a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,13 @@ impl Spoken {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
+    }
+}
+
+impl fmt::Write for Spoken {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.append(text.as_bytes());
+        Ok(())
     }
 }
 
@@ -241,9 +248,9 @@ mod tests {
 
     #[test]
     fn what_is_too_long_to_say_is_cut() {
-        let mut spoken = Spoken::of(&[1; 60]);
+        let mut spoken = Spoken::of(&[1; SPOKEN_MAX - 4]);
         spoken.append(&[2; 10]);
-        assert_eq!((spoken.bytes().len(), spoken.bytes()[63]), (64, 2));
+        assert_eq!((spoken.bytes().len(), spoken.bytes()[SPOKEN_MAX - 1]), (SPOKEN_MAX, 2));
     }
 
     #[test]

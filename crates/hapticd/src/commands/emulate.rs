@@ -1,13 +1,14 @@
 //! `hapticd emulate`: a device made of software behind a pseudo-terminal.
 
 use super::print_line;
-use crate::cli::{EmulateArguments, EmulatedKind};
+use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
 use crate::daemon::signals::Signals;
 use crate::failure::Failure;
 use crate::files::builtin::DEVICES;
 use crate::files::device::{self, DeviceFile, SimulatedHand};
 use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{Board, Body, Life, LineFaults, NativeBoard, serve};
+use haptic_device::emulated::{Board, Body, HaplyBoard, Life, LineFaults, NativeBoard, OdriveBoard, serve};
+use haptic_device::serial::HaplyVariant;
 use std::time::Duration;
 
 /// Runs the command.
@@ -45,6 +46,8 @@ fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
     Ok(match arguments.kind {
         EmulatedKind::Native1dof => native(arguments, 1, body(1)?),
         EmulatedKind::Native2dof => native(arguments, 2, body(2)?),
+        EmulatedKind::Haply2diy => haply(arguments)?,
+        EmulatedKind::Odrive => Box::new(OdriveBoard::new(arguments.lever_m, body(1)?)),
     })
 }
 
@@ -53,11 +56,30 @@ fn native(arguments: &EmulateArguments, axes: u8, body: Body) -> Box<dyn Board> 
     Box::new(NativeBoard::new(NativeTraits { axes, gives_velocity, major_version, ..NativeTraits::default() }, body))
 }
 
+fn haply(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
+    let variant = match arguments.variant {
+        HaplyMake::V3 => HaplyVariant::V3,
+        HaplyMake::V2 => HaplyVariant::V2,
+        HaplyMake::Kit => HaplyVariant::KIT,
+    };
+    let (name, file) = model_file(arguments, 2)?;
+    // The hands of other devices move elsewhere; only one that was asked for is taken over.
+    let hand = file.hand.as_ref().filter(|_| arguments.device.is_some()).map(SimulatedHand::model);
+    match HaplyBoard::new(variant, &file.axes_model(), hand) {
+        Ok(board) => Ok(Box::new(board)),
+        Err(error) => Err(Failure::BadInput(format!("{name}: {error}"))),
+    }
+}
+
 /// Model and hand of a simulated device's file.
 fn body(arguments: &EmulateArguments, axes: u8) -> Result<Body, Failure> {
-    let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{axes}dof"));
-    let source = DEVICES.open(&name, None)?;
-    let file: DeviceFile = device::load(&source)?;
+    let (name, file) = model_file(arguments, axes)?;
     let hand = file.hand.as_ref().map(SimulatedHand::model);
     Body::new(axes, &file.axes_model(), hand.as_ref()).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+}
+
+fn model_file(arguments: &EmulateArguments, axes: u8) -> Result<(String, DeviceFile), Failure> {
+    let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{axes}dof"));
+    let file = device::load(&DEVICES.open(&name, None)?)?;
+    Ok((name, file))
 }

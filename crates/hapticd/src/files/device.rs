@@ -146,7 +146,7 @@ pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
 
 fn device(root: &Section<'_>) -> DeviceFile {
     let kind = root.choice("kind", &DEVICE_KINDS, DeviceKind::Simulated);
-    let axes = root.whole("axes", 2, 1..=2) as usize;
+    let axes = axes(root, kind);
     let device = DeviceFile {
         kind,
         axes,
@@ -162,6 +162,21 @@ fn device(root: &Section<'_>) -> DeviceFile {
 
 /// Where a serial device is looked for if nothing says where.
 pub const DEFAULT_PORT: &str = "/dev/ttyACM0";
+
+/// Some kinds have a number of axes of their own.
+fn axes(root: &Section<'_>, kind: DeviceKind) -> usize {
+    let own = match kind {
+        DeviceKind::Odrive => Some(1),
+        DeviceKind::Haply2Diy => Some(2),
+        _ => None,
+    };
+    let axes = root.whole("axes", own.unwrap_or(2), 1..=2);
+    if let Some(own) = own.filter(|own| *own != axes) {
+        let problem = format!("is {axes}, but a device of kind {} has {own}", kind.name());
+        root.complain("axes", problem, format!("write axes = {own}"));
+    }
+    axes as usize
+}
 
 fn identity(root: &Section<'_>) -> Identity {
     let variants = [("v3", HaplyVariant::V3), ("v2", HaplyVariant::V2), ("kit", HaplyVariant::Kit)];

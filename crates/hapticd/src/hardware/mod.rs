@@ -16,10 +16,10 @@ pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     match setup.device.kind {
         DeviceKind::Simulated => setup.simulated_device(),
         DeviceKind::Serial => serial::open_native(setup),
-        DeviceKind::Haply2Diy => Err(not_yet(setup)),
+        DeviceKind::Haply2Diy => serial::open_haply(setup),
         DeviceKind::HidPid => Err(not_yet(setup)),
         DeviceKind::Evdev => Err(not_yet(setup)),
-        DeviceKind::Odrive => Err(not_yet(setup)),
+        DeviceKind::Odrive => serial::open_odrive(setup),
     }
 }
 

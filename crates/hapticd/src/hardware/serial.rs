@@ -1,12 +1,13 @@
 //! Devices on a serial line.
 
 use crate::failure::Failure;
-use crate::files::device::DEFAULT_PORT;
+use crate::files::device::{self as file, DEFAULT_PORT};
 use crate::setup::Setup;
 use haptic_device::Device;
 use haptic_device::serial::protocol::Protocol;
 use haptic_device::serial::{
-    FindPort, Ledger, NativeProtocol, NativeSettings, OpenError, PortError, SerialDevice, SerialSettings,
+    FindPort, HaplyProtocol, HaplyVariant, Ledger, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
+    OpenError, PortError, SerialDevice, SerialSettings,
 };
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,6 +28,38 @@ pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     };
     let protocol = NativeProtocol::new(settings, Arc::clone(&ledger), first_nonce());
     open(setup, Box::new(protocol), ledger)
+}
+
+/// Opens a Haply 2diy.
+///
+/// # Errors
+/// What stands in the way, with the remedy.
+pub fn open_haply(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
+    let variant = match setup.device.identity.variant {
+        file::HaplyVariant::V3 => HaplyVariant::V3,
+        file::HaplyVariant::V2 => HaplyVariant::V2,
+        file::HaplyVariant::Kit => HaplyVariant::KIT,
+    };
+    tracing::info!("the arm must stand at its home stop while it is set up");
+    let ledger = Arc::new(Ledger::default());
+    open(setup, Box::new(HaplyProtocol::new(variant, Arc::clone(&ledger))), ledger)
+}
+
+/// The listening thread feeds the watchdog every 20 ms until the loop runs; it must not expire in between, s.
+const SHORTEST_ODRIVE_WATCHDOG_S: f64 = 0.05;
+
+/// Opens an ODrive.
+///
+/// # Errors
+/// What stands in the way, with the remedy.
+pub fn open_odrive(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
+    let ledger = Arc::new(Ledger::default());
+    let settings = OdriveSettings {
+        lever_m: setup.device.lever_m,
+        watchdog_s: setup.device.watchdog_s.max(SHORTEST_ODRIVE_WATCHDOG_S),
+        baud: line_baud(setup),
+    };
+    open(setup, Box::new(OdriveProtocol::new(settings, Arc::clone(&ledger))), ledger)
 }
 
 fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<Ledger>) -> Result<Box<dyn Device>, Failure> {

@@ -1,0 +1,140 @@
+//! Flush, set up, ask for zero torque until an answer comes.
+
+use super::HaplyVariant;
+use super::ear::HaplyEar;
+use super::message::{AnswerFinder, flush, setup, write};
+use super::voice::HaplyVoice;
+use crate::contract::{Identity, Kind, Limits, MonotonicNs};
+use crate::serial::ledger::Ledger;
+use crate::serial::protocol::{Greeting, GreetingError, Session, Step};
+use nalgebra::Vector2;
+use std::sync::Arc;
+
+const MILLISECOND_NS: u64 = 1_000_000;
+/// The board has no way to say that it has understood; it gets this long.
+const SETTLE_NS: u64 = 20 * MILLISECOND_NS;
+/// A question is repeated after this.
+const REPEAT_NS: u64 = 60 * MILLISECOND_NS;
+/// After so many questions without an answer the board is set up anew.
+const QUESTIONS: u32 = 3;
+const WITHIN_S: u64 = 5;
+/// How far from home the arm may be read right after it was set up, degrees.
+const HOME_TOLERANCE_DEG: f32 = 10.0;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    Flush,
+    Setup,
+    Ask(u32),
+}
+
+/// A conversation up to the first answer.
+pub struct HaplyGreeting {
+    variant: HaplyVariant,
+    ledger: Arc<Ledger>,
+    stage: Stage,
+    /// Nothing is said before this.
+    next_at: MonotonicNs,
+    deadline: MonotonicNs,
+    finder: AnswerFinder,
+    bytes_heard: usize,
+    answer_deg: Option<[f32; 2]>,
+    was_set_up_now: bool,
+}
+
+impl HaplyGreeting {
+    /// Begins now; a board that may have kept its angles is first asked whether it has.
+    pub fn new(variant: HaplyVariant, ledger: Arc<Ledger>, keeps_angles: bool, now: MonotonicNs) -> Self {
+        Self {
+            variant,
+            ledger,
+            stage: if keeps_angles { Stage::Ask(0) } else { Stage::Flush },
+            next_at: now,
+            deadline: now.after(WITHIN_S * 1000 * MILLISECOND_NS),
+            finder: AnswerFinder::default(),
+            bytes_heard: 0,
+            answer_deg: None,
+            was_set_up_now: false,
+        }
+    }
+
+    fn say(&mut self, now: MonotonicNs) -> Step {
+        let (words, wait_ns, next) = match self.stage {
+            Stage::Flush => (flush(), SETTLE_NS, Stage::Setup),
+            Stage::Setup => (setup(&self.variant), SETTLE_NS, Stage::Ask(0)),
+            Stage::Ask(count) => {
+                let next = if count + 1 < QUESTIONS { Stage::Ask(count + 1) } else { Stage::Flush };
+                (write(&self.variant, [0.0; 2]), REPEAT_NS, next)
+            }
+        };
+        self.was_set_up_now |= self.stage == Stage::Setup;
+        if self.stage == Stage::Setup {
+            // What came before belongs to another conversation.
+            self.finder = AnswerFinder::default();
+            self.answer_deg = None;
+        }
+        (self.stage, self.next_at) = (next, now.after(wait_ns));
+        Step::Say(words)
+    }
+
+    fn conclude(&self, answer_deg: [f32; 2]) -> Step {
+        let home_deg = self.variant.home_deg;
+        let is_home = (0..2).all(|joint| (answer_deg[joint] - home_deg[joint]).abs() <= HOME_TOLERANCE_DEG);
+        if self.was_set_up_now && !is_home {
+            let whole = |degrees: [f32; 2]| (degrees[0].round() as i32, degrees[1].round() as i32);
+            return Step::Failed(GreetingError::NotHome { found_deg: whole(answer_deg), home_deg: whole(home_deg) });
+        }
+        let (variant, ledger) = (self.variant, &self.ledger);
+        Step::Done(Box::new(Session {
+            identity: identity(&variant),
+            limits: limits(&variant),
+            voice: Box::new(HaplyVoice::new(variant, Arc::clone(ledger))),
+            ear: Box::new(HaplyEar::new(variant, Arc::clone(ledger))),
+        }))
+    }
+
+    fn give_up(&self) -> GreetingError {
+        match self.bytes_heard {
+            0 => GreetingError::Silent { within_s: WITHIN_S },
+            bytes => GreetingError::NotUnderstood { bytes, expected: "like a Haply 2diy" },
+        }
+    }
+}
+
+impl Greeting for HaplyGreeting {
+    fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) {
+        self.bytes_heard += bytes.len();
+        for &byte in bytes {
+            if let Some(degrees) = self.finder.push(byte, &self.variant) {
+                self.answer_deg = Some(degrees);
+            }
+        }
+    }
+
+    fn step(&mut self, now: MonotonicNs) -> Step {
+        match self.answer_deg {
+            // Only an answer to a question counts, not what arrives in the middle of setting up.
+            Some(answer_deg) if matches!(self.stage, Stage::Ask(1..)) || self.stage == Stage::Flush => {
+                self.conclude(answer_deg)
+            }
+            _ if now >= self.deadline => Step::Failed(self.give_up()),
+            _ if now < self.next_at => Step::Wait { until: self.next_at },
+            _ => self.say(now),
+        }
+    }
+}
+
+fn identity(variant: &HaplyVariant) -> Identity {
+    let name = variant.name.to_owned();
+    Identity { name, kind: Kind::Haply2Diy, serial_number: String::new(), firmware: String::new(), axes: 2 }
+}
+
+fn limits(variant: &HaplyVariant) -> Limits {
+    let reach_m = variant.linkage.upper_link_m + variant.linkage.lower_link_m;
+    Limits {
+        max_force_n: variant.max_force_n(),
+        travel_min_m: Vector2::new(variant.linkage.base_m - reach_m, 0.0),
+        travel_max_m: Vector2::new(reach_m, reach_m),
+        rate_hz: 1000.0,
+    }
+}
