@@ -1,0 +1,119 @@
+/** Draws bodies in their colours, with their names where there is room. */
+
+import { bodyPath, labelRoom, spokeLength } from './outlines.js';
+import { colour, mix, readableOn } from './palette.js';
+
+/** @typedef {import('./protocol.js').Body} Body */
+/** @typedef {import('./camera.js').Camera} Camera */
+/** @typedef {import('./surface.js').Surface} Surface */
+/** @typedef {[number, number, number]} Pose x and y in m, angle in rad */
+
+/** How much of a body in another layer than the tool's is seen: it cannot be felt. */
+const OTHER_LAYER_OPACITY = 0.35;
+
+/** @typedef {object} DrawnBody
+ * @property {Body} body
+ * @property {number} index In the scene.
+ * @property {Path2D} path
+ * @property {Pose} start
+ * @property {boolean} isTool
+ * @property {boolean} isTouchable Whether it is in the tool's layer.
+ */
+
+/** @param {import('./protocol.js').Scene} scene
+ * @returns {DrawnBody[]} from the lowest layer up */
+export function prepareBodies(scene) {
+    const layer = scene.tool ? scene.bodies[scene.tool.body].layer : null;
+    const drawn = scene.bodies.map((body, index) => ({
+        body,
+        index,
+        path: bodyPath(body),
+        start: /** @type {Pose} */ ([...body.position_m, body.angle_rad]),
+        isTool: scene.tool?.body === index,
+        isTouchable: layer === null || body.layer === layer,
+    }));
+    return drawn.sort((a, b) => a.body.layer - b.body.layer);
+}
+
+/** Draws in the body's own frame from here on.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Surface} surface
+ * @param {Camera} camera
+ * @param {Pose} pose */
+export function enterFrame(context, { ratio }, camera, [x, y, angle]) {
+    const [left, top] = camera.toScreen([x, y]);
+    const scale = camera.scale * ratio;
+    const [along, across] = [scale * Math.cos(angle), scale * Math.sin(angle)];
+    context.setTransform(along, -across, -across, -along, left * ratio, top * ratio);
+}
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Surface} surface */
+export function leaveFrame(context, { ratio }) {
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+}
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Surface} surface
+ * @param {Camera} camera
+ * @param {DrawnBody} drawn
+ * @param {Pose} pose */
+export function drawBody(context, surface, camera, drawn, pose) {
+    const { body, path } = drawn;
+    const rounding = 2 * (body.rounding_m ?? 0);
+    context.globalAlpha = drawn.isTouchable ? 1 : OTHER_LAYER_OPACITY;
+    enterFrame(context, surface, camera, pose);
+    context.lineJoin = 'round';
+    if (!body.fixed) {
+        context.strokeStyle = drawn.isTool ? colour('ink') : mix(body.colour, colour('ink'), 0.5);
+        context.lineWidth = rounding + (drawn.isTool ? 4 : 2.5) / camera.scale;
+        context.stroke(path);
+    }
+    context.fillStyle = body.colour;
+    context.fill(path);
+    if (rounding > 0) {
+        context.strokeStyle = body.colour;
+        context.lineWidth = rounding;
+        context.stroke(path);
+    }
+    drawSpoke(context, camera, body);
+    leaveFrame(context, surface);
+    // A name that comes and goes as a body turns would only flicker; the mouse tells it.
+    if (body.fixed) drawName(context, surface, camera, body, pose);
+    context.globalAlpha = 1;
+}
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Camera} camera
+ * @param {Body} body */
+function drawSpoke(context, camera, body) {
+    const length = spokeLength(body);
+    if (length === null || body.fixed) return;
+    context.strokeStyle = mix(body.colour, readableOn(body.colour), 0.55);
+    context.lineWidth = 1.5 / camera.scale;
+    context.beginPath();
+    context.moveTo(0.72 * length, 0);
+    context.lineTo(0.95 * length, 0);
+    context.stroke();
+}
+
+/** Names stay upright; a body that lies on its side offers its other extent.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Surface} surface
+ * @param {Camera} camera
+ * @param {Body} body
+ * @param {Pose} pose */
+function drawName(context, surface, camera, body, [x, y, angle]) {
+    const size = surface.rem * 0.8;
+    const [width, height] = labelRoom(body).map((extent) => extent * camera.scale);
+    if (Math.min(width, height) < 1.3 * size) return;
+    const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
+    const isUpright = Math.max(cosine, sine) > 0.995;
+    const [across, up] = cosine > sine ? [width, height] : [height, width];
+    context.font = surface.font(0.8);
+    if (!isUpright || up < 1.3 * size || across < context.measureText(body.name).width + size) return;
+    context.fillStyle = readableOn(body.colour);
+    context.textAlign = 'center';
+    context.textBaseline = 'middle';
+    context.fillText(body.name, ...camera.toScreen([x, y]));
+}

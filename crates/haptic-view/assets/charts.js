@@ -1,0 +1,88 @@
+/** The four strip charts: force, position, energy, tick time. */
+
+import { SAMPLE } from './protocol.js';
+import { StripChart } from './strip-chart.js';
+import { plain } from './units.js';
+
+/** Chart lines are repainted so many at a time: each still moves thirty times a second, and a frame stays cheap. */
+const CHARTS_PER_FRAME = 2;
+const NUMBERS_EVERY_MS = 200;
+
+/** @type {import('./strip-chart.js').ChartDescription[]} */
+const DESCRIPTIONS = [
+    {
+        title: 'Felt force', unit: 'N', factor: 1, decimals: 2, least: 0.5,
+        series: [
+            { name: 'x', value: SAMPLE.forceX, colour: 'series-x', title: 'Force on the hand to the right, after every limit' },
+            { name: 'y', value: SAMPLE.forceY, colour: 'series-y', title: 'Force on the hand upwards, after every limit' },
+        ],
+    },
+    {
+        title: 'Hand position', unit: 'mm', factor: 1e3, decimals: 1, least: 5,
+        series: [
+            { name: 'x', value: SAMPLE.handX, colour: 'series-x', title: 'Where the hand is, to the right' },
+            { name: 'y', value: SAMPLE.handY, colour: 'series-y', title: 'Where the hand is, upwards' },
+            { name: 'tool', value: SAMPLE.toolX, colour: 'series-x', isDashed: true, isQuiet: true, title: 'Dashed: where the tool is; it stays behind where something is in its way' },
+            { name: '', value: SAMPLE.toolY, colour: 'series-y', isDashed: true, isQuiet: true, title: '' },
+        ],
+    },
+    {
+        title: 'Energy', unit: 'mJ', factor: 1e3, decimals: 2, least: 1,
+        right: { unit: 'J', factor: 1, decimals: 3 },
+        series: [
+            { name: 'world', value: SAMPLE.energy, colour: 'series-energy', title: 'Kinetic, potential and coupling energy of the world; left axis' },
+            { name: 'tank', value: SAMPLE.tank, colour: 'series-tank', isRight: true, title: 'Energy that may still be given to the hand; right axis. At zero the force is cut' },
+        ],
+    },
+    {
+        title: 'Tick time', unit: 'µs', factor: 1e-3, decimals: 0, least: 1, isLogarithmic: true,
+        line: { value: 1000, name: 'budget 1 ms' },
+        series: [
+            { name: 'compute', value: SAMPLE.compute, colour: 'series-tick', title: 'How long each tick took to compute, of the 1000 µs it has' },
+        ],
+    },
+];
+
+export class Charts {
+    #next = 0;
+    #toldAt = 0;
+
+    /** @param {HTMLElement} parent
+     * @param {import('./session.js').Session} session */
+    constructor(parent, session) {
+        this.session = session;
+        this.charts = DESCRIPTIONS.map((description) => new StripChart(parent, description, session.history));
+        session.addEventListener('timing', () => this.#takeBudget());
+    }
+
+    /** Called once a frame.
+     * @param {number} now ms
+     * @param {boolean} isNew Whether anything came since the last frame. */
+    advance(now, isNew) {
+        if (!isNew) return;
+        for (let count = 0; count < CHARTS_PER_FRAME; count += 1) {
+            this.charts[this.#next].draw();
+            this.#next = (this.#next + 1) % this.charts.length;
+        }
+        if (now - this.#toldAt > NUMBERS_EVERY_MS) this.#tell(now);
+    }
+
+    redraw() {
+        for (const chart of this.charts) chart.draw();
+    }
+
+    /** @param {number} now ms */
+    #tell(now) {
+        const sample = this.session.state?.samples?.at(-1);
+        if (!sample) return;
+        this.#toldAt = now;
+        for (const chart of this.charts) chart.tell(sample);
+    }
+
+    #takeBudget() {
+        const { line } = this.charts[3].description;
+        if (!line || !this.session.timing) return;
+        line.value = this.session.timing.budget_ns / 1e3;
+        line.name = `budget ${plain(this.session.timing.budget_ns / 1e6)} ms`;
+    }
+}

@@ -1,0 +1,61 @@
+/** The stream from the daemon: opens, listens, and opens again by itself. */
+
+import { withToken } from './requests.js';
+
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 2000;
+/** A stream that is silent for so long is dead, even if nobody said so: a suspended laptop, a dropped tunnel. */
+const SILENCE_MS = 4000;
+
+/** Tells of `message` (detail: what the daemon sent) and of `change` (of `connected`). */
+export class Connection extends EventTarget {
+    connected = false;
+    /** Whether there was a connection before: a first attempt is no loss. */
+    wasConnected = false;
+    /** @type {WebSocket|null} */
+    #socket = null;
+    #retryMs = FIRST_RETRY_MS;
+    #heardAt = 0;
+
+    open() {
+        const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
+        const socket = new WebSocket(`${scheme}//${location.host}${withToken('/api/stream?hz=60')}`);
+        this.#socket = socket;
+        this.#heardAt = performance.now();
+        const watch = setInterval(() => this.#giveUpIfSilent(socket), 1000);
+        socket.addEventListener('message', ({ data }) => this.#hear(data));
+        socket.addEventListener('close', () => {
+            clearInterval(watch);
+            this.#tell(false);
+            setTimeout(() => this.open(), this.#retryMs);
+            this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
+        });
+    }
+
+    /** Sends if there is somebody to hear it; what is not heard is not kept, since it is old by then.
+     * @param {object} message */
+    send(message) {
+        if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+    }
+
+    /** @param {string} data */
+    #hear(data) {
+        this.#heardAt = performance.now();
+        this.#retryMs = FIRST_RETRY_MS;
+        this.#tell(true);
+        this.dispatchEvent(new CustomEvent('message', { detail: JSON.parse(data) }));
+    }
+
+    /** @param {WebSocket} socket */
+    #giveUpIfSilent(socket) {
+        if (performance.now() - this.#heardAt > SILENCE_MS) socket.close();
+    }
+
+    /** @param {boolean} connected */
+    #tell(connected) {
+        if (connected === this.connected) return;
+        this.connected = connected;
+        this.wasConnected ||= connected;
+        this.dispatchEvent(new Event('change'));
+    }
+}

@@ -1,0 +1,84 @@
+/** Sliders and fields for the gains, and what they mean in words. */
+
+import { plain } from './units.js';
+
+/** @typedef {import('./gains.js').Gains} Gains */
+
+const STEPS = 1000;
+
+/** @type {{key: import('./gains.js').MainGain, name: string, unit: string, title: string}[]} */
+const SLIDERS = [
+    { key: 'stiffness_n_per_m', name: 'Stiffness', unit: 'N/m', title: 'Force per metre between hand and tool: how hard things feel' },
+    { key: 'damping_n_s_per_m', name: 'Damping', unit: 'N·s/m', title: 'Force per speed between hand and tool' },
+];
+
+const VERDICTS = {
+    good: 'Passive: it cannot shake, whatever the hand does.',
+    warning: 'Stable as modelled, but not passive: the energy tank may cut the force.',
+    bad: 'Unstable as modelled: it will shake; the energy tank holds it back.',
+};
+
+class GainControl {
+    /** @param {Gains} gains
+     * @param {typeof SLIDERS[number]} description */
+    constructor(gains, { key, name, unit, title }) {
+        this.gains = gains;
+        this.key = key;
+        this.element = document.createElement('div');
+        this.element.className = 'gain';
+        this.element.title = title;
+        const label = document.createElement('label');
+        label.textContent = name;
+        label.htmlFor = key;
+        this.field = Object.assign(document.createElement('input'), { type: 'number', id: key, step: 'any', min: '0' });
+        const told = Object.assign(document.createElement('span'), { className: 'unit', textContent: unit });
+        const entry = Object.assign(document.createElement('span'), { className: 'entry' });
+        entry.append(this.field, told);
+        this.slider = Object.assign(document.createElement('input'), { type: 'range', min: '0', max: String(STEPS), id: `${key}-slider` });
+        this.slider.setAttribute('aria-label', `${name}, logarithmic, ${unit}`);
+        this.element.append(label, entry, this.slider);
+        this.slider.addEventListener('input', () => this.#wish(gains.scales[key].value(Number(this.slider.value) / STEPS)));
+        this.field.addEventListener('change', () => this.#wish(this.field.valueAsNumber));
+    }
+
+    /** @param {number} value */
+    #wish(value) {
+        if (Number.isFinite(value)) this.gains.request({ [this.key]: value });
+        else this.show();
+    }
+
+    show() {
+        const value = this.gains.shown?.[this.key];
+        if (value === undefined) return;
+        this.slider.value = String(Math.round(this.gains.scales[this.key].place(value) * STEPS));
+        this.slider.setAttribute('aria-valuetext', plain(value));
+        if (document.activeElement !== this.field || this.field.valueAsNumber !== value) this.field.value = String(Number(value.toPrecision(6)));
+    }
+}
+
+/** @param {HTMLElement} parent
+ * @param {Gains} gains
+ * @param {import('./session.js').Session} session */
+export function buildCouplingPanel(parent, gains, session) {
+    const controls = SLIDERS.map((description) => new GainControl(gains, description));
+    parent.append(...controls.map(({ element }) => element));
+    gains.addEventListener('change', () => controls.forEach((control) => control.show()));
+    const error = /** @type {HTMLElement} */ (document.getElementById('gains-error'));
+    gains.addEventListener('refused', (event) => {
+        const { detail } = /** @type {CustomEvent<string>} */ (event);
+        error.textContent = detail;
+        error.hidden = detail === '';
+    });
+    session.addEventListener('settings', () => showVerdict(session));
+}
+
+/** @param {import('./session.js').Session} session */
+function showVerdict({ settings }) {
+    const verdict = /** @type {HTMLElement} */ (document.getElementById('stability-text'));
+    if (!settings) return;
+    const { passive, stable, text } = settings.stability;
+    const kind = passive ? 'good' : stable ? 'warning' : 'bad';
+    verdict.textContent = VERDICTS[kind];
+    verdict.dataset.verdict = kind;
+    /** @type {HTMLElement} */ (document.getElementById('margins')).textContent = text.trim();
+}

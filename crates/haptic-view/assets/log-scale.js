@@ -1,0 +1,34 @@
+/** A logarithmic scale with a zero at its lower end, for gains that go over decades and may be none at all. */
+
+export class LogScale {
+    /** @param {number} low The least above zero.
+     * @param {number} high
+     * @param {boolean} hasZero Whether the lower end itself means zero. */
+    constructor(low, high, hasZero) {
+        this.low = low;
+        this.high = high;
+        this.hasZero = hasZero;
+    }
+
+    /** @param {number} value
+     * @returns {number} 0 to 1 */
+    place(value) {
+        if (value <= this.low) return 0;
+        return Math.min(Math.log(value / this.low) / Math.log(this.high / this.low), 1);
+    }
+
+    /** @param {number} place 0 to 1
+     * @returns {number} rounded to three figures, so that it reads well */
+    value(place) {
+        if (place <= 0) return this.hasZero ? 0 : this.low;
+        const value = this.low * (this.high / this.low) ** Math.min(place, 1);
+        return Number(value.toPrecision(3));
+    }
+
+    /** Powers of ten within the scale. */
+    decades() {
+        const decades = [];
+        for (let power = Math.ceil(Math.log10(this.low) - 1e-9); 10 ** power <= this.high * (1 + 1e-9); power += 1) decades.push(10 ** power);
+        return decades;
+    }
+}

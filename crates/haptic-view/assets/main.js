@@ -1,0 +1,114 @@
+/** The page: one connection, one session, one loop of frames. */
+
+import { Appearance } from './appearance.js';
+import { Camera } from './camera.js';
+import { Charts } from './charts.js';
+import { Connection } from './connection.js';
+import { buildCouplingPanel } from './coupling-panel.js';
+import { Gains } from './gains.js';
+import { HandGuide } from './hand-guide.js';
+import { Histogram } from './histogram.js';
+import { Keyboard } from './keyboard.js';
+import { Notices } from './notices.js';
+import { Overlays } from './overlays.js';
+import { Pointer } from './pointer.js';
+import { buildReadouts } from './readouts.js';
+import { ScenePicker } from './scene-picker.js';
+import { SceneView } from './scene-view.js';
+import { Session } from './session.js';
+import { StabilityPlot } from './stability-plot.js';
+import { Transport } from './transport.js';
+
+/** How often words and figures change: often enough to be live, seldom enough to be read. */
+const WORDS_EVERY_MS = 100;
+/** How often a scene is drawn in which nothing happens. */
+const CALM_MS = 250;
+
+/** @param {string} id
+ * @returns {any} */
+const byId = (id) => document.getElementById(id);
+
+const connection = new Connection();
+const session = new Session(connection);
+const camera = new Camera();
+const guide = new HandGuide(session);
+const view = new SceneView(byId('scene'), session, camera, guide);
+const pointer = new Pointer(view);
+const overlays = new Overlays(view, pointer);
+const charts = new Charts(byId('charts'), session);
+const gains = new Gains(session);
+const stability = new StabilityPlot(byId('stability'), session, gains);
+const histogram = new Histogram(byId('histogram'), session);
+const transport = new Transport(session);
+const picker = new ScenePicker(session);
+const notices = new Notices(session);
+const writeReadouts = buildReadouts(session);
+buildCouplingPanel(byId('gains'), gains, session);
+
+const help = byId('help');
+const openHelp = () => { if (!help.open) help.showModal(); };
+byId('help-button').addEventListener('click', openHelp);
+byId('zoom-in').addEventListener('click', () => camera.zoom(1.4));
+byId('zoom-out').addEventListener('click', () => camera.zoom(1 / 1.4));
+byId('zoom-fit').addEventListener('click', () => view.fit());
+
+const appearance = new Appearance(() => {
+    view.surface.measure();
+    view.draw();
+    charts.redraw();
+    stability.draw();
+    histogram.draw();
+});
+
+const keyboard = new Keyboard(view, {
+    ' ': () => transport.pause(),
+    '.': () => transport.step(),
+    r: () => transport.reset(),
+    '+': () => camera.zoom(1.25),
+    '=': () => camera.zoom(1.25),
+    '-': () => camera.zoom(1 / 1.25),
+    f: () => view.fit(),
+    s: () => picker.open(),
+    t: () => appearance.next(),
+    '?': openHelp,
+});
+
+/** For scripts in the console, and for the page's tests. */
+const page = { session, camera, guide, view, frames: 0 };
+Object.assign(globalThis, { hapticd: page });
+
+let wordsAt = 0;
+let drawnAt = 0;
+let drawnView = -1;
+/** @type {import('./protocol.js').State|null} */
+let drawn = null;
+
+/** Draws the scene if there is anything new to see: a paused world left open all day costs next to nothing.
+ * @param {number} now ms
+ * @param {boolean} isNew Whether a state came since the last frame. */
+function drawScene(now, isNew) {
+    const isCalm = !isNew && camera.version === drawnView && !guide.isHolding && !view.isHandPointedOut;
+    if (isCalm && now - drawnAt < CALM_MS) return;
+    [drawnAt, drawnView] = [now, camera.version];
+    view.draw();
+}
+
+/** @param {number} now ms */
+function frame(now) {
+    requestAnimationFrame(frame);
+    page.frames += 1;
+    const isNew = session.state !== drawn;
+    drawn = session.state;
+    keyboard.advance(now);
+    drawScene(now, isNew);
+    overlays.advance(now);
+    charts.advance(now, isNew);
+    if (now - wordsAt < WORDS_EVERY_MS) return;
+    wordsAt = now;
+    writeReadouts();
+    transport.show();
+    notices.show();
+}
+
+connection.open();
+requestAnimationFrame(frame);

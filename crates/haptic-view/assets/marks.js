@@ -1,0 +1,199 @@
+/** What is drawn over the bodies: the hand, the coupling, contacts and forces. All in CSS pixels. */
+
+import { colour, loadColour } from './palette.js';
+
+/** @typedef {import('./protocol.js').Vector} Vector */
+
+const HALO_PX = 3;
+/** Longest arrow; what is more is cut off and drawn with a double head. */
+export const MAX_ARROW_PX = 220;
+/** A coupling shorter than this is a plain line; its windings would be a blot. */
+const SHORTEST_ZIGZAG_PX = 12;
+/** A force below this is nothing to draw, N. */
+const LEAST_FORCE_N = 0.01;
+
+/** A line with a halo of the ground's colour, so that it is seen on any body.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} line
+ * @param {number} width */
+function strokeWithHalo(context, line, width) {
+    context.lineCap = 'round';
+    context.lineJoin = 'round';
+    context.strokeStyle = colour('stage');
+    context.lineWidth = width + HALO_PX;
+    context.stroke();
+    context.strokeStyle = line;
+    context.lineWidth = width;
+    context.stroke();
+}
+
+/** How large the hand is drawn, px. */
+export const HAND_PX = 11;
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Vector} at
+ * @param {boolean} isHeld By this page. */
+export function drawHand(context, [x, y], isHeld) {
+    context.beginPath();
+    context.arc(x, y, HAND_PX, 0, 2 * Math.PI);
+    context.fillStyle = colour('surface');
+    context.globalAlpha = 0.45;
+    context.fill();
+    context.globalAlpha = 1;
+    if (!isHeld) context.setLineDash([4, 3.2]);
+    context.strokeStyle = isHeld ? colour('accent') : colour('ink');
+    context.lineWidth = isHeld ? 3 : 2;
+    context.stroke();
+    context.setLineDash([]);
+    context.beginPath();
+    context.arc(x, y, 2, 0, 2 * Math.PI);
+    context.fillStyle = context.strokeStyle;
+    context.fill();
+}
+
+/** A ring that widens and fades, once in a while: look here.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Vector} at
+ * @param {number} now ms */
+export function drawBeacon(context, [x, y], now) {
+    const age = now % 1600 / 1600;
+    context.beginPath();
+    context.arc(x, y, HAND_PX + 26 * age, 0, 2 * Math.PI);
+    context.globalAlpha = 0.9 * (1 - age);
+    context.strokeStyle = colour('accent');
+    context.lineWidth = 3;
+    context.stroke();
+    context.globalAlpha = 1;
+}
+
+/** Where the hand is being pulled to.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Vector} hand
+ * @param {Vector} target */
+export function drawTarget(context, hand, [x, y]) {
+    context.beginPath();
+    context.moveTo(...hand);
+    context.lineTo(x, y);
+    context.setLineDash([2, 4]);
+    context.strokeStyle = colour('accent');
+    context.lineWidth = 1.5;
+    context.stroke();
+    context.setLineDash([]);
+    context.beginPath();
+    for (const [dx, dy] of [[6, 0], [0, 6]]) {
+        context.moveTo(x - dx, y - dy);
+        context.lineTo(x + dx, y + dy);
+    }
+    strokeWithHalo(context, colour('accent'), 2);
+}
+
+/** The coupling: a zigzag whose colour and width tell its load.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Vector} from
+ * @param {Vector} to
+ * @param {number} load Share of the greatest force, 0 to 1. */
+export function drawSpring(context, from, to, load) {
+    const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    const length = Math.hypot(dx, dy);
+    if (length < 1) return;
+    const [ux, uy] = [dx / length, dy / length];
+    const [turns, swing] = [length < SHORTEST_ZIGZAG_PX ? 0 : 6, Math.min(6, length / 3)];
+    context.beginPath();
+    context.moveTo(...from);
+    for (let turn = 0; turn < turns; turn += 1) {
+        const along = length * (0.1 + 0.8 * (turn + 0.5) / turns);
+        const side = turn % 2 ? swing : -swing;
+        context.lineTo(from[0] + ux * along - uy * side, from[1] + uy * along + ux * side);
+    }
+    context.lineTo(...to);
+    strokeWithHalo(context, loadColour(load), 1.5 + 2 * load);
+}
+
+/** @typedef {object} Arrow
+ * @property {number} pxPerNewton
+ * @property {string} line Its colour.
+ * @property {number} width px
+ * @property {number|null} ends How far before the place it ends, px; null: it begins there.
+ */
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Vector} at
+ * @param {Vector} force N, world
+ * @param {Arrow} arrow
+ * @returns {Vector|null} its far end, or null if it is nothing */
+export function drawForce(context, [x, y], [fx, fy], { pxPerNewton, line, width, ends }) {
+    const size = Math.hypot(fx, fy);
+    if (!(size > LEAST_FORCE_N)) return null;
+    const length = Math.min(size * pxPerNewton, MAX_ARROW_PX);
+    const [ux, uy] = [fx / size, -fy / size];
+    const along = (/** @type {number} */ distance) => /** @type {Vector} */ ([x + ux * distance, y + uy * distance]);
+    const [from, to] = ends === null ? [0, length] : [-ends - length, -ends];
+    const head = Math.min(4 + 2 * width, Math.max(length, 4));
+    context.beginPath();
+    context.moveTo(...along(from));
+    context.lineTo(...along(to));
+    const heads = size * pxPerNewton > MAX_ARROW_PX ? [0, head] : [0];
+    for (const back of heads) addHead(context, along(to - back), [ux, uy], head);
+    strokeWithHalo(context, line, width);
+    return along(ends === null ? to : from);
+}
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Vector} tip
+ * @param {Vector} along
+ * @param {number} size */
+function addHead(context, [x, y], [ux, uy], size) {
+    context.moveTo(x - ux * size - uy * size * 0.55, y - uy * size + ux * size * 0.55);
+    context.lineTo(x, y);
+    context.lineTo(x - ux * size + uy * size * 0.55, y - uy * size - ux * size * 0.55);
+}
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Vector} at
+ * @param {boolean} isTools One of the tool's; others are smaller. */
+export function drawContact(context, [x, y], isTools) {
+    context.beginPath();
+    context.arc(x, y, isTools ? 3.5 : 1.75, 0, 2 * Math.PI);
+    context.fillStyle = colour('touch');
+    context.strokeStyle = colour('stage');
+    context.lineWidth = isTools ? 2 : 1;
+    context.stroke();
+    context.fill();
+}
+
+/** Words with a halo.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {Vector} at
+ * @param {string} ink */
+export function drawWords(context, text, [x, y], ink) {
+    context.lineJoin = 'round';
+    context.strokeStyle = colour('stage');
+    context.lineWidth = 4;
+    context.strokeText(text, x, y);
+    context.fillStyle = ink;
+    context.fillText(text, x, y);
+}
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {'hinge'|'slider'|'weld'} kind
+ * @param {Vector} at
+ * @param {number} angle Of a slider's axis on the screen, rad. */
+export function drawJoint(context, kind, [x, y], angle) {
+    context.beginPath();
+    if (kind === 'hinge') {
+        context.arc(x, y, 5, 0, 2 * Math.PI);
+    } else if (kind === 'slider') {
+        const [ux, uy] = [Math.cos(angle), Math.sin(angle)];
+        context.moveTo(x - 14 * ux - 4 * uy, y - 14 * uy + 4 * ux);
+        context.lineTo(x + 14 * ux - 4 * uy, y + 14 * uy + 4 * ux);
+        context.moveTo(x - 14 * ux + 4 * uy, y - 14 * uy - 4 * ux);
+        context.lineTo(x + 14 * ux + 4 * uy, y + 14 * uy - 4 * ux);
+    } else {
+        context.moveTo(x - 5, y - 5);
+        context.lineTo(x + 5, y + 5);
+        context.moveTo(x + 5, y - 5);
+        context.lineTo(x - 5, y + 5);
+    }
+    strokeWithHalo(context, colour('ink'), 2);
+}

@@ -1,0 +1,118 @@
+/** Tells what went wrong, or well: a banner for what lasts, a short note for what has happened, a list of faults. */
+
+import { quantity } from './units.js';
+
+/** @typedef {import('./session.js').Session} Session */
+
+const TOAST_MS = 6000;
+const FAULTS_KEPT = 20;
+
+/** @param {string} id */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** A note at the foot of the page that goes by itself.
+ * @param {string} text */
+export function toast(text) {
+    const note = Object.assign(document.createElement('p'), { className: 'toast', textContent: text });
+    byId('toasts').replaceChildren(note);
+    setTimeout(() => note.remove(), TOAST_MS);
+}
+
+/** Does something that may fail, and says why if it does.
+ * @param {() => Promise<unknown>} action */
+export async function orTell(action) {
+    try {
+        await action();
+    } catch (error) {
+        toast(/** @type {Error} */ (error).message);
+    }
+}
+
+export class Notices {
+    /** @type {Set<string>} */
+    #known = new Set();
+
+    /** @param {Session} session */
+    constructor(session) {
+        this.session = session;
+        this.list = byId('faults');
+        this.list.innerHTML = '<li class="none">None so far. Every fault ends at zero force.</li>';
+        session.connection.addEventListener('change', () => this.show());
+        session.addEventListener('error', (event) => toast(/** @type {CustomEvent<string>} */ (event).detail));
+        setTimeout(() => this.show(), 1500);
+    }
+
+    /** Brings banner, state and faults up to date; called a few times a second. */
+    show() {
+        const { state, connection } = this.session;
+        this.#showPhase();
+        if (state?.fault) this.#list(state.fault);
+        if (!connection.connected && (connection.wasConnected || performance.now() > 1500)) {
+            this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Trying again by itself; what you see is the last that came.`);
+        } else if (state?.fault && state.phase !== 'engaged') {
+            this.#banner('bad', `Fault: ${sentence(state.fault.text)} The force is off until the world is quiet in the hand.`);
+        } else {
+            byId('banner').hidden = true;
+        }
+    }
+
+    #showPhase() {
+        const { state, connection } = this.session;
+        const [phase, words] = !connection.connected
+            ? [connection.wasConnected ? 'disconnected' : 'connecting', connection.wasConnected ? 'disconnected' : 'connecting']
+            : phaseOf(state);
+        const element = byId('phase');
+        if (element.textContent === words) return;
+        element.textContent = words;
+        element.dataset.phase = phase;
+        element.title = PHASES[phase] ?? '';
+        document.documentElement.dataset.connected = String(connection.connected);
+    }
+
+    /** @param {string} kind
+     * @param {string} text */
+    #banner(kind, text) {
+        const banner = byId('banner');
+        banner.hidden = false;
+        banner.dataset.kind = kind;
+        if (banner.textContent !== text) banner.textContent = text;
+    }
+
+    /** @param {import('./protocol.js').Fault} fault */
+    #list({ tick, kind, text }) {
+        const key = `${tick} ${kind}`;
+        if (this.#known.has(key)) return;
+        if (this.#known.size === 0) this.list.replaceChildren();
+        this.#known.add(key);
+        const entry = document.createElement('li');
+        const rate = this.session.timing?.rate_hz ?? 1000;
+        entry.append(Object.assign(document.createElement('time'), { textContent: `at ${quantity(tick / rate, 3, 's')}` }), text);
+        this.list.prepend(entry);
+        while (this.list.children.length > FAULTS_KEPT) this.list.lastElementChild?.remove();
+    }
+}
+
+/** @param {string} text */
+const sentence = (text) => `${text.replace(/\.$/, '')}.`;
+
+/** @type {Record<string, string>} What each state means. */
+const PHASES = {
+    engaged: 'The hand feels the world',
+    ramping: 'The force comes on gently',
+    waiting: 'No force until the world is quiet in the hand',
+    paused: 'The world stands still and the force is zero',
+    stale: 'The device has sent nothing new: no force',
+    fault: 'Something failed: the force is off',
+    disconnected: 'The page lost the daemon and tries again by itself',
+};
+
+/** @param {import('./protocol.js').State|null} state
+ * @returns {[string, string]} */
+function phaseOf(state) {
+    if (!state) return ['connecting', 'connecting'];
+    if (state.paused) return ['paused', 'paused'];
+    if (state.stale) return ['stale', 'no reading'];
+    if (state.phase === 'ramping') return ['ramping', `ramping ${quantity(state.share * 100, 0, '%')}`];
+    if (state.fault && state.phase !== 'engaged') return ['fault', 'fault'];
+    return [state.phase, state.phase];
+}

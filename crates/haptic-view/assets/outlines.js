@@ -1,0 +1,56 @@
+/** Bodies as paths, in metres of their own frame. */
+
+/** @typedef {import('./protocol.js').Body} Body */
+/** @typedef {import('./protocol.js').Vector} Vector */
+
+/** @param {Body} body */
+function capsulePath({ shape }) {
+    const { length_m: length, radius_m: radius } = /** @type {{length_m: number, radius_m: number}} */ (shape.capsule_m);
+    const path = new Path2D();
+    path.arc(length / 2, 0, radius, -Math.PI / 2, Math.PI / 2);
+    path.arc(-length / 2, 0, radius, Math.PI / 2, 1.5 * Math.PI);
+    path.closePath();
+    return path;
+}
+
+/** @param {Vector[]} corners */
+function polygonPath(corners) {
+    const path = new Path2D();
+    corners.forEach(([x, y]) => path.lineTo(x, y));
+    path.closePath();
+    return path;
+}
+
+/** The body without its rounding, which is drawn as the width of a line around it.
+ * @param {Body} body */
+export function bodyPath(body) {
+    const { box_m: box, disc_radius_m: radius, polygon_m: polygon } = body.shape;
+    if (box) {
+        const path = new Path2D();
+        path.rect(-box[0] / 2, -box[1] / 2, box[0], box[1]);
+        return path;
+    }
+    if (radius !== undefined) {
+        const path = new Path2D();
+        path.arc(0, 0, radius, 0, 2 * Math.PI);
+        return path;
+    }
+    return polygon ? polygonPath(polygon) : capsulePath(body);
+}
+
+/** Width and height of the largest upright rectangle around the frame's origin that surely lies inside, m: room for a name.
+ * @param {Body} body
+ * @returns {Vector} */
+export function labelRoom(body) {
+    const { box_m: box, disc_radius_m: radius, capsule_m: capsule } = body.shape;
+    if (box) return box;
+    if (radius !== undefined) return [1.35 * radius, 1.2 * radius];
+    return capsule ? [capsule.length_m, 1.6 * capsule.radius_m] : [0, 0];
+}
+
+/** A line that shows how a round body has turned; others show it by their corners.
+ * @param {Body} body
+ * @returns {number|null} its length from the centre, m */
+export function spokeLength(body) {
+    return body.shape.disc_radius_m === undefined ? null : body.shape.disc_radius_m + (body.rounding_m ?? 0);
+}

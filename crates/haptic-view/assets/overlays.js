@@ -1,0 +1,164 @@
+/** Words over the scene: the hint for a first visit, who holds the hand, what is under the mouse, layers, and the legend's bars. */
+
+import { colour } from './palette.js';
+import { niceBelow, plain, quantity } from './units.js';
+
+/** @param {string} id */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+const HINT_KEY = 'hapticd.knows-how-to-grab';
+
+/** @param {string} key */
+function isKept(key) {
+    try {
+        return localStorage.getItem(key) === 'yes';
+    } catch {
+        return false;
+    }
+}
+
+/** @param {string} key */
+function keep(key) {
+    try {
+        localStorage.setItem(key, 'yes');
+    } catch {
+        // A browser that keeps nothing shows the hint again.
+    }
+}
+
+export class Overlays {
+    #isHintWanted = !isKept(HINT_KEY);
+    #legendFor = '';
+
+    /** @param {import('./scene-view.js').SceneView} view
+     * @param {import('./pointer.js').Pointer} pointer */
+    constructor(view, pointer) {
+        this.view = view;
+        this.pointer = pointer;
+        if (matchMedia('(pointer: coarse)').matches) byId('hint-text').textContent = 'Grab the hand with your finger';
+        byId('hint-close').addEventListener('click', () => this.#dismissHint());
+        view.guide.addEventListener('change', () => { if (view.guide.isHolding) this.#dismissHint(); });
+        view.session.addEventListener('scene', () => this.#buildLayers());
+    }
+
+    /** Called once a frame.
+     * @param {number} now ms */
+    advance(now) {
+        this.#showHint();
+        this.#tellGuide(now);
+        this.#tellBody();
+        this.#drawLegend();
+    }
+
+    #dismissHint() {
+        this.#isHintWanted = false;
+        keep(HINT_KEY);
+    }
+
+    #showHint() {
+        const hint = byId('hint');
+        const { session } = this.view;
+        const isShown = this.#isHintWanted && Boolean(session.state && session.scene?.tool) && session.isHandFree && session.connection.connected;
+        if (hint.hidden === isShown) hint.hidden = !isShown;
+        this.view.isHandPointedOut = isShown;
+    }
+
+    /** @param {number} now ms */
+    #tellGuide(now) {
+        const { guide, session } = this.view;
+        const resumes = guide.resumesIn(now);
+        let text = '';
+        if (guide.isHolding) text = 'You hold the hand: it follows at 1 m/s at most';
+        else if (resumes > 0) text = `The hand’s own path resumes in ${quantity(resumes, 1, 's')}`;
+        else if (session.state?.hand_guided) text = 'The hand is held from another page';
+        const element = byId('guide');
+        element.hidden = text === '';
+        if (text && element.textContent !== text) element.textContent = text;
+    }
+
+    #tellBody() {
+        const { hover } = this.pointer;
+        const { view } = this;
+        const isOnHand = hover && this.pointer.isOnHand(hover, 26);
+        view.surface.canvas.style.cursor = view.guide.isHolding ? 'grabbing' : isOnHand ? 'grab' : 'default';
+        const body = hover && !view.guide.isHolding ? view.bodyAt(hover) : null;
+        const tip = byId('tip');
+        tip.hidden = !body;
+        if (!body || !hover) return;
+        const facts = [body.fixed ? 'fixed' : body.mass_kg ? quantity(body.mass_kg * 1e3, 0, 'g') : 'moves',
+            `friction ${plain(body.friction ?? 0.5)}`, `restitution ${plain(body.restitution ?? 0.2)}`, `layer ${body.layer}`];
+        tip.innerHTML = '<b></b><span></span>';
+        [tip.children[0].textContent, tip.children[1].textContent] = [body.name, facts.join(' · ')];
+        const left = Math.min(hover[0] + 16, view.camera.width - tip.offsetWidth - 8);
+        const top = hover[1] + 20 + tip.offsetHeight > view.camera.height ? hover[1] - tip.offsetHeight - 12 : hover[1] + 20;
+        tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    }
+
+    /** One switch per layer, where there is more than one. */
+    #buildLayers() {
+        const { view } = this;
+        const layers = [...new Set(view.session.scene?.bodies.map(({ layer }) => layer))].sort((a, b) => a - b);
+        const group = byId('layers');
+        group.hidden = layers.length < 2;
+        group.replaceChildren('Layer', ...layers.map((layer) => {
+            const button = Object.assign(document.createElement('button'), { className: 'button icon', textContent: String(layer) });
+            button.title = `Show or hide layer ${layer}; bodies of different layers do not touch`;
+            button.setAttribute('aria-pressed', 'true');
+            button.addEventListener('click', () => {
+                const isHidden = view.hiddenLayers.delete(layer);
+                if (!isHidden) view.hiddenLayers.add(layer);
+                button.setAttribute('aria-pressed', String(isHidden));
+                view.chooseBodies();
+            });
+            return button;
+        }));
+    }
+
+    /** The lengths that the legend tells: one of the world, one of force arrows. */
+    #drawLegend() {
+        const { camera, pxPerNewton, session, surface } = this.view;
+        const wanted = [camera.scale, pxPerNewton, colour('ink'), surface.rem].join();
+        if (wanted === this.#legendFor) return;
+        this.#legendFor = wanted;
+        const length = niceBelow(110 / camera.scale);
+        drawBar('scale-bar', length * camera.scale, 'ink', false);
+        byId('scale-text').textContent = length < 1e-3 ? quantity(length * 1e6, 0, 'µm') : quantity(length * 1e3, 0, 'mm');
+        const force = niceBelow(70 / pxPerNewton);
+        drawBar('force-bar', force * pxPerNewton, 'felt', true);
+        byId('force-text').textContent = `${plain(force)}\u202fN`;
+        byId('load-text').textContent = `coupling, 0–${plain(session.maxForceN)}\u202fN`;
+    }
+}
+
+/** @param {string} id
+ * @param {number} length px
+ * @param {string} line
+ * @param {boolean} isArrow */
+function drawBar(id, length, line, isArrow) {
+    const canvas = /** @type {HTMLCanvasElement} */ (byId(id));
+    const ratio = devicePixelRatio || 1;
+    const height = canvas.clientHeight || 10;
+    canvas.style.width = `${Math.ceil(length) + 2}px`;
+    canvas.width = (Math.ceil(length) + 2) * ratio;
+    canvas.height = height * ratio;
+    const context = canvas.getContext('2d');
+    if (!context) return;
+    context.scale(ratio, ratio);
+    context.strokeStyle = colour(line);
+    context.lineWidth = 2;
+    const [middle, end] = [height / 2, length + 1];
+    context.beginPath();
+    context.moveTo(1, middle);
+    context.lineTo(end, middle);
+    if (isArrow) {
+        context.moveTo(end - 5, middle - 4);
+        context.lineTo(end, middle);
+        context.lineTo(end - 5, middle + 4);
+    } else {
+        for (const x of [1, end]) {
+            context.moveTo(x, 1);
+            context.lineTo(x, height - 1);
+        }
+    }
+    context.stroke();
+}

@@ -1,0 +1,51 @@
+/** The theme's colours, for what is drawn on canvases. */
+
+/** @type {Map<string, string>} */
+const known = new Map();
+
+/** A colour of theme.css by its name, without the dashes.
+ * @param {string} name */
+export function colour(name) {
+    let value = known.get(name);
+    if (value === undefined) {
+        value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+        known.set(name, value);
+    }
+    return value;
+}
+
+/** Forgets what it read: the theme changed. */
+export function forgetColours() {
+    known.clear();
+}
+
+/** @param {string} hex As #rrggbb.
+ * @returns {[number, number, number]} */
+function channels(hex) {
+    const value = Number.parseInt(hex.slice(1), 16);
+    return [value >> 16 & 255, value >> 8 & 255, value & 255];
+}
+
+/** Some of one colour in another, as #rrggbb both.
+ * @param {string} from
+ * @param {string} to
+ * @param {number} share 0: all of the first; 1: all of the second */
+export function mix(from, to, share) {
+    const target = channels(to);
+    const mixed = channels(from).map((channel, index) => Math.round(channel + (target[index] - channel) * share));
+    return `rgb(${mixed.join(' ')})`;
+}
+
+/** Black or white, whichever is read better on a colour.
+ * @param {string} hex */
+export function readableOn(hex) {
+    const [red, green, blue] = channels(hex).map((channel) => (channel / 255) ** 2.2);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? '#101418' : '#ffffff';
+}
+
+/** From idle to the most it may carry; redundant with the width it is drawn with.
+ * @param {number} share 0 to 1 */
+export function loadColour(share) {
+    const [low, middle, high] = [colour('load-low'), colour('load-middle'), colour('load-high')];
+    return share < 0.5 ? mix(low, middle, 2 * share) : mix(middle, high, Math.min(2 * share - 1, 1));
+}

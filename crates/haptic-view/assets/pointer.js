@@ -1,0 +1,135 @@
+/** Mouse and touch on the scene: drag the hand, move the view, zoom. */
+
+/** @typedef {import('./protocol.js').Vector} Vector */
+
+/** How near to the hand one has to be to take it, px. */
+const MOUSE_REACH_PX = 26;
+const TOUCH_REACH_PX = 46;
+const WHEEL_ZOOM = 0.0015;
+
+export class Pointer {
+    /** @type {Map<number, Vector>} Where each finger or the mouse is, while pressed. */
+    #pressed = new Map();
+    /** Which of them holds the hand. */
+    #holder = -1;
+    /** @type {Vector} From the pointer to the place that is pulled, so that taking the hand does not jerk it; m. */
+    #offset = [0, 0];
+    /** @type {Vector|null} Where the mouse is; null when it is not over the scene. */
+    hover = null;
+
+    /** @param {import('./scene-view.js').SceneView} view */
+    constructor(view) {
+        this.view = view;
+        const canvas = view.surface.canvas;
+        canvas.addEventListener('pointerdown', (event) => this.#press(event));
+        canvas.addEventListener('pointermove', (event) => this.#move(event));
+        canvas.addEventListener('pointerup', (event) => this.#lift(event));
+        canvas.addEventListener('pointercancel', (event) => this.#lift(event));
+        canvas.addEventListener('pointerleave', () => { this.hover = null; });
+        canvas.addEventListener('wheel', (event) => this.#wheel(event), { passive: false });
+        canvas.addEventListener('dblclick', () => view.fit());
+        // A finger on the hand holds it and does not scroll the page; a finger elsewhere may scroll it.
+        canvas.addEventListener('touchstart', (event) => this.#claimTouch(event), { passive: false });
+    }
+
+    /** Whether a press here would take the hand.
+     * @param {Vector} point px
+     * @param {number} reach px */
+    isOnHand(point, reach) {
+        const { session, camera } = this.view;
+        if (!session.state || !session.isHandFree || !session.scene?.tool) return false;
+        const [x, y] = camera.toScreen(session.state.hand_m);
+        if (Math.hypot(point[0] - x, point[1] - y) <= reach) return true;
+        return this.view.bodyAt(point) === session.scene.bodies[session.scene.tool.body];
+    }
+
+    /** @param {{offsetX: number, offsetY: number}} event
+     * @returns {Vector} */
+    #place({ offsetX, offsetY }) {
+        return [offsetX, offsetY];
+    }
+
+    /** @param {TouchEvent} event */
+    #claimTouch(event) {
+        const box = this.view.surface.canvas.getBoundingClientRect();
+        const onHand = [...event.changedTouches].some(({ clientX, clientY }) => (
+            this.isOnHand([clientX - box.left, clientY - box.top], TOUCH_REACH_PX)));
+        if (onHand || this.#holder >= 0 || event.touches.length > 1) event.preventDefault();
+    }
+
+    /** @param {PointerEvent} event */
+    #press(event) {
+        if (event.button !== 0) return;
+        const point = this.#place(event);
+        const canvas = this.view.surface.canvas;
+        canvas.setPointerCapture(event.pointerId);
+        canvas.focus({ preventScroll: true });
+        this.#pressed.set(event.pointerId, point);
+        const reach = event.pointerType === 'touch' ? TOUCH_REACH_PX : MOUSE_REACH_PX;
+        if (this.#holder < 0 && this.isOnHand(point, reach)) this.#take(event.pointerId, point);
+    }
+
+    /** @param {number} pointer
+     * @param {Vector} point */
+    #take(pointer, point) {
+        const { session, camera, guide } = this.view;
+        if (!session.state) return;
+        const [x, y] = camera.toWorld(point);
+        const [handX, handY] = session.state.hand_m;
+        this.#holder = pointer;
+        this.#offset = [handX - x, handY - y];
+        guide.pull([handX, handY]);
+    }
+
+    /** @param {PointerEvent} event */
+    #move(event) {
+        const point = this.#place(event);
+        if (event.pointerType !== 'touch') this.hover = point;
+        const before = this.#pressed.get(event.pointerId);
+        if (!before) return;
+        if (event.pointerId === this.#holder) this.#pull(point);
+        else if (this.#fingers().length === 2) this.#pinch(event.pointerId, before, point);
+        else this.view.camera.pan(point[0] - before[0], point[1] - before[1]);
+        this.#pressed.set(event.pointerId, point);
+    }
+
+    /** @param {Vector} point */
+    #pull(point) {
+        const [x, y] = this.view.camera.toWorld(point);
+        this.view.guide.pull([x + this.#offset[0], y + this.#offset[1]]);
+    }
+
+    /** Fingers that do not hold the hand. */
+    #fingers() {
+        return [...this.#pressed].filter(([pointer]) => pointer !== this.#holder);
+    }
+
+    /** One of two fingers moved: the point between them stays under them, their distance is the zoom.
+     * @param {number} pointer
+     * @param {Vector} before
+     * @param {Vector} after */
+    #pinch(pointer, before, after) {
+        const other = this.#fingers().find(([id]) => id !== pointer)?.[1];
+        if (!other) return;
+        const distance = (/** @type {Vector} */ [x, y]) => Math.max(Math.hypot(x - other[0], y - other[1]), 10);
+        const { camera } = this.view;
+        camera.pan((after[0] - before[0]) / 2, (after[1] - before[1]) / 2);
+        camera.zoom(distance(after) / distance(before), [(after[0] + other[0]) / 2, (after[1] + other[1]) / 2]);
+    }
+
+    /** @param {PointerEvent} event */
+    #lift(event) {
+        this.#pressed.delete(event.pointerId);
+        if (event.pointerId !== this.#holder) return;
+        this.#holder = -1;
+        this.view.guide.letGo();
+    }
+
+    /** @param {WheelEvent} event */
+    #wheel(event) {
+        event.preventDefault();
+        const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
+        const steps = Math.max(-300, Math.min(300, event.deltaY * lines));
+        this.view.camera.zoom(Math.exp(-steps * WHEEL_ZOOM), this.#place(event));
+    }
+}

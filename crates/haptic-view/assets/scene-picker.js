@@ -1,0 +1,83 @@
+/** Chooses the scene: built-in ones with a picture each, or a file of one's own. */
+
+import { orTell, toast } from './notices.js';
+import { ask, withToken } from './requests.js';
+
+/** More than this is no scene. */
+const MAX_FILE_BYTES = 1_000_000;
+
+/** @param {string} id */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+export class ScenePicker {
+    /** @param {import('./session.js').Session} session */
+    constructor(session) {
+        this.dialog = /** @type {HTMLDialogElement} */ (byId('scenes-dialog'));
+        byId('scene-button').addEventListener('click', () => this.open());
+        const file = /** @type {HTMLInputElement} */ (byId('scene-file'));
+        file.addEventListener('change', () => {
+            const [chosen] = file.files ?? [];
+            file.value = '';
+            if (chosen) this.#load(chosen);
+        });
+        this.#acceptDrops();
+        session.addEventListener('scene', () => {
+            const name = session.scene?.name ?? '';
+            byId('scene-name').textContent = name;
+            document.title = `${name} – hapticd`;
+        });
+    }
+
+    open() {
+        return orTell(async () => {
+            const { scenes, current } = await ask('GET', '/api/scenes');
+            byId('scene-list').replaceChildren(...scenes.map((/** @type {import('./protocol.js').SceneEntry} */ entry) => (
+                this.#card(entry, entry.name === current))));
+            if (!this.dialog.open) this.dialog.showModal();
+        });
+    }
+
+    /** @param {import('./protocol.js').SceneEntry} entry
+     * @param {boolean} isCurrent */
+    #card({ name, title, thumbnail }, isCurrent) {
+        const card = Object.assign(document.createElement('button'), { className: 'scene-card', type: 'button' });
+        card.dataset.scene = name;
+        if (isCurrent) card.setAttribute('aria-current', 'true');
+        const picture = Object.assign(document.createElement('img'), { src: withToken(thumbnail), alt: '', loading: 'lazy' });
+        const words = document.createElement('span');
+        words.textContent = title === name ? '' : title;
+        card.append(picture, Object.assign(document.createElement('b'), { textContent: name }), words);
+        card.addEventListener('click', () => this.#choose({ name }));
+        return card;
+    }
+
+    /** @param {{name: string}|{toml: string}} wish */
+    #choose(wish) {
+        this.dialog.close();
+        return orTell(() => ask('POST', '/api/scene', wish));
+    }
+
+    /** @param {File} file */
+    #load(file) {
+        if (file.size > MAX_FILE_BYTES) return toast(`${file.name} is too large for a scene: more than 1 MB.`);
+        return orTell(async () => {
+            const toml = await file.text();
+            await this.#choose({ toml });
+        });
+    }
+
+    #acceptDrops() {
+        const root = document.documentElement;
+        root.addEventListener('dragover', (event) => {
+            event.preventDefault();
+            root.classList.add('dragging-file');
+        });
+        root.addEventListener('dragleave', (event) => { if (!event.relatedTarget) root.classList.remove('dragging-file'); });
+        root.addEventListener('drop', (event) => {
+            event.preventDefault();
+            root.classList.remove('dragging-file');
+            const file = event.dataTransfer?.files[0];
+            if (file) this.#load(file);
+        });
+    }
+}

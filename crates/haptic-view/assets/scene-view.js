@@ -1,0 +1,203 @@
+/** The world to scale, and what the hand feels in it. */
+
+import { Backdrop } from './backdrop.js';
+import { drawBody, enterFrame, leaveFrame, prepareBodies } from './bodies.js';
+import { HAND_PX, drawBeacon, drawContact, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawWords } from './marks.js';
+import { colour } from './palette.js';
+import { poses } from './protocol.js';
+import { Surface } from './surface.js';
+import { quantity } from './units.js';
+
+/** @typedef {import('./protocol.js').Vector} Vector */
+/** @typedef {import('./bodies.js').DrawnBody} DrawnBody */
+/** @typedef {import('./bodies.js').Pose} Pose */
+
+/** The arrow of the greatest force that may be felt, as a share of the shorter side of the canvas. */
+const GREATEST_ARROW = 0.3;
+
+/** Pixels of a rem in the page's ordinary type. */
+const ORDINARY_REM_PX = 14;
+
+export class SceneView {
+    /** @type {Set<number>} Layers that are not shown. */
+    hiddenLayers = new Set();
+    /** @type {Pose[]} As drawn last. */
+    poses = [];
+    /** Whether a first visitor shall see where the hand is. */
+    isHandPointedOut = false;
+    #backdrop = new Backdrop();
+    /** @type {DrawnBody[]} */
+    #fixed = [];
+    /** @type {DrawnBody[]} */
+    #moving = [];
+
+    /** @param {HTMLCanvasElement} canvas
+     * @param {import('./session.js').Session} session
+     * @param {import('./camera.js').Camera} camera
+     * @param {import('./hand-guide.js').HandGuide} guide */
+    constructor(canvas, session, camera, guide) {
+        this.session = session;
+        this.camera = camera;
+        this.guide = guide;
+        this.surface = new Surface(canvas, () => this.#resize(), true);
+        session.addEventListener('scene', () => this.#takeScene());
+        this.#resize();
+    }
+
+    /** Marks grow with the page's type: drawn in px of ordinary type, they are enlarged by this. */
+    get #enlargement() {
+        return this.surface.rem / ORDINARY_REM_PX;
+    }
+
+    /** How long an arrow is for one newton. */
+    get pxPerNewton() {
+        return GREATEST_ARROW * Math.min(this.camera.width, this.camera.height) / this.session.maxForceN;
+    }
+
+    fit() {
+        if (this.session.scene) this.camera.fit(this.session.scene.bounds_m);
+    }
+
+    /** Which bodies are drawn; called when layers were hidden or shown. */
+    chooseBodies() {
+        if (!this.session.scene) return;
+        const shown = prepareBodies(this.session.scene).filter(({ body }) => !this.hiddenLayers.has(body.layer));
+        this.#fixed = shown.filter(({ body }) => body.fixed);
+        this.#moving = shown.filter(({ body }) => !body.fixed);
+    }
+
+    draw() {
+        const { surface, session: { scene, state } } = this;
+        const { context } = surface;
+        this.#backdrop.draw(surface, this.camera, this.#fixed);
+        if (!scene || !state) return;
+        this.poses = poses(scene, state);
+        for (const drawn of this.#moving) drawBody(context, surface, this.camera, drawn, this.poses[drawn.index]);
+        const scale = surface.ratio * this.#enlargement;
+        context.setTransform(scale, 0, 0, scale, 0, 0);
+        this.#drawJoints(scene);
+        if (scene.tool) this.#drawFelt(state);
+    }
+
+    /** The topmost body under a point.
+     * @param {Vector} point CSS px
+     * @returns {import('./protocol.js').Body|null} */
+    bodyAt([x, y]) {
+        const { context, ratio } = this.surface;
+        for (const { path, index, body, start } of [...this.#fixed, ...this.#moving].reverse()) {
+            enterFrame(context, this.surface, this.camera, this.poses[index] ?? start);
+            context.lineWidth = 2 * (body.rounding_m ?? 0);
+            const isRound = context.lineWidth > 0 && context.isPointInStroke(path, x * ratio, y * ratio);
+            const isHit = isRound || context.isPointInPath(path, x * ratio, y * ratio);
+            leaveFrame(context, this.surface);
+            if (isHit) return body;
+        }
+        return null;
+    }
+
+    /** Where the tool is held.
+     * @returns {Vector|null} m */
+    handle() {
+        const { scene } = this.session;
+        const pose = scene?.tool && this.poses[scene.tool.body];
+        if (!scene?.tool || !pose) return null;
+        return placed(pose, scene.tool.handle_m);
+    }
+
+    #takeScene() {
+        this.hiddenLayers.clear();
+        this.poses = [];
+        this.chooseBodies();
+        this.fit();
+    }
+
+    #resize() {
+        this.camera.resize(this.surface.width, this.surface.height);
+        if (!this.camera.isMoved) this.fit();
+        this.draw();
+    }
+
+    /** @param {import('./protocol.js').Scene} scene */
+    #drawJoints(scene) {
+        for (const { kind, bodies: [body], anchor_m: anchor, axis } of scene.joints ?? []) {
+            const { position_m: [x, y], angle_rad: angle } = scene.bodies[body];
+            const pose = this.poses[body];
+            const local = turned([anchor[0] - x, anchor[1] - y], -angle);
+            const slope = axis ? -Math.atan2(axis[1], axis[0]) - (pose[2] - angle) : 0;
+            drawJoint(this.surface.context, kind, this.#mark(placed(pose, local)), slope);
+        }
+    }
+
+    /** Where a place of the world is, in the px that marks are drawn in.
+     * @param {Vector} place m
+     * @returns {Vector} */
+    #mark(place) {
+        const [x, y] = this.camera.toScreen(place);
+        return [x / this.#enlargement, y / this.#enlargement];
+    }
+
+    /** @param {import('./protocol.js').State} state */
+    #drawFelt(state) {
+        const { context } = this.surface;
+        const pxPerNewton = this.pxPerNewton / this.#enlargement;
+        const hand = this.#mark(state.hand_m);
+        const handle = this.handle();
+        const load = Math.min(Math.hypot(...state.coupling_force_n) / this.session.maxForceN, 1);
+        this.#drawContacts(state, pxPerNewton);
+        if (this.guide.target) drawTarget(context, hand, this.#mark(this.guide.target));
+        if (this.isHandPointedOut) drawBeacon(context, hand, performance.now());
+        drawHand(context, hand, this.guide.isHolding);
+        if (handle) drawSpring(context, hand, this.#mark(handle), load);
+        this.#drawFeltForce(hand, state.force_n, pxPerNewton);
+    }
+
+    /** Where bodies touch, and what presses on the tool.
+     * @param {import('./protocol.js').State} state
+     * @param {number} pxPerNewton */
+    #drawContacts({ contacts }, pxPerNewton) {
+        const { context } = this.surface;
+        const tool = this.session.scene?.tool?.body;
+        for (const { point_m: point, force_n: [x, y], bodies } of contacts) {
+            const sign = bodies[1] === tool ? 1 : -1;
+            if (!bodies.includes(tool ?? -1)) continue;
+            drawForce(context, this.#mark(point), [sign * x, sign * y], { pxPerNewton, line: colour('touch'), width: 2, ends: null });
+        }
+        for (const { point_m: point, bodies } of contacts) drawContact(context, this.#mark(point), bodies.includes(tool ?? -1));
+    }
+
+    /** As something that pushes the hand: on the far side of it, where the coupling is not.
+     * @param {Vector} hand px
+     * @param {Vector} force N
+     * @param {number} pxPerNewton */
+    #drawFeltForce(hand, force, pxPerNewton) {
+        const { context } = this.surface;
+        const [rem, edge] = [ORDINARY_REM_PX, this.camera.width / this.#enlargement];
+        const end = drawForce(context, hand, force, { pxPerNewton, line: colour('felt'), width: 4, ends: HAND_PX + 4 });
+        if (!end) return;
+        const words = quantity(Math.hypot(...force), 2, 'N');
+        context.font = this.surface.font(0.95 / this.#enlargement, 600);
+        context.textAlign = 'left';
+        context.textBaseline = 'middle';
+        const { width } = context.measureText(words);
+        const isRoomOnTheRight = end[0] + width + 2 * rem < edge;
+        const isRight = end[0] < width + 2 * rem || (end[0] >= hand[0] && isRoomOnTheRight);
+        drawWords(context, words, [isRight ? end[0] + rem : end[0] - rem - width, end[1]], colour('felt'));
+    }
+}
+
+/** @param {Vector} point
+ * @param {number} angle
+ * @returns {Vector} */
+function turned([x, y], angle) {
+    const [cosine, sine] = [Math.cos(angle), Math.sin(angle)];
+    return [cosine * x - sine * y, sine * x + cosine * y];
+}
+
+/** A point of a body's frame, in the world.
+ * @param {Pose} pose
+ * @param {Vector} local
+ * @returns {Vector} */
+function placed([x, y, angle], local) {
+    const [dx, dy] = turned(local, angle);
+    return [x + dx, y + dy];
+}

@@ -1,0 +1,58 @@
+/** What the page knows of the daemon: the newest of everything it sent. */
+
+import { History } from './history.js';
+
+/** @typedef {import('./protocol.js').Scene} Scene */
+/** @typedef {import('./protocol.js').State} State */
+/** @typedef {import('./protocol.js').Settings} Settings */
+/** @typedef {import('./protocol.js').Timing} Timing */
+
+/** Tells of `scene`, `state`, `settings` and `timing` when they came, and of `error` (detail: what the daemon objected to). */
+export class Session extends EventTarget {
+    /** @type {Scene|null} */
+    scene = null;
+    /** @type {State|null} */
+    state = null;
+    /** @type {Settings|null} */
+    settings = null;
+    /** @type {Timing|null} */
+    timing = null;
+    history = new History();
+
+    /** @param {import('./connection.js').Connection} connection */
+    constructor(connection) {
+        super();
+        this.connection = connection;
+        connection.addEventListener('message', (event) => this.#take(/** @type {CustomEvent} */ (event).detail));
+    }
+
+    /** Whether this page may move the hand. */
+    get isHandFree() {
+        return Boolean(this.settings?.device.can_be_guided);
+    }
+
+    /** The most that the hand may ever feel, N. */
+    get maxForceN() {
+        return this.settings?.limits.max_force_n ?? 4;
+    }
+
+    /** @param {{type: string} & any} message */
+    #take(message) {
+        switch (message.type) {
+        case 'scene': this.scene = message; break;
+        case 'state': this.#takeState(message); break;
+        case 'settings': this.settings = message; break;
+        case 'timing': this.timing = message; break;
+        case 'error': this.dispatchEvent(new CustomEvent('error', { detail: message.error })); return;
+        default: return;
+        }
+        this.dispatchEvent(new Event(message.type));
+    }
+
+    /** @param {State} state */
+    #takeState(state) {
+        if (this.state && (state.tick < this.state.tick || state.scene_id !== this.state.scene_id)) this.history.clear();
+        this.state = state;
+        for (const sample of state.samples ?? []) this.history.add(sample);
+    }
+}

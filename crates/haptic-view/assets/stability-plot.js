@@ -1,0 +1,158 @@
+/** The Z-width picture: which stiffness is safe at which damping, and where the gains in use are. Drag the point. */
+
+import { colour } from './palette.js';
+import { Surface } from './surface.js';
+import { plain } from './units.js';
+
+/** @typedef {import('./protocol.js').RegionPoint} RegionPoint */
+/** @typedef {{x: number, y: number, width: number, height: number}} Area */
+
+export class StabilityPlot {
+    /** @type {CanvasPattern|null} */
+    #hatch = null;
+    #hatchFor = '';
+
+    /** @param {HTMLCanvasElement} canvas
+     * @param {import('./session.js').Session} session
+     * @param {import('./gains.js').Gains} gains */
+    constructor(canvas, session, gains) {
+        this.session = session;
+        this.gains = gains;
+        this.surface = new Surface(canvas, () => this.draw());
+        gains.addEventListener('change', () => this.draw());
+        canvas.addEventListener('pointerdown', (event) => {
+            canvas.setPointerCapture(event.pointerId);
+            this.#take(event);
+        });
+        canvas.addEventListener('pointermove', (event) => { if (canvas.hasPointerCapture(event.pointerId)) this.#take(event); });
+    }
+
+    draw() {
+        const context = this.surface.begin();
+        const area = this.#area();
+        if (area.width < 1 || area.height < 1) return;
+        context.fillStyle = this.#unstable(context);
+        context.fillRect(area.x, area.y, area.width, area.height);
+        const region = this.session.settings?.stability.region ?? [];
+        this.#fillBelow(context, area, region, 'stable', ({ stiffness_stable_n_per_m: limit }) => limit ?? Infinity);
+        this.#fillBelow(context, area, region, 'passive', ({ stiffness_passive_n_per_m: limit }) => limit);
+        this.#drawAxes(context, area);
+        this.#drawPoint(context, area);
+    }
+
+    /** @returns {Area} */
+    #area() {
+        const { width, height, rem } = this.surface;
+        return { x: 2.9 * rem, y: 1.3 * rem, width: width - 3.5 * rem, height: height - 3.6 * rem };
+    }
+
+    /** Hatched, so that it is told apart without colours too.
+     * @param {CanvasRenderingContext2D} context */
+    #unstable(context) {
+        if (this.#hatchFor !== colour('unstable')) {
+            const tile = document.createElement('canvas');
+            [tile.width, tile.height] = [8, 8];
+            const pen = /** @type {CanvasRenderingContext2D} */ (tile.getContext('2d'));
+            pen.fillStyle = colour('unstable');
+            pen.fillRect(0, 0, 8, 8);
+            pen.strokeStyle = colour('line');
+            pen.lineWidth = 1.5;
+            for (const x of [-8, 0, 8]) {
+                pen.moveTo(x, 8);
+                pen.lineTo(x + 8, 0);
+            }
+            pen.stroke();
+            this.#hatch = context.createPattern(tile, 'repeat');
+            this.#hatchFor = colour('unstable');
+        }
+        return this.#hatch ?? colour('unstable');
+    }
+
+    /** @param {CanvasRenderingContext2D} context
+     * @param {Area} area
+     * @param {RegionPoint[]} region
+     * @param {string} fill
+     * @param {(point: RegionPoint) => number} limit N/m */
+    #fillBelow(context, area, region, fill, limit) {
+        const inside = region.filter((point) => limit(point) > this.gains.scales.stiffness_n_per_m.low);
+        if (inside.length === 0) return;
+        const { damping_n_s_per_m: damping, stiffness_n_per_m: stiffness } = this.gains.scales;
+        const x = (/** @type {number} */ value) => area.x + area.width * damping.place(value);
+        const base = area.y + area.height;
+        context.beginPath();
+        context.moveTo(x(inside[0].damping_n_s_per_m), base);
+        for (const point of inside) {
+            context.lineTo(x(point.damping_n_s_per_m), base - area.height * stiffness.place(limit(point)));
+        }
+        context.lineTo(x(inside[inside.length - 1].damping_n_s_per_m), base);
+        context.closePath();
+        context.fillStyle = colour(fill);
+        context.fill();
+        context.strokeStyle = colour('good');
+        context.lineWidth = 1;
+        context.stroke();
+    }
+
+    /** @param {CanvasRenderingContext2D} context
+     * @param {Area} area */
+    #drawAxes(context, area) {
+        const { surface: { rem }, gains: { scales } } = this;
+        context.font = this.surface.font(0.75);
+        context.strokeStyle = colour('strong-line');
+        context.lineWidth = 1;
+        context.strokeRect(Math.round(area.x) + 0.5, Math.round(area.y) + 0.5, Math.round(area.width), Math.round(area.height));
+        context.fillStyle = colour('quiet');
+        context.textAlign = 'right';
+        context.textBaseline = 'middle';
+        for (const decade of scales.stiffness_n_per_m.decades()) {
+            const y = area.y + area.height * (1 - scales.stiffness_n_per_m.place(decade));
+            context.fillText(plain(decade), area.x - 0.35 * rem, y);
+        }
+        context.textAlign = 'center';
+        context.textBaseline = 'alphabetic';
+        const bottom = area.y + area.height;
+        for (const decade of scales.damping_n_s_per_m.decades()) {
+            const x = area.x + area.width * scales.damping_n_s_per_m.place(decade);
+            const isZero = scales.damping_n_s_per_m.hasZero && x - area.x < 1;
+            context.fillText(isZero ? '0' : plain(decade), x, bottom + 1.05 * rem);
+        }
+        context.fillText('damping, N·s/m', area.x + area.width / 2, bottom + 2.1 * rem);
+        context.textAlign = 'left';
+        context.fillText('stiffness, N/m', 0, 0.8 * rem);
+    }
+
+    /** @param {CanvasRenderingContext2D} context
+     * @param {Area} area */
+    #drawPoint(context, area) {
+        const { shown, scales } = this.gains;
+        if (!shown) return;
+        const x = area.x + area.width * scales.damping_n_s_per_m.place(shown.damping_n_s_per_m);
+        const y = area.y + area.height * (1 - scales.stiffness_n_per_m.place(shown.stiffness_n_per_m));
+        context.setLineDash([2, 3]);
+        context.strokeStyle = colour('quiet');
+        context.lineWidth = 1;
+        context.beginPath();
+        context.moveTo(area.x, y);
+        context.lineTo(x, y);
+        context.lineTo(x, area.y + area.height);
+        context.stroke();
+        context.setLineDash([]);
+        context.beginPath();
+        context.arc(x, y, 6, 0, 2 * Math.PI);
+        context.fillStyle = colour('surface');
+        context.fill();
+        context.lineWidth = 3;
+        context.strokeStyle = colour('ink');
+        context.stroke();
+    }
+
+    /** @param {PointerEvent} event */
+    #take({ offsetX, offsetY }) {
+        const area = this.#area();
+        const { damping_n_s_per_m: damping, stiffness_n_per_m: stiffness } = this.gains.scales;
+        this.gains.request({
+            damping_n_s_per_m: damping.value((offsetX - area.x) / area.width),
+            stiffness_n_per_m: stiffness.value(Math.max(1 - (offsetY - area.y) / area.height, 0)),
+        });
+    }
+}

@@ -1,0 +1,52 @@
+/** A canvas that has the size and the sharpness of its place on the page. */
+
+/** More than this sharpens nothing that anybody sees, and costs four times as much. */
+const MAX_PIXEL_RATIO = 2;
+
+export class Surface {
+    /** In CSS pixels. */
+    width = 0;
+    height = 0;
+    /** Pixels of the canvas per CSS pixel. */
+    ratio = 1;
+    /** Pixels of one rem: type on canvases grows with the page's. */
+    rem = 14;
+
+    /** @param {HTMLCanvasElement} canvas
+     * @param {() => void} [onResize]
+     * @param {boolean} [opaque] Cheaper to put on the page; the drawing then fills all of it. */
+    constructor(canvas, onResize = () => {}, opaque = false) {
+        this.canvas = canvas;
+        const context = canvas.getContext('2d', { alpha: !opaque });
+        if (!context) throw new Error('This browser draws no canvas.');
+        this.context = context;
+        new ResizeObserver(() => { this.measure(); onResize(); }).observe(canvas);
+        this.measure();
+    }
+
+    measure() {
+        const { clientWidth, clientHeight } = this.canvas;
+        this.ratio = Math.min(devicePixelRatio || 1, MAX_PIXEL_RATIO);
+        this.rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+        this.width = clientWidth;
+        this.height = clientHeight;
+        this.canvas.width = Math.max(1, Math.round(clientWidth * this.ratio));
+        this.canvas.height = Math.max(1, Math.round(clientHeight * this.ratio));
+    }
+
+    /** Ready to draw in CSS pixels, with nothing on it. */
+    begin() {
+        const { context } = this;
+        context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        context.clearRect(0, 0, this.width, this.height);
+        return context;
+    }
+
+    /** @param {number} [rems]
+     * @param {number} [weight] */
+    font(rems = 0.8, weight = 400) {
+        return `${weight} ${rems * this.rem}px ${FAMILY}`;
+    }
+}
+
+const FAMILY = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, sans-serif';

@@ -1,0 +1,61 @@
+/** Losing the daemon, finding it again, and faults in words. */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Browser, keep } from './support/browser.js';
+import { Daemon, until } from './support/daemon.js';
+
+/** @type {Browser} */
+let browser;
+
+before(async () => {
+    browser = await Browser.launch();
+});
+
+after(async () => {
+    await browser?.close();
+});
+
+test('the page tells of a lost daemon and finds it again by itself', async () => {
+    const daemon = await Daemon.start();
+    const page = await browser.open(daemon);
+    await daemon.stop();
+    await page.locator('#banner').filter({ hasText: 'Connection to the daemon lost' }).waitFor();
+    await page.locator('#phase[data-phase="disconnected"]').waitFor();
+    await keep(page, 'disconnected');
+    await daemon.run();
+    await page.locator('#banner').waitFor({ state: 'hidden' });
+    const first = await page.evaluate(() => globalThis.hapticd.session.state.tick);
+    await page.waitForFunction((tick) => globalThis.hapticd.session.state.tick > tick, first);
+    await page.context().close();
+    await daemon.end();
+    assert.ok(browser.complaints.every((text) => text.includes('WebSocket')), browser.complaints.join('\n'));
+    browser.complaints = [];
+});
+
+test('a fault is told in words, and the force is off', async () => {
+    const daemon = await Daemon.start();
+    const profile = path.join(daemon.folder, 'timid.toml');
+    writeFileSync(profile, 'scene = "table"\ndevice = "simulated-2dof"\n[safety]\nmax_speed_m_per_s = 0.12\n');
+    await daemon.stop();
+    daemon.flags = ['--profile', profile];
+    await daemon.run();
+    const page = await browser.open(daemon);
+    const banner = page.locator('#banner').filter({ hasText: 'Fault:' });
+    await banner.waitFor();
+    await keep(page, 'fault');
+    const { fault } = await until('the daemon tells of it', async () => {
+        const state = await daemon.state();
+        return state.fault && state;
+    });
+    assert.ok(fault.text.length > 10);
+    await page.locator('#faults li:not(.none)').first().waitFor();
+    await page.context().close();
+    await daemon.end();
+});
+
+test('nothing else was complained of in the console', () => {
+    assert.deepEqual(browser.complaints, []);
+});

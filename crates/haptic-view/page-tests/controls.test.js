@@ -1,0 +1,197 @@
+/** What the page's controls do to the daemon. */
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Browser } from './support/browser.js';
+import { Daemon, until } from './support/daemon.js';
+
+/** @type {Browser} */
+let browser;
+/** @type {Daemon} */
+let daemon;
+/** @type {import('playwright-core').Page} */
+let page;
+
+before(async () => {
+    [browser, daemon] = await Promise.all([Browser.launch(), Daemon.start()]);
+    page = await browser.open(daemon);
+});
+
+after(async () => {
+    await browser?.close();
+    await daemon?.end();
+});
+
+/** A ball that falls on a floor, and a pen to hold. */
+const DROP = `[[body]]
+name = "floor"
+fixed = true
+shape = { box_m = [0.2, 0.02] }
+[[body]]
+name = "ball"
+position_m = [0.04, 0.2]
+shape = { disc_radius_m = 0.01 }
+[[body]]
+name = "pen"
+position_m = [-0.01, 0.04]
+shape = { disc_radius_m = 0.005 }
+[tool]
+body = "pen"
+`;
+
+/** How high the ball is, m. */
+const ballHeight = async () => (await daemon.state()).bodies[0][1];
+
+test('pause stops the world, a step moves it by one tick, resume lets it go on', async () => {
+    assert.equal(await page.locator('#step').isDisabled(), true);
+    await page.locator('#pause').click();
+    await until('the world is paused', async () => (await daemon.state()).paused);
+    await page.locator('#phase').filter({ hasText: 'paused' }).waitFor();
+    await daemon.ask('POST', 'scene', { toml: DROP });
+    await until('the ball hangs', async () => (await daemon.state()).paused && Math.abs(await ballHeight() - 0.2) < 1e-4);
+    assert.deepEqual((await daemon.state()).force_n, [0, 0], 'a paused world is not felt');
+    const high = await ballHeight();
+    assert.equal(await ballHeight(), high, 'it stands still');
+    await page.locator('#step').click();
+    const lower = await until('a step is made', async () => {
+        const height = await ballHeight();
+        return height < high && height;
+    });
+    assert.ok(high - lower < 5e-5, `by one tick: ${high} m, ${lower} m`);
+    assert.equal(await ballHeight(), lower, 'and no more');
+    await page.locator('#scene').press('.');
+    await until('a key steps as well', async () => await ballHeight() < lower);
+    await page.locator('#scene').press(' ');
+    await until('the ball falls', async () => await ballHeight() < 0.021);
+    await page.locator('#pause-label').filter({ hasText: 'Pause' }).waitFor();
+});
+
+test('reset puts every body back', async () => {
+    assert.ok(await ballHeight() < 0.021, 'the ball lies on the floor');
+    await page.locator('#scene').press(' ');
+    await until('the world is paused', async () => (await daemon.state()).paused);
+    await page.locator('#reset').click();
+    await until('the ball is up again', async () => Math.abs(await ballHeight() - 0.2) < 1e-4);
+    await page.locator('#pause').click();
+    await until('it falls again', async () => await ballHeight() < 0.19);
+});
+
+test('another scene is chosen from its picture', async () => {
+    await page.locator('#scene-button').click();
+    const cards = page.locator('.scene-card');
+    await cards.first().waitFor();
+    const { scenes } = await daemon.get('scenes');
+    assert.equal(await cards.count(), scenes.length);
+    await until('every picture is there', () => page.evaluate(() => (
+        [...document.querySelectorAll('.scene-card img')].every((picture) => picture.complete && picture.naturalWidth > 0))));
+    await page.locator('.scene-card[data-scene="tower"]').click();
+    await page.locator('#scene-name').filter({ hasText: 'tower' }).waitFor();
+    const { name, bodies } = await daemon.get('scene');
+    assert.equal(name, 'tower');
+    await page.waitForFunction((count) => globalThis.hapticd.view.poses.length === count, bodies.length);
+    await page.locator('#scene').press('s');
+    await page.locator('.scene-card[aria-current="true"][data-scene="tower"]').waitFor();
+    await page.locator('.scene-card[data-scene="table"]').click();
+    await page.locator('#scene-name').filter({ hasText: 'table' }).waitFor();
+});
+
+test('a scene file of one’s own runs, and a wrong one is refused with its reason', async () => {
+    const toml = '[[body]]\nname = "floor"\nfixed = true\nshape = { box_m = [0.2, 0.02] }\nlayer = 0\n'
+        + '[[body]]\nname = "cloud"\nfixed = true\nposition_m = [0.0, 0.08]\nshape = { box_m = [0.05, 0.02] }\nlayer = 1\n'
+        + '[[body]]\nname = "pen"\nposition_m = [0.0, 0.04]\nshape = { disc_radius_m = 0.01 }\n[tool]\nbody = "pen"\n';
+    const give = (buffer) => page.locator('#scene-file').setInputFiles({ name: 'own.toml', mimeType: 'text/plain', buffer: Buffer.from(buffer) });
+    await give(toml);
+    await until('it runs', async () => (await daemon.get('scene')).bodies.some(({ name }) => name === 'cloud'));
+    await page.locator('#layers').waitFor();
+    assert.deepEqual(await page.locator('#layers button').allTextContents(), ['0', '1'], 'there is a switch for each layer');
+    await give('[[body]]\nname = "floor"\nshape = { bax_m = [0.2, 0.02] }\n');
+    await page.locator('.toast').filter({ hasText: 'bax_m' }).waitFor();
+    assert.equal((await daemon.get('scene')).bodies.length, 3, 'the old one still runs');
+    await daemon.ask('POST', 'scene', { name: 'table' });
+    await page.locator('#scene-name').filter({ hasText: 'table' }).waitFor();
+    browser.complaints = browser.complaints.filter((text) => !text.includes('422'));
+});
+
+test('the point in the stability picture is dragged to other gains', async () => {
+    const plot = page.locator('#stability');
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.boundingBox();
+    const old = (await daemon.get('settings')).coupling;
+    await page.mouse.move(box.x + 0.6 * box.width, box.y + 0.5 * box.height);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 0.3 * box.width, box.y + 0.6 * box.height, { steps: 5 });
+    await page.mouse.up();
+    const { coupling, stability } = await until('the gains follow', async () => {
+        const settings = await daemon.get('settings');
+        const { stiffness_n_per_m: stiffness, damping_n_s_per_m: damping } = settings.coupling;
+        return stiffness < old.stiffness_n_per_m && damping < old.damping_n_s_per_m && settings;
+    });
+    assert.ok(stability.region.length > 10);
+    await page.waitForFunction((stiffness) => Number(document.getElementById('stiffness_n_per_m').value) === stiffness, coupling.stiffness_n_per_m);
+    assert.notEqual(await page.locator('#stability-text').textContent(), '');
+    await daemon.ask('PATCH', 'coupling', { stiffness_n_per_m: 400, damping_n_s_per_m: 0.1 });
+    await page.waitForFunction(() => Number(document.getElementById('stiffness_n_per_m').value) === 400);
+});
+
+test('gains beyond the limits are refused in words and the field goes back', async () => {
+    const field = page.locator('#stiffness_n_per_m');
+    await field.fill('1e9');
+    await field.press('Enter');
+    await page.locator('#gains-error').filter({ hasText: 'stiffness_n_per_m' }).waitFor();
+    await page.waitForFunction(() => Number(document.getElementById('stiffness_n_per_m').value) === 400);
+    browser.complaints = browser.complaints.filter((text) => !text.includes('422'));
+});
+
+test('record makes a file, or says why it cannot', async () => {
+    await page.locator('#record').click();
+    const outcome = await Promise.race([
+        page.locator('#record[aria-pressed="true"]').waitFor().then(() => 'records'),
+        page.locator('.toast').filter({ hasText: /record/i }).waitFor().then(() => 'refused'),
+    ]);
+    if (outcome === 'refused') {
+        console.log(`# recording was refused: ${await page.locator('.toast').textContent()}`);
+        browser.complaints = browser.complaints.filter((text) => !text.includes('409'));
+        return;
+    }
+    const { file } = await until('something is recorded', async () => {
+        const { recording } = await daemon.state();
+        return recording?.bytes > 0 && recording;
+    });
+    await page.locator('#record').click();
+    await page.locator('.toast').filter({ hasText: path.basename(file) }).waitFor();
+    await page.locator('#record-label').filter({ hasText: 'Record' }).waitFor();
+    assert.ok(existsSync(path.resolve(daemon.folder, file)), `${file} is there`);
+});
+
+test('help lists the keys and Escape closes it', async () => {
+    await page.locator('#scene').press('?');
+    await page.locator('#help[open]').waitFor();
+    assert.match(await page.locator('#help').textContent(), /path resumes 2 s after you let go/);
+    await page.keyboard.press('Escape');
+    await page.locator('#help[open]').waitFor({ state: 'detached' });
+    await page.locator('#help-button').click();
+    await page.locator('#help .close').click();
+    await page.locator('#help[open]').waitFor({ state: 'detached' });
+});
+
+test('the theme follows the system until it is switched', async () => {
+    const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await until('it is dark', async () => await theme() === 'dark');
+    assert.notEqual(await ground(), light);
+    await page.locator('#theme').click();
+    assert.equal(await theme(), 'light');
+    await page.locator('#theme').click();
+    assert.equal(await theme(), 'dark');
+    await page.locator('#theme').click();
+    await page.emulateMedia({ colorScheme: 'light' });
+    await until('it is light', async () => await theme() === 'light');
+});
+
+test('nothing else was complained of in the console', () => {
+    assert.deepEqual(browser.complaints, []);
+});

@@ -1,0 +1,182 @@
+/** The scene: drawn where it is, and felt through the mouse. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser, VIEWS, grab, onPage, pull } from './support/browser.js';
+import { Daemon, until } from './support/daemon.js';
+
+/** @type {Browser} */
+let browser;
+/** @type {Daemon} */
+let daemon;
+
+before(async () => {
+    [browser, daemon] = await Promise.all([Browser.launch(), Daemon.start()]);
+});
+
+after(async () => {
+    await browser?.close();
+    await daemon?.end();
+});
+
+/** The colour of the canvas at a place of a body's frame, as drawn last.
+ * @param {import('playwright-core').Page} page
+ * @param {[string, [number, number]][]} places Names of bodies, places in their frames, m. */
+function coloursAt(page, places) {
+    return page.evaluate((wanted) => {
+        const { session: { scene }, camera, view } = globalThis.hapticd;
+        view.draw();
+        const { context, ratio, canvas } = view.surface;
+        const picture = context.getImageData(0, 0, canvas.width, canvas.height).data;
+        return wanted.map(([name, [localX, localY]]) => {
+            const index = scene.bodies.findIndex((body) => body.name === name);
+            const [x, y, angle] = view.poses[index];
+            const [cosine, sine] = [Math.cos(angle), Math.sin(angle)];
+            const [left, top] = camera.toScreen([x + cosine * localX - sine * localY, y + sine * localX + cosine * localY]);
+            const at = 4 * (Math.round(top * ratio) * canvas.width + Math.round(left * ratio));
+            return `#${[...picture.slice(at, at + 3)].map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
+        });
+    }, places);
+}
+
+test('a person sees motion soon after opening the page', async () => {
+    const page = await browser.open(daemon, { isVisitor: true });
+    const picture = () => page.evaluate(() => document.getElementById('scene').toDataURL());
+    const first = await picture();
+    await until('the picture changes', async () => await picture() !== first);
+    const [opened, frames] = await page.evaluate(() => [performance.now(), globalThis.hapticd.frames]);
+    console.log(`# motion was seen within ${(opened / 1000).toFixed(2)} s of opening, after ${frames} frames`);
+    assert.equal(await page.locator('#hint').isVisible(), true);
+    await page.context().close();
+});
+
+test('bodies are drawn in their colours where the scene has them', async () => {
+    const page = await browser.open(daemon);
+    const { bodies } = await daemon.get('scene');
+    const colourOf = (name) => bodies.find((body) => body.name === name).colour;
+    await daemon.ask('POST', 'pause', { paused: true });
+    await page.waitForFunction(() => globalThis.hapticd.session.state.paused);
+    const places = [
+        ['ice', [-0.02, 0.004]], ['ice', [0.028, -0.006]], ['wood', [-0.025, 0.005]], ['rubber', [0.05, 0.004]],
+        ['left post', [0, 0.03]], ['right post', [0, -0.03]],
+        ['block with a slot', [0.015, 0.04]], ['block with a slot', [-0.015, 0.04]], ['block with a slot', [0, 0.02]],
+        ['lower box', [0.006, 0.005]], ['upper box', [-0.005, -0.005]], ['ball', [0, 0.0055]], ['stylus', [-0.0035, -0.008]],
+    ];
+    const seen = await coloursAt(page, places);
+    places.forEach(([name, place], index) => assert.equal(seen[index], colourOf(name), `${name} at ${place}`));
+    const [inTheSlot] = await coloursAt(page, [['block with a slot', [0.002, 0.0385]]]);
+    assert.notEqual(inTheSlot, colourOf('block with a slot'), 'the slot is open');
+    await daemon.ask('POST', 'pause', { paused: false });
+    await page.context().close();
+});
+
+test('moving and zooming the view keeps bodies under their colours', async () => {
+    const page = await browser.open(daemon);
+    const before = await page.evaluate(() => globalThis.hapticd.camera.scale);
+    const corner = await onPage(page, [0.05, 0.09]);
+    await page.mouse.move(...corner);
+    await page.mouse.wheel(0, -300);
+    await page.waitForFunction((scale) => globalThis.hapticd.camera.scale > 1.2 * scale, before);
+    const [x, y] = await onPage(page, [0.05, 0.09]);
+    assert.ok(Math.hypot(x - corner[0], y - corner[1]) < 2, 'the wheel zooms at the pointer');
+    await page.mouse.down();
+    await page.mouse.move(corner[0] - 60, corner[1] + 20, { steps: 3 });
+    await page.mouse.up();
+    const [moved] = await onPage(page, [0.05, 0.09]);
+    assert.ok(Math.abs(moved - (x - 60)) < 2, 'dragging moves the view');
+    const [rubber] = await coloursAt(page, [['rubber', [0.06, 0.005]]]);
+    assert.equal(rubber, '#5c677d');
+    await page.locator('#scene').press('f');
+    assert.equal(await page.evaluate(() => globalThis.hapticd.camera.scale), before, 'F fits again');
+    await page.context().close();
+});
+
+test('the mouse drags the hand and a table pushes back', async () => {
+    const page = await browser.open(daemon, { isVisitor: true });
+    await grab(page);
+    assert.equal(await page.locator('#hint').isVisible(), false, 'who grabs needs no hint any more');
+    await pull(page, [-0.01, 0.04]);
+    await until('the hand hovers over the wood', async () => {
+        const { hand_m: [x, y], phase } = await daemon.state();
+        return Math.hypot(x + 0.01, y - 0.04) < 0.003 && phase === 'engaged';
+    });
+    await pull(page, [-0.01, 0.004]);
+    const pressed = await until('the hand is pushed up', async () => {
+        const state = await daemon.state();
+        return state.hand_guided && state.force_n[1] > 0.5 && state.contacts.length > 0 && state;
+    });
+    assert.ok(pressed.hand_m[1] > 0.005, `the hand stays out of where it is pulled to: ${pressed.hand_m}`);
+    assert.ok(pressed.tool.position_m[1] > 0.0155, `the tool stays on the table: ${pressed.tool.position_m}`);
+    await page.locator('#guide').filter({ hasText: '1 m/s' }).waitFor();
+    await page.mouse.up();
+    await page.locator('#guide').filter({ hasText: 'resumes in' }).waitFor();
+    await until('the hand goes its own way again', async () => !(await daemon.state()).hand_guided);
+    await page.context().close();
+});
+
+test('a softer coupling is felt at once', async () => {
+    const page = await browser.open(daemon);
+    await grab(page);
+    await pull(page, [-0.01, 0.04]);
+    await until('the world is felt', async () => (await daemon.state()).phase === 'engaged');
+    await pull(page, [-0.01, 0.004]);
+    const hard = await until('the hand presses on the wood', async () => {
+        const { force_n: force, tool } = await daemon.state();
+        return Math.abs(tool.position_m[0] + 0.01) < 0.003 && force[1] > 1.5 && force[1];
+    });
+    const slider = page.locator('#stiffness_n_per_m-slider');
+    const place = await slider.evaluate((element) => Number(element.value));
+    await slider.fill(String(place - 200));
+    await until('the gains are softer', async () => (await daemon.get('settings')).coupling.stiffness_n_per_m < 200);
+    await until('less is felt', async () => (await daemon.state()).force_n[1] < 0.7 * hard);
+    assert.equal(Number(await page.locator('#stiffness_n_per_m').inputValue()) < 200, true, 'the field follows the slider');
+    await page.locator('#stiffness_n_per_m').fill('400');
+    await page.locator('#stiffness_n_per_m').press('Enter');
+    await until('the old gains are back', async () => (await daemon.get('settings')).coupling.stiffness_n_per_m === 400);
+    await page.mouse.up();
+    await page.context().close();
+});
+
+test('a finger drags the hand too', async () => {
+    const page = await browser.open(daemon, VIEWS.phone);
+    const client = await page.context().newCDPSession(page);
+    const touch = (type, points) => client.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+    await page.evaluate(() => document.getElementById('scene').scrollIntoView({ block: 'center' }));
+    await until('a finger holds the hand', async () => {
+        const hand = await page.evaluate(() => globalThis.hapticd.session.state.hand_m);
+        await touch('touchStart', [await onPage(page, hand)]);
+        if (await page.evaluate(() => globalThis.hapticd.guide.isHolding)) return true;
+        await touch('touchEnd', []);
+        return false;
+    });
+    const scrolled = await page.evaluate(() => scrollY);
+    const target = await onPage(page, [0.03, 0.045]);
+    await touch('touchMove', [[target[0] - 5, target[1] - 5]]);
+    await touch('touchMove', [target]);
+    await until('the hand follows the finger', async () => {
+        const { hand_m: [x], hand_guided: guided } = await daemon.state();
+        return guided && Math.abs(x - 0.03) < 0.02;
+    });
+    assert.equal(await page.evaluate(() => scrollY), scrolled, 'the page does not scroll with it');
+    await touch('touchEnd', []);
+    await page.waitForFunction(() => !globalThis.hapticd.guide.isHolding);
+    await page.context().close();
+});
+
+test('arrow keys move the hand and Escape lets go', async () => {
+    const page = await browser.open(daemon);
+    await page.locator('#scene').focus();
+    await page.keyboard.down('ArrowUp');
+    await page.waitForFunction(() => globalThis.hapticd.guide.isHolding);
+    const from = await page.evaluate(() => globalThis.hapticd.guide.target[1]);
+    await page.waitForFunction((y) => globalThis.hapticd.guide.target[1] > y + 0.005, from);
+    await page.keyboard.up('ArrowUp');
+    await until('the daemon knows', async () => (await daemon.state()).hand_guided);
+    await page.keyboard.press('Escape');
+    await until('the hand is free again', async () => !(await daemon.state()).hand_guided);
+    await page.context().close();
+});
+
+test('nothing was complained of in the console', () => {
+    assert.deepEqual(browser.complaints, []);
+});
