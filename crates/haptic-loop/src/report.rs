@@ -53,7 +53,7 @@ impl TickReport {
             skipped: 0,
             reading: Reading::nothing_yet(),
             hand_m: Vector2::zeros(),
-            tool: at_rest(),
+            tool: Motion::at_rest(),
             felt: Felt::default(),
             force_n: Vector2::zeros(),
             effort_n: Vector2::zeros(),
@@ -65,16 +65,5 @@ impl TickReport {
             paused: false,
             fault: None,
         }
-    }
-}
-
-/// A body at rest at the origin.
-pub(crate) fn at_rest() -> Motion {
-    Motion {
-        centre_m: Vector2::zeros(),
-        turn: Vector2::new(1.0, 0.0),
-        angle_rad: 0.0,
-        velocity_m_per_s: Vector2::zeros(),
-        spin_rad_per_s: 0.0,
     }
 }

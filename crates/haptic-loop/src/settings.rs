@@ -55,6 +55,8 @@ pub struct Frame {
     pub scale: f64,
     /// 1/scale², which takes a velocity's way back for a force.
     force_scale: f64,
+    /// What it was made of.
+    settings: MappingSettings,
 }
 
 impl MappingSettings {
@@ -66,17 +68,28 @@ impl MappingSettings {
         if axes == 1 {
             let mapping = Mapping::linear(self.scale, self.axis, self.offset_m)?;
             let direction = mapping.velocity_to_world(Vector2::new(1.0, 0.0)) / self.scale;
-            Ok(Frame::new(mapping, self.rail.then_some(direction), self.scale))
+            Ok(Frame::new(mapping, self.rail.then_some(direction), self))
         } else {
             let mapping = Mapping::planar(self.scale, self.rotation_rad, self.offset_m)?;
-            Ok(Frame::new(mapping, None, self.scale))
+            Ok(Frame::new(mapping, None, self))
         }
     }
 }
 
 impl Frame {
-    fn new(mapping: Mapping, rail: Option<Vector2<f64>>, scale: f64) -> Self {
-        Self { mapping, rail, scale, force_scale: 1.0 / (scale * scale) }
+    fn new(mapping: Mapping, rail: Option<Vector2<f64>>, settings: &MappingSettings) -> Self {
+        let scale = settings.scale;
+        Self { mapping, rail, scale, force_scale: 1.0 / (scale * scale), settings: *settings }
+    }
+
+    /// What it was made of. Real-time: constant.
+    pub fn settings(&self) -> MappingSettings {
+        self.settings
+    }
+
+    /// Whether it does the same as another, whatever both were made of: a single axis knows no rotation.
+    pub fn acts_like(&self, other: &Self) -> bool {
+        (self.mapping, self.rail, self.scale) == (other.mapping, other.rail, other.scale)
     }
 
     /// What a force of the device is in the world, N. Real-time: constant.

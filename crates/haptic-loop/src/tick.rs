@@ -3,7 +3,7 @@
 use crate::black_box::{BlackBox, Recorder};
 use crate::command::Command;
 use crate::guard::{Admission, Guard, Request, Tally};
-use crate::report::{TickReport, at_rest};
+use crate::report::TickReport;
 use crate::settings::{Frame, Safety, Settings};
 use crate::snapshot::{Nobody, Publish};
 use crate::watch::{Hand, Trust, Watch};
@@ -14,6 +14,7 @@ use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
 use haptic_planar::grip::{Felt, Grip};
 use haptic_planar::scene::TICK_S;
+use haptic_planar::state::Motion;
 use nalgebra::Vector2;
 
 /// A snapshot is offered every so many ticks: 125 a second, twice what a screen shows.
@@ -206,7 +207,7 @@ impl HapticLoop {
             None => Vector2::zeros(),
         };
         let tool = world.scene.tool.and_then(|tool| world.state.motions.get(tool.body));
-        page.tool = tool.copied().unwrap_or_else(at_rest);
+        page.tool = tool.copied().unwrap_or_else(Motion::at_rest);
         page.force_n = self.frame.force_to_world(admission.force_n);
         page.effort_n = admission.force_n;
         page.tank_j = self.guard.tank_j();
@@ -236,7 +237,7 @@ impl HapticLoop {
     }
 
     fn remap(&mut self, frame: Frame) {
-        if frame != self.frame {
+        if !frame.acts_like(&self.frame) {
             self.frame = frame;
             self.coupling.regrip(frame.rail);
             self.coupling.limit(self.max_coupling_force_n());

@@ -18,6 +18,8 @@ pub struct World {
     pub scene: Scene,
     /// What does.
     pub state: State,
+    /// Tells the worlds of a run apart.
+    number: u64,
     /// Bodies that can move.
     moving: Vec<u32>,
     /// Energy that all bodies would release on the way down to their lowest places, J, zero or more.
@@ -38,7 +40,17 @@ impl World {
             scene.tool.map_or(Vector2::zeros(), |tool| scene.gravity_m_per_s2 * scene.bodies[tool.body].mass_kg);
         let can_move = |(index, body): (usize, &Body)| (!body.fixed).then_some(index as u32);
         let moving = scene.bodies.iter().enumerate().filter_map(can_move).collect();
-        Self { scene, state, moving, drop_j, start_kinetic_j, tool_weight_n }
+        Self { scene, state, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n }
+    }
+
+    /// The same world with another number; the first of a run has zero. Recordings name worlds by it.
+    pub fn numbered(self, number: u64) -> Self {
+        Self { number, ..self }
+    }
+
+    /// Tells the worlds of a run apart.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// What it stores at its start.

@@ -132,6 +132,25 @@ fn mix(hash: u64, word: u64) -> u64 {
 }
 
 impl Motion {
+    /// At rest at the origin.
+    pub fn at_rest() -> Self {
+        Self {
+            centre_m: Vector2::zeros(),
+            turn: Vector2::new(1.0, 0.0),
+            angle_rad: 0.0,
+            velocity_m_per_s: Vector2::zeros(),
+            spin_rad_per_s: 0.0,
+        }
+    }
+
+    /// The origin of the frame of the body that moves so, world, m, and its motion with the velocity of that point.
+    pub fn at_origin(&self, body: &crate::scene::Body) -> (Vector2<f64>, Self) {
+        let origin_from_centre = rotate(self.turn, -body.centre_m);
+        let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * self.spin_rad_per_s;
+        let origin_m = self.centre_m - rotate(self.turn, body.centre_m);
+        (origin_m, Self { velocity_m_per_s: self.velocity_m_per_s + around, ..*self })
+    }
+
     fn at_start(body: &crate::scene::Body) -> Self {
         let (sin, cos) = libm::sincos(body.angle_rad);
         let turn = Vector2::new(cos, sin);

@@ -49,6 +49,12 @@ pub enum Command {
     Emulate(EmulateArguments),
     /// Draw a still picture of a scene, with --seconds after running it.
     Snapshot(SnapshotArguments),
+    /// Run a recording again, bit for bit; exit code 4 if it comes out differently.
+    Replay(ReplayArguments),
+    /// Write a page of plots of a recording, in one file that needs no network.
+    Report(ReportArguments),
+    /// Write a table from a recording: the columns of a trace.
+    Export(ExportArguments),
 }
 
 /// What is run; flags override the profile.
@@ -63,6 +69,20 @@ pub struct InputArguments {
     /// Device: a file, or a built-in's name.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
+}
+
+/// What is kept of a run.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RecordArguments {
+    /// Record everything that is needed to run it again, bit for bit.
+    #[arg(long, value_name = "FILE.mcap")]
+    pub record: Option<PathBuf>,
+    /// Begin a new file after so many megabytes.
+    #[arg(long, value_name = "MB", requires = "record", value_parser = above_zero)]
+    pub record_rotate_mb: Option<f64>,
+    /// Begin a new file after so many minutes.
+    #[arg(long, value_name = "MINUTES", requires = "record", value_parser = above_zero)]
+    pub record_rotate_minutes: Option<f64>,
 }
 
 /// Arguments of `run`.
@@ -86,6 +106,9 @@ pub struct RunArguments {
     /// Serve no viewer.
     #[arg(long)]
     pub no_view: bool,
+    /// What is kept.
+    #[command(flatten)]
+    pub recording: RecordArguments,
     /// Print the summary as a JSON object on standard output.
     #[arg(long)]
     pub json: bool,
@@ -109,6 +132,9 @@ pub struct SimulateArguments {
     /// Write one row a tick and body: pose and velocity.
     #[arg(long, value_name = "FILE.csv")]
     pub trace_bodies: Option<PathBuf>,
+    /// What is kept.
+    #[command(flatten)]
+    pub recording: RecordArguments,
     /// Compare hash and figures with a kept file; exit code 4 if they differ.
     #[arg(long, value_name = "FILE.json")]
     pub golden: Option<PathBuf>,
@@ -268,6 +294,53 @@ pub struct SnapshotArguments {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an address and a port, e.g. 127.0.0.1:8520".to_owned())
+}
+
+/// Arguments of `replay`.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArguments {
+    /// The recording.
+    #[arg(value_name = "FILE.mcap")]
+    pub file: PathBuf,
+    /// Instead of comparing, tell what the same hand would have felt with this profile's gains and limits.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<String>,
+    /// Print the findings as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Args, Clone, Debug)]
+pub struct ReportArguments {
+    /// The recording.
+    #[arg(value_name = "FILE.mcap")]
+    pub file: PathBuf,
+    /// The page.
+    #[arg(long, value_name = "FILE.html")]
+    pub out: PathBuf,
+}
+
+/// Arguments of `export`.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = true, args = ["csv", "parquet"])]
+pub struct ExportArguments {
+    /// The recording.
+    #[arg(value_name = "FILE.mcap")]
+    pub file: PathBuf,
+    /// Write a CSV file, for anything.
+    #[arg(long, value_name = "FILE.csv")]
+    pub csv: Option<PathBuf>,
+    /// Write a Parquet file, for pandas, MATLAB and the like.
+    #[arg(long, value_name = "FILE.parquet")]
+    pub parquet: Option<PathBuf>,
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("give a number above zero, e.g. 60".to_owned()),
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

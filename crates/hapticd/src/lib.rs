@@ -16,6 +16,7 @@ pub mod golden;
 pub mod hardware;
 pub mod log;
 pub mod picture;
+pub mod recording;
 pub mod setup;
 pub mod snapshot;
 pub mod stability;
@@ -44,6 +45,9 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Doctor(arguments)) => commands::doctor::doctor(arguments),
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
         Some(Command::Emulate(arguments)) => commands::emulate::emulate(arguments),
+        Some(Command::Replay(arguments)) => commands::replay::replay(arguments),
+        Some(Command::Report(arguments)) => commands::report::report(arguments),
+        Some(Command::Export(arguments)) => commands::export::export(arguments),
         Some(Command::Snapshot(arguments)) => snapshot::snapshot(arguments),
     }
 }

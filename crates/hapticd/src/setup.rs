@@ -30,6 +30,19 @@ pub struct Setup {
     pub hand: Option<HandPath>,
     /// The open device cannot be served more often than this, Hz.
     pub device_rate_hz: f64,
+    /// What scene, device and hand were read from.
+    pub sources: Sources,
+}
+
+/// What a session was read from, besides the profile.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// The scene.
+    pub scene: Source,
+    /// The device.
+    pub device: Source,
+    /// The prescribed hand, if there is one.
+    pub hand: Option<Source>,
 }
 
 impl Setup {
@@ -46,17 +59,33 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong in scene, device and hand.
     pub fn of_profile(profile: Profile, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
-        let scene = profile.scene.open(&SCENES).and_then(|source| scene::load(&source));
-        let device = profile.device.open(&DEVICES).and_then(|source| device::load(&source));
-        let hand = hand_file.map(|path| Source::read(path).and_then(|source| hand::load(&source))).transpose();
+        let scene = profile.scene.open(&SCENES);
+        let device = profile.device.open(&DEVICES);
+        let hand = hand_file.map(Source::read).transpose();
+        match (scene, device, hand) {
+            (Ok(scene), Ok(device), Ok(hand)) => Self::of_sources(profile, Sources { scene, device, hand }),
+            // What could be opened is read nevertheless, so that all is told at once.
+            (scene, device, hand) => Err(joined([
+                scene.and_then(|source| scene::load(&source)).err(),
+                device.and_then(|source| device::load(&source)).err(),
+                hand.and_then(|source| source.map(|source| hand::load(&source)).transpose()).err(),
+            ])),
+        }
+    }
+
+    /// Reads what was opened.
+    ///
+    /// # Errors
+    /// Everything that is wrong in scene, device and hand.
+    pub fn of_sources(profile: Profile, sources: Sources) -> Result<Self, FileErrors> {
+        let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device));
+        let hand = sources.hand.as_ref().map(hand::load).transpose();
         match (scene, device, hand) {
             (Ok(scene), Ok(device), Ok(hand)) => {
-                Self { profile, scene, device, hand, device_rate_hz: f64::INFINITY }.protected()
+                let device_rate_hz = f64::INFINITY;
+                Self { profile, scene, device, hand, device_rate_hz, sources }.protected()
             }
-            (scene, device, hand) => {
-                let errors = [scene.err(), device.err(), hand.err()];
-                Err(FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect()))
-            }
+            (scene, device, hand) => Err(joined([scene.err(), device.err(), hand.err()])),
         }
     }
 
@@ -79,9 +108,14 @@ impl Setup {
         self.device.kind == DeviceKind::Simulated
     }
 
+    /// Whether no motor moves a real hand.
+    pub fn moves_no_motor(&self) -> bool {
+        self.is_simulated() || self.hand.is_some()
+    }
+
     /// What the loop is told of the profile.
     pub fn settings(&self) -> Settings {
-        let moves_no_motor = self.is_simulated() || self.hand.is_some();
+        let moves_no_motor = self.moves_no_motor();
         let Profile { coupling, mapping, safety, .. } = &self.profile;
         Settings { coupling: *coupling, mapping: *mapping, safety: safety.limits(moves_no_motor) }
     }
@@ -110,8 +144,17 @@ impl Setup {
     /// # Errors
     /// A model or a mapping that cannot be used.
     pub fn into_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, Failure> {
-        let (model, settings, every) = (self.device_model(), self.settings(), self.ticks_per_service());
+        let every = self.ticks_per_service();
         let device: Box<dyn Device> = if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device };
+        self.into_loop_of_every_tick(device)
+    }
+
+    /// The same with a device that is already served as often as it shall be.
+    ///
+    /// # Errors
+    /// A model or a mapping that cannot be used.
+    pub fn into_loop_of_every_tick(self, device: Box<dyn Device>) -> Result<HapticLoop, Failure> {
+        let (model, settings) = (self.device_model(), self.settings());
         let name = self.profile.device.name;
         HapticLoop::new(device, &model, World::new(self.scene), &settings)
             .map_err(|error| Failure::BadInput(format!("{name}: {error}")))
@@ -132,6 +175,10 @@ impl Setup {
             Err(error) => Err(Failure::BadInput(format!("{}: {error}", self.profile.device.name))),
         }
     }
+}
+
+fn joined<const N: usize>(errors: [Option<FileErrors>; N]) -> FileErrors {
+    FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect())
 }
 
 /// Opens the profile that the flags name, with what they put in place of its own words.

@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::figures::seconds_of;
 use haptic_loop::report::TickReport;
 use haptic_loop::world::World;
-use haptic_planar::piece::rotate;
+use haptic_planar::state::Motion;
 use nalgebra::Vector2;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-const TICK_COLUMNS: &str = "t_s,hand_x_m,hand_y_m,tool_x_m,tool_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,\
+/// The columns of a trace.
+pub const TICK_COLUMNS: &str = "t_s,hand_x_m,hand_y_m,tool_x_m,tool_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,\
                             tool_spin_rad_per_s,force_x_n,force_y_n,contacts,penetration_m,normal_force_n,\
                             tangent_force_n,energy_j,tank_j";
 
@@ -68,6 +69,15 @@ impl Traces {
         Ok(Self { ticks, bodies, names })
     }
 
+    /// Only the trace of ticks, if a file is given.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn of_ticks(path: Option<&Path>) -> Result<Self, Failure> {
+        let ticks = path.map(|path| Table::create(path, TICK_COLUMNS)).transpose()?;
+        Ok(Self { ticks, bodies: None, names: Vec::new() })
+    }
+
     /// Whether nothing is traced.
     pub fn is_empty(&self) -> bool {
         self.ticks.is_none() && self.bodies.is_none()
@@ -107,20 +117,44 @@ struct Shown {
 }
 
 fn shown(world: &World, body: usize) -> Shown {
-    let motion = &world.state.motions[body];
-    let origin_from_centre = rotate(motion.turn, -world.scene.bodies[body].centre_m);
-    let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * motion.spin_rad_per_s;
-    Shown {
-        position_m: world.state.origin_m(&world.scene, body),
-        angle_rad: motion.angle_rad,
-        velocity_m_per_s: motion.velocity_m_per_s + around,
-        spin_rad_per_s: motion.spin_rad_per_s,
-    }
+    let (position_m, motion) = world.state.motions[body].at_origin(&world.scene.bodies[body]);
+    let Motion { angle_rad, velocity_m_per_s, spin_rad_per_s, .. } = motion;
+    Shown { position_m, angle_rad, velocity_m_per_s, spin_rad_per_s }
+}
+
+/// The row of a tick: [`TICK_COLUMNS`] in order.
+pub fn tick_row(report: &TickReport, world: &World) -> [f64; 17] {
+    let (hand_m, tool) = held(report, world);
+    let felt = &report.felt;
+    [
+        seconds_of(report.tick),
+        hand_m.x,
+        hand_m.y,
+        tool.position_m.x,
+        tool.position_m.y,
+        tool.angle_rad,
+        tool.velocity_m_per_s.x,
+        tool.velocity_m_per_s.y,
+        tool.spin_rad_per_s,
+        report.force_n.x,
+        report.force_n.y,
+        f64::from(felt.tool_contacts),
+        felt.tool_penetration_m,
+        felt.tool_normal_n,
+        felt.tool_tangent_n,
+        felt.energy.stored_j(),
+        report.tank_j,
+    ]
+}
+
+/// Hand and tool; zeros without a tool.
+fn held(report: &TickReport, world: &World) -> (Vector2<f64>, Shown) {
+    let tool = world.scene.tool.map_or_else(Shown::default, |tool| shown(world, tool.body));
+    (world.scene.tool.map_or(Vector2::zeros(), |_| report.hand_m), tool)
 }
 
 fn write_tick(out: &mut impl Write, report: &TickReport, world: &World) -> io::Result<()> {
-    let tool = world.scene.tool.map_or_else(Shown::default, |tool| shown(world, tool.body));
-    let hand_m = world.scene.tool.map_or(Vector2::zeros(), |_| report.hand_m);
+    let (hand_m, tool) = held(report, world);
     let felt = &report.felt;
     let ([hand_x, hand_y], [force_x, force_y]) = (hand_m.into(), report.force_n.into());
     write!(out, "{:?},{hand_x:?},{hand_y:?},", seconds_of(report.tick))?;

@@ -4,7 +4,10 @@ pub mod bench;
 pub mod check;
 pub mod doctor;
 pub mod emulate;
+pub mod export;
 pub mod latency;
+pub mod replay;
+pub mod report;
 pub mod run;
 pub mod simulate;
 

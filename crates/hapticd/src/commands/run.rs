@@ -42,6 +42,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         i_know: arguments.i_know,
         black_box_folder: state_folder(),
         listener,
+        recording: arguments.recording.clone(),
     };
     let status = Status::of_terminal(&setup.scene);
     let summary = daemon::run(setup, device, options, &signals, status)?;

@@ -5,6 +5,7 @@ use crate::cli::SimulateArguments;
 use crate::failure::Failure;
 use crate::figures::{Figures, ticks_in};
 use crate::golden::{ForceHash, Golden};
+use crate::recording::simulated::{Beginning, SimulatedRecording};
 use crate::setup::Setup;
 use crate::stopwatch::Stopwatch;
 use crate::summary::{Fault, Summary};
@@ -24,18 +25,22 @@ const TICK_NS: u64 = 1_000_000;
 pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let setup = Setup::open(&arguments.input, arguments.hand.as_deref())?;
     let device = setup.simulated_device()?;
+    let beginning = Beginning::of(&setup, device.as_ref());
     let mut session = Session::new(setup.into_loop(device)?);
+    let kept = &arguments.recording;
+    let mut recording = kept.record.as_ref().map(|path| beginning.create(path, kept)).transpose()?;
     session.forces = arguments.golden.is_some().then(ForceHash::default);
     let world = session.rendering.world();
     let mut traces = Traces::create(arguments.trace.as_deref(), arguments.trace_bodies.as_deref(), world)?;
     let ticks = ticks_in(arguments.seconds);
     let mut stopwatch = arguments.json.then(Stopwatch::start);
-    if traces.is_empty() {
+    if traces.is_empty() && recording.is_none() {
         session.advance(ticks, stopwatch.as_mut());
     } else {
-        session.advance_traced(ticks, stopwatch.as_mut(), &mut traces)?;
+        session.advance_kept(ticks, stopwatch.as_mut(), &mut traces, recording.as_mut())?;
     }
     traces.finish()?;
+    recording.map(SimulatedRecording::finish).transpose()?;
     let compute_ns = stopwatch.map(|stopwatch| stopwatch.percentiles());
     let summary = Summary { compute_ns, ..session.summary() };
     print_summary(&summary, arguments.json)?;
@@ -97,18 +102,21 @@ impl Session {
         }
     }
 
-    /// So many ticks with their rows; writing rows is not counted as computing.
-    fn advance_traced(
+    /// So many ticks with their rows and records; writing them is not counted as computing.
+    fn advance_kept(
         &mut self,
         ticks: u64,
         mut stopwatch: Option<&mut Stopwatch>,
         traces: &mut Traces,
+        mut recording: Option<&mut SimulatedRecording>,
     ) -> Result<(), Failure> {
         for _ in 0..ticks {
             stopwatch.iter_mut().for_each(|stopwatch| stopwatch.restart());
             self.tick();
             stopwatch.iter_mut().for_each(|stopwatch| stopwatch.lap());
-            traces.write(self.rendering.last(), self.rendering.world())?;
+            let (report, world) = (self.rendering.last(), self.rendering.world());
+            traces.write(report, world)?;
+            recording.as_mut().map_or(Ok(()), |recording| recording.tick(report, world))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The ordinary thread beside the loop: logs faults, keeps black boxes, takes over changed profiles, shows status.
 
 use super::realtime_side::{Ending, Ends, News, Order, Running};
+use super::recording::Recording;
 use super::reload::Reload;
 use super::rights::Answer;
 use super::signals::Signals;
@@ -33,6 +34,7 @@ pub struct LowerSide {
     status: Status,
     faults: Vec<Fault>,
     watched: Option<Watched>,
+    recording: Recording,
 }
 
 impl LowerSide {
@@ -44,8 +46,9 @@ impl LowerSide {
         black_box_folder: Option<PathBuf>,
         status: Status,
         watched: Option<Watched>,
+        recording: Recording,
     ) -> Self {
-        Self { ends, figures, reload, black_box_folder, status, faults: Vec::new(), watched }
+        Self { ends, figures, reload, black_box_folder, status, faults: Vec::new(), watched, recording }
     }
 
     /// Serves the loop until it ends, and sums up.
@@ -66,11 +69,13 @@ impl LowerSide {
         self.watched = None;
         // The terminal is given back before anything is told on it.
         self.status = Status::Silent;
+        self.recording.finish();
         self.sum_up(&ending)
     }
 
     fn round(&mut self, signals: &Signals) {
         self.take_news();
+        self.recording.tell();
         let asked = signals.reload.swap(false, Ordering::Relaxed);
         for command in self.reload.commands_if_due(asked) {
             self.order(command);
@@ -101,6 +106,10 @@ impl LowerSide {
                 News::BlackBox(black_box) => self.keep(black_box),
                 News::OldWorld(world) => drop(world),
                 News::OldPublisher(publisher) => drop(publisher),
+                News::OldTap(tap) => {
+                    drop(tap);
+                    self.recording.finish();
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 //! - [`realtime_side`]: the pinned thread; it owns the loop and the device, and never waits for anybody.
 //! - [`lower_side`]: the ordinary thread; it logs faults, keeps black boxes, takes over changed profiles, shows status.
 //! - `watched`: what the lower side does for the viewer.
+//! - [`recording`]: keeps what is felt in a file, on a thread of its own.
 //! - [`reload`], [`profile_watch`], [`signals`]: what can be told while it runs.
 //!
 //! However it ends (a signal, the time asked for, a panic on either side), it ends through [`haptic_device::Device::close`].
@@ -12,12 +13,13 @@ pub mod lower_side;
 pub mod profile_watch;
 mod quiet_panic;
 pub mod realtime_side;
+pub mod recording;
 pub mod reload;
 pub mod rights;
 pub mod signals;
 mod watched;
 
-use crate::cli::InputArguments;
+use crate::cli::{InputArguments, RecordArguments};
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::status::Status;
@@ -33,6 +35,7 @@ use haptic_realtime::thread::{CpuChoice, ThreadRequest};
 use haptic_view::Listener;
 use lower_side::LowerSide;
 use realtime_side::{RealtimeSide, Running};
+use recording::Recording;
 use reload::Reload;
 use signals::Signals;
 use std::path::PathBuf;
@@ -56,6 +59,8 @@ pub struct Options {
     pub black_box_folder: Option<PathBuf>,
     /// Where the viewer listens; none: it is not served.
     pub listener: Option<Listener>,
+    /// What is kept from the first tick on.
+    pub recording: RecordArguments,
 }
 
 /// Runs until it is told to end, and says what came of it.
@@ -74,13 +79,20 @@ pub fn run(
     let request = thread_request(&setup);
     let reload = Reload::new(&setup, options.input, options.i_know);
     let rights = rights::Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
+    let recording = Recording::new(&setup, device.as_ref(), &options.recording);
     let (orders, orders_taken) = realtime_side::orders();
-    let session = options.listener.is_some().then(|| Session::new(&setup, &device.identity().name, orders.clone()));
-    let (side, ends) = RealtimeSide::new(setup.into_loop(device)?, options.periods, (orders, orders_taken));
+    let session = options
+        .listener
+        .is_some()
+        .then(|| Session::new(&setup, &device.identity().name, orders.clone(), recording.clone()));
+    let (mut side, ends) = RealtimeSide::new(setup.into_loop(device)?, options.periods, (orders, orders_taken));
+    if let Some(file) = &options.recording.record {
+        side.record_to(recording.begin(file)?);
+    }
     let (figures_writer, figures) = latest(LoopFigures::default());
     let running = Running::start(request, rights, side, figures_writer, signals.stop.clone())?;
     let watched = options.listener.zip(session).map(|(listener, session)| Watched::start(listener, session, &running));
-    let lower_side = LowerSide::new(ends, figures, reload, options.black_box_folder, status, watched);
+    let lower_side = LowerSide::new(ends, figures, reload, options.black_box_folder, status, watched, recording);
     lower_side.keep_watch(running, signals)
 }
 

@@ -19,6 +19,7 @@ use haptic_realtime::exchange::{
 use haptic_realtime::memory::PageFaults;
 use haptic_realtime::runner::{Continue, Ended, LoopFigures, Runner, Wake};
 use haptic_realtime::thread::{Granted, RealtimeThread, ThreadRequest, spawn};
+use haptic_record::tap::{Tap, Timing};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,6 +46,10 @@ pub enum Order {
         /// Where its snapshots go.
         publisher: Box<dyn Publish>,
     },
+    /// Where every tick from now on shall be noted.
+    Record(Box<Tap>),
+    /// Note no more.
+    StopRecording,
 }
 
 impl std::fmt::Debug for Order {
@@ -53,6 +58,8 @@ impl std::fmt::Debug for Order {
             Self::Loop(command) => f.debug_tuple("Loop").field(command).finish(),
             Self::GiveBack(_) => f.write_str("GiveBack"),
             Self::Switch { .. } => f.write_str("Switch"),
+            Self::Record(_) => f.write_str("Record"),
+            Self::StopRecording => f.write_str("StopRecording"),
         }
     }
 }
@@ -72,6 +79,8 @@ pub enum News {
     OldWorld(Box<World>),
     /// A publisher was replaced by another.
     OldPublisher(Box<dyn Publish>),
+    /// Nothing more is noted here.
+    OldTap(Box<Tap>),
 }
 
 /// The lower side's ends of the exchange.
@@ -116,6 +125,8 @@ pub struct RealtimeSide {
     /// Periods since the start, run or skipped, and how many there shall be.
     elapsed: u64,
     periods: u64,
+    /// Where ticks and orders are noted while a recording runs.
+    tap: Option<Box<Tap>>,
 }
 
 impl RealtimeSide {
@@ -137,8 +148,14 @@ impl RealtimeSide {
             longest_tick_ns: longest_tick_ns.clone(),
             elapsed: 0,
             periods: periods.unwrap_or(u64::MAX),
+            tap: None,
         };
         (side, Ends { orders, news, snapshots, longest_tick_ns })
+    }
+
+    /// Notes everything from the next tick on.
+    pub fn record_to(&mut self, tap: Box<Tap>) {
+        give_away(self.tap.replace(tap), &mut self.news);
     }
 
     /// One period. Real-time: at most [`ORDERS_PER_TICK`] orders and one tick of the loop.
@@ -154,6 +171,10 @@ impl RealtimeSide {
         if let Some(black_box) = self.rendering.take_black_box() {
             self.news.push(News::BlackBox(black_box));
         }
+        if let Some(tap) = &mut self.tap {
+            let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
+            tap.note_tick(self.rendering.last(), self.rendering.world(), timing);
+        }
         self.elapsed += 1 + wake.skipped;
         if self.elapsed >= self.periods { Continue::No } else { Continue::Yes }
     }
@@ -168,18 +189,15 @@ impl RealtimeSide {
     fn take_orders(&mut self) {
         for order in self.orders.poll(ORDERS_PER_TICK) {
             match order {
-                Order::Loop(command) => {
-                    if let Some(old) = self.rendering.apply(command) {
-                        self.news.push(News::OldWorld(old));
-                    }
-                }
+                Order::Loop(command) => apply(command, &mut self.rendering, self.tap.as_deref_mut(), &mut self.news),
                 Order::GiveBack(black_box) => self.rendering.give_back(black_box),
                 Order::Switch { world, publisher } => {
-                    if let Some(old) = self.rendering.apply(Command::Replace(world)) {
-                        self.news.push(News::OldWorld(old));
-                    }
+                    let replace = Command::Replace(world);
+                    apply(replace, &mut self.rendering, self.tap.as_deref_mut(), &mut self.news);
                     self.news.push(News::OldPublisher(self.rendering.publish_to(publisher)));
                 }
+                Order::Record(tap) => give_away(self.tap.replace(tap), &mut self.news),
+                Order::StopRecording => give_away(self.tap.take(), &mut self.news),
             }
         }
     }
@@ -191,6 +209,22 @@ impl RealtimeSide {
         if let Some(black_box) = self.rendering.last_black_box(crashed) {
             self.news.push(News::BlackBox(black_box));
         }
+    }
+}
+
+/// Has the loop take an order, noted before.
+fn apply(command: Command, rendering: &mut HapticLoop, tap: Option<&mut Tap>, news: &mut RingWriter<News>) {
+    if let Some(tap) = tap {
+        tap.note_order(&command, rendering.last().tick + 1);
+    }
+    if let Some(old) = rendering.apply(command) {
+        news.push(News::OldWorld(old));
+    }
+}
+
+fn give_away(tap: Option<Box<Tap>>, news: &mut RingWriter<News>) {
+    if let Some(tap) = tap {
+        news.push(News::OldTap(tap));
     }
 }
 

@@ -59,7 +59,8 @@ impl Watched {
     pub fn tell(&mut self, ends: &mut Ends, figures: &mut LatestReader<LoopFigures>) {
         if let Some(snapshot) = ends.snapshots.read_if_new() {
             let longest_ns = ends.longest_tick_ns.swap(0, Ordering::Relaxed);
-            self.session.feed.tell_state(self.observer.observe(snapshot, longest_ns, None));
+            let recording = self.session.recording.progress();
+            self.session.feed.tell_state(self.observer.observe(snapshot, longest_ns, recording));
         }
         if let Some(figures) = figures.read_if_new() {
             self.session.feed.tell_timing(TimingMessage::of(figures));

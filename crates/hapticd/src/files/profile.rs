@@ -31,6 +31,8 @@ pub struct Profile {
     pub realtime: Realtime,
     /// Where the viewer listens.
     pub view_listen: SocketAddr,
+    /// What it was read from.
+    pub source: Source,
 }
 
 /// A file or a built-in, as a profile names it.
@@ -146,6 +148,7 @@ fn profile(root: &Section<'_>, source: &Source) -> Profile {
         safety,
         realtime: realtime(&root.section("realtime")),
         view_listen: view(&root.section("view")),
+        source: source.clone(),
     };
     root.refuse_unknown();
     profile

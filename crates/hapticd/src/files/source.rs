@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 256 << 20;
 
 /// The text of one file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The file as the user named it, or `built-in scene 'table'`.
     pub name: String,

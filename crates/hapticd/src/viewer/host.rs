@@ -64,7 +64,7 @@ impl Host for Session {
         if let Some(warning) = admission::admit(&name, &scene, is_simulated).map_err(|failure| wrong(&failure))? {
             tracing::warn!("{warning}");
         }
-        let scene_id = self.switch(&name, &description, scene)?;
+        let scene_id = self.switch(&name, &description, scene, &source.text)?;
         tracing::info!("switched to the scene {name}; force comes on anew");
         Ok(scene_id)
     }
@@ -80,12 +80,12 @@ impl Host for Session {
         }]
     }
 
-    fn start_recording(&self, _file: Option<&str>) -> Result<String, Refusal> {
-        Err(Refusal::NotNow("this build cannot record yet".to_owned()))
+    fn start_recording(&self, file: Option<&str>) -> Result<String, Refusal> {
+        Session::start_recording(self, file)
     }
 
     fn stop_recording(&self) -> Result<String, Refusal> {
-        Err(Refusal::NotNow("nothing is being recorded".to_owned()))
+        Session::stop_recording(self)
     }
 }
 

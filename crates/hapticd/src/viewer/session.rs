@@ -4,6 +4,8 @@
 
 use super::settings::Facts;
 use crate::daemon::realtime_side::{Order, publish_to_latest};
+use crate::daemon::recording::{Recording, recording_file};
+use crate::failure::Failure;
 use crate::files::builtin::SCENES;
 use crate::files::profile::Reference;
 use crate::files::scene;
@@ -16,6 +18,7 @@ use haptic_loop::world::World;
 use haptic_planar::description::SceneDescription;
 use haptic_planar::scene::Scene;
 use haptic_realtime::exchange::{CommandRefused, CommandSender, LatestReader};
+use haptic_record::worlds::WorldNotes;
 use haptic_view::message::scene::SceneMessage;
 use haptic_view::{Feed, Refusal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +28,8 @@ pub struct Session {
     /// What is told.
     pub feed: Feed,
     pub(super) facts: Facts,
+    /// What is kept.
+    pub recording: Recording,
     orders: CommandSender<Order>,
     current: Mutex<Current>,
 }
@@ -34,6 +39,8 @@ struct Current {
     scene_id: u64,
     scene_name: String,
     scene: Arc<Scene>,
+    /// The number that recordings know its world by.
+    world: u64,
     settings: Settings,
     paused: bool,
     /// A scene that the loop was told to switch to, until the lower side follows.
@@ -52,15 +59,17 @@ pub struct Switch {
 
 impl Session {
     /// The session of a setup whose loop takes these orders.
-    pub fn new(setup: &Setup, device_name: &str, orders: CommandSender<Order>) -> Self {
+    pub fn new(setup: &Setup, device_name: &str, orders: CommandSender<Order>, recording: Recording) -> Self {
         let session = Self {
             feed: Feed::default(),
             facts: Facts::of(setup, device_name),
+            recording,
             orders,
             current: Mutex::new(Current {
                 scene_id: 1,
                 scene_name: setup.profile.scene.name.clone(),
                 scene: Arc::new(setup.scene.clone()),
+                world: 0,
                 settings: setup.settings(),
                 paused: false,
                 switch: None,
@@ -129,16 +138,21 @@ impl Session {
     /// # Errors
     /// When the loop is busy or has ended.
     pub fn reset(&self) -> Result<(), Refusal> {
-        let (_, scene) = self.scene();
-        self.order(Command::Replace(Box::new(World::new(Scene::clone(&scene)))))
+        let (scene, number) = (self.scene().1, self.current().world);
+        self.order(Command::Replace(Box::new(World::new(Scene::clone(&scene)).numbered(number))))
     }
 
     /// Switches to another scene, with an exchange for snapshots that has room for it, and gives its number.
     ///
     /// # Errors
     /// When the loop is busy or has ended.
-    pub fn switch(&self, name: &str, description: &SceneDescription, scene: Scene) -> Result<u64, Refusal> {
-        let world = World::new(scene.clone());
+    pub fn switch(&self, name: &str, description: &SceneDescription, scene: Scene, text: &str) -> Result<u64, Refusal> {
+        let number = self.recording.worlds().add(WorldNotes {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            scene: Arc::new(scene.clone()),
+        });
+        let world = World::new(scene.clone()).numbered(number);
         let (publisher, snapshots) = publish_to_latest(&world);
         let mut current = self.current();
         let scene_id = current.scene_id + 1;
@@ -146,10 +160,34 @@ impl Session {
         self.feed.tell_scene(&SceneMessage::of(scene_id, name, description, &scene));
         let scene = Arc::new(scene);
         (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
+        current.world = number;
         current.switch = Some(Switch { scene_id, scene, snapshots });
         drop(current);
         self.tell_settings();
         Ok(scene_id)
+    }
+
+    /// Begins to record into a file of that name, in the folder for recordings, and says which.
+    ///
+    /// # Errors
+    /// A name that is a path or is taken, a recording that runs already, a folder that cannot be written to.
+    pub fn start_recording(&self, name: Option<&str>) -> Result<String, Refusal> {
+        let file = recording_file(name)?;
+        let world = self.current().world;
+        let refused = |failure: Failure| Refusal::NotNow(failure.to_string());
+        self.recording.start(&file, world, &self.orders).map_err(refused)?;
+        Ok(file.display().to_string())
+    }
+
+    /// Ends the recording, and says which file it is in.
+    ///
+    /// # Errors
+    /// When nothing is recorded, or the loop is busy.
+    pub fn stop_recording(&self) -> Result<String, Refusal> {
+        let nothing = || Refusal::NotNow("nothing is being recorded".to_owned());
+        let file = self.recording.file().ok_or_else(nothing)?;
+        self.recording.stop(&self.orders).map_err(|failure| Refusal::Busy(failure.to_string()))?;
+        Ok(file.display().to_string())
     }
 
     /// Tells what is set, and the margins that follow from it.

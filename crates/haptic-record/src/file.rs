@@ -1,0 +1,260 @@
+//! The file of a recording: whole chunks, one after the other, and an end that is right even when the disk is full.
+//!
+//! Chunks are built in memory and written in one go, so that whatever stops the writing (a kill, a full disk) leaves
+//! whole chunks and at most one torn one. A torn one is cut off as long as we are alive to do it, and an empty summary
+//! put behind the last whole chunk: 50 bytes, for which the cut-off chunk left room.
+
+use mcap::records::{MessageHeader, Metadata};
+use mcap::{Attachment, Compression, WriteOptions, Writer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Data end, footer without a summary, magic: what makes a file whole that was cut short.
+const EMPTY_END: [u8; 50] = {
+    let mut end = [0; 50];
+    (end[0], end[1]) = (0x0F, 4);
+    (end[13], end[14]) = (0x02, 20);
+    let magic = *b"\x89MCAP0\r\n";
+    let mut index = 0;
+    while index < magic.len() {
+        end[42 + index] = magic[index];
+        index += 1;
+    }
+    end
+};
+
+/// Bytes that are gathered before they go to the system.
+const GATHERED: usize = 1 << 16;
+
+/// Why a recording cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong, and what can be done.
+    pub problem: String,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.problem)
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// What the two ends of a file know of each other.
+#[derive(Debug, Default)]
+struct Shared {
+    position: AtomicU64,
+    /// Nothing more may be written: the file was sealed.
+    is_sealed: AtomicBool,
+}
+
+/// Takes bytes in order; knows where it is, and never goes back.
+#[derive(Debug)]
+struct Sink {
+    file: File,
+    gathered: Vec<u8>,
+    shared: Arc<Shared>,
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.gathered.extend_from_slice(bytes);
+        self.shared.position.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if self.gathered.len() >= GATHERED {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let gathered = std::mem::take(&mut self.gathered);
+        if self.shared.is_sealed.load(Ordering::Relaxed) {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        self.file.write_all(&gathered)?;
+        self.gathered = gathered;
+        self.gathered.clear();
+        Ok(())
+    }
+}
+
+impl Seek for Sink {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = self.shared.position.load(Ordering::Relaxed);
+        match to {
+            SeekFrom::Current(0) => Ok(position),
+            SeekFrom::Start(start) if start == position => Ok(position),
+            _ => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+/// A file that is being written.
+pub struct RecordingFile {
+    path: PathBuf,
+    writer: Writer<Sink>,
+    file: File,
+    shared: Arc<Shared>,
+    /// Length up to the last whole chunk.
+    whole: u64,
+}
+
+/// A channel of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelId(u16);
+
+impl RecordingFile {
+    /// Creates the file; one that is there is written over.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create(path: &Path, version: &str) -> Result<Self, RecordError> {
+        let refuse = |error: &dyn fmt::Display| RecordError {
+            path: path.to_owned(),
+            problem: format!("cannot be created: {error}; name a file in a folder that exists and may be written to"),
+        };
+        let open = || OpenOptions::new().write(true).create(true).truncate(true).open(path);
+        let file = open().map_err(|error| refuse(&error))?;
+        let shared = Arc::<Shared>::default();
+        let clone = file.try_clone().map_err(|error| refuse(&error))?;
+        let sink = Sink { file: clone, gathered: Vec::with_capacity(2 * GATHERED), shared: Arc::clone(&shared) };
+        let options = WriteOptions::new()
+            .library(format!("hapticd/{version}"))
+            .compression(Some(Compression::Zstd))
+            .compression_threads(0)
+            .chunk_size(None)
+            .disable_seeking(true);
+        let writer = options.create(sink).map_err(|error| refuse(&error))?;
+        Ok(Self { path: path.to_owned(), writer, file, shared, whole: 0 })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that were handed over so far.
+    pub fn length(&self) -> u64 {
+        self.shared.position.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody has removed the file.
+    pub fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+
+    /// Adds a channel with its schema.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn add_channel(&mut self, topic: &str, schema: &Schema<'_>) -> Result<ChannelId, RecordError> {
+        let added = self.writer.add_schema(schema.name, schema.encoding, schema.text.as_bytes());
+        let schema_id = added.map_err(|error| self.fail(&error))?;
+        let added = self.writer.add_channel(schema_id, topic, schema.message_encoding, &BTreeMap::new());
+        added.map(ChannelId).map_err(|error| self.fail(&error))
+    }
+
+    /// Adds a message.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn message(&mut self, channel: ChannelId, sequence: u32, time_ns: u64, data: &[u8]) -> Result<(), RecordError> {
+        let header = MessageHeader { channel_id: channel.0, sequence, log_time: time_ns, publish_time: time_ns };
+        self.writer.write_to_known_channel(&header, data).map_err(|error| self.fail(&error))
+    }
+
+    /// Adds an attachment; it ends the chunk.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn attach(&mut self, name: &str, text: &str, time_ns: u64) -> Result<(), RecordError> {
+        let media_type = if name.ends_with(".csv") { "text/csv" } else { "application/toml" };
+        let attachment = Attachment {
+            log_time: time_ns,
+            create_time: time_ns,
+            name: name.to_owned(),
+            media_type: media_type.to_owned(),
+            data: Cow::Borrowed(text.as_bytes()),
+        };
+        self.writer.attach(&attachment).map_err(|error| self.fail(&error))
+    }
+
+    /// Adds a metadata record; it ends the chunk.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn metadata(&mut self, name: &str, metadata: BTreeMap<String, String>) -> Result<(), RecordError> {
+        let record = Metadata { name: name.to_owned(), metadata };
+        self.writer.write_metadata(&record).map_err(|error| self.fail(&error))
+    }
+
+    /// Ends the chunk and hands everything to the system: from here on it survives us.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn end_chunk(&mut self) -> Result<(), RecordError> {
+        self.writer.flush().map_err(|error| self.fail(&error))?;
+        self.whole = self.length();
+        Ok(())
+    }
+
+    /// Writes the summary and closes the file.
+    ///
+    /// # Errors
+    /// When the disk takes no more; what is there opens nevertheless.
+    pub fn finish(&mut self) -> Result<(), RecordError> {
+        let finished = self.writer.finish().map(drop);
+        finished.map_err(|error| self.fail(&error))
+    }
+
+    /// Cuts off what is torn and ends the file. From now on nothing is taken any more.
+    fn fail(&mut self, error: &dyn fmt::Display) -> RecordError {
+        let is_first = !self.shared.is_sealed.swap(true, Ordering::Relaxed);
+        let sealed = if is_first { self.seal() } else { Ok(()) };
+        let state = match sealed {
+            Ok(()) => "what was written before opens as usual",
+            Err(_) => "what was written before opens up to the last whole second",
+        };
+        RecordError { path: self.path.clone(), problem: format!("the recording has ended: {error}; {state}") }
+    }
+
+    fn seal(&self) -> io::Result<()> {
+        self.file.set_len(self.whole)?;
+        self.file.write_all_at(&EMPTY_END, self.whole)
+    }
+}
+
+/// How the messages of a channel are laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// `ros2msg` or `jsonschema`.
+    pub encoding: &'a str,
+    /// `cdr` or `json`.
+    pub message_encoding: &'a str,
+    /// The layout.
+    pub text: &'a str,
+}
+
+impl<'a> Schema<'a> {
+    /// Of messages in CDR.
+    pub const fn cdr(name: &'a str, text: &'a str) -> Self {
+        Self { name, encoding: "ros2msg", message_encoding: "cdr", text }
+    }
+
+    /// Of messages in JSON.
+    pub const fn json(name: &'a str, text: &'a str) -> Self {
+        Self { name, encoding: "jsonschema", message_encoding: "json", text }
+    }
+}

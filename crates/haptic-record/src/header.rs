@@ -1,0 +1,237 @@
+//! What a recording says about itself: everything that is needed to build the same world again.
+
+use haptic_device::{Identity, Limits};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::str::FromStr;
+
+/// Name of the metadata record at the beginning.
+pub const METADATA_NAME: &str = "hapticd";
+/// Name of the metadata record at the end of a file that was finished.
+pub const END_NAME: &str = "hapticd end";
+/// Layout of the files; a reader refuses what is newer than it knows.
+pub const FORMAT: u32 = 1;
+
+/// A file's text and the name that it was opened by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// As the user named it.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// What was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// The profile.
+    pub profile: Text,
+    /// The scene at the start.
+    pub scene: Text,
+    /// The device.
+    pub device: Text,
+    /// The prescribed hand, if there was one.
+    pub hand: Option<Text>,
+}
+
+/// The device as far as the loop knew it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceNotes {
+    /// Name for people.
+    pub name: String,
+    /// Which backend drove it.
+    pub kind: String,
+    /// As the device gave it.
+    pub serial_number: String,
+    /// As the device gave it.
+    pub firmware: String,
+    /// 1 or 2.
+    pub axes: u8,
+    /// Largest force, N; infinity if unknown.
+    pub max_force_n: f64,
+    /// It could not be served more often than this, Hz; infinity for no limit.
+    pub rate_hz: f64,
+}
+
+impl DeviceNotes {
+    /// The notes on a device, and on how often it can be served.
+    pub fn of(identity: &Identity, limits: &Limits, rate_hz: f64) -> Self {
+        Self {
+            name: identity.name.clone(),
+            kind: identity.kind.name().to_owned(),
+            serial_number: identity.serial_number.clone(),
+            firmware: identity.firmware.clone(),
+            axes: identity.axes,
+            max_force_n: limits.max_force_n,
+            rate_hz,
+        }
+    }
+}
+
+/// The beginning of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    /// Of hapticd.
+    pub version: String,
+    /// `run` or `simulate`.
+    pub command: String,
+    /// What was run.
+    pub texts: Texts,
+    /// No motor moved a real hand: force came on with the short ramp of simulations unless the profile said otherwise.
+    pub moves_no_motor: bool,
+    /// What the hand held.
+    pub device: DeviceNotes,
+    /// Added to the loop's clock it gives the time of messages, ns since 1970; zero for simulations.
+    pub epoch_ns: u64,
+    /// The first tick that the recording holds; only from tick 1 on can it be run again.
+    pub first_tick: u64,
+    /// Which file of a recording in several files, from 1.
+    pub part: u32,
+}
+
+/// A beginning that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadHeader(pub String);
+
+impl Header {
+    /// As key and value.
+    pub fn metadata(&self) -> BTreeMap<String, String> {
+        let Self { texts, device, .. } = self;
+        let pairs = [
+            ("format", FORMAT.to_string()),
+            ("hapticd_version", self.version.clone()),
+            ("command", self.command.clone()),
+            ("profile_name", texts.profile.name.clone()),
+            ("scene_name", texts.scene.name.clone()),
+            ("device_name", texts.device.name.clone()),
+            ("hand_name", texts.hand.as_ref().map_or(String::new(), |hand| hand.name.clone())),
+            ("moves_no_motor", self.moves_no_motor.to_string()),
+            ("device_identity", device.name.clone()),
+            ("device_kind", device.kind.clone()),
+            ("device_serial_number", device.serial_number.clone()),
+            ("device_firmware", device.firmware.clone()),
+            ("device_axes", device.axes.to_string()),
+            ("device_max_force_n", format!("{:?}", device.max_force_n)),
+            ("device_rate_hz", format!("{:?}", device.rate_hz)),
+            ("epoch_ns", self.epoch_ns.to_string()),
+            ("first_tick", self.first_tick.to_string()),
+            ("part", self.part.to_string()),
+            ("tick_ns", "1000000".to_owned()),
+        ];
+        pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// The attachments: names in the file, and texts.
+    pub fn attachments(&self) -> Vec<(&'static str, &str)> {
+        let Texts { profile, scene, device, hand } = &self.texts;
+        let always = [("profile.toml", profile), ("scene.toml", scene), ("device.toml", device)];
+        let hand = hand.iter().map(|hand| ("hand.csv", hand));
+        always.into_iter().chain(hand).map(|(name, text)| (name, text.text.as_str())).collect()
+    }
+
+    /// From what a file holds.
+    ///
+    /// # Errors
+    /// What is missing or makes no sense.
+    pub fn from_file(
+        metadata: &BTreeMap<String, String>,
+        attachments: &BTreeMap<String, String>,
+    ) -> Result<Self, BadHeader> {
+        let format: u32 = number(metadata, "format")?;
+        if format > FORMAT {
+            let problem = format!("was written in format {format}; this hapticd reads up to {FORMAT}");
+            return Err(BadHeader(format!("{problem}: use a newer one")));
+        }
+        Ok(Self {
+            version: word(metadata, "hapticd_version")?,
+            command: word(metadata, "command")?,
+            texts: texts(metadata, attachments)?,
+            moves_no_motor: number(metadata, "moves_no_motor")?,
+            device: DeviceNotes {
+                name: word(metadata, "device_identity")?,
+                kind: word(metadata, "device_kind")?,
+                serial_number: word(metadata, "device_serial_number")?,
+                firmware: word(metadata, "device_firmware")?,
+                axes: number(metadata, "device_axes")?,
+                max_force_n: number(metadata, "device_max_force_n")?,
+                rate_hz: number(metadata, "device_rate_hz")?,
+            },
+            epoch_ns: number(metadata, "epoch_ns")?,
+            first_tick: number(metadata, "first_tick")?,
+            part: number(metadata, "part")?,
+        })
+    }
+}
+
+fn texts(metadata: &BTreeMap<String, String>, attachments: &BTreeMap<String, String>) -> Result<Texts, BadHeader> {
+    let text = |key: &str, file: &str| {
+        let text = attachments.get(file).ok_or_else(|| missing(&format!("attachment {file}")))?;
+        Ok(Text { name: word(metadata, key)?, text: text.clone() })
+    };
+    Ok(Texts {
+        profile: text("profile_name", "profile.toml")?,
+        scene: text("scene_name", "scene.toml")?,
+        device: text("device_name", "device.toml")?,
+        hand: attachments.contains_key("hand.csv").then(|| text("hand_name", "hand.csv")).transpose()?,
+    })
+}
+
+fn missing(what: &str) -> BadHeader {
+    BadHeader(format!("has no {what}; it is no recording of hapticd, or its beginning is damaged"))
+}
+
+fn word(metadata: &BTreeMap<String, String>, key: &str) -> Result<String, BadHeader> {
+    metadata.get(key).cloned().ok_or_else(|| missing(&format!("metadata {key}")))
+}
+
+fn number<T: FromStr>(metadata: &BTreeMap<String, String>, key: &str) -> Result<T, BadHeader> {
+    let text = word(metadata, key)?;
+    text.parse().map_err(|_| BadHeader(format!("has senseless metadata: {key} is {text:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        let text = |name: &str| Text { name: name.to_owned(), text: format!("# {name}\n") };
+        Header {
+            version: "1.2.3".to_owned(),
+            command: "run".to_owned(),
+            texts: Texts { profile: text("p"), scene: text("s"), device: text("d"), hand: Some(text("h")) },
+            moves_no_motor: true,
+            device: DeviceNotes {
+                name: "n".to_owned(),
+                kind: "simulated".to_owned(),
+                serial_number: String::new(),
+                firmware: String::new(),
+                axes: 1,
+                max_force_n: f64::INFINITY,
+                rate_hz: 500.0,
+            },
+            epoch_ns: u64::MAX,
+            first_tick: 1,
+            part: 1,
+        }
+    }
+
+    fn attachments(header: &Header) -> BTreeMap<String, String> {
+        header.attachments().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_header_comes_back_whole_even_with_an_infinite_force() {
+        let header = header();
+        assert_eq!(Header::from_file(&header.metadata(), &attachments(&header)), Ok(header));
+    }
+
+    #[test]
+    fn what_is_missing_or_newer_is_told() {
+        let header = header();
+        let mut metadata = header.metadata();
+        let error = Header::from_file(&metadata, &BTreeMap::new()).unwrap_err();
+        assert!(error.0.starts_with("has no attachment profile.toml"), "{}", error.0);
+        metadata.insert("format".to_owned(), "99".to_owned());
+        assert!(Header::from_file(&metadata, &attachments(&header)).unwrap_err().0.contains("format 99"));
+    }
+}

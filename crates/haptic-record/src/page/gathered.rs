@@ -1,0 +1,125 @@
+//! The ticks of a recording as columns, and the same with fewer points where a plot has no room for all.
+
+use crate::tick_message::TickMessage;
+
+/// Points that a plot shows at most; beyond, each shows the range of several ticks.
+const MOST_POINTS: usize = 12_000;
+
+/// Columns of a recording; all have the same length. World frame, SI.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the names are those of the tick's message")]
+pub struct Gathered {
+    pub tick: Vec<u64>,
+    pub hand_m: [Vec<f32>; 2],
+    pub tool_m: [Vec<f32>; 2],
+    pub force_n: [Vec<f32>; 2],
+    pub normal_n: Vec<f32>,
+    pub tangent_n: Vec<f32>,
+    pub penetration_m: Vec<f32>,
+    pub energy_j: Vec<f32>,
+    pub tank_j: Vec<f32>,
+    pub late_ns: Vec<u32>,
+    pub compute_ns: Vec<u32>,
+    pub skipped: u64,
+    pub stale: u64,
+    pub faults: u64,
+}
+
+/// One column with fewer points: for each, the least and the most of the ticks that it stands for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thinned {
+    /// Least values.
+    pub low: Vec<f64>,
+    /// Most values; empty if every tick has a point of its own.
+    pub high: Vec<f64>,
+}
+
+impl Gathered {
+    /// Takes in a tick.
+    pub fn take_in(&mut self, message: &TickMessage) {
+        let shown = &message.shown;
+        self.tick.push(message.tick);
+        for axis in 0..2 {
+            self.hand_m[axis].push(shown.hand_m[axis]);
+            self.tool_m[axis].push(shown.tool_m[axis]);
+            self.force_n[axis].push(shown.force_n[axis]);
+        }
+        self.normal_n.push(shown.normal_force_n);
+        self.tangent_n.push(shown.tangent_force_n);
+        self.penetration_m.push(shown.penetration_m);
+        self.energy_j.push(shown.energy_j);
+        self.tank_j.push(shown.tank_j);
+        self.late_ns.push(message.late_ns);
+        self.compute_ns.push(message.previous_compute_ns);
+        self.skipped += u64::from(message.skipped);
+        self.stale += u64::from(message.stale);
+        self.faults += u64::from(message.fault != 0);
+    }
+
+    /// Ticks.
+    pub fn len(&self) -> usize {
+        self.tick.len()
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.tick.is_empty()
+    }
+
+    /// Whether a clock was kept.
+    pub fn has_clock(&self) -> bool {
+        self.late_ns.iter().any(|late| *late > 0) || self.compute_ns.iter().any(|compute| *compute > 0)
+    }
+
+    /// Size of the force in every tick, N.
+    pub fn force_size_n(&self) -> Vec<f64> {
+        let [x, y] = &self.force_n;
+        x.iter().zip(y).map(|(x, y)| f64::from(*x).hypot(f64::from(*y))).collect()
+    }
+
+    /// Ticks that each point stands for.
+    pub fn ticks_per_point(&self) -> usize {
+        self.len().div_ceil(MOST_POINTS).max(1)
+    }
+
+    /// The world's time of each point, s.
+    pub fn times_s(&self) -> Vec<f64> {
+        self.tick.chunks(self.ticks_per_point()).map(|ticks| ticks[0] as f64 / 1000.0).collect()
+    }
+
+    /// A column with as many points as [`Self::times_s`].
+    pub fn thinned(&self, column: impl Iterator<Item = f64>) -> Thinned {
+        let step = self.ticks_per_point();
+        let values: Vec<f64> = column.collect();
+        if step == 1 {
+            return Thinned { low: values, high: Vec::new() };
+        }
+        let chunks = || values.chunks(step);
+        Thinned {
+            low: chunks().map(|chunk| chunk.iter().copied().fold(f64::INFINITY, f64::min)).collect(),
+            high: chunks().map(|chunk| chunk.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_extremes_and_the_number_of_times() {
+        let ticks = 3 * MOST_POINTS as u64 - 1;
+        let gathered = Gathered { tick: (1..=ticks).collect(), ..Gathered::default() };
+        let thinned = gathered.thinned((0..ticks).map(|k| if k == 100 { 9.0 } else { k as f64 * 1e-9 }));
+        assert_eq!((thinned.low.len(), thinned.high.len()), (gathered.times_s().len(), gathered.times_s().len()));
+        assert_eq!(thinned.high.iter().copied().fold(0.0, f64::max), 9.0);
+        assert!(thinned.low.len() <= MOST_POINTS);
+    }
+
+    #[test]
+    fn few_ticks_keep_a_point_each() {
+        let gathered = Gathered { tick: vec![1, 2, 3], ..Gathered::default() };
+        assert_eq!(gathered.thinned([1.0, 2.0, 3.0].into_iter()), Thinned { low: vec![1.0, 2.0, 3.0], high: vec![] });
+        assert_eq!(gathered.times_s(), [0.001, 0.002, 0.003]);
+    }
+}

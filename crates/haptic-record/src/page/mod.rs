@@ -1,0 +1,126 @@
+//! A page of plots of a recording: one file, no network, light and dark.
+//!
+//! [`gathered`] takes the ticks in, [`plots`] makes the plots' data, [`summary`] the figures that go into a paper; here
+//! they are put together with a small script that draws.
+
+pub mod gathered;
+mod plots;
+mod summary;
+
+use gathered::Gathered;
+use haptic_planar::scene::Scene;
+use std::fmt::Write;
+
+/// What the page tells besides the ticks.
+pub struct Facts<'a> {
+    /// Name of the recording.
+    pub title: String,
+    /// Key and value, in order.
+    pub settings: Vec<(String, String)>,
+    /// Names and texts of the files that were run.
+    pub texts: Vec<(String, String)>,
+    /// When, whether it warns, in words.
+    pub events: Vec<EventLine>,
+    /// The scene at the start.
+    pub scene: &'a Scene,
+    /// Something the reader should know first, such as that the recording has no end.
+    pub warnings: Vec<String>,
+}
+
+/// A line in the list of events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventLine {
+    /// The world's time, s.
+    pub time_s: f64,
+    /// 2 is information, 3 a warning.
+    pub level: u8,
+    /// In words.
+    pub text: String,
+}
+
+/// Events that the page lists at most.
+const EVENTS_LISTED: usize = 500;
+
+/// The whole page.
+pub fn page(gathered: &Gathered, facts: &Facts<'_>) -> String {
+    let summary = summary::Summary::of(gathered);
+    let title = escaped(&facts.title);
+    let warnings: String =
+        facts.warnings.iter().map(|text| format!("<p class=\"warn-text\">{}</p>", escaped(text))).collect();
+    let data = plots::data(gathered, facts, &summary);
+    // A script must not hold its own end, whatever names people give to bodies.
+    let data = data.to_string().replace("</", "<\\/");
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><title>{title}</title><style>{css}</style></head><body><main>\
+         <h1>{title}</h1><p class=\"lead\">{lead}</p>{warnings}{cards}<div class=\"plots\"></div>\
+         <section><h2>Summary</h2>{table}{paper}</section>\
+         <section><h2>Events</h2>{events}</section><section><h2>Settings</h2>{settings}{texts}</section>\
+         <footer>Drag over a time plot to zoom, shift and wheel to zoom at the pointer, double click to see all. Made by \
+         hapticd {version}.</footer></main>\
+         <script>const DATA={data};\n{script}</script></body></html>\n",
+        css = include_str!("page.css"),
+        lead = escaped(&summary.lead(gathered)),
+        cards = summary.cards(gathered),
+        table = summary.table(),
+        paper = summary.paper(gathered),
+        events = event_table(&facts.events),
+        settings = settings_table(&facts.settings),
+        texts = texts(&facts.texts),
+        version = env!("CARGO_PKG_VERSION"),
+        script = include_str!("page.js"),
+    )
+}
+
+fn event_table(events: &[EventLine]) -> String {
+    if events.is_empty() {
+        return "<p>none</p>".to_owned();
+    }
+    let mut table = String::from("<table><thead><tr><th>time / s</th><th class=\"text\">what</th></tr></thead><tbody>");
+    for event in events.iter().take(EVENTS_LISTED) {
+        let class = if event.level > 2 { "text warn-text" } else { "text" };
+        // Writing into a string cannot fail.
+        let _ =
+            write!(table, "<tr><td>{:.3}</td><td class=\"{class}\">{}</td></tr>", event.time_s, escaped(&event.text));
+    }
+    let more = events.len().saturating_sub(EVENTS_LISTED);
+    let rest = if more > 0 { format!("<p>and {more} more</p>") } else { String::new() };
+    table + "</tbody></table>" + &rest
+}
+
+fn settings_table(settings: &[(String, String)]) -> String {
+    let rows: String = settings
+        .iter()
+        .map(|(key, value)| format!("<tr><td>{}</td><td class=\"text\">{}</td></tr>", escaped(key), escaped(value)))
+        .collect();
+    format!("<table><tbody>{rows}</tbody></table>")
+}
+
+fn texts(texts: &[(String, String)]) -> String {
+    let one = |(name, text): &(String, String)| {
+        format!("<details><summary>{}</summary><pre>{}</pre></details>", escaped(name), escaped(text))
+    };
+    texts.iter().map(one).collect()
+}
+
+/// Text that cannot be mistaken for markup.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_become_markup() {
+        assert_eq!(escaped("<b>&\""), "&lt;b&gt;&amp;&quot;");
+    }
+
+    #[test]
+    fn many_events_are_cut_and_counted() {
+        let event = EventLine { time_s: 1.0, level: 3, text: "fault".to_owned() };
+        let table = event_table(&vec![event; EVENTS_LISTED + 7]);
+        assert!(table.ends_with("<p>and 7 more</p>"));
+    }
+}

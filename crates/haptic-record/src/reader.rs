@@ -1,0 +1,241 @@
+//! Reads recordings, whole or cut short, from the first byte to the last whole chunk.
+
+use crate::cdr::{CdrReader, NotCdr};
+use crate::header::{BadHeader, END_NAME, Header, METADATA_NAME};
+use crate::tap::AppliedOrder;
+use crate::tick_message::TickMessage;
+use crate::{order_message, schemas, tick_message};
+use mcap::McapError;
+use mcap::records::Record;
+use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Longest record that is believed, bytes: anything beyond is damage, and would only eat memory.
+const LONGEST_RECORD: usize = 512 << 20;
+
+/// Something in a file, in the order of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// A metadata record.
+    Metadata(String, BTreeMap<String, String>),
+    /// An attachment that is text.
+    Attachment(String, String),
+    /// A tick.
+    Tick(Box<TickMessage>),
+    /// Something that the loop was told.
+    Order(AppliedOrder),
+    /// Hashes of the moving bodies.
+    Bodies(BodyHashes),
+    /// What happened, in words.
+    Event(Event),
+}
+
+/// Hashes of the moving bodies after a tick, in file order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyHashes {
+    /// The tick.
+    pub tick: u64,
+    /// One for each body that can move.
+    pub hashes: Vec<u32>,
+}
+
+/// A line of the recording's log.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Event {
+    /// In which tick.
+    pub tick: u64,
+    /// 2 is information, 3 a warning.
+    pub level: u8,
+    /// In words.
+    pub message: String,
+}
+
+/// How far a file could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadEnd {
+    /// To its end, which says that the recording was finished.
+    Finished,
+    /// To the last whole chunk; the rest was never written.
+    CutShort,
+    /// To a place where its bytes make no sense.
+    Damaged(String),
+}
+
+/// A file that is being read.
+pub struct RecordingReader {
+    path: PathBuf,
+    file: File,
+    reader: LinearReader,
+    /// Topics by channel.
+    topics: BTreeMap<u16, Topic>,
+    /// Whether the record at the end of a finished file was seen.
+    has_end: bool,
+    end: Option<ReadEnd>,
+}
+
+#[derive(Clone, Copy)]
+enum Topic {
+    Tick,
+    Order,
+    Bodies,
+    Event,
+    Other,
+}
+
+/// A file that cannot be opened or is no recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.problem)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl RecordingReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let refuse = |error| ReadError {
+            path: path.to_owned(),
+            problem: format!("cannot be opened: {error}; name a recording that `--record` has written"),
+        };
+        let file = File::open(path).map_err(refuse)?;
+        let options = LinearReaderOptions::default()
+            .with_validate_chunk_crcs(true)
+            .with_prevalidate_chunk_crcs(true)
+            .with_record_length_limit(LONGEST_RECORD);
+        let reader = LinearReader::new_with_options(options);
+        Ok(Self { path: path.to_owned(), file, reader, topics: BTreeMap::new(), has_end: false, end: None })
+    }
+
+    /// How far it could be read; nothing before the last item was taken.
+    pub fn end(&self) -> Option<&ReadEnd> {
+        self.end.as_ref()
+    }
+
+    /// The next item that is ours; none at the end, which [`Self::end`] tells about.
+    pub fn next_item(&mut self) -> Option<Item> {
+        while self.end.is_none() {
+            match self.step() {
+                Ok(Some(item)) => return Some(item),
+                Ok(None) => {}
+                Err(end) => self.end = Some(end),
+            }
+        }
+        None
+    }
+
+    fn step(&mut self) -> Result<Option<Item>, ReadEnd> {
+        let Some(event) = self.reader.next_event() else {
+            return Err(if self.has_end { ReadEnd::Finished } else { ReadEnd::CutShort });
+        };
+        match event.map_err(|error| end_of(&error))? {
+            LinearReadEvent::ReadRequest(bytes) => {
+                let read = self.file.read(self.reader.insert(bytes)).map_err(|error| damage(&error))?;
+                self.reader.notify_read(read);
+                Ok(None)
+            }
+            LinearReadEvent::Record { opcode, data } => {
+                let record = mcap::parse_record(opcode, data).map_err(|error| damage(&error))?;
+                take(record, &mut self.topics, &mut self.has_end)
+            }
+        }
+    }
+
+    /// The beginning of a recording: everything before the first tick.
+    ///
+    /// # Errors
+    /// When it is no recording of ours.
+    pub fn header(&mut self) -> Result<Header, ReadError> {
+        let (mut metadata, mut attachments) = (None, BTreeMap::new());
+        while let Some(item) = self.next_item() {
+            match item {
+                Item::Metadata(name, pairs) if name == METADATA_NAME => metadata = Some(pairs),
+                Item::Attachment(name, text) => drop(attachments.insert(name, text)),
+                _ => break,
+            }
+        }
+        let told = |problem| ReadError { path: self.path.clone(), problem };
+        if let (None, Some(ReadEnd::Damaged(problem))) = (&metadata, &self.end) {
+            return Err(told(format!("is no recording: {problem}; name a file that `--record` has written")));
+        }
+        let metadata = metadata.ok_or_else(|| told("is no recording of hapticd".to_owned()))?;
+        Header::from_file(&metadata, &attachments).map_err(|BadHeader(problem)| told(problem))
+    }
+}
+
+fn take(record: Record<'_>, topics: &mut BTreeMap<u16, Topic>, has_end: &mut bool) -> Result<Option<Item>, ReadEnd> {
+    match record {
+        Record::Channel(channel) => {
+            topics.insert(channel.id, topic_of(&channel.topic));
+            Ok(None)
+        }
+        Record::Message { header, data } => {
+            let topic = topics.get(&header.channel_id).copied().unwrap_or(Topic::Other);
+            message(topic, &data)
+        }
+        Record::Metadata(metadata) => {
+            *has_end |= metadata.name == END_NAME;
+            Ok(Some(Item::Metadata(metadata.name, metadata.metadata)))
+        }
+        Record::Attachment { header, data, .. } => {
+            let text = String::from_utf8(data.into_owned()).map_err(|error| damage(&error))?;
+            Ok(Some(Item::Attachment(header.name, text)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn topic_of(topic: &str) -> Topic {
+    match topic {
+        tick_message::TOPIC => Topic::Tick,
+        order_message::TOPIC => Topic::Order,
+        schemas::BODIES_TOPIC => Topic::Bodies,
+        schemas::LOG_TOPIC => Topic::Event,
+        _ => Topic::Other,
+    }
+}
+
+fn message(topic: Topic, data: &[u8]) -> Result<Option<Item>, ReadEnd> {
+    Ok(match topic {
+        Topic::Tick => Some(Item::Tick(Box::new(TickMessage::read(data).map_err(|error| damage(&error))?))),
+        Topic::Order => Some(Item::Order(order_message::read(data).map_err(|error| damage(&error))?)),
+        Topic::Bodies => Some(Item::Bodies(body_hashes(data).map_err(|error| damage(&error))?)),
+        Topic::Event => Some(Item::Event(serde_json::from_slice(data).map_err(|error| damage(&error))?)),
+        Topic::Other => None,
+    })
+}
+
+fn body_hashes(data: &[u8]) -> Result<BodyHashes, NotCdr> {
+    let mut cdr = CdrReader::of(data)?;
+    let (tick, count) = (cdr.u64()?, cdr.u32()?);
+    let hashes = (0..count).map(|_| cdr.u32()).collect::<Result<Vec<u32>, NotCdr>>()?;
+    Ok(BodyHashes { tick, hashes })
+}
+
+/// A file that ends too early is cut short; all else that the library objects to is damage.
+fn end_of(error: &McapError) -> ReadEnd {
+    match error {
+        McapError::UnexpectedEof | McapError::BadFooter => ReadEnd::CutShort,
+        error => damage(error),
+    }
+}
+
+fn damage(error: &dyn fmt::Display) -> ReadEnd {
+    ReadEnd::Damaged(error.to_string())
+}

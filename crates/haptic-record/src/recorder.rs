@@ -1,0 +1,381 @@
+//! Takes the records out of the rings and puts messages into files.
+
+use crate::cdr::CdrWriter;
+use crate::file::{ChannelId, RecordError, RecordingFile, Schema};
+use crate::header::{END_NAME, Header, METADATA_NAME};
+use crate::tap::{AppliedOrder, Feed, Order, PoseRecord, TickRecord};
+use crate::tick_message::TickMessage;
+use crate::worlds::{WorldNotes, Worlds};
+use crate::{order_message, picture, schemas, tick_message};
+use haptic_loop::engagement::Phase;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+/// Ticks in a chunk: at most a second is lost when we are killed.
+const TICKS_PER_CHUNK: u64 = 1000;
+/// Levels of the log, as its schema numbers them.
+const INFO: u8 = 2;
+const WARNING: u8 = 3;
+
+/// When a new file is begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rotation {
+    /// After so many bytes, to the next whole chunk.
+    pub bytes: Option<u64>,
+    /// After so many ticks, to the next whole chunk.
+    pub ticks: Option<u64>,
+}
+
+/// What came of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The files, in order.
+    pub files: Vec<PathBuf>,
+    /// Ticks in them.
+    pub ticks: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Ticks, poses and orders that found no room.
+    pub dropped: [u64; 3],
+}
+
+/// Writes a recording.
+pub struct Recorder {
+    first_path: PathBuf,
+    header: Header,
+    rotation: Rotation,
+    feed: Feed,
+    worlds: Worlds,
+    world: WorldNotes,
+    part: Part,
+    /// Ticks that were taken out and wait for their orders; its memory is used again.
+    ticks: Vec<TickRecord>,
+    orders: VecDeque<AppliedOrder>,
+    poses: VecDeque<PoseRecord>,
+    last: Option<TickRecord>,
+    /// Worlds whose scenes are in the recording.
+    attached: BTreeSet<u64>,
+    outcome: Outcome,
+    cdr: CdrWriter,
+    text: String,
+}
+
+/// One file, with its channels.
+struct Part {
+    file: RecordingFile,
+    tick: ChannelId,
+    order: ChannelId,
+    transforms: ChannelId,
+    scene: ChannelId,
+    log: ChannelId,
+    bodies: ChannelId,
+    first_tick: u64,
+    /// The last tick of the chunk before.
+    chunk_end: u64,
+}
+
+impl Part {
+    fn begin(path: &Path, header: &Header) -> Result<Self, RecordError> {
+        let mut file = RecordingFile::create(path, &header.version)?;
+        file.metadata(METADATA_NAME, header.metadata())?;
+        for (name, text) in header.attachments() {
+            file.attach(name, text, header.epoch_ns)?;
+        }
+        Ok(Self {
+            tick: file
+                .add_channel(tick_message::TOPIC, &Schema::cdr(tick_message::SCHEMA_NAME, tick_message::SCHEMA))?,
+            order: file
+                .add_channel(order_message::TOPIC, &Schema::json(order_message::SCHEMA_NAME, order_message::SCHEMA))?,
+            transforms: file
+                .add_channel(schemas::TRANSFORMS_TOPIC, &Schema::json(schemas::TRANSFORMS_NAME, schemas::TRANSFORMS))?,
+            scene: file.add_channel(schemas::SCENE_TOPIC, &Schema::json(schemas::SCENE_NAME, schemas::SCENE))?,
+            log: file.add_channel(schemas::LOG_TOPIC, &Schema::json(schemas::LOG_NAME, schemas::LOG))?,
+            bodies: file.add_channel(schemas::BODIES_TOPIC, &Schema::cdr(schemas::BODIES_NAME, schemas::BODIES))?,
+            first_tick: header.first_tick,
+            chunk_end: header.first_tick.saturating_sub(1),
+            file,
+        })
+    }
+}
+
+impl Recorder {
+    /// Begins a recording of the world with the given number, which `worlds` must know.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    pub fn create(
+        path: &Path,
+        header: Header,
+        feed: Feed,
+        worlds: Worlds,
+        world: u64,
+        rotation: Rotation,
+    ) -> Result<Self, RecordError> {
+        let unknown = || RecordError { path: path.to_owned(), problem: format!("nobody knows world {world}") };
+        let notes = worlds.get(world).ok_or_else(unknown)?;
+        let part = Part::begin(path, &header)?;
+        let mut recorder = Self {
+            first_path: path.to_owned(),
+            header,
+            rotation,
+            feed,
+            worlds,
+            world: notes,
+            part,
+            ticks: Vec::new(),
+            orders: VecDeque::new(),
+            poses: VecDeque::new(),
+            last: None,
+            attached: BTreeSet::from([0, world]),
+            outcome: Outcome { files: vec![path.to_owned()], ..Outcome::default() },
+            cdr: CdrWriter::default(),
+            text: String::new(),
+        };
+        recorder.draw_scene(recorder.header.epoch_ns)?;
+        recorder.part.file.end_chunk()?;
+        Ok(recorder)
+    }
+
+    /// Where it writes now.
+    pub fn path(&self) -> &Path {
+        self.part.file.path()
+    }
+
+    /// Whether somebody has removed the file that is being written.
+    pub fn is_removed(&self) -> bool {
+        self.part.file.is_removed()
+    }
+
+    /// Ticks, poses and orders that found no room so far.
+    pub fn dropped(&self) -> [u64; 3] {
+        self.feed.dropped()
+    }
+
+    /// What it has come to so far.
+    pub fn outcome(&self) -> Outcome {
+        let mut outcome = self.outcome.clone();
+        outcome.bytes += self.part.file.length();
+        outcome.dropped = self.feed.dropped();
+        outcome
+    }
+
+    /// Writes down what there is.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn drain(&mut self) -> Result<(), RecordError> {
+        // First the ticks: whatever the loop was told before them is in the other ring by then.
+        let mut ticks = std::mem::take(&mut self.ticks);
+        ticks.extend(self.feed.ticks.drain());
+        self.orders.extend(self.feed.orders.drain());
+        self.poses.extend(self.feed.poses.drain());
+        let written = ticks.iter().try_for_each(|record| self.take_tick(record));
+        ticks.clear();
+        self.ticks = ticks;
+        written
+    }
+
+    /// Writes down the rest and closes the file.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn finish(mut self) -> Result<Outcome, RecordError> {
+        self.drain()?;
+        while let Some(order) = self.orders.pop_front() {
+            self.take_order(&order)?;
+        }
+        self.draw_poses(u64::MAX)?;
+        self.end_part()?;
+        Ok(self.outcome())
+    }
+
+    fn take_tick(&mut self, record: &TickRecord) -> Result<(), RecordError> {
+        let tick = record.report.tick;
+        while let Some(order) = self.orders.front().copied().filter(|order| order.before_tick <= tick) {
+            self.orders.pop_front();
+            self.take_order(&order)?;
+        }
+        self.tell_events(record)?;
+        let time_ns = self.time_of(record);
+        TickMessage::of(record, &self.world.scene).write(&mut self.cdr);
+        self.part.file.message(self.part.tick, tick as u32, time_ns, self.cdr.bytes())?;
+        self.last = Some(*record);
+        self.outcome.ticks += 1;
+        self.draw_poses(tick)?;
+        self.end_chunk_if_due(tick)
+    }
+
+    fn time_of(&self, record: &TickRecord) -> u64 {
+        self.header.epoch_ns.saturating_add(record.report.now.0)
+    }
+
+    /// The time of something that happened just after the last tick.
+    fn time_now(&self) -> u64 {
+        self.last.as_ref().map_or(self.header.epoch_ns, |last| self.time_of(last))
+    }
+
+    fn take_order(&mut self, applied: &AppliedOrder) -> Result<(), RecordError> {
+        let time_ns = self.time_now();
+        if let Order::Replace { world } = applied.order {
+            self.draw_poses(applied.before_tick)?;
+            self.change_world(world, time_ns)?;
+        }
+        let json = order_message::write(applied).map_err(|error| self.senseless(&error))?;
+        self.part.file.message(self.part.order, applied.number, time_ns, &json)?;
+        let is_mouse = matches!(applied.order, Order::GuideHand(Some(_)));
+        if is_mouse { Ok(()) } else { self.tell(INFO, applied.before_tick, &order_message::describe(&applied.order)) }
+    }
+
+    fn change_world(&mut self, number: u64, time_ns: u64) -> Result<(), RecordError> {
+        let Some(world) = self.worlds.get(number) else {
+            let tick = self.last.as_ref().map_or(0, |last| last.report.tick);
+            return self.tell(
+                WARNING,
+                tick,
+                &format!("nobody knows world {number}: from here on nothing can be proven"),
+            );
+        };
+        if self.attached.insert(number) {
+            self.part.file.attach(&attachment_name(number), &world.text, time_ns)?;
+        }
+        self.world = world;
+        self.draw_scene(time_ns)
+    }
+
+    fn draw_scene(&mut self, time_ns: u64) -> Result<(), RecordError> {
+        let update = picture::scene_update(&self.world.scene, time_ns).to_string();
+        self.part.file.message(self.part.scene, 0, time_ns, update.as_bytes())
+    }
+
+    /// Draws the pictures of all ticks before this one.
+    fn draw_poses(&mut self, before_tick: u64) -> Result<(), RecordError> {
+        while let Some(first) = self.poses.front().copied().filter(|pose| pose.tick < before_tick) {
+            let count = self.poses.iter().take_while(|pose| pose.tick == first.tick).count();
+            let picture: Vec<PoseRecord> = self.poses.drain(..count).collect();
+            self.draw(first.tick, &picture)?;
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self, tick: u64, poses: &[PoseRecord]) -> Result<(), RecordError> {
+        let ago = self.last.as_ref().map_or(0, |last| last.report.tick.saturating_sub(tick));
+        let time_ns = self.time_now().saturating_sub(ago * 1_000_000);
+        picture::transforms(poses, &self.world.scene, time_ns, &mut self.text);
+        self.part.file.message(self.part.transforms, tick as u32, time_ns, self.text.as_bytes())?;
+        self.cdr.begin().u64(tick).u32(poses.len() as u32);
+        for pose in poses {
+            self.cdr.u32(pose.hash);
+        }
+        self.part.file.message(self.part.bodies, tick as u32, time_ns, self.cdr.bytes())
+    }
+
+    /// What of a tick is worth a line: a fault, another phase, ticks that are missing.
+    fn tell_events(&mut self, record: &TickRecord) -> Result<(), RecordError> {
+        let report = &record.report;
+        let last = self.last.as_ref().map(|last| (last.report.tick, last.report.phase));
+        if let Some(missing) = last.and_then(|(tick, _)| report.tick.checked_sub(tick + 1)).filter(|count| *count > 0) {
+            let text =
+                format!("{missing} ticks are missing: the disk was too slow; from here on nothing can be proven");
+            self.tell(WARNING, report.tick, &text)?;
+        }
+        if let Some(fault) = &report.fault {
+            self.tell(WARNING, report.tick, &format!("fault: {fault}; zero force, coming on anew"))?;
+        }
+        match last {
+            Some((_, phase)) if phase == report.phase => Ok(()),
+            _ => self.tell(INFO, report.tick, phase_text(report.phase)),
+        }
+    }
+
+    fn tell(&mut self, level: u8, tick: u64, text: &str) -> Result<(), RecordError> {
+        let time_ns = self.time_now();
+        let timestamp = picture::timestamp(time_ns);
+        let line = json!({
+            "timestamp": timestamp, "level": level, "message": text, "name": "hapticd", "file": "", "line": 0, "tick": tick
+        });
+        self.part.file.message(self.part.log, 0, time_ns, line.to_string().as_bytes())
+    }
+
+    fn end_chunk_if_due(&mut self, tick: u64) -> Result<(), RecordError> {
+        if tick < self.part.chunk_end + TICKS_PER_CHUNK {
+            return Ok(());
+        }
+        self.part.chunk_end = tick;
+        self.part.file.end_chunk()?;
+        // What begins in the midst of a run learns its first tick only now.
+        let first_tick = if self.part.first_tick == 0 { tick } else { self.part.first_tick };
+        self.part.first_tick = first_tick;
+        let ticks = tick + 1 - first_tick;
+        let is_long = self.rotation.ticks.is_some_and(|limit| ticks >= limit);
+        let is_large = self.rotation.bytes.is_some_and(|limit| self.part.file.length() >= limit);
+        if is_long || is_large { self.begin_next_part(tick + 1) } else { Ok(()) }
+    }
+
+    fn begin_next_part(&mut self, first_tick: u64) -> Result<(), RecordError> {
+        self.end_part()?;
+        self.outcome.bytes += self.part.file.length();
+        self.header.part += 1;
+        self.header.first_tick = first_tick;
+        let path = part_path(&self.first_path, self.header.part);
+        self.part = Part::begin(&path, &self.header)?;
+        self.outcome.files.push(path);
+        self.draw_scene(self.time_now())?;
+        self.part.file.end_chunk()
+    }
+
+    fn end_part(&mut self) -> Result<(), RecordError> {
+        let [ticks, poses, orders] = self.feed.dropped().map(|count| count.to_string());
+        let (last_tick, hash) = self.last.as_ref().map_or((0, 0), |last| (last.report.tick, last.state_hash));
+        let pairs = [
+            ("last_tick", last_tick.to_string()),
+            ("state_hash", format!("{hash:016x}")),
+            ("ticks_dropped", ticks),
+            ("poses_dropped", poses),
+            ("orders_dropped", orders),
+        ];
+        let metadata: BTreeMap<String, String> =
+            pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        self.part.file.metadata(END_NAME, metadata)?;
+        self.part.file.finish()
+    }
+
+    fn senseless(&self, error: &serde_json::Error) -> RecordError {
+        RecordError { path: self.path().to_owned(), problem: format!("an order cannot be written: {error}") }
+    }
+}
+
+fn phase_text(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Waiting => "no force: waiting for the world to be quiet in the hand",
+        Phase::Ramping => "force comes on",
+        Phase::Engaged => "full force",
+    }
+}
+
+/// The attachment that holds the scene of a world.
+pub fn attachment_name(world: u64) -> String {
+    if world == 0 { "scene.toml".to_owned() } else { format!("scene-{world}.toml") }
+}
+
+/// Where the n-th file of a recording is: `touch.mcap`, `touch-2.mcap`, …
+pub fn part_path(first: &Path, part: u32) -> PathBuf {
+    if part <= 1 {
+        return first.to_owned();
+    }
+    let stem = first.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = first.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+    first.with_file_name(format!("{stem}-{part}{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_numbered_before_the_ending() {
+        assert_eq!(part_path(Path::new("a/b.mcap"), 1), Path::new("a/b.mcap"));
+        assert_eq!(part_path(Path::new("a/b.mcap"), 3), Path::new("a/b-3.mcap"));
+        assert_eq!(part_path(Path::new("b"), 2), Path::new("b-2"));
+    }
+}

@@ -1,0 +1,109 @@
+//! A device that hands out what a recorded one gave: readings, and what became of the forces.
+
+use crate::header::DeviceNotes;
+use haptic_device::{Device, Effort, Identity, Kind, Limits, MonotonicNs, Reading, Sent};
+use nalgebra::Vector2;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// What a device did in one tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deed {
+    /// What it gave.
+    pub reading: Reading,
+    /// What it answered to the force.
+    pub sent: Sent,
+}
+
+/// The end that says what comes next.
+#[derive(Debug)]
+pub struct Prompter {
+    deeds: Sender<Deed>,
+}
+
+/// The device.
+#[derive(Debug)]
+pub struct ReplayDevice {
+    identity: Identity,
+    limits: Limits,
+    deeds: Receiver<Deed>,
+    now: Deed,
+}
+
+/// A device that is like the recorded one, and the end that tells it what to do.
+pub fn replay_device(notes: &DeviceNotes) -> (ReplayDevice, Prompter) {
+    let (sender, deeds) = channel();
+    let identity = Identity {
+        name: notes.name.clone(),
+        kind: Kind::Replay,
+        serial_number: notes.serial_number.clone(),
+        firmware: notes.firmware.clone(),
+        axes: notes.axes.clamp(1, 2),
+    };
+    let limits = Limits {
+        max_force_n: notes.max_force_n,
+        travel_min_m: Vector2::repeat(f64::NEG_INFINITY),
+        travel_max_m: Vector2::repeat(f64::INFINITY),
+        rate_hz: notes.rate_hz,
+    };
+    let now = Deed { reading: Reading::nothing_yet(), sent: Sent::Written };
+    (ReplayDevice { identity, limits, deeds, now }, Prompter { deeds: sender })
+}
+
+impl Prompter {
+    /// What the device does in the next tick. A device that is gone does nothing, and nobody minds.
+    pub fn prompt(&self, deed: Deed) {
+        let _ = self.deeds.send(deed);
+    }
+}
+
+impl Device for ReplayDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Without a prompt it goes on with what it did last.
+    fn read(&mut self, _now: MonotonicNs) -> Reading {
+        if let Ok(deed) = self.deeds.try_recv() {
+            self.now = deed;
+        }
+        self.now.reading
+    }
+
+    fn write(&mut self, _effort: Effort, _now: MonotonicNs) -> Sent {
+        self.now.sent
+    }
+
+    fn close(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_does_what_it_is_told_tick_by_tick() {
+        let notes = DeviceNotes {
+            name: "kept".to_owned(),
+            kind: "serial".to_owned(),
+            serial_number: String::new(),
+            firmware: String::new(),
+            axes: 2,
+            max_force_n: 3.0,
+            rate_hz: 1000.0,
+        };
+        let (mut device, prompter) = replay_device(&notes);
+        for (sequence, sent) in [(1, Sent::Written), (2, Sent::Busy)] {
+            prompter.prompt(Deed { reading: Reading { sequence, ..Reading::nothing_yet() }, sent });
+        }
+        for (sequence, sent) in [(1, Sent::Written), (2, Sent::Busy), (2, Sent::Busy)] {
+            assert_eq!(device.read(MonotonicNs(0)).sequence, sequence);
+            assert_eq!(device.write(Effort::zero(), MonotonicNs(0)), sent);
+        }
+        assert!(!device.identity().kind.is_hardware());
+        assert_eq!(device.limits().max_force_n, 3.0);
+    }
+}

@@ -1,0 +1,254 @@
+//! The real-time end of a recording: one plain record a tick into a ring, and whatever the loop was told.
+//!
+//! Three rings, so that small things do not take the room of large ones and nothing waits for anything: ticks, orders,
+//! and the poses of sixty pictures a second. A full ring drops and counts; the numbers in the records tell what is gone.
+
+use haptic_coupling::coupling::Gains;
+use haptic_loop::command::Command;
+use haptic_loop::report::TickReport;
+use haptic_loop::settings::{MappingSettings, Safety};
+use haptic_loop::world::World;
+use haptic_planar::state::Motion;
+use haptic_realtime::exchange::{RingReader, RingWriter, ring};
+use nalgebra::Vector2;
+
+/// Pictures a second.
+pub const PICTURES_PER_SECOND: u64 = 60;
+const TICKS_PER_SECOND: u64 = 1000;
+
+/// Ticks that can wait to be written: so long may a disk stall before anything is lost. About 7 MB.
+const TICKS_WAITING: usize = 16 * 1024;
+/// Orders that can wait; the loop takes at most four a tick and is given few.
+const ORDERS_WAITING: usize = 4096;
+/// Poses that can wait: as many seconds of pictures as ticks, within this.
+const MAX_POSES_WAITING: usize = 1 << 18;
+
+/// What one tick leaves for the recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TickRecord {
+    /// The tick.
+    pub report: TickReport,
+    /// Of the world after it.
+    pub state_hash: u64,
+    /// Orders that the loop has taken since the recording began.
+    pub orders: u32,
+    /// How late the thread woke, ns; zero without a clock.
+    pub late_ns: u32,
+    /// How long the tick before took, ns; zero without a clock.
+    pub previous_compute_ns: u32,
+}
+
+/// How punctual a tick was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// How late the thread woke, ns.
+    pub late_ns: u64,
+    /// How long the tick before took, ns.
+    pub previous_compute_ns: u64,
+}
+
+/// Where one body is in a picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoseRecord {
+    /// After which tick.
+    pub tick: u64,
+    /// Index of the body in the scene.
+    pub body: u32,
+    /// Over the bits of its pose and velocity.
+    pub hash: u32,
+    /// Origin of its frame, world, m.
+    pub position_m: Vector2<f64>,
+    /// rad, anticlockwise.
+    pub angle_rad: f64,
+}
+
+/// Something that the loop was told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AppliedOrder {
+    /// The tick that came after it.
+    pub before_tick: u64,
+    /// Counts the orders of a recording, from 1.
+    pub number: u32,
+    /// What it was.
+    pub order: Order,
+}
+
+/// A [`Command`] as plain data; a world is named by its number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the commands")]
+pub enum Order {
+    Retune(Gains),
+    Protect(Safety),
+    Remap(MappingSettings),
+    Pause,
+    Resume,
+    Step(u32),
+    Replace { world: u64 },
+    GuideHand(Option<Vector2<f64>>),
+}
+
+impl From<&Command> for Order {
+    /// Real-time: constant.
+    fn from(command: &Command) -> Self {
+        match command {
+            Command::Retune(gains) => Self::Retune(*gains),
+            Command::Protect(safety) => Self::Protect(*safety),
+            Command::Remap(frame) => Self::Remap(frame.settings()),
+            Command::Pause => Self::Pause,
+            Command::Resume => Self::Resume,
+            Command::Step(ticks) => Self::Step(*ticks),
+            Command::Replace(world) => Self::Replace { world: world.number() },
+            Command::GuideHand(target_m) => Self::GuideHand(*target_m),
+        }
+    }
+}
+
+/// The end in the loop.
+#[derive(Debug)]
+pub struct Tap {
+    ticks: RingWriter<TickRecord>,
+    poses: RingWriter<PoseRecord>,
+    orders: RingWriter<AppliedOrder>,
+    /// Orders so far.
+    taken: u32,
+}
+
+/// The end of whoever writes the file.
+#[derive(Debug)]
+pub struct Feed {
+    pub(crate) ticks: RingReader<TickRecord>,
+    pub(crate) poses: RingReader<PoseRecord>,
+    pub(crate) orders: RingReader<AppliedOrder>,
+}
+
+/// Both ends, for worlds with up to so many moving bodies. Every page of the rings is touched here, so that the loop
+/// touches none for the first time.
+pub fn tap(moving_bodies: usize) -> (Tap, Feed) {
+    let seconds = TICKS_WAITING as u64 / TICKS_PER_SECOND;
+    let pictures = (seconds * PICTURES_PER_SECOND) as usize;
+    let poses = pictures.saturating_mul(moving_bodies.max(1)).min(MAX_POSES_WAITING);
+    tap_with_room(TICKS_WAITING, poses, ORDERS_WAITING)
+}
+
+/// Both ends, for somebody who empties them after every tick.
+pub fn small_tap(moving_bodies: usize) -> (Tap, Feed) {
+    tap_with_room(4, moving_bodies.max(1), 64)
+}
+
+fn tap_with_room(ticks: usize, poses: usize, orders: usize) -> (Tap, Feed) {
+    let nothing =
+        TickRecord { report: TickReport::nothing_yet(), state_hash: 0, orders: 0, late_ns: 0, previous_compute_ns: 0 };
+    let nowhere = PoseRecord { tick: 0, body: 0, hash: 0, position_m: Vector2::zeros(), angle_rad: 0.0 };
+    let (tick_writer, tick_reader) = touched_ring(ticks, nothing);
+    let (pose_writer, pose_reader) = touched_ring(poses, nowhere);
+    let (order_writer, order_reader) =
+        touched_ring(orders, AppliedOrder { before_tick: 0, number: 0, order: Order::Pause });
+    let tap = Tap { ticks: tick_writer, poses: pose_writer, orders: order_writer, taken: 0 };
+    (tap, Feed { ticks: tick_reader, poses: pose_reader, orders: order_reader })
+}
+
+/// A ring that was full once.
+fn touched_ring<T: Copy + Send>(capacity: usize, value: T) -> (RingWriter<T>, RingReader<T>) {
+    let (mut writer, mut reader) = ring(capacity);
+    (0..capacity).for_each(|_| _ = writer.push(value));
+    reader.drain().for_each(drop);
+    (writer, reader)
+}
+
+impl Tap {
+    /// Notes an order, before it is taken. Real-time: constant.
+    pub fn note_order(&mut self, command: &Command, before_tick: u64) {
+        self.taken = self.taken.wrapping_add(1);
+        self.orders.push(AppliedOrder { before_tick, number: self.taken, order: command.into() });
+    }
+
+    /// Notes a tick. Real-time: one copy of the report, the hash over all bodies, and sixty times a second one record
+    /// for each body that can move.
+    pub fn note_tick(&mut self, report: &TickReport, world: &World, timing: Timing) {
+        self.ticks.push(TickRecord {
+            report: *report,
+            state_hash: world.state.hash(),
+            orders: self.taken,
+            late_ns: saturated(timing.late_ns),
+            previous_compute_ns: saturated(timing.previous_compute_ns),
+        });
+        if is_picture_due(report.tick) {
+            self.note_poses(report.tick, world);
+        }
+    }
+
+    fn note_poses(&mut self, tick: u64, world: &World) {
+        for &body in world.moving() {
+            let index = body as usize;
+            let Some(motion) = world.state.motions.get(index) else { continue };
+            let position_m = world.state.origin_m(&world.scene, index);
+            let pose = PoseRecord { tick, body, hash: body_hash(motion), position_m, angle_rad: motion.angle_rad };
+            self.poses.push(pose);
+        }
+    }
+}
+
+impl Feed {
+    /// Ticks, poses and orders that found no room.
+    pub fn dropped(&self) -> [u64; 3] {
+        [self.ticks.dropped(), self.poses.dropped(), self.orders.dropped()]
+    }
+}
+
+fn saturated(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// Whether a picture belongs to this tick. Real-time: constant.
+pub fn is_picture_due(tick: u64) -> bool {
+    let pictures = |tick: u64| tick * PICTURES_PER_SECOND / TICKS_PER_SECOND;
+    tick > 0 && pictures(tick) != pictures(tick - 1)
+}
+
+/// Thirty-two bits over pose and velocity of one body (FNV-1a over words, folded), −0 as +0. Real-time: constant.
+pub fn body_hash(motion: &Motion) -> u32 {
+    let Motion { centre_m, angle_rad, velocity_m_per_s, spin_rad_per_s, .. } = motion;
+    let values = [centre_m.x, centre_m.y, *angle_rad, velocity_m_per_s.x, velocity_m_per_s.y, *spin_rad_per_s];
+    let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
+        (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+    });
+    (hash ^ (hash >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixty_pictures_belong_to_a_second() {
+        assert_eq!((1..=1000).filter(|&tick| is_picture_due(tick)).count(), 60);
+        assert_eq!((1..=10_000).filter(|&tick| is_picture_due(tick)).count(), 600);
+    }
+
+    #[test]
+    fn the_hash_of_a_body_knows_every_value_and_no_sign_of_zero() {
+        let still = Motion {
+            centre_m: Vector2::zeros(),
+            turn: Vector2::new(1.0, 0.0),
+            angle_rad: 0.0,
+            velocity_m_per_s: Vector2::zeros(),
+            spin_rad_per_s: 0.0,
+        };
+        let others = [
+            Motion { centre_m: Vector2::new(5e-324, 0.0), ..still },
+            Motion { angle_rad: 1.0, ..still },
+            Motion { velocity_m_per_s: Vector2::new(0.0, 1.0), ..still },
+            Motion { spin_rad_per_s: -1.0, ..still },
+        ];
+        assert!(others.iter().all(|other| body_hash(other) != body_hash(&still)));
+        assert_eq!(body_hash(&Motion { spin_rad_per_s: -0.0, ..still }), body_hash(&still));
+    }
+
+    #[test]
+    fn a_full_ring_counts_what_it_dropped() {
+        let (mut tap, mut feed) = small_tap(1);
+        (0..70).for_each(|tick| tap.note_order(&Command::Pause, tick));
+        assert_eq!(feed.dropped(), [0, 0, 6]);
+        assert_eq!(feed.orders.drain().last().map(|order| order.number), Some(64));
+    }
+}

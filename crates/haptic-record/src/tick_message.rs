@@ -1,0 +1,407 @@
+//! The message of one tick: what came in, what went out, and what it felt like.
+//!
+//! Whatever a replay needs is there bit for bit; what is only looked at has 32 bits a number. [`SCHEMA`] is the layout,
+//! in order, and [`TickMessage::write`] and [`TickMessage::read`] follow it.
+
+use crate::cdr::{CdrReader, CdrWriter, NotCdr};
+use crate::tap::TickRecord;
+use haptic_device::{FaultCode, Health, MonotonicNs, Reading, Sent, WriteError};
+use haptic_loop::engagement::Phase;
+use haptic_loop::fault::Fault;
+use haptic_planar::scene::Scene;
+use haptic_planar::state::Motion;
+use nalgebra::Vector2;
+
+/// Name of the schema.
+pub const SCHEMA_NAME: &str = "hapticd/msg/Tick";
+/// Topic of the messages.
+pub const TOPIC: &str = "/tick";
+
+/// The layout, as ROS 2 message text.
+pub const SCHEMA: &str = "\
+# One tick of hapticd. What a replay needs is there to the bit (64 bits a number); what is only looked at has 32.
+uint64 tick                 # counts ticks, from 1
+uint64 now_ns               # monotonic clock when the tick began; in a simulation the tick count in ns
+uint64 state_hash           # pose and velocity bits of every body after the tick
+uint64 age_ns               # of the reading, as far as the device knows
+float64 reading_x_m         # what the device gave, device frame
+float64 reading_y_m
+float64 reading_vx_m_per_s
+float64 reading_vy_m_per_s
+float64 effort_x_n          # force on the hand as written, device frame
+float64 effort_y_n
+float32 hand_x_m            # from here on the columns of a trace, world frame
+float32 hand_y_m
+float32 tool_x_m
+float32 tool_y_m
+float32 tool_angle_rad
+float32 tool_vx_m_per_s
+float32 tool_vy_m_per_s
+float32 tool_spin_rad_per_s
+float32 force_x_n
+float32 force_y_n
+float32 penetration_m
+float32 normal_force_n
+float32 tangent_force_n
+float32 energy_j
+float32 tank_j
+float32 share               # of the force that the engagement gives, 0 to 1
+uint32 contacts             # of the tool
+uint32 sequence             # of the reading
+uint32 skipped              # periods that were not run before this tick
+uint32 orders               # that the loop has taken since the recording began
+uint32 late_ns              # how late the thread woke
+uint32 previous_compute_ns  # how long the tick before took
+uint32 health_detail        # numbers that belong to health and sent
+uint32 sent_detail
+uint8 health                # 0 ready, 1 stale, 2 lost, 3 watchdog, 4 encoder jump, 5 disarmed, 6 protocol, 7 kinematics, 8 device
+uint8 health_code
+uint8 fresh
+uint8 sent                  # 0 written, 1 busy, 2 not finite, 3 not connected, 4 system error
+uint8 phase                 # 0 waiting, 1 ramping, 2 engaged
+uint8 stale
+uint8 paused
+uint8 fault                 # that began: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns
+";
+
+/// One tick, as it is in the file. Fields and units are those of [`SCHEMA`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the schema says what they are")]
+pub struct TickMessage {
+    pub tick: u64,
+    pub now: MonotonicNs,
+    pub state_hash: u64,
+    pub reading: Reading,
+    pub effort_n: Vector2<f64>,
+    pub shown: Shown,
+    pub skipped: u32,
+    pub orders: u32,
+    pub late_ns: u32,
+    pub previous_compute_ns: u32,
+    pub sent: Sent,
+    pub phase: Phase,
+    pub stale: bool,
+    pub paused: bool,
+    /// Kind of the fault that began, as numbered in [`SCHEMA`].
+    pub fault: u8,
+}
+
+/// What is only looked at, world frame, in the order of [`SCHEMA`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "the schema says what they are")]
+pub struct Shown {
+    pub hand_m: [f32; 2],
+    pub tool_m: [f32; 2],
+    pub tool_angle_rad: f32,
+    pub tool_velocity_m_per_s: [f32; 2],
+    pub tool_spin_rad_per_s: f32,
+    pub force_n: [f32; 2],
+    pub penetration_m: f32,
+    pub normal_force_n: f32,
+    pub tangent_force_n: f32,
+    pub energy_j: f32,
+    pub tank_j: f32,
+    pub share: f32,
+    pub contacts: u32,
+}
+
+impl TickMessage {
+    /// The message of a record; `scene` is the world that it happened in.
+    pub fn of(record: &TickRecord, scene: &Scene) -> Self {
+        let report = &record.report;
+        Self {
+            tick: report.tick,
+            now: report.now,
+            state_hash: record.state_hash,
+            reading: report.reading,
+            effort_n: report.effort_n,
+            shown: Shown::of(record, scene),
+            skipped: report.skipped,
+            orders: record.orders,
+            late_ns: record.late_ns,
+            previous_compute_ns: record.previous_compute_ns,
+            sent: report.sent,
+            phase: report.phase,
+            stale: report.stale,
+            paused: report.paused,
+            fault: report.fault.as_ref().map_or(0, fault_number),
+        }
+    }
+
+    /// Puts it into bytes.
+    pub fn write(&self, out: &mut CdrWriter) {
+        let Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence } = self.reading;
+        let (health, health_code, health_detail) = health_numbers(health);
+        let (sent, sent_detail) = sent_numbers(self.sent);
+        out.begin().u64(self.tick).u64(self.now.0).u64(self.state_hash).u64(age_ns);
+        for pair in [position_m, velocity_m_per_s, self.effort_n] {
+            out.f64(pair.x).f64(pair.y);
+        }
+        self.shown.write(out);
+        out.u32(sequence).u32(self.skipped).u32(self.orders).u32(self.late_ns).u32(self.previous_compute_ns);
+        out.u32(health_detail).u32(sent_detail);
+        out.u8(health).u8(health_code).u8(u8::from(fresh)).u8(sent).u8(phase_number(self.phase));
+        out.u8(u8::from(self.stale)).u8(u8::from(self.paused)).u8(self.fault);
+    }
+
+    /// Takes it out of bytes.
+    ///
+    /// # Errors
+    /// When they are too short or hold what no tick holds.
+    pub fn read(bytes: &[u8]) -> Result<Self, NotCdr> {
+        let mut cdr = CdrReader::of(bytes)?;
+        let (tick, now, state_hash, age_ns) = (cdr.u64()?, MonotonicNs(cdr.u64()?), cdr.u64()?, cdr.u64()?);
+        let mut pair = || Ok::<_, NotCdr>(Vector2::new(cdr.f64()?, cdr.f64()?));
+        let (position_m, velocity_m_per_s, effort_n) = (pair()?, pair()?, pair()?);
+        let shown = Shown::read(&mut cdr)?;
+        let (sequence, skipped, orders) = (cdr.u32()?, cdr.u32()?, cdr.u32()?);
+        let (late_ns, previous_compute_ns) = (cdr.u32()?, cdr.u32()?);
+        let (health_detail, sent_detail) = (cdr.u32()?, cdr.u32()?);
+        let senseless = NotCdr { offset: bytes.len() };
+        let health = health_of(cdr.u8()?, cdr.u8()?, health_detail).ok_or(senseless)?;
+        let fresh = cdr.u8()? != 0;
+        let sent = sent_of(cdr.u8()?, sent_detail).ok_or(senseless)?;
+        let phase = phase_of(cdr.u8()?).ok_or(senseless)?;
+        let (stale, paused, fault) = (cdr.u8()? != 0, cdr.u8()? != 0, cdr.u8()?);
+        let reading = Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence };
+        Ok(Self {
+            tick,
+            now,
+            state_hash,
+            reading,
+            effort_n,
+            shown,
+            skipped,
+            orders,
+            late_ns,
+            previous_compute_ns,
+            sent,
+            phase,
+            stale,
+            paused,
+            fault,
+        })
+    }
+}
+
+impl Shown {
+    fn of(record: &TickRecord, scene: &Scene) -> Self {
+        let report = &record.report;
+        let felt = &report.felt;
+        let near = |pair: Vector2<f64>| [pair.x as f32, pair.y as f32];
+        let tool = scene.tool.map(|tool| report.tool.at_origin(&scene.bodies[tool.body]));
+        let (origin_m, motion) = tool.unwrap_or_else(|| (Vector2::zeros(), Motion::at_rest()));
+        Self {
+            hand_m: scene.tool.map_or([0.0; 2], |_| near(report.hand_m)),
+            tool_m: near(origin_m),
+            tool_angle_rad: motion.angle_rad as f32,
+            tool_velocity_m_per_s: near(motion.velocity_m_per_s),
+            tool_spin_rad_per_s: motion.spin_rad_per_s as f32,
+            force_n: near(report.force_n),
+            penetration_m: felt.tool_penetration_m as f32,
+            normal_force_n: felt.tool_normal_n as f32,
+            tangent_force_n: felt.tool_tangent_n as f32,
+            energy_j: felt.energy.stored_j() as f32,
+            tank_j: report.tank_j as f32,
+            share: report.share as f32,
+            contacts: felt.tool_contacts,
+        }
+    }
+
+    fn write(&self, out: &mut CdrWriter) {
+        let [[hand_x, hand_y], [tool_x, tool_y], [vx, vy], [force_x, force_y]] =
+            [self.hand_m, self.tool_m, self.tool_velocity_m_per_s, self.force_n];
+        out.f32(hand_x).f32(hand_y).f32(tool_x).f32(tool_y).f32(self.tool_angle_rad);
+        out.f32(vx).f32(vy).f32(self.tool_spin_rad_per_s).f32(force_x).f32(force_y);
+        out.f32(self.penetration_m).f32(self.normal_force_n).f32(self.tangent_force_n);
+        out.f32(self.energy_j).f32(self.tank_j).f32(self.share).u32(self.contacts);
+    }
+
+    fn read(cdr: &mut CdrReader<'_>) -> Result<Self, NotCdr> {
+        Ok(Self {
+            hand_m: [cdr.f32()?, cdr.f32()?],
+            tool_m: [cdr.f32()?, cdr.f32()?],
+            tool_angle_rad: cdr.f32()?,
+            tool_velocity_m_per_s: [cdr.f32()?, cdr.f32()?],
+            tool_spin_rad_per_s: cdr.f32()?,
+            force_n: [cdr.f32()?, cdr.f32()?],
+            penetration_m: cdr.f32()?,
+            normal_force_n: cdr.f32()?,
+            tangent_force_n: cdr.f32()?,
+            energy_j: cdr.f32()?,
+            tank_j: cdr.f32()?,
+            share: cdr.f32()?,
+            contacts: cdr.u32()?,
+        })
+    }
+}
+
+/// The number of a fault's kind in [`SCHEMA`].
+pub const fn fault_number(fault: &Fault) -> u8 {
+    match fault {
+        Fault::ReadingNotFinite => 1,
+        Fault::ForceNotFinite => 2,
+        Fault::OverSpeed { .. } => 3,
+        Fault::Lost { .. } => 4,
+        Fault::Device(_) => 5,
+        Fault::NotSent(_) => 6,
+        Fault::PairsDropped { .. } => 7,
+        Fault::Overruns { .. } => 8,
+    }
+}
+
+const fn health_numbers(health: Health) -> (u8, u8, u32) {
+    match health {
+        Health::Ready => (0, 0, 0),
+        Health::Stale => (1, 0, 0),
+        Health::Lost => (2, 0, 0),
+        Health::Faulted(FaultCode::Watchdog) => (3, 0, 0),
+        Health::Faulted(FaultCode::EncoderJump { axis }) => (4, axis, 0),
+        Health::Faulted(FaultCode::Disarmed) => (5, 0, 0),
+        Health::Faulted(FaultCode::Protocol { bad_frames }) => (6, 0, bad_frames),
+        Health::Faulted(FaultCode::Kinematics) => (7, 0, 0),
+        Health::Faulted(FaultCode::Device { code, detail }) => (8, code, detail),
+    }
+}
+
+const fn health_of(health: u8, code: u8, detail: u32) -> Option<Health> {
+    Some(match health {
+        0 => Health::Ready,
+        1 => Health::Stale,
+        2 => Health::Lost,
+        3 => Health::Faulted(FaultCode::Watchdog),
+        4 => Health::Faulted(FaultCode::EncoderJump { axis: code }),
+        5 => Health::Faulted(FaultCode::Disarmed),
+        6 => Health::Faulted(FaultCode::Protocol { bad_frames: detail }),
+        7 => Health::Faulted(FaultCode::Kinematics),
+        8 => Health::Faulted(FaultCode::Device { code, detail }),
+        _ => return None,
+    })
+}
+
+const fn sent_numbers(sent: Sent) -> (u8, u32) {
+    match sent {
+        Sent::Written => (0, 0),
+        Sent::Busy => (1, 0),
+        Sent::Failed(WriteError::NotFinite) => (2, 0),
+        Sent::Failed(WriteError::NotConnected) => (3, 0),
+        Sent::Failed(WriteError::Os { errno }) => (4, errno as u32),
+    }
+}
+
+const fn sent_of(sent: u8, detail: u32) -> Option<Sent> {
+    Some(match sent {
+        0 => Sent::Written,
+        1 => Sent::Busy,
+        2 => Sent::Failed(WriteError::NotFinite),
+        3 => Sent::Failed(WriteError::NotConnected),
+        4 => Sent::Failed(WriteError::Os { errno: detail as i32 }),
+        _ => return None,
+    })
+}
+
+const fn phase_number(phase: Phase) -> u8 {
+    match phase {
+        Phase::Waiting => 0,
+        Phase::Ramping => 1,
+        Phase::Engaged => 2,
+    }
+}
+
+const fn phase_of(number: u8) -> Option<Phase> {
+    match number {
+        0 => Some(Phase::Waiting),
+        1 => Some(Phase::Ramping),
+        2 => Some(Phase::Engaged),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message() -> TickMessage {
+        TickMessage {
+            tick: 7,
+            now: MonotonicNs(u64::MAX),
+            state_hash: 0x0123_4567_89ab_cdef,
+            reading: Reading {
+                position_m: Vector2::new(0.1, -0.0),
+                velocity_m_per_s: Vector2::new(f64::MIN_POSITIVE, 1e300),
+                health: Health::Ready,
+                age_ns: 3,
+                fresh: true,
+                sequence: 9,
+            },
+            effort_n: Vector2::new(-1.5, 2.5),
+            shown: Shown { contacts: 2, tank_j: 0.25, ..Shown::default() },
+            skipped: 1,
+            orders: 4,
+            late_ns: 5,
+            previous_compute_ns: 6,
+            sent: Sent::Written,
+            phase: Phase::Engaged,
+            stale: true,
+            paused: false,
+            fault: 3,
+        }
+    }
+
+    fn written(message: &TickMessage) -> Vec<u8> {
+        let mut out = CdrWriter::default();
+        message.write(&mut out);
+        out.bytes().to_vec()
+    }
+
+    /// What the schema says the fields take, with their alignment.
+    fn length_by_schema() -> usize {
+        let size = |line: &str| match line.split_whitespace().next() {
+            Some("uint64" | "float64") => 8,
+            Some("uint32" | "float32") => 4,
+            Some("uint8") => 1,
+            _ => 0,
+        };
+        4 + SCHEMA
+            .lines()
+            .map(size)
+            .fold(0, |at: usize, size| if size == 0 { at } else { at.next_multiple_of(size) + size })
+    }
+
+    #[test]
+    fn the_message_is_as_long_as_its_schema_says() {
+        assert_eq!(written(&message()).len(), length_by_schema());
+    }
+
+    #[test]
+    fn every_health_and_every_answer_come_back_to_the_bit() {
+        let codes = [
+            FaultCode::Watchdog,
+            FaultCode::EncoderJump { axis: 1 },
+            FaultCode::Disarmed,
+            FaultCode::Protocol { bad_frames: 12 },
+            FaultCode::Kinematics,
+            FaultCode::Device { code: 3, detail: 77 },
+        ];
+        let healths = [Health::Ready, Health::Stale, Health::Lost].into_iter().chain(codes.map(Health::Faulted));
+        let errors = [WriteError::NotFinite, WriteError::NotConnected, WriteError::Os { errno: -5 }];
+        for health in healths {
+            for sent in [Sent::Written, Sent::Busy].into_iter().chain(errors.map(Sent::Failed)) {
+                let kept = TickMessage { reading: Reading { health, ..message().reading }, sent, ..message() };
+                let back = TickMessage::read(&written(&kept)).unwrap();
+                assert_eq!(back, kept);
+                assert_eq!(back.reading.position_m.y.to_bits(), (-0.0_f64).to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_that_was_cut_or_holds_nonsense_is_refused() {
+        let bytes = written(&message());
+        assert!(TickMessage::read(&bytes[..bytes.len() - 1]).is_err());
+        let mut nonsense = bytes.clone();
+        let health_at = bytes.len() - 8;
+        nonsense[health_at] = 99;
+        assert!(TickMessage::read(&nonsense).is_err());
+    }
+}

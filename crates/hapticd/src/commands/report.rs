@@ -1,0 +1,88 @@
+//! `hapticd report`: a page of plots of a recording. It shows what was recorded; nothing is run again for it.
+
+use crate::cli::ReportArguments;
+use crate::failure::Failure;
+use crate::figures::seconds_of;
+use crate::files::scene;
+use crate::files::source::Source;
+use crate::recording::kept::Kept;
+use haptic_record::header::Header;
+use haptic_record::page::gathered::Gathered;
+use haptic_record::page::{EventLine, Facts, page};
+use haptic_record::reader::{Item, ReadEnd};
+
+/// Runs the command.
+///
+/// # Errors
+/// When there is no such recording, it holds no tick, or the page cannot be written.
+pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
+    let kept = Kept::open(&arguments.file)?;
+    let mut gathered = Gathered::default();
+    kept.visit(|item| {
+        if let Item::Tick(tick) = item {
+            gathered.take_in(&tick);
+        }
+        Ok(())
+    })?;
+    if gathered.is_empty() {
+        let name = arguments.file.display();
+        return Err(Failure::BadInput(format!("{name}: holds no tick; record for at least a second")));
+    }
+    let texts = &kept.header.texts;
+    let scene = scene::load(&Source::in_memory(&texts.scene.name, &texts.scene.text))?;
+    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+    let facts = Facts {
+        title: format!("{name}: {}", texts.scene.name),
+        settings: settings(&kept.header),
+        texts: header_texts(&kept.header),
+        events: events(&kept),
+        scene: &scene,
+        warnings: warnings(&kept),
+    };
+    std::fs::write(&arguments.out, page(&gathered, &facts)).map_err(|error| {
+        let advice = "name a file in a folder that exists and has room";
+        Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", arguments.out.display()))
+    })
+}
+
+fn settings(header: &Header) -> Vec<(String, String)> {
+    let (texts, device) = (&header.texts, &header.device);
+    let pairs = [
+        ("recorded by", format!("hapticd {}, command {}", header.version, header.command)),
+        ("profile", texts.profile.name.clone()),
+        ("scene", texts.scene.name.clone()),
+        ("device file", texts.device.name.clone()),
+        ("device", format!("{} ({}), {} axes, up to {} N", device.name, device.kind, device.axes, device.max_force_n)),
+        ("serial number", device.serial_number.clone()),
+        ("firmware", device.firmware.clone()),
+        ("hand", texts.hand.as_ref().map_or(String::new(), |hand| hand.name.clone())),
+    ];
+    pairs.into_iter().filter(|(_, value)| !value.is_empty()).map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// Texts to look into; a hand is a long table of numbers and left out.
+fn header_texts(header: &Header) -> Vec<(String, String)> {
+    let texts = &header.texts;
+    let named = [("Profile", &texts.profile), ("Scene", &texts.scene), ("Device", &texts.device)];
+    named.into_iter().map(|(what, text)| (format!("{what}: {}", text.name), text.text.clone())).collect()
+}
+
+fn events(kept: &Kept) -> Vec<EventLine> {
+    let line = |event: &haptic_record::reader::Event| EventLine {
+        time_s: seconds_of(event.tick),
+        level: event.level,
+        text: event.message.clone(),
+    };
+    kept.events.iter().map(line).collect()
+}
+
+fn warnings(kept: &Kept) -> Vec<String> {
+    let end = match &kept.end {
+        ReadEnd::Finished => None,
+        ReadEnd::CutShort => Some("The recording has no end: whoever wrote it was stopped.".to_owned()),
+        ReadEnd::Damaged(problem) => Some(format!("The file is damaged; what comes after is missing: {problem}")),
+    };
+    let lost = kept.span.map_or(0, |(first, last)| (last + 1 - first).saturating_sub(kept.ticks));
+    let lost = (lost > 0).then(|| format!("{lost} ticks are missing: the disk was too slow."));
+    end.into_iter().chain(lost).collect()
+}

@@ -1,0 +1,206 @@
+//! Keeps what is felt in a file: from the first tick on, or from when somebody asks.
+//!
+//! The real-time side notes every tick in rings ([`haptic_record::tap`]); a thread of its own writes them down. The lower
+//! side and the viewer only start, stop and tell.
+
+use super::realtime_side::Order;
+use crate::cli::RecordArguments;
+use crate::failure::Failure;
+use crate::recording::{header, refused, rotation, worlds};
+use crate::setup::Setup;
+use haptic_device::Device;
+use haptic_loop::black_box::state_folder;
+use haptic_realtime::clock::monotonic_ns;
+use haptic_realtime::exchange::CommandSender;
+use haptic_record::header::{Header, Text};
+use haptic_record::recorder::{Outcome, Recorder, Rotation};
+use haptic_record::recorder_thread::{Notice, RecorderThread};
+use haptic_record::tap::{Tap, tap};
+use haptic_record::worlds::Worlds;
+use haptic_view::Refusal;
+use haptic_view::message::state::RecordingMessage;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Room is made for at least so many moving bodies: another world may have more than the first.
+const LEAST_MOVING_BODIES: usize = 64;
+
+/// The recordings of a daemon, one at a time; clones share them.
+#[derive(Clone)]
+pub struct Recording {
+    header: Arc<Header>,
+    worlds: Worlds,
+    rotation: Rotation,
+    moving_bodies: usize,
+    running: Arc<Mutex<Option<Running>>>,
+}
+
+struct Running {
+    path: PathBuf,
+    since: Instant,
+    thread: RecorderThread,
+    /// It has failed, and the user knows.
+    has_failed: bool,
+}
+
+impl Recording {
+    /// Nothing is recorded yet.
+    pub fn new(setup: &Setup, device: &dyn Device, arguments: &RecordArguments) -> Self {
+        let moving_bodies = setup.scene.bodies.iter().filter(|body| !body.fixed).count();
+        Self {
+            header: Arc::new(header(setup, device, "run", epoch_ns())),
+            worlds: worlds(setup),
+            rotation: rotation(arguments),
+            moving_bodies: moving_bodies.max(LEAST_MOVING_BODIES),
+            running: Arc::default(),
+        }
+    }
+
+    /// The worlds that recordings know. Whoever gives the loop another world adds it here first, and gives it the number
+    /// that it gets (`World::numbered`).
+    pub fn worlds(&self) -> &Worlds {
+        &self.worlds
+    }
+
+    /// The file that is being written.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.running().as_ref().map(|running| running.path.clone())
+    }
+
+    /// What is being written, for those who look on.
+    pub fn progress(&self) -> Option<RecordingMessage> {
+        let running = self.running();
+        let running = running.as_ref().filter(|running| !running.has_failed)?;
+        let bytes = std::fs::metadata(&running.path).map_or(0, |metadata| metadata.len());
+        let file = running.path.display().to_string();
+        Some(RecordingMessage { file, seconds: running.since.elapsed().as_secs_f64(), bytes })
+    }
+
+    /// Begins a recording with the very first tick; the loop must be given the tap before it starts.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    pub fn begin(&self, file: &Path) -> Result<Box<Tap>, Failure> {
+        self.begin_in_world(file, Header::clone(&self.header), 0)
+    }
+
+    /// Begins a recording while the loop runs, in the world with the given number. What is recorded from the midst of a
+    /// run can be looked at, but not run again: how the world stood at its beginning is not in it.
+    ///
+    /// # Errors
+    /// When the file cannot be created, one is being written already, or the loop takes no orders.
+    pub fn start(&self, file: &Path, world: u64, orders: &CommandSender<Order>) -> Result<(), Failure> {
+        if let Some(path) = self.file() {
+            return Err(Failure::BadInput(format!("{} is being recorded already; stop that first", path.display())));
+        }
+        let mut header = Header { first_tick: 0, ..Header::clone(&self.header) };
+        if let Some(notes) = self.worlds.get(world) {
+            header.texts.scene = Text { name: notes.name, text: notes.text };
+        }
+        let tap = self.begin_in_world(file, header, world)?;
+        if let Err(refused) = orders.send(Order::Record(tap)) {
+            self.finish();
+            return Err(Failure::WhileRunning(refused.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Ends the recording; its file is whole a moment later.
+    ///
+    /// # Errors
+    /// When the loop takes no orders.
+    pub fn stop(&self, orders: &CommandSender<Order>) -> Result<(), Failure> {
+        orders.send(Order::StopRecording).map_err(|refused| Failure::WhileRunning(refused.to_string()))
+    }
+
+    fn begin_in_world(&self, file: &Path, header: Header, world: u64) -> Result<Box<Tap>, Failure> {
+        let (tap, feed) = tap(self.moving_bodies);
+        let worlds = self.worlds.clone();
+        let recorder =
+            Recorder::create(file, header, feed, worlds, world, self.rotation).map_err(|error| refused(&error))?;
+        let thread = RecorderThread::start(recorder)
+            .map_err(|error| Failure::WhileRunning(format!("the recorder's thread cannot be started: {error}")))?;
+        tracing::info!("recording to {}", file.display());
+        *self.running() = Some(Running { path: file.to_owned(), since: Instant::now(), thread, has_failed: false });
+        Ok(Box::new(tap))
+    }
+
+    /// Tells the user what went wrong since the last look.
+    pub fn tell(&self) {
+        if let Some(running) = self.running().as_mut() {
+            while let Some(notice) = running.thread.notice() {
+                running.take(&notice);
+            }
+        }
+    }
+
+    /// Closes the file once the loop notes no more, and says what is in it.
+    pub fn finish(&self) {
+        self.tell();
+        let Some(Running { thread, has_failed, .. }) = self.running().take() else { return };
+        match thread.finish() {
+            Ok(outcome) => tracing::info!("{}", in_words(&outcome)),
+            Err(error) if !has_failed => tracing::error!("{error}"),
+            Err(_) => {}
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        // Nothing here is left half done by a panic.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn take(&mut self, notice: &Notice) {
+        match notice {
+            Notice::Lost(ticks) => {
+                tracing::warn!("{}: {ticks} ticks were lost so far: the disk is too slow", self.path.display());
+            }
+            Notice::Ended(error) => {
+                self.has_failed = true;
+                tracing::error!("{error}; the loop goes on");
+            }
+        }
+    }
+}
+
+/// Where a recording that the viewer asks for goes: a new file in `recordings`, beside the black boxes. A page must not be
+/// able to name any other place, or to write over anything.
+///
+/// # Errors
+/// A name that is a path or is taken, a folder that cannot be made.
+pub fn recording_file(name: Option<&str>) -> Result<PathBuf, Refusal> {
+    let nowhere = || Refusal::NotNow("neither XDG_STATE_HOME nor HOME says where recordings go".to_owned());
+    let folder = state_folder().ok_or_else(nowhere)?.join("recordings");
+    let name = name.map_or_else(|| format!("{}.mcap", unix_ns() / 1_000_000_000), str::to_owned);
+    let is_plain = name.ends_with(".mcap") && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+    if !is_plain {
+        return Err(Refusal::Wrong(format!("{name:?} is no name for a recording; give one like \"session.mcap\"")));
+    }
+    let refused = |error| Refusal::NotNow(format!("{}: cannot be made: {error}", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(refused)?;
+    let file = folder.join(name);
+    if file.exists() {
+        return Err(Refusal::Wrong(format!("{} is there already; give another name", file.display())));
+    }
+    Ok(file)
+}
+
+fn in_words(outcome: &Outcome) -> String {
+    let Outcome { files, ticks, bytes, dropped: [lost, ..] } = outcome;
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let megabytes = *bytes as f64 / 1e6;
+    let lost = if *lost > 0 { format!(", {lost} lost") } else { String::new() };
+    format!("recorded {ticks} ticks{lost}, {megabytes:.1} MB: {}", names.join(", "))
+}
+
+/// What must be added to the monotonic clock to get the time since 1970, ns.
+fn epoch_ns() -> u64 {
+    unix_ns().saturating_sub(monotonic_ns())
+}
+
+fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}

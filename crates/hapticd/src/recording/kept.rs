@@ -1,0 +1,141 @@
+//! A recording that was opened: what it was made of, what the loop was told, and in how many files it is.
+
+use crate::failure::Failure;
+use haptic_record::header::{END_NAME, Header};
+use haptic_record::reader::{Event, Item, ReadEnd, RecordingReader};
+use haptic_record::recorder::{attachment_name, part_path};
+use haptic_record::tap::{AppliedOrder, Order};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A recording: everything but its ticks, which are read when they are wanted.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The beginning of its first file.
+    pub header: Header,
+    /// Its files, in order.
+    pub files: Vec<PathBuf>,
+    /// What the loop was told.
+    pub orders: Vec<AppliedOrder>,
+    /// What happened, in words.
+    pub events: Vec<Event>,
+    /// How far it could be read.
+    pub end: ReadEnd,
+    /// Ticks in it.
+    pub ticks: u64,
+    /// Its first and last tick.
+    pub span: Option<(u64, u64)>,
+    /// What its end says, if it has one.
+    pub closing: BTreeMap<String, String>,
+    /// Texts of scenes, by the names of their attachments.
+    scenes: BTreeMap<String, String>,
+}
+
+impl Kept {
+    /// Opens a recording. The n-th file of several is opened with those before it, if they are there.
+    ///
+    /// # Errors
+    /// When it is no recording.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let header = RecordingReader::open(path)?.header()?;
+        let files = files_up_to(path, header.part);
+        let first = RecordingReader::open(&files[0])?.header()?;
+        let mut kept = Self {
+            scenes: BTreeMap::from([(attachment_name(0), first.texts.scene.text.clone())]),
+            header: first,
+            orders: Vec::new(),
+            events: Vec::new(),
+            end: ReadEnd::Finished,
+            ticks: 0,
+            span: None,
+            closing: BTreeMap::new(),
+            files: Vec::new(),
+        };
+        for file in files {
+            kept.take_in(&file)?;
+            kept.files.push(file);
+        }
+        Ok(kept)
+    }
+
+    fn take_in(&mut self, file: &Path) -> Result<(), Failure> {
+        let mut reader = RecordingReader::open(file)?;
+        while let Some(item) = reader.next_item() {
+            match item {
+                Item::Tick(tick) => {
+                    self.ticks += 1;
+                    self.span = Some((self.span.map_or(tick.tick, |(first, _)| first), tick.tick));
+                }
+                Item::Order(order) => self.orders.push(order),
+                Item::Event(event) => self.events.push(event),
+                Item::Attachment(name, text) => drop(self.scenes.insert(name, text)),
+                Item::Metadata(name, pairs) if name == END_NAME => self.closing = pairs,
+                Item::Metadata(..) | Item::Bodies(_) => {}
+            }
+        }
+        self.end = reader.end().cloned().unwrap_or(ReadEnd::CutShort);
+        Ok(())
+    }
+
+    /// Whether the end is missing.
+    pub fn is_truncated(&self) -> bool {
+        self.end != ReadEnd::Finished
+    }
+
+    /// Text of the scene of a world.
+    pub fn scene_of(&self, world: u64) -> Option<&str> {
+        self.scenes.get(&attachment_name(world)).map(String::as_str)
+    }
+
+    /// Worlds that came after the first.
+    pub fn later_worlds(&self) -> impl Iterator<Item = u64> + '_ {
+        self.orders.iter().filter_map(|applied| match applied.order {
+            Order::Replace { world } => Some(world),
+            _ => None,
+        })
+    }
+
+    /// Hands everything in it to `visit`, file by file, in order.
+    ///
+    /// # Errors
+    /// Whatever `visit` answers, or a file that has gone.
+    pub fn visit(&self, mut visit: impl FnMut(Item) -> Result<(), Failure>) -> Result<(), Failure> {
+        for file in &self.files {
+            let mut reader = RecordingReader::open(file)?;
+            while let Some(item) = reader.next_item() {
+                visit(item)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files of a recording up to its n-th. If an earlier one is missing, only the n-th.
+fn files_up_to(path: &Path, part: u32) -> Vec<PathBuf> {
+    let alone = vec![path.to_owned()];
+    let Some(first) = first_path(path, part) else { return alone };
+    let files: Vec<PathBuf> = (1..=part.max(1)).map(|part| part_path(&first, part)).collect();
+    if files.iter().all(|file| file.is_file()) { files } else { alone }
+}
+
+/// The first file, from the name of the n-th: `touch-3.mcap` gives `touch.mcap`.
+fn first_path(path: &Path, part: u32) -> Option<PathBuf> {
+    if part <= 1 {
+        return Some(path.to_owned());
+    }
+    let stem = path.file_stem()?.to_str()?.strip_suffix(&format!("-{part}"))?.to_owned();
+    let ending = path.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+    Some(path.with_file_name(stem + &ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_file_is_known_by_the_name_of_a_later_one() {
+        assert_eq!(first_path(Path::new("a/b-3.mcap"), 3), Some(PathBuf::from("a/b.mcap")));
+        assert_eq!(first_path(Path::new("a/b.mcap"), 1), Some(PathBuf::from("a/b.mcap")));
+        assert_eq!(first_path(Path::new("a/renamed.mcap"), 2), None);
+    }
+}

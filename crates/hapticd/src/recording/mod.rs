@@ -1,0 +1,81 @@
+//! Keeping what was felt, and running it again.
+//!
+//! - [`simulated`]: records a simulation, in step with it; the daemon's recording is in `daemon::recording`.
+//! - [`kept`]: a recording that was opened: what it was made of, and in how many files.
+//! - [`replay`]: runs a recording again and compares every tick.
+//! - [`felt`]: what a run felt like, in figures that can be compared.
+
+pub mod felt;
+pub mod kept;
+pub mod replay;
+pub mod simulated;
+
+use crate::cli::RecordArguments;
+use crate::failure::Failure;
+use crate::files::source::Source;
+use crate::setup::Setup;
+use haptic_device::Device;
+use haptic_record::file::RecordError;
+use haptic_record::header::{DeviceNotes, Header, Text, Texts};
+use haptic_record::reader::ReadError;
+use haptic_record::recorder::Rotation;
+use haptic_record::worlds::{WorldNotes, Worlds};
+use std::sync::Arc;
+
+/// Ticks in a minute.
+const TICKS_PER_MINUTE: f64 = 60_000.0;
+
+/// The beginning of a recording that starts with the first tick.
+pub fn header(setup: &Setup, device: &dyn Device, command: &str, epoch_ns: u64) -> Header {
+    let sources = &setup.sources;
+    Header {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.to_owned(),
+        texts: Texts {
+            profile: text_of(&setup.profile.source),
+            scene: text_of(&sources.scene),
+            device: text_of(&sources.device),
+            hand: sources.hand.as_ref().map(text_of),
+        },
+        moves_no_motor: setup.moves_no_motor(),
+        device: DeviceNotes::of(device.identity(), device.limits(), setup.device_rate_hz),
+        epoch_ns,
+        first_tick: 1,
+        part: 1,
+    }
+}
+
+fn text_of(source: &Source) -> Text {
+    Text { name: source.name.clone(), text: source.text.clone() }
+}
+
+/// The worlds of a run that begins with this setup.
+pub fn worlds(setup: &Setup) -> Worlds {
+    let Source { name, text, .. } = setup.sources.scene.clone();
+    Worlds::starting_with(WorldNotes { name, text, scene: Arc::new(setup.scene.clone()) })
+}
+
+/// When a new file is begun.
+pub fn rotation(arguments: &RecordArguments) -> Rotation {
+    Rotation {
+        bytes: arguments.record_rotate_mb.map(|megabytes| (megabytes * 1e6) as u64),
+        ticks: arguments.record_rotate_minutes.map(|minutes| (minutes * TICKS_PER_MINUTE) as u64),
+    }
+}
+
+/// A file that cannot be created is bad input; a disk that takes no more is a failure while running.
+pub fn refused(error: &RecordError) -> Failure {
+    Failure::BadInput(error.to_string())
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        Self::WhileRunning(error.to_string())
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}

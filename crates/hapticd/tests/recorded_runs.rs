@@ -1,0 +1,186 @@
+//! Recordings as a user makes and uses them: flags, exit codes, disks that fail, kills.
+#![cfg(unix)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far longer than anything here takes, so that only what never happens is missed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hapticd-recorded-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+        command.args(arguments).current_dir(&self.0).env_remove("RUST_LOG").env("XDG_STATE_HOME", &self.0);
+        command
+    }
+
+    fn hapticd(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.hapticd(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what} never happened");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn the_exported_table_is_the_trace_byte_for_byte() {
+    let folder = Folder::new("export");
+    let simulate =
+        ["simulate", "--scene", "tiles", "--seconds", "1.5", "--record", "a.mcap", "--trace", "t.csv", "--json"];
+    let summary = folder.json(&simulate);
+    assert!(folder.hapticd(&["export", "a.mcap", "--csv", "e.csv", "--parquet", "e.parquet"]).status.success());
+    assert!(folder.read("t.csv") == folder.read("e.csv"), "the tables differ");
+    assert!(folder.read("e.parquet").len() > 1500 * 17 * 8);
+    let replay = folder.json(&["replay", "a.mcap", "--json"]);
+    assert_eq!(replay["state_hash"], summary["state_hash"]);
+    assert_eq!((&replay["ticks"], &replay["truncated"]), (&Value::from(1500), &Value::from(false)));
+    assert!(replay["first_difference"].is_null());
+}
+
+#[test]
+fn a_second_run_from_the_attachments_ends_in_the_same_state() {
+    let folder = Folder::new("attachments");
+    let hash =
+        folder.json(&["simulate", "--scene", "newton", "--seconds", "1", "--record", "a.mcap", "--json"])["state_hash"]
+            .clone();
+    let kept = hapticd::recording::kept::Kept::open(&folder.0.join("a.mcap")).unwrap();
+    for (name, text) in kept.header.attachments() {
+        std::fs::write(folder.0.join(name), text).unwrap();
+    }
+    let again = ["simulate", "--profile", "./profile.toml", "--scene", "./scene.toml", "--device", "./device.toml"];
+    let again = folder.json(&[&again[..], &["--seconds", "1", "--json"]].concat());
+    assert_eq!(again["state_hash"], hash);
+}
+
+#[test]
+fn another_profile_tells_what_would_have_been_felt_and_the_report_is_one_page() {
+    let folder = Folder::new("profile");
+    folder.json(&["simulate", "--seconds", "3", "--record", "a.mcap", "--json"]);
+    std::fs::write(folder.0.join("soft.toml"), "[coupling]\nstiffness_n_per_m = 100.0\n").unwrap();
+    let told = folder.json(&["replay", "a.mcap", "--profile", "./soft.toml", "--json"]);
+    assert!(told["first_difference"].is_null());
+    let (then, now) = (&told["recorded"]["force_rms_n"], &told["instead"]["force_rms_n"]);
+    assert!(now.as_f64().unwrap() < then.as_f64().unwrap(), "{then} {now}");
+    assert!(folder.hapticd(&["report", "a.mcap", "--out", "a.html"]).status.success());
+    let page = String::from_utf8(folder.read("a.html")).unwrap();
+    for plot in ["Force on the hand", "Friction circle", "Energy", "Spectrum of the force", "ways of hand and tool"] {
+        assert!(page.contains(plot), "{plot}");
+    }
+    assert!(
+        !page.contains("http://")
+            || page.matches("http://").count() == page.matches("http://www.w3.org/2000/svg").count()
+    );
+    assert!(!page.contains("https://") && !page.contains(" src="));
+}
+
+#[test]
+fn a_killed_daemon_leaves_a_recording_that_opens_and_proves_what_it_holds() {
+    let folder = Folder::new("killed");
+    let mut child = folder.command(&["run", "--record", "a.mcap"]).stderr(Stdio::null()).spawn().unwrap();
+    let file = folder.0.join("a.mcap");
+    wait_until("the third second", || length(&file) > 120_000 || child_holds_ticks(&file, 2000));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let replay = folder.json(&["replay", "a.mcap", "--json"]);
+    assert_eq!(replay["truncated"], true);
+    assert!(replay["first_difference"].is_null() && replay["unproved"].is_null(), "{replay}");
+    assert!(replay["ticks"].as_u64().unwrap() >= 1000, "{replay}");
+}
+
+fn child_holds_ticks(file: &Path, ticks: u64) -> bool {
+    hapticd::recording::kept::Kept::open(file).is_ok_and(|kept| kept.ticks >= ticks)
+}
+
+#[test]
+fn a_daemon_whose_recording_is_removed_says_so_and_goes_on() {
+    let folder = Folder::new("removed");
+    let mut command = folder.command(&["run", "--record", "a.mcap", "--json"]);
+    let log = std::fs::File::create(folder.0.join("log")).unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+    let file = folder.0.join("a.mcap");
+    wait_until("the first chunk", || child_holds_ticks(&file, 500));
+    std::fs::remove_file(&file).unwrap();
+    let said = || String::from_utf8_lossy(&folder.read("log")).into_owned();
+    wait_until("the word", || said().contains("somebody has removed the file"));
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", said());
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(summary["ticks"].as_u64().unwrap() > 500);
+}
+
+#[test]
+fn a_disk_without_room_ends_the_recording_but_not_the_daemon_and_what_was_written_opens() {
+    let folder = Folder::new("full");
+    let binary = env!("CARGO_BIN_EXE_hapticd");
+    // A limit on the size of files refuses a write as a full disk does; 100 blocks are 50 or 100 KiB.
+    let script = format!("trap '' XFSZ; ulimit -f 100; exec {binary} run --seconds 6 --record a.mcap --json");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(&folder.0).env_remove("RUST_LOG").env("XDG_STATE_HOME", &folder.0);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("the recording has ended") && said.contains("the loop goes on"), "{said}");
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let replay = folder.json(&["replay", "a.mcap", "--json"]);
+    assert!(replay["ticks"].as_u64().unwrap() < summary["ticks"].as_u64().unwrap());
+    assert!(replay["first_difference"].is_null() && replay["unproved"].is_null(), "{replay}");
+    assert_eq!(replay["truncated"], true);
+    let bytes = folder.read("a.mcap");
+    assert!(bytes.ends_with(b"\x89MCAP0\r\n"), "the file has a proper end");
+}
+
+#[test]
+fn what_is_no_recording_or_cannot_be_created_is_refused_with_a_reason() {
+    let folder = Folder::new("refused");
+    std::fs::write(folder.0.join("a.mcap"), "not a recording, but long enough to look like one").unwrap();
+    for arguments in [&["replay", "a.mcap"][..], &["replay", "missing.mcap"], &["report", "a.mcap", "--out", "a.html"]]
+    {
+        let output = folder.hapticd(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(".mcap: "), "{arguments:?}");
+    }
+    let output = folder.hapticd(&["simulate", "--seconds", "1", "--record", "no/such/folder.mcap"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no/such/folder.mcap: cannot be created"));
+}
