@@ -20,7 +20,7 @@ pub struct Pose {
 }
 
 /// The newest tick, the poses of all bodies that can move, and what presses where.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Snapshot {
     /// The newest tick.
     pub report: TickReport,
@@ -28,6 +28,17 @@ pub struct Snapshot {
     pub poses: Vec<Pose>,
     /// Contacts that carry load, in the order of the solver; the first ones if there are more than there is room for.
     pub contacts: Vec<Contact>,
+}
+
+impl Clone for Snapshot {
+    /// Keeps the room as well, which a vector's own clone does not: the buffers of an exchange are clones of one another.
+    fn clone(&self) -> Self {
+        let (mut poses, mut contacts) =
+            (Vec::with_capacity(self.poses.capacity()), Vec::with_capacity(self.contacts.capacity()));
+        poses.extend_from_slice(&self.poses);
+        contacts.extend_from_slice(&self.contacts);
+        Self { report: self.report, poses, contacts }
+    }
 }
 
 impl Snapshot {

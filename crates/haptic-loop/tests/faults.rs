@@ -122,6 +122,15 @@ impl Publish for Onlooker {
 }
 
 #[test]
+fn a_clone_of_a_snapshot_has_room_for_contacts() {
+    let empty = Snapshot::with_room_for(&world(&floor_and_tool(9.81)));
+    assert!(empty.contacts.is_empty() && empty.contacts.capacity() > 0);
+    let clone = empty.clone();
+    assert!(clone.contacts.capacity() >= empty.contacts.capacity());
+    assert!(clone.poses.capacity() >= empty.poses.capacity());
+}
+
+#[test]
 fn no_tick_allocates_or_frees_whatever_goes_wrong() {
     let chance = PerKind {
         dropped: 0.02,
