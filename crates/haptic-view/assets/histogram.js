@@ -41,7 +41,7 @@ export class Histogram {
         const { surface, session: { timing } } = this;
         const context = surface.begin();
         const { width, height, rem } = surface;
-        const area = { x: 2.2 * rem, y: 0.9 * rem, width: width - 2.4 * rem, height: height - 2.3 * rem };
+        const area = { x: 2.2 * rem, y: 1.5 * rem, width: width - 2.4 * rem, height: height - 2.9 * rem };
         if (area.width < 1 || area.height < 1) return;
         const wake = intoBars(timing?.wake_histogram ?? []);
         const compute = intoBars(timing?.compute_histogram ?? []);
@@ -109,7 +109,7 @@ export class Histogram {
         context.fillStyle = colour('budget');
         context.textAlign = 'center';
         context.textBaseline = 'alphabetic';
-        context.fillText('budget', x, 0.7 * this.surface.rem);
+        context.fillText('budget', x, 1.2 * this.surface.rem);
     }
 }
 

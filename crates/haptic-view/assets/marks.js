@@ -148,16 +148,21 @@ function addHead(context, [x, y], [ux, uy], size) {
     context.lineTo(x - ux * size + uy * size * 0.55, y - uy * size - ux * size * 0.55);
 }
 
-/** @param {CanvasRenderingContext2D} context
- * @param {Vector} at
- * @param {boolean} isTools One of the tool's; others are smaller. */
-export function drawContact(context, [x, y], isTools) {
+/** All at once, since a pile has hundreds.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Vector[]} places
+ * @param {number} radius px
+ * @param {boolean} hasHalo */
+export function drawContacts(context, places, radius, hasHalo) {
     context.beginPath();
-    context.arc(x, y, isTools ? 3.5 : 1.75, 0, 2 * Math.PI);
-    context.fillStyle = colour('touch');
+    for (const [x, y] of places) {
+        context.moveTo(x + radius, y);
+        context.arc(x, y, radius, 0, 2 * Math.PI);
+    }
     context.strokeStyle = colour('stage');
-    context.lineWidth = isTools ? 2 : 1;
-    context.stroke();
+    context.lineWidth = 2;
+    if (hasHalo) context.stroke();
+    context.fillStyle = colour('touch');
     context.fill();
 }
 

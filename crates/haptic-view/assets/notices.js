@@ -31,6 +31,8 @@ export async function orTell(action) {
 export class Notices {
     /** @type {Set<string>} */
     #known = new Set();
+    /** The tick of the newest fault that was followed by full force again; what comes later is no matter of it. */
+    #overcome = -1;
 
     /** @param {Session} session */
     constructor(session) {
@@ -45,22 +47,25 @@ export class Notices {
     /** Brings banner, state and faults up to date; called a few times a second. */
     show() {
         const { state, connection } = this.session;
-        this.#showPhase();
         if (state?.fault) this.#list(state.fault);
+        if (state?.fault && state.phase === 'engaged' && !state.paused) this.#overcome = state.fault.tick;
+        const fault = state?.fault && state.fault.tick !== this.#overcome ? state.fault : null;
+        this.#showPhase(fault !== null);
         if (!connection.connected && (connection.wasConnected || performance.now() > 1500)) {
             this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Trying again by itself; what you see is the last that came.`);
-        } else if (state?.fault && state.phase !== 'engaged') {
-            this.#banner('bad', `Fault: ${sentence(state.fault.text)} The force is off until the world is quiet in the hand.`);
+        } else if (fault) {
+            this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until the world is quiet in the hand.`);
         } else {
             byId('banner').hidden = true;
         }
     }
 
-    #showPhase() {
+    /** @param {boolean} isFaulty */
+    #showPhase(isFaulty) {
         const { state, connection } = this.session;
         const [phase, words] = !connection.connected
             ? [connection.wasConnected ? 'disconnected' : 'connecting', connection.wasConnected ? 'disconnected' : 'connecting']
-            : phaseOf(state);
+            : phaseOf(state, isFaulty);
         const element = byId('phase');
         if (element.textContent === words) return;
         element.textContent = words;
@@ -107,12 +112,13 @@ const PHASES = {
 };
 
 /** @param {import('./protocol.js').State|null} state
+ * @param {boolean} isFaulty
  * @returns {[string, string]} */
-function phaseOf(state) {
+function phaseOf(state, isFaulty) {
     if (!state) return ['connecting', 'connecting'];
     if (state.paused) return ['paused', 'paused'];
     if (state.stale) return ['stale', 'no reading'];
     if (state.phase === 'ramping') return ['ramping', `ramping ${quantity(state.share * 100, 0, '%')}`];
-    if (state.fault && state.phase !== 'engaged') return ['fault', 'fault'];
+    if (isFaulty) return ['fault', 'fault'];
     return [state.phase, state.phase];
 }

@@ -63,7 +63,6 @@ export class Pointer {
         const point = this.#place(event);
         const canvas = this.view.surface.canvas;
         canvas.setPointerCapture(event.pointerId);
-        canvas.focus({ preventScroll: true });
         this.#pressed.set(event.pointerId, point);
         const reach = event.pointerType === 'touch' ? TOUCH_REACH_PX : MOUSE_REACH_PX;
         if (this.#holder < 0 && this.isOnHand(point, reach)) this.#take(event.pointerId, point);

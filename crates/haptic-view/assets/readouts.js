@@ -42,7 +42,7 @@ function running(time) {
 
 /** @param {State} state */
 function stretch({ hand_m: hand, tool }) {
-    return tool ? Math.hypot(hand[0] - tool.position_m[0], hand[1] - tool.position_m[1]) : 0;
+    return tool ? Math.hypot(hand[0] - tool.handle_m[0], hand[1] - tool.handle_m[1]) : 0;
 }
 
 /** @param {string} id */

@@ -2,7 +2,7 @@
 
 import { Backdrop } from './backdrop.js';
 import { drawBody, enterFrame, leaveFrame, prepareBodies } from './bodies.js';
-import { HAND_PX, drawBeacon, drawContact, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawWords } from './marks.js';
+import { HAND_PX, drawBeacon, drawContacts, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawWords } from './marks.js';
 import { colour } from './palette.js';
 import { poses } from './protocol.js';
 import { Surface } from './surface.js';
@@ -17,6 +17,8 @@ const GREATEST_ARROW = 0.3;
 
 /** Pixels of a rem in the page's ordinary type. */
 const ORDINARY_REM_PX = 14;
+/** A scene that is narrower than this has little room for marks. */
+const ORDINARY_WIDTH_PX = 700;
 
 export class SceneView {
     /** @type {Set<number>} Layers that are not shown. */
@@ -44,9 +46,10 @@ export class SceneView {
         this.#resize();
     }
 
-    /** Marks grow with the page's type: drawn in px of ordinary type, they are enlarged by this. */
+    /** Marks grow with the page's type and shrink on a phone: drawn in px of an ordinary page, they are enlarged by this. */
     get #enlargement() {
-        return this.surface.rem / ORDINARY_REM_PX;
+        const room = Math.min(Math.max(this.camera.width / ORDINARY_WIDTH_PX, 0.7), 1);
+        return room * this.surface.rem / ORDINARY_REM_PX;
     }
 
     /** How long an arrow is for one newton. */
@@ -86,22 +89,15 @@ export class SceneView {
         const { context, ratio } = this.surface;
         for (const { path, index, body, start } of [...this.#fixed, ...this.#moving].reverse()) {
             enterFrame(context, this.surface, this.camera, this.poses[index] ?? start);
-            context.lineWidth = 2 * (body.rounding_m ?? 0);
-            const isRound = context.lineWidth > 0 && context.isPointInStroke(path, x * ratio, y * ratio);
-            const isHit = isRound || context.isPointInPath(path, x * ratio, y * ratio);
+            const rounding = 2 * (body.rounding_m ?? 0);
+            // A width of zero would not be taken, and the last one would hold.
+            if (rounding > 0) context.lineWidth = rounding;
+            const isHit = context.isPointInPath(path, x * ratio, y * ratio)
+                || (rounding > 0 && context.isPointInStroke(path, x * ratio, y * ratio));
             leaveFrame(context, this.surface);
             if (isHit) return body;
         }
         return null;
-    }
-
-    /** Where the tool is held.
-     * @returns {Vector|null} m */
-    handle() {
-        const { scene } = this.session;
-        const pose = scene?.tool && this.poses[scene.tool.body];
-        if (!scene?.tool || !pose) return null;
-        return placed(pose, scene.tool.handle_m);
     }
 
     #takeScene() {
@@ -141,13 +137,12 @@ export class SceneView {
         const { context } = this.surface;
         const pxPerNewton = this.pxPerNewton / this.#enlargement;
         const hand = this.#mark(state.hand_m);
-        const handle = this.handle();
         const load = Math.min(Math.hypot(...state.coupling_force_n) / this.session.maxForceN, 1);
         this.#drawContacts(state, pxPerNewton);
         if (this.guide.target) drawTarget(context, hand, this.#mark(this.guide.target));
         if (this.isHandPointedOut) drawBeacon(context, hand, performance.now());
         drawHand(context, hand, this.guide.isHolding);
-        if (handle) drawSpring(context, hand, this.#mark(handle), load);
+        if (state.tool) drawSpring(context, hand, this.#mark(state.tool.handle_m), load);
         this.#drawFeltForce(hand, state.force_n, pxPerNewton);
     }
 
@@ -156,13 +151,16 @@ export class SceneView {
      * @param {number} pxPerNewton */
     #drawContacts({ contacts }, pxPerNewton) {
         const { context } = this.surface;
-        const tool = this.session.scene?.tool?.body;
-        for (const { point_m: point, force_n: [x, y], bodies } of contacts) {
+        const tool = this.session.scene?.tool?.body ?? -1;
+        const isTools = (/** @type {import('./protocol.js').Contact} */ { bodies }) => bodies.includes(tool);
+        const places = (/** @type {import('./protocol.js').Contact[]} */ some) => some.map(({ point_m: point }) => this.#mark(point));
+        const ours = contacts.filter(isTools);
+        drawContacts(context, places(contacts.filter((contact) => !isTools(contact))), 1.75, false);
+        for (const { point_m: point, force_n: [x, y], bodies } of ours) {
             const sign = bodies[1] === tool ? 1 : -1;
-            if (!bodies.includes(tool ?? -1)) continue;
             drawForce(context, this.#mark(point), [sign * x, sign * y], { pxPerNewton, line: colour('touch'), width: 2, ends: null });
         }
-        for (const { point_m: point, bodies } of contacts) drawContact(context, this.#mark(point), bodies.includes(tool ?? -1));
+        drawContacts(context, places(ours), 3.5, true);
     }
 
     /** As something that pushes the hand: on the far side of it, where the coupling is not.

@@ -43,7 +43,7 @@ export class StabilityPlot {
     /** @returns {Area} */
     #area() {
         const { width, height, rem } = this.surface;
-        return { x: 2.9 * rem, y: 1.3 * rem, width: width - 3.5 * rem, height: height - 3.6 * rem };
+        return { x: 2.9 * rem, y: 1.75 * rem, width: width - 3.5 * rem, height: height - 4.05 * rem };
     }
 
     /** Hatched, so that it is told apart without colours too.

@@ -121,7 +121,7 @@ export class StripChart {
      * @param {boolean} [fromZero]
      * @returns {Span} */
     #span(series, factor, fromZero = false) {
-        if (this.description.isLogarithmic) return { low: 1, high: 2000, isLogarithmic: true };
+        if (this.description.isLogarithmic) return { low: 1, high: 5000, isLogarithmic: true };
         const [low, high] = (this.history.range(series.map(({ value }) => value)) ?? [0, 0]).map((value) => value * factor);
         if (fromZero) return { low: 0, high: niceAbove(Math.max(high, this.description.least)), isLogarithmic: false };
         const step = niceAbove(Math.max(high - Math.min(low, 0), Math.max(high, 0) - low, this.description.least) / 4);
@@ -175,8 +175,8 @@ export class StripChart {
         context.setLineDash([]);
         context.fillStyle = colour('budget');
         context.textAlign = 'right';
-        context.textBaseline = 'top';
-        context.fillText(name, area.x + area.width, y + 3);
+        context.textBaseline = 'alphabetic';
+        context.fillText(name, area.x + area.width, y - 4);
     }
 
     /** @param {CanvasRenderingContext2D} context

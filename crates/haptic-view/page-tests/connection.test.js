@@ -1,8 +1,6 @@
 /** Losing the daemon, finding it again, and faults in words. */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Browser, keep } from './support/browser.js';
 import { Daemon, until } from './support/daemon.js';
@@ -35,13 +33,9 @@ test('the page tells of a lost daemon and finds it again by itself', async () =>
     browser.complaints = [];
 });
 
-test('a fault is told in words, and the force is off', async () => {
-    const daemon = await Daemon.start();
-    const profile = path.join(daemon.folder, 'timid.toml');
-    writeFileSync(profile, 'scene = "table"\ndevice = "simulated-2dof"\n[safety]\nmax_speed_m_per_s = 0.12\n');
-    await daemon.stop();
-    daemon.flags = ['--profile', profile];
-    await daemon.run();
+test('a fault is told in words until the hand feels the world again', async () => {
+    const profile = (limit) => `scene = "table"\ndevice = "simulated-2dof"\n[safety]\nmax_speed_m_per_s = ${limit}\n`;
+    const daemon = await Daemon.start(['--profile', 'timid.toml'], { 'timid.toml': profile(0.12) });
     const page = await browser.open(daemon);
     const banner = page.locator('#banner').filter({ hasText: 'Fault:' });
     await banner.waitFor();
@@ -52,6 +46,9 @@ test('a fault is told in words, and the force is off', async () => {
     });
     assert.ok(fault.text.length > 10);
     await page.locator('#faults li:not(.none)').first().waitFor();
+    daemon.write('timid.toml', profile(3));
+    await page.locator('#phase[data-phase="engaged"]').waitFor();
+    await banner.waitFor({ state: 'hidden' });
     await page.context().close();
     await daemon.end();
 });

@@ -47,7 +47,7 @@ const ballHeight = async () => (await daemon.state()).bodies[0][1];
 test('pause stops the world, a step moves it by one tick, resume lets it go on', async () => {
     assert.equal(await page.locator('#step').isDisabled(), true);
     await page.locator('#pause').click();
-    await until('the world is paused', async () => (await daemon.state()).paused);
+    await daemon.until('the world is paused', ({ paused }) => paused);
     await page.locator('#phase').filter({ hasText: 'paused' }).waitFor();
     await daemon.ask('POST', 'scene', { toml: DROP });
     await until('the ball hangs', async () => (await daemon.state()).paused && Math.abs(await ballHeight() - 0.2) < 1e-4);
@@ -71,7 +71,7 @@ test('pause stops the world, a step moves it by one tick, resume lets it go on',
 test('reset puts every body back', async () => {
     assert.ok(await ballHeight() < 0.021, 'the ball lies on the floor');
     await page.locator('#scene').press(' ');
-    await until('the world is paused', async () => (await daemon.state()).paused);
+    await daemon.until('the world is paused', ({ paused }) => paused);
     await page.locator('#reset').click();
     await until('the ball is up again', async () => Math.abs(await ballHeight() - 0.2) < 1e-4);
     await page.locator('#pause').click();

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { Browser, VIEWS, grab, keep, pull } from './support/browser.js';
-import { Daemon, until } from './support/daemon.js';
+import { Browser, VIEWS, holdOverTheWood, keep, pull } from './support/browser.js';
+import { Daemon } from './support/daemon.js';
 import { pile } from './support/pile.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -118,11 +118,9 @@ test('pictures are kept of every state', async () => {
     await page.locator('#help-button').click();
     await keep(page, 'help');
     await page.keyboard.press('Escape');
-    await grab(page);
-    await pull(page, [-0.01, 0.04]);
-    await until('the world is felt', async () => (await daemon.state()).phase === 'engaged');
+    await holdOverTheWood(page, daemon);
     await pull(page, [-0.01, 0.004]);
-    await until('it presses on the wood', async () => (await daemon.state()).force_n[1] > 1);
+    await daemon.until('it presses on the wood', ({ force_n: force }) => force[1] > 1);
     await chartsFill(page);
     await keep(page, 'pressing');
     await page.mouse.up();

@@ -103,3 +103,17 @@ export async function pull(page, place) {
     const reached = await onPage(page, await page.evaluate(() => globalThis.hapticd.guide.target));
     await page.mouse.move(2 * mouse[0] - reached[0], 2 * mouse[1] - reached[1]);
 }
+
+/** Takes the hand to where the default scene's tool begins, over the wood, and lets the scene begin anew: whatever the tool was
+ * caught in, it is in the hand now and the world is felt.
+ * @param {import('playwright-core').Page} page
+ * @param {import('./daemon.js').Daemon} daemon */
+export async function holdOverTheWood(page, daemon) {
+    await grab(page);
+    await pull(page, [-0.01, 0.04]);
+    // The tool may hold the hand back by as much as it may feel.
+    await daemon.until('the hand is over the wood', ({ hand_m: [x, y] }) => Math.hypot(x + 0.01, y - 0.04) < 0.02);
+    await daemon.ask('POST', 'reset');
+    await daemon.until('the world is felt', ({ phase, tool, hand_m: [x, y] }) => (
+        phase === 'engaged' && Math.hypot(x + 0.01, y - 0.04) < 0.003 && Math.abs(tool.position_m[0] + 0.01) < 0.003));
+}

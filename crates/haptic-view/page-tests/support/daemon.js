@@ -1,7 +1,7 @@
 /** Starts the daemon for a test and asks it what it does. */
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -43,10 +43,12 @@ export class Daemon {
     log = '';
     #process = null;
 
-    /** @param {string[]} flags */
-    static async start(flags = []) {
+    /** @param {string[]} [flags]
+     * @param {Record<string, string>} [files] What is in its folder, by name. */
+    static async start(flags = [], files = {}) {
         const daemon = new Daemon();
         daemon.flags = flags;
+        for (const [name, text] of Object.entries(files)) daemon.write(name, text);
         daemon.port = await freePort();
         daemon.url = `http://127.0.0.1:${daemon.port}`;
         await daemon.run();
@@ -67,6 +69,13 @@ export class Daemon {
             if (isGone()) throw new Error(`the daemon ended with ${child.exitCode}:\n${this.log}`);
             return fetch(`${this.url}/api/state`).then(({ ok }) => ok).catch(() => false);
         }, START_MS);
+    }
+
+    /** Writes a file into its folder.
+     * @param {string} name
+     * @param {string} text */
+    write(name, text) {
+        writeFileSync(path.join(this.folder, name), text);
     }
 
     /** Ends it through its safe path. */
@@ -92,6 +101,21 @@ export class Daemon {
 
     state() {
         return this.get('state');
+    }
+
+    /** Waits until the state is as wanted, and says what it was when it never came to that.
+     * @param {string} what
+     * @param {(state: any) => unknown} isWanted
+     * @returns {Promise<any>} the state */
+    async until(what, isWanted) {
+        let state;
+        return until(what, async () => {
+            state = await this.state();
+            return isWanted(state) && state;
+        }).catch((error) => {
+            const { tick, phase, paused, hand_m, hand_guided, tool, force_n, contacts, fault } = state;
+            throw new Error(`${error.message}; at last: ${JSON.stringify({ tick, phase, paused, hand_m, hand_guided, tool, force_n, contacts, fault })}`);
+        });
     }
 
     /** @param {string} method
