@@ -12,8 +12,10 @@ use nalgebra::Vector2;
 pub const SLOP_M: f64 = 5e-6;
 /// Fastest correction, m/s.
 const FASTEST_M_PER_S: f64 = 1.0;
-/// Sweeps over the manifolds.
-pub const CORRECTION_SWEEPS: usize = 4;
+/// Sweeps over the manifolds, as a rule and when something is deep.
+pub const CORRECTION_SWEEPS: [usize; 2] = [4, 16];
+/// Penetration that counts as deep, m: a crowd that is pressed hard, where a push takes many sweeps to get through.
+const DEEP_M: f64 = 5e-5;
 
 /// Displacement of one body, m and rad.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +50,8 @@ impl Correction {
     /// Works out the nudges of this tick; returns whether there are any.
     /// Real-time: [`CORRECTION_SWEEPS`] times once over the manifolds.
     pub fn run(&mut self, manifolds: &[Manifold], works: &[Work], moving: &[usize]) -> bool {
-        if !self.measure(manifolds, works) {
+        let least_room_m = self.measure(manifolds, works);
+        if least_room_m >= 0.0 {
             return false;
         }
         for &i in moving {
@@ -56,7 +59,7 @@ impl Correction {
         }
         self.pushes.clear();
         self.pushes.resize(manifolds.len(), [0.0; 2]);
-        for _ in 0..CORRECTION_SWEEPS {
+        for _ in 0..CORRECTION_SWEEPS[usize::from(least_room_m < -DEEP_M)] {
             for (index, manifold) in manifolds.iter().enumerate() {
                 self.relax(index, manifold, works);
             }
@@ -64,20 +67,20 @@ impl Correction {
         true
     }
 
-    /// Predicts where each point will be at the end of the tick.
-    fn measure(&mut self, manifolds: &[Manifold], works: &[Work]) -> bool {
+    /// Predicts where each point will be at the end of the tick; returns the least room, m, infinite without points.
+    fn measure(&mut self, manifolds: &[Manifold], works: &[Work]) -> f64 {
         self.room.clear();
-        let mut any = false;
+        let mut least = f64::INFINITY;
         for manifold in manifolds {
             let mut room = [f64::INFINITY; 2];
             for (point, room) in room.iter_mut().enumerate().take(manifold.count) {
                 let gap = manifold.gap_after(works, point);
                 *room = if gap < 0.0 { (gap + SLOP_M).clamp(-FASTEST_M_PER_S * TICK_S, 0.0) } else { gap };
-                any |= *room < 0.0;
+                least = least.min(*room);
             }
             self.room.push(room);
         }
-        any
+        least
     }
 
     /// Solves one manifold's two pushes exactly, friction aside.

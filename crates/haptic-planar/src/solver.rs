@@ -9,20 +9,27 @@ use crate::manifold::Manifold;
 use crate::work::{Work, Works};
 use nalgebra::Vector2;
 
-/// Most sweeps of one tick.
+/// Most sweeps of a tick in which every near pair touches. A tick with fewer manifolds may spend on more sweeps what it
+/// saves on manifolds, so the bound of a tick is that of a full one.
 pub const MAX_SWEEPS: usize = 64;
+/// Most sweeps of any tick: enough for a crowd that is pressed hard, and beyond that a sweep gains little.
+const MAX_SWEEPS_OF_FEW: usize = 160;
 /// Fewest sweeps before a small change may end them, with many manifolds and with few.
 const MIN_SWEEPS: [usize; 2] = [10, 16];
 /// How many manifolds are few.
 const FEW_MANIFOLDS: usize = 64;
 /// Velocity change of a sweep that is good enough, m/s.
 const GOOD_M_PER_S: f64 = 0.007;
+/// Velocity change of a sweep that nobody feels, m/s: ten nanometres in a tick. It ends the sweeps however few they were.
+const FINE_M_PER_S: f64 = 1e-5;
 /// Velocity change of a sweep that is nothing, m/s: the solution is exact.
 const EXACT_M_PER_S: f64 = 1e-9;
 
 /// Working memory of the solver.
 #[derive(Clone, Debug)]
 pub struct Solver {
+    /// Most manifolds of a tick.
+    room: usize,
     /// Direction of each manifold's impulses.
     along: Vec<BlockImpulse>,
     /// Direction of each body's velocity and spin.
@@ -59,6 +66,7 @@ impl Solver {
     /// Room for a scene.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
+            room: manifolds,
             along: Vec::with_capacity(manifolds),
             body_along: Vec::with_capacity(bodies),
             before: Vec::with_capacity(manifolds),
@@ -88,7 +96,7 @@ impl Solver {
     }
 
     /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
-    /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds and moving bodies.
+    /// Real-time: at most what [`MAX_SWEEPS`] sweeps over as many manifolds as there is room for would cost.
     pub fn run(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
         for manifold in manifolds.iter() {
             if manifold.impulse != BlockImpulse::default() {
@@ -105,20 +113,26 @@ impl Solver {
 
     fn accelerate(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
         let fewest = MIN_SWEEPS[usize::from(manifolds.len() <= FEW_MANIFOLDS)];
+        let most = self.most_sweeps(manifolds.len(), moving.len());
         let mut last_square = 0.0;
-        for count in 2..MAX_SWEEPS {
+        for count in 2..most {
             self.note(manifolds, &works.all, moving);
             let change = sweep(manifolds, works);
-            if change.largest < EXACT_M_PER_S || (count >= fewest && change.largest < GOOD_M_PER_S) {
+            if change.largest < FINE_M_PER_S || (count >= fewest && change.largest < GOOD_M_PER_S) {
                 return count;
             }
             let share = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
-            let keep = if share <= 1.0 && count + 1 < MAX_SWEEPS { share } else { 0.0 };
+            let keep = if share <= 1.0 && count + 1 < most { share } else { 0.0 };
             self.extrapolate(manifolds, works, moving, keep, count == 2);
             last_square = change.square;
         }
         sweep(manifolds, works);
-        MAX_SWEEPS
+        most
+    }
+
+    /// As many sweeps as cost no more than [`MAX_SWEEPS`] of a tick that is full.
+    fn most_sweeps(&self, manifolds: usize, moving: usize) -> usize {
+        (MAX_SWEEPS * (self.room + moving) / (manifolds + moving)).min(MAX_SWEEPS_OF_FEW)
     }
 
     /// One accelerated sweep, whatever it changes: what each of the [`MAX_SWEEPS`] costs at most.

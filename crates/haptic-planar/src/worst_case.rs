@@ -131,7 +131,7 @@ impl WorstCase {
             manifold.gap_m = [-1e-4; 2];
         }
         f64::from(u8::from(state.correction.run(&state.manifolds, &state.works.all, &state.moving)))
-            * CORRECTION_SWEEPS as f64
+            * CORRECTION_SWEEPS[1] as f64
     }
 
     /// The way of every body, and the account.
