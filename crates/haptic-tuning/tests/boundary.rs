@@ -7,10 +7,13 @@ use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::{crisp_gains, passive_gains};
 use haptic_coupling::model::{DeviceModel, Hand};
 use haptic_coupling::sampled::{spectral_radius, stiffest_stable_n_per_m};
+use haptic_device::{Fault, FaultPlan, FaultyDevice, SimulatedDevice};
 use haptic_loop::settings::worst_axis;
 use haptic_tuning::boundary::{Limits, dampings};
 use haptic_tuning::encoder::Grid;
+use haptic_tuning::measurement::{Allowance, End, Measurement, run_in_virtual_time};
 use haptic_tuning::ringing::Verdict;
+use haptic_tuning::spring_test::{Rung, SpringTest};
 use haptic_tuning::tapped::Tapped;
 
 const SOFT_HAND: Hand = Hand { mass_kg: 0.1, damping_n_s_per_m: 0.5, stiffness_n_per_m: 50.0 };
@@ -86,4 +89,34 @@ fn proposed_gains_are_stable_on_every_measured_device() {
         assert_stable(seed, &crisp_gains(&known, &Hand::NOMINAL), &Hand::NOMINAL, "crisp");
         assert!(crisp_gains(&known, &Hand::NOMINAL).stiffness_n_per_m >= passive_gains(&known).stiffness_n_per_m);
     }
+}
+
+#[test]
+fn springs_tried_on_a_device_ring_up_where_theory_says() {
+    for seed in [1, 5] {
+        let device = DeviceModel { coulomb_n: 0.0, ..truth(seed) };
+        let axes = haptic_device::DeviceModel { coulomb_n: [0.0; 2], ..random_device(seed) };
+        let predicted = |damping| stiffest_stable_n_per_m(&device, &Hand::default(), damping);
+        let dampings = [0.1 * device.damping_n_s_per_m, device.damping_n_s_per_m];
+        let rungs = dampings.map(|damping| Rung { damping_n_s_per_m: damping, predicted_n_per_m: predicted(damping) });
+        let allowance = Allowance { force_n: 4.0, travel_m: 0.02 };
+        let mut test = SpringTest::new(rungs.to_vec(), 1, device.encoder_step_m, &allowance);
+        let mut simulated = SimulatedDevice::new(1, &axes, None).unwrap();
+        assert_eq!(run_in_virtual_time(&mut test, &mut simulated), End::Finished);
+        for (found, rung) in test.found().iter().zip(rungs) {
+            let ratio = found.stiffest_n_per_m / rung.predicted_n_per_m;
+            assert!((0.8..1.1).contains(&ratio) && !found.is_at_least, "{seed}: {ratio} at {rung:?}");
+        }
+    }
+}
+
+#[test]
+fn a_device_that_goes_away_ends_the_springs_at_zero_force() {
+    let rungs = vec![Rung { damping_n_s_per_m: 0.1, predicted_n_per_m: 700.0 }];
+    let mut test = SpringTest::new(rungs, 1, 1e-5, &Allowance { force_n: 4.0, travel_m: 0.02 });
+    let plan = FaultPlan { scheduled: vec![(900, Fault::Loss { ticks: 10_000 })], ..FaultPlan::default() };
+    let device = SimulatedDevice::new(1, &haptic_device::DeviceModel::default(), None).unwrap();
+    let end = run_in_virtual_time(&mut test, &mut FaultyDevice::new(device, plan));
+    assert!(matches!(end, End::Fault(_)), "{end}");
+    assert_eq!(test.tick(&haptic_device::Reading::nothing_yet(), 1), haptic_device::Effort::zero());
 }

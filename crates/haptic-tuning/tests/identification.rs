@@ -8,7 +8,8 @@ use haptic_device::{DeviceModel, Effort, Fault as Trouble, FaultPlan, FaultyDevi
 use haptic_tuning::encoder::Grid;
 use haptic_tuning::estimate::{AxisEstimate, Interval, Misfit, estimate};
 use haptic_tuning::excitation::GaveUp;
-use haptic_tuning::experiment::{Allowance, End, Experiment};
+use haptic_tuning::experiment::Experiment;
+use haptic_tuning::measurement::{Allowance, End, Measurement};
 
 /// Devices measured; the environment can ask for more, to see the rate rather than hold it.
 fn devices() -> u64 {

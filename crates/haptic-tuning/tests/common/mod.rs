@@ -2,9 +2,10 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use haptic_device::xorshift::Xorshift;
-use haptic_device::{Device, DeviceModel, MonotonicNs, SimulatedDevice};
+use haptic_device::{DeviceModel, SimulatedDevice};
 use haptic_tuning::estimate::{AxisEstimate, estimate};
-use haptic_tuning::experiment::{Allowance, End, Experiment};
+use haptic_tuning::experiment::Experiment;
+use haptic_tuning::measurement::{Allowance, End, run_in_virtual_time};
 
 /// A device from the range that hands meet; small values are as likely as large ones, and some have no dry friction.
 pub fn random_device(seed: u64) -> DeviceModel {
@@ -26,14 +27,8 @@ pub fn random_device(seed: u64) -> DeviceModel {
 pub fn measured(model: &DeviceModel, force_n: f64) -> Result<AxisEstimate, String> {
     let mut device = SimulatedDevice::new(1, model, None).unwrap();
     let mut experiment = Experiment::new(1, &Allowance { force_n, travel_m: 0.02 });
-    while experiment.end().is_none() {
-        let effort = experiment.tick(&device.read(MonotonicNs(0)), 1);
-        let sent = device.write(effort, MonotonicNs(0));
-        experiment.learn(sent);
-    }
-    match experiment.end() {
-        Some(End::Finished) => estimate(&experiment.recordings()[0]).map_err(|misfit| misfit.to_string()),
-        Some(end) => Err(end.to_string()),
-        None => unreachable!("the loop ends with an end"),
+    match run_in_virtual_time(&mut experiment, &mut device) {
+        End::Finished => estimate(&experiment.recordings()[0]).map_err(|misfit| misfit.to_string()),
+        end => Err(end.to_string()),
     }
 }
