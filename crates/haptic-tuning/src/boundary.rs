@@ -14,8 +14,11 @@ const TOLERANCE: f64 = 0.01;
 pub const SOFTEST_N_PER_M: f64 = 1.0;
 /// See [`SOFTEST_N_PER_M`].
 pub const STIFFEST_N_PER_M: f64 = 1e6;
-/// By how much a bracket grows until it holds the boundary.
-const WIDEN: f64 = 1.6;
+/// Share of a guess from which the way up begins, and by how much it goes down first if that is too stiff.
+const FROM_BELOW: f64 = 0.4;
+const WIDEN: f64 = 2.0;
+/// By how much it goes up.
+const STEP: f64 = 1.12;
 
 /// The stiffest springs for one damping, N/m; zero where none is stable.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,25 +53,28 @@ pub fn stiffest_passive_n_per_m(device: &DeviceModel, damping_n_s_per_m: f64) ->
 }
 
 /// Dampings worth looking at, evenly over the logarithm: from far below the device's own to where none is stable.
-pub fn dampings(device: &DeviceModel, count: usize) -> Vec<f64> {
+pub fn dampings(device: &DeviceModel, hand: &Hand, count: usize) -> Vec<f64> {
     let own = device.damping_n_s_per_m.max(0.01);
-    let (low, high) = (0.05 * own, (1.2 * device.mass_kg / device.lateness_s()).max(4.0 * own));
+    let mass_kg = device.mass_kg + hand.mass_kg;
+    let (low, high) = (0.05 * own, (1.2 * mass_kg / device.lateness_s()).max(4.0 * own));
     let last = count.saturating_sub(1).max(1) as f64;
     (0..count).map(|index| low * libm::pow(high / low, index as f64 / last)).collect()
 }
 
-/// The largest stiffness that holds, found by widening a bracket about a guess and halving it; zero if none does.
+/// The stiffness below which all hold, found by going up from below a guess until one fails and halving the last step;
+/// zero if none holds. Halving at once would be quicker, but where the motor is at its limit stable and unstable
+/// stiffnesses take turns, and only the first that fails is of use to anybody.
 pub fn stiffest_where(holds: impl Fn(f64) -> bool, guess_n_per_m: f64) -> f64 {
-    let guess = guess_n_per_m.clamp(SOFTEST_N_PER_M, STIFFEST_N_PER_M);
-    let (mut low, mut high) = (guess / WIDEN.sqrt(), guess * WIDEN.sqrt());
+    let mut low = (FROM_BELOW * guess_n_per_m).clamp(SOFTEST_N_PER_M, STIFFEST_N_PER_M);
     while !holds(low) {
-        (low, high) = (low / WIDEN, low);
+        low /= WIDEN;
         if low < SOFTEST_N_PER_M {
             return 0.0;
         }
     }
+    let mut high = low * STEP;
     while holds(high) {
-        (low, high) = (high, high * WIDEN);
+        (low, high) = (high, high * STEP);
         if high > STIFFEST_N_PER_M {
             return STIFFEST_N_PER_M;
         }
@@ -88,7 +94,7 @@ mod tests {
     fn bisection_finds_the_boundary_wherever_the_guess_was() {
         for guess in [0.0, 3.0, 990.0, 5e5] {
             let found = stiffest_where(|stiffness| stiffness < 1234.0, guess);
-            assert!((found / 1234.0 - 1.0).abs() < 0.011, "{found} from {guess}");
+            assert!((found / 1234.0 - 1.0).abs() < 0.012, "{found} from {guess}");
         }
         assert_eq!(stiffest_where(|_| false, 100.0), 0.0);
         assert_eq!(stiffest_where(|_| true, 100.0), STIFFEST_N_PER_M);

@@ -8,6 +8,11 @@ const MOST_PEAKS: usize = 4000;
 /// Half swings at the beginning that still carry how the motion was started.
 const FIRST_PEAKS: usize = 2;
 
+/// Logarithm of a ratio that is clearly a decay.
+const CLEARLY: f64 = -0.2;
+/// Share of the first decay that the last must have, lest the motion goes on for ever.
+const STILL: f64 = 0.02;
+
 /// What became of the motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -61,21 +66,23 @@ impl Ringing {
         self.peaks_m.last().copied().unwrap_or(0.0).max(self.peak_m)
     }
 
-    /// Late half swings over early ones; none if there are too few to tell.
-    pub fn growth(&self) -> Option<f64> {
+    /// Means of the half swings in each quarter of the motion, m; none if there are too few to tell.
+    fn quarters_m(&self) -> Option<[f64; 4]> {
         let peaks = self.peaks_m.get(FIRST_PEAKS..)?;
-        let quarter = peaks.len() / 4;
-        if quarter == 0 {
-            return None;
-        }
-        let sum = |part: &[f64]| part.iter().sum::<f64>();
-        Some(sum(&peaks[peaks.len() - quarter..]) / sum(&peaks[..quarter]))
+        let length = peaks.len() / 4;
+        let mean = |index: usize| peaks[index * length..(index + 1) * length].iter().sum::<f64>() / length as f64;
+        (length > 0).then(|| [mean(0), mean(1), mean(2), mean(3)])
     }
 
-    /// What became of it. A motion that hardly swings has died away.
+    /// What became of it. A motion that hardly swings has died away; one that shrank at first and then shrinks no more
+    /// goes on for ever.
     pub fn verdict(&self, quiet_m: f64) -> Verdict {
-        let is_quiet = self.now_m() <= quiet_m;
-        if is_quiet || self.growth().is_none_or(|growth| growth < 1.0) { Verdict::Decays } else { Verdict::Builds }
+        let Some([first, second, third, last]) = self.quarters_m().filter(|_| self.now_m() > quiet_m) else {
+            return Verdict::Decays;
+        };
+        let (shrank, shrinks) = (libm::log(second / first), libm::log(last / third));
+        let goes_on = shrank < CLEARLY && shrinks > STILL * shrank;
+        if last >= first || goes_on { Verdict::Builds } else { Verdict::Decays }
     }
 }
 
@@ -105,6 +112,17 @@ mod tests {
             assert_eq!(verdict(-0.1, rad_per_s), Verdict::Decays, "{rad_per_s}");
             assert_eq!(verdict(0.1, rad_per_s), Verdict::Builds, "{rad_per_s}");
         }
+    }
+
+    #[test]
+    fn a_motion_that_shrinks_to_a_lasting_hum_builds() {
+        let mut ringing = Ringing::new();
+        for tick in 0..3000 {
+            let time_s = f64::from(tick) * 1e-3;
+            ringing.hear((1e-3 * libm::exp(-10.0 * time_s) + 2e-4) * libm::cos(300.0 * time_s));
+        }
+        assert_eq!(ringing.verdict(5e-5), Verdict::Builds);
+        assert_eq!(ringing.verdict(5e-4), Verdict::Decays, "if it is too small to matter");
     }
 
     #[test]

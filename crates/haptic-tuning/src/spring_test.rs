@@ -6,22 +6,30 @@
 use crate::TICK_S;
 use crate::measurement::{Allowance, End, Guardrail, Measurement};
 use crate::ringing::{Ringing, Verdict};
+use haptic_coupling::model::{DeviceModel, Hand};
+use haptic_coupling::sampled::stiffest_stable_n_per_m;
 use haptic_device::{Effort, Reading, Sent};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
 /// Each spring is so much stiffer than the last.
 pub const RISE: f64 = 1.12;
-/// The first spring, and the spring that holds in between, as shares of the stiffness that theory predicts.
+/// The first spring, as a share of the stiffness that theory predicts.
 const FIRST: f64 = 0.4;
-const HOLDING: f64 = 0.15;
 /// No spring beyond this multiple of the prediction is tried.
 const LAST: f64 = 4.0;
-/// Ticks of holding before a trial, and of a trial.
-const HOLD: u32 = 400;
+/// Ticks of holding before a trial at least and at most, ticks that it must be quiet for, and ticks of a trial.
+const HOLD: u32 = 300;
+const LONGEST_HOLD: u32 = 3000;
+const QUIET: u32 = 100;
 const TRIAL: u32 = 1500;
+/// Share of a tap that the handle may move in those quiet ticks.
+const STILL: f64 = 0.1;
 /// Half swings that settle a trial.
 const ENOUGH_HALF_SWINGS: usize = 20;
+/// Damping between trials, as a share of the mass over the lateness of the force, and stiffness as a share of what is stable.
+const HOLDING_DAMPING: f64 = 0.05;
+const HOLDING_STIFFNESS: f64 = 0.1;
 /// How far a tap goes, m, and encoder steps that it must be.
 const TAP_M: f64 = 1e-3;
 const TAP_STEPS: f64 = 20.0;
@@ -37,6 +45,24 @@ pub struct Rung {
     pub damping_n_s_per_m: f64,
     /// What theory predicts, N/m.
     pub predicted_n_per_m: f64,
+}
+
+/// The soft, well damped spring that holds the handle between trials; it must be stable beyond doubt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Holding {
+    /// N/m.
+    pub stiffness_n_per_m: f64,
+    /// N·s/m.
+    pub damping_n_s_per_m: f64,
+}
+
+impl Holding {
+    /// One that any hand or none can be trusted with.
+    pub fn of(device: &DeviceModel) -> Self {
+        let damping_n_s_per_m = HOLDING_DAMPING * device.mass_kg / device.lateness_s();
+        let stiffest = stiffest_stable_n_per_m(device, &Hand::default(), damping_n_s_per_m);
+        Self { stiffness_n_per_m: HOLDING_STIFFNESS * stiffest, damping_n_s_per_m }
+    }
 }
 
 /// What was found at one damping.
@@ -63,8 +89,12 @@ pub struct SpringTest {
     guardrail: Guardrail,
     force_limit_n: f64,
     encoder_step_m: f64,
+    holding: Holding,
     phase: Phase,
     ticks: u32,
+    /// Ticks for which the handle has hardly moved, and from where, m.
+    quiet: u32,
+    quiet_from_m: f64,
     stiffness_n_per_m: f64,
     /// The stiffest of this rung that came to rest.
     stable_n_per_m: f64,
@@ -77,17 +107,20 @@ pub struct SpringTest {
 }
 
 impl SpringTest {
-    /// A test of so many dampings; the encoder's step says what counts as rest.
-    pub fn new(rungs: Vec<Rung>, axes: usize, encoder_step_m: f64, allowance: &Allowance) -> Self {
+    /// A test of so many dampings on a device of which this is known.
+    pub fn new(rungs: Vec<Rung>, axes: usize, device: &DeviceModel, allowance: &Allowance) -> Self {
         let stiffness_n_per_m = rungs.first().map_or(0.0, |rung| FIRST * rung.predicted_n_per_m);
         Self {
             found: Vec::with_capacity(rungs.len()),
             rungs,
             guardrail: Guardrail::new(axes, allowance),
             force_limit_n: allowance.force_n,
-            encoder_step_m,
+            encoder_step_m: device.encoder_step_m,
+            holding: Holding::of(device),
             phase: Phase::Hold,
             ticks: 0,
+            quiet: 0,
+            quiet_from_m: 0.0,
             stiffness_n_per_m,
             stable_n_per_m: 0.0,
             ringing: Ringing::new(),
@@ -115,33 +148,39 @@ impl SpringTest {
         let home_m = *self.home_m.get_or_insert(position_m);
         let moved_m = position_m - self.before_m.replace(position_m).unwrap_or(position_m);
         self.ticks += 1;
-        let (stiffness, rest_m) = match self.phase {
-            Phase::Hold => self.hold(&rung, home_m),
+        let (stiffness, damping, rest_m) = match self.phase {
+            Phase::Hold => self.hold(position_m, home_m),
             Phase::Trial => self.listen(&rung, position_m),
         };
-        let force_n = -stiffness * (position_m - rest_m) - rung.damping_n_s_per_m * moved_m / TICK_S;
+        let force_n = -stiffness * (position_m - rest_m) - damping * moved_m / TICK_S;
         force_n.clamp(-self.force_limit_n, self.force_limit_n)
     }
 
-    fn hold(&mut self, rung: &Rung, home_m: f64) -> (f64, f64) {
-        if self.ticks >= HOLD {
+    fn hold(&mut self, position_m: f64, home_m: f64) -> (f64, f64, f64) {
+        if (position_m - self.quiet_from_m).abs() > STILL * self.tap_m() {
+            (self.quiet, self.quiet_from_m) = (0, position_m);
+        }
+        self.quiet += 1;
+        if self.ticks >= LONGEST_HOLD || (self.ticks >= HOLD && self.quiet >= QUIET) {
             (self.phase, self.ticks) = (Phase::Trial, 0);
-            self.rest_m = home_m + self.tap_m();
+            // From where the handle rests: dry friction may hold it away from home.
+            self.rest_m = position_m + self.tap_m().copysign(home_m - position_m);
             self.ringing.clear();
         }
-        (HOLDING * rung.predicted_n_per_m, home_m)
+        (self.holding.stiffness_n_per_m, self.holding.damping_n_s_per_m, home_m)
     }
 
-    fn listen(&mut self, rung: &Rung, position_m: f64) -> (f64, f64) {
+    fn listen(&mut self, rung: &Rung, position_m: f64) -> (f64, f64, f64) {
         self.ringing.hear(position_m - self.rest_m);
         let has_rung_up = self.ticks > 2 && self.ringing.now_m() > RUNAWAY * self.tap_m();
+        let stiffness = if has_rung_up { 0.0 } else { self.stiffness_n_per_m };
         let is_settled = self.ticks >= TRIAL || self.ringing.half_swings() >= ENOUGH_HALF_SWINGS;
         if has_rung_up || is_settled {
             let quiet_m = QUIET_STEPS * self.encoder_step_m;
             let decays = !has_rung_up && self.ringing.verdict(quiet_m) == Verdict::Decays;
             self.conclude(rung, decays);
         }
-        (if has_rung_up { 0.0 } else { self.stiffness_n_per_m }, self.rest_m)
+        (stiffness, rung.damping_n_s_per_m, self.rest_m)
     }
 
     fn conclude(&mut self, rung: &Rung, decays: bool) {
@@ -165,7 +204,8 @@ impl SpringTest {
 
     /// So far that it is seen, and not so far that the motor is at its limit.
     fn tap_m(&self) -> f64 {
-        let by_force_m = 0.5 * self.force_limit_n / self.stiffness_n_per_m.max(1.0);
+        let damping = self.rung().map_or(0.0, |rung| rung.damping_n_s_per_m);
+        let by_force_m = 0.5 * self.force_limit_n / (self.stiffness_n_per_m + damping / TICK_S).max(1.0);
         TAP_M.min(by_force_m).max(TAP_STEPS * self.encoder_step_m)
     }
 }

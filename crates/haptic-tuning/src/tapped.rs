@@ -22,6 +22,8 @@ use nalgebra::Vector2;
 const TAP_M: f64 = 1e-3;
 /// Fewest encoder steps that a tap displaces it.
 const TAP_STEPS: f64 = 20.0;
+/// Taps where the motor is at its limit, in multiples of the first.
+const SEVERAL_TAPS: [f64; 4] = [1.0, 1.37, 1.9, 2.6];
 /// Less than so many encoder steps from end to end is rest.
 const QUIET_STEPS: f64 = 5.0;
 /// A motion that outgrew the tap by this factor needs no more watching.
@@ -32,6 +34,9 @@ const LONGEST: u32 = 12_000;
 const ENOUGH_HALF_SWINGS: usize = 24;
 /// Ticks between two looks whether it is all over.
 const LOOK_EVERY: u32 = 500;
+/// A handle at rest whose motor swings by more than this share of its largest force buzzes: a heavy device in coarse steps
+/// can hide a motor that bangs from limit to limit.
+const BUZZ_SHARE: f64 = 0.5;
 
 /// A wall for the coupling, to be tapped with any gains.
 #[derive(Clone, Debug)]
@@ -51,32 +56,44 @@ impl Tapped {
         tapped.simulated(TAP_M).map(|_| tapped)
     }
 
-    /// Taps it with these gains and listens.
+    /// Taps it with these gains and listens. Where a tap that can be seen takes the motor to its limit, one tap may die away
+    /// by luck, so there are several.
     pub fn verdict(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Verdict {
-        let tap_m = self.tap_m(stiffness_n_per_m);
+        let per_tick_n_per_m = stiffness_n_per_m + damping_n_s_per_m / self.device.period_s;
+        let tap_m = self.tap_m(per_tick_n_per_m);
+        let is_at_limit = per_tick_n_per_m * tap_m > self.device.max_force_n;
+        let taps = if is_at_limit { &SEVERAL_TAPS[..] } else { &SEVERAL_TAPS[..1] };
+        let decays = |share: &f64| self.one_tap(stiffness_n_per_m, damping_n_s_per_m, share * tap_m) == Verdict::Decays;
+        if taps.iter().all(decays) { Verdict::Decays } else { Verdict::Builds }
+    }
+
+    fn one_tap(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64, tap_m: f64) -> Verdict {
         let quiet_m = QUIET_STEPS / 2.0 * self.device.encoder_step_m + 1e-9;
         let Some(mut rendering) = self.rendering(stiffness_n_per_m, damping_n_s_per_m, tap_m) else {
             return Verdict::Builds;
         };
         let mut ringing = Ringing::new();
+        let mut force_n = Swing::default();
         for tick in 1..=LONGEST {
             let report = rendering.tick(MonotonicNs(u64::from(tick) * 1_000_000), 0);
             ringing.hear(report.reading.position_m.x);
+            force_n.take_in(report.force_n.x);
             if ringing.now_m() > RUNAWAY * tap_m {
                 return Verdict::Builds;
             }
-            let is_time = tick.is_multiple_of(LOOK_EVERY);
-            if is_time
-                && tick >= SHORTEST
-                && (ringing.half_swings() >= ENOUGH_HALF_SWINGS || ringing.now_m() <= quiet_m)
-            {
-                break;
+            if tick.is_multiple_of(LOOK_EVERY) {
+                let is_quiet = ringing.now_m() <= quiet_m;
+                if tick >= SHORTEST && (is_quiet || ringing.half_swings() >= ENOUGH_HALF_SWINGS) {
+                    let buzzes = is_quiet && force_n.width() > BUZZ_SHARE * self.device.max_force_n;
+                    return if buzzes { Verdict::Builds } else { ringing.verdict(quiet_m) };
+                }
+                force_n = Swing::default();
             }
         }
         ringing.verdict(quiet_m)
     }
 
-    /// So far that it is seen, and not so far that the motor is at its limit.
+    /// So far that it is seen, and not so far that the motor is at its limit, if the whole way is gone in one tick.
     fn tap_m(&self, stiffness_n_per_m: f64) -> f64 {
         let by_force_m = 0.5 * self.device.max_force_n / stiffness_n_per_m.max(1.0);
         TAP_M.min(by_force_m).max(TAP_STEPS * self.device.encoder_step_m)
@@ -114,6 +131,29 @@ impl Tapped {
         let mut device = SimulatedDevice::new(1, &axes, Some(&hand))?;
         device.place(Vector2::new(tap_m, 0.0), Vector2::zeros());
         Ok(device)
+    }
+}
+
+/// Between which values something swings.
+#[derive(Clone, Copy, Debug)]
+struct Swing {
+    low: f64,
+    high: f64,
+}
+
+impl Default for Swing {
+    fn default() -> Self {
+        Self { low: f64::INFINITY, high: f64::NEG_INFINITY }
+    }
+}
+
+impl Swing {
+    fn take_in(&mut self, value: f64) {
+        (self.low, self.high) = (self.low.min(value), self.high.max(value));
+    }
+
+    fn width(&self) -> f64 {
+        self.high - self.low
     }
 }
 

@@ -47,6 +47,10 @@ pub enum Command {
     Latency(LatencyArguments),
     /// Be a device made of software behind a pseudo-terminal, with a hand, and with faults on request.
     Emulate(EmulateArguments),
+    /// Measure a device: mass, friction, delay, encoder; write a device file and propose gains.
+    Identify(IdentifyArguments),
+    /// Find the region of stable stiffness and damping of a device, and draw it.
+    Zwidth(ZwidthArguments),
     /// Draw a still picture of a scene, with --seconds after running it.
     Snapshot(SnapshotArguments),
     /// Run a recording again, bit for bit; exit code 4 if it comes out differently.
@@ -275,6 +279,58 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Arguments of `identify`.
+#[derive(Args, Clone, Debug)]
+pub struct IdentifyArguments {
+    /// Device: a file, or a built-in's name.
+    #[arg(long, value_name = "FILE")]
+    pub device: String,
+    /// The device file to write: the one measured, with what was found.
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: PathBuf,
+    /// How far the handle may go from where it is, either way, in metres.
+    #[arg(long, value_name = "METRES", value_parser = above_zero, default_value = "0.02")]
+    pub travel_m: f64,
+    /// The strongest force to use, if less than the device's own limit.
+    #[arg(long, value_name = "NEWTONS", value_parser = above_zero)]
+    pub max_force_n: Option<f64>,
+    /// The moving mass, if it is known from a balance: tells how many newtons the motor gives for each one asked for.
+    #[arg(long, value_name = "KG", value_parser = above_zero)]
+    pub known_mass_kg: Option<f64>,
+    /// Drive hardware even without real-time scheduling.
+    #[arg(long)]
+    pub allow_no_rt: bool,
+    /// Print what was found as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `zwidth`.
+#[derive(Args, Clone, Debug)]
+pub struct ZwidthArguments {
+    /// Device: a file, or a built-in's name; the profile's if none is given.
+    #[arg(long, value_name = "FILE")]
+    pub device: Option<String>,
+    /// Profile whose gains are marked: a file, or a built-in's name.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<String>,
+    /// The picture; its ending says how it is written. Without it only numbers are printed.
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    pub out: Option<PathBuf>,
+    /// How many dampings are looked at.
+    #[arg(long, default_value = "28", value_parser = clap::value_parser!(u16).range(2..=1000))]
+    pub points: u16,
+    /// Also try springs of rising stiffness on the device itself, with nobody holding it; each ends when it rings up.
+    #[arg(long)]
+    pub measure: bool,
+    /// With --measure, drive hardware even without real-time scheduling.
+    #[arg(long)]
+    pub allow_no_rt: bool,
+    /// Print the numbers as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `snapshot`.
 #[derive(Args, Clone, Debug)]
 pub struct SnapshotArguments {
@@ -347,5 +403,12 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
         _ => Err(format!("give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5")),
+    }
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("give a number above zero, e.g. 0.02".to_owned()),
     }
 }

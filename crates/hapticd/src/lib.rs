@@ -25,6 +25,7 @@ pub mod stopwatch;
 pub mod summary;
 pub mod terminal;
 pub mod trace;
+pub mod tuning;
 pub mod verdict;
 pub mod viewer;
 
@@ -48,6 +49,8 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Replay(arguments)) => commands::replay::replay(arguments),
         Some(Command::Report(arguments)) => commands::report::report(arguments),
         Some(Command::Export(arguments)) => commands::export::export(arguments),
+        Some(Command::Identify(arguments)) => commands::identify::identify(arguments),
+        Some(Command::Zwidth(arguments)) => commands::zwidth::zwidth(arguments),
         Some(Command::Snapshot(arguments)) => snapshot::snapshot(arguments),
     }
 }

@@ -1,6 +1,7 @@
 //! How far a profile is from trouble on its device, for `check`.
 
 use crate::setup::Setup;
+use crate::tuning::proposals::Proposals;
 use haptic_coupling::margins::Margins;
 use haptic_coupling::model::Hand;
 use serde::Serialize;
@@ -24,6 +25,8 @@ pub struct Stability {
     pub tool_damping_ratio: Option<f64>,
     pub tool_frequency_hz: Option<f64>,
     pub advice: Vec<String>,
+    /// Gains for this device and mapping.
+    pub proposals: Proposals,
     /// The same for people, line by line.
     #[serde(skip)]
     pub words: String,
@@ -32,13 +35,14 @@ pub struct Stability {
 impl Stability {
     /// Works out the margins. Stability may count on the simulated hand; passivity counts on none.
     pub fn of(setup: &Setup) -> Self {
-        let hand = hand_of(setup);
         let tool_mass_kg = setup.scene.tool.map(|tool| setup.scene.bodies[tool.body].mass_kg);
         let settings = setup.settings();
-        Self::told(&Margins::of(&setup.device_model(), &hand, &settings.coupling, settings.mapping.scale, tool_mass_kg))
+        let (device, scale) = (setup.device_model(), settings.mapping.scale);
+        let margins = Margins::of(&device, &hand_of(setup), &settings.coupling, scale, tool_mass_kg);
+        Self::told(&margins, Proposals::of(&device, scale))
     }
 
-    fn told(margins: &Margins) -> Self {
+    fn told(margins: &Margins, proposals: Proposals) -> Self {
         Self {
             passive: margins.is_passive(),
             stable: margins.is_stable(),
@@ -54,16 +58,22 @@ impl Stability {
             tool_damping_ratio: margins.damping_ratio,
             tool_frequency_hz: margins.frequency_hz,
             advice: margins.advice(),
-            words: margins.to_string(),
+            proposals,
+            words: format!("{margins}{proposals}"),
         }
     }
 }
 
-/// The hand that stability may count on: the simulated one, or none.
+/// The hand that stability may count on: the simulated one if there is one, none if nobody holds a simulated device, and
+/// on hardware the least that a hand brings along.
 pub fn hand_of(setup: &Setup) -> Hand {
-    setup.device.hand.as_ref().map_or_else(Hand::default, |hand| Hand {
-        mass_kg: hand.mass_kg,
-        damping_n_s_per_m: hand.damping_n_s_per_m,
-        stiffness_n_per_m: hand.stiffness_n_per_m,
-    })
+    match &setup.device.hand {
+        Some(hand) => Hand {
+            mass_kg: hand.mass_kg,
+            damping_n_s_per_m: hand.damping_n_s_per_m,
+            stiffness_n_per_m: hand.stiffness_n_per_m,
+        },
+        None if setup.is_simulated() => Hand::default(),
+        None => Hand::NOMINAL,
+    }
 }

@@ -10,7 +10,9 @@ use crate::files::source::Source;
 use crate::files::{device, hand, profile, scene};
 use crate::setup::Setup;
 use crate::stability::Stability;
-use haptic_planar::scene::{Body, Scene};
+use crate::tuning::proposals::Proposals;
+use haptic_loop::settings::worst_axis;
+use haptic_planar::scene::{Body, Scene, TICK_S};
 use haptic_planar::state::State;
 use serde::Serialize;
 use std::fmt::Write;
@@ -98,6 +100,8 @@ struct DeviceFacts {
     damping_n_s_per_m: Vec<f64>,
     max_force_n: Vec<f64>,
     simulated_hand: bool,
+    /// Gains for it, at the full rate.
+    proposals: Proposals,
 }
 
 impl Finding {
@@ -207,6 +211,7 @@ fn device_facts(device: &device::DeviceFile) -> DeviceFacts {
         damping_n_s_per_m: of_axes(device.model.damping_n_s_per_m),
         max_force_n: of_axes(device.model.max_force_n),
         simulated_hand: device.hand.is_some(),
+        proposals: Proposals::of(&worst_axis(&device.axes_model(), device.axes as u8, TICK_S), 1.0),
     }
 }
 
@@ -245,5 +250,6 @@ fn write_device(text: &mut String, facts: &DeviceFacts) -> std::fmt::Result {
     let held = if facts.simulated_hand { ", held by a simulated hand" } else { "" };
     writeln!(text, "  {}, axes: {}{held}", facts.device_kind, facts.axes)?;
     writeln!(text, "  mass {:?} kg, damping {:?} N·s/m", facts.mass_kg, facts.damping_n_s_per_m)?;
-    writeln!(text, "  force up to {:?} N", facts.max_force_n)
+    writeln!(text, "  force up to {:?} N", facts.max_force_n)?;
+    facts.proposals.to_string().lines().try_for_each(|line| writeln!(text, "  {line}"))
 }

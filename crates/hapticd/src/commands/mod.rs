@@ -5,11 +5,13 @@ pub mod check;
 pub mod doctor;
 pub mod emulate;
 pub mod export;
+pub mod identify;
 pub mod latency;
 pub mod replay;
 pub mod report;
 pub mod run;
 pub mod simulate;
+pub mod zwidth;
 
 use crate::failure::Failure;
 use serde::Serialize;

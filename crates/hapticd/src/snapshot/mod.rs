@@ -22,7 +22,7 @@ use std::path::Path;
 use trail::Trail;
 
 /// Writes a picture in one manner.
-type Writer = fn(&drawing::Drawing) -> Result<Vec<u8>, Failure>;
+pub type Writer = fn(&drawing::Drawing) -> Result<Vec<u8>, Failure>;
 
 /// Draws the scene and writes the picture.
 ///
@@ -38,7 +38,11 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     })
 }
 
-fn writer_for(path: &Path) -> Result<Writer, Failure> {
+/// How a picture is written, by the ending of its name.
+///
+/// # Errors
+/// When the ending is neither `.svg` nor `.png`.
+pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     match extension.as_ref().and_then(|extension| extension.to_str()) {
         Some("svg") => Ok(svg::write),

@@ -1,0 +1,159 @@
+//! `hapticd identify`: what is this device? Mass, friction, delay and encoder, measured, and gains for it.
+
+use super::{print_json, print_line};
+use crate::cli::{IdentifyArguments, InputArguments};
+use crate::failure::Failure;
+use crate::files::builtin::DEVICES;
+use crate::files::device;
+use crate::files::source::Source;
+use crate::hardware;
+use crate::setup::Setup;
+use crate::tuning::proposals::Proposals;
+use crate::tuning::{device_text, drive, whole_file};
+use haptic_device::MonotonicNs;
+use haptic_loop::settings::worst_axis;
+use haptic_tuning::TICK_S;
+use haptic_tuning::encoder::Grid;
+use haptic_tuning::estimate::{AxisEstimate, Interval, estimate};
+use haptic_tuning::experiment::Experiment;
+use haptic_tuning::measurement::{Allowance, End, travel_within};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Less travel than this tells nothing, m.
+const SHORTEST_TRAVEL_M: f64 = 0.002;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the device file is wrong, the device cannot be driven, or what it did does not fit.
+pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
+    whole_file::refuse_impossible(&arguments.out)?;
+    let source = DEVICES.open(&arguments.device, None)?;
+    let setup = free_setup(&arguments.device)?;
+    let (axes, period_s) = measured(&setup, arguments)?;
+    let text = device_text::with_measured(&source, &axes)?;
+    let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text))?;
+    let proposals = Proposals::of(&worst_axis(&file.axes_model(), file.axes as u8, period_s), 1.0);
+    whole_file::write(&arguments.out, text.as_bytes())?;
+    let found = Found { axes: &axes, proposals, arguments };
+    if arguments.json { print_json(&found.json()) } else { print_line(found.words().trim_end()) }
+}
+
+/// The device with nobody holding it: a simulated hand lets go.
+fn free_setup(device: &str) -> Result<Setup, Failure> {
+    let input = InputArguments { device: Some(device.to_owned()), ..InputArguments::default() };
+    let mut setup = Setup::open(&input, None)?;
+    setup.device.hand = None;
+    Ok(setup)
+}
+
+/// Estimates of all axes, and how often the device is served, s.
+fn measured(setup: &Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
+    let mut device = drive::paced(hardware::open(setup)?);
+    let period_s = (1.0 / device.limits().rate_hz).max(TICK_S);
+    let place_m = device.read(MonotonicNs(haptic_realtime::clock::monotonic_ns())).position_m;
+    let travel_m = travel_within(device.limits(), setup.device.axes, place_m, arguments.travel_m);
+    if travel_m < SHORTEST_TRAVEL_M {
+        device.close();
+        return Err(Failure::WhileRunning(format!(
+            "the handle stands {:.1} mm from the end of its travel; move it to the middle and let go",
+            travel_m * 1e3
+        )));
+    }
+    let force_n = [arguments.max_force_n.unwrap_or(f64::INFINITY), device.limits().max_force_n]
+        .into_iter()
+        .fold(setup.device.axes_model().max_force_n, f64::min);
+    let experiment = Experiment::new(setup.device.axes, &Allowance { force_n, travel_m });
+    let (experiment, end) = drive::run(experiment, device, arguments.allow_no_rt)?;
+    if end != End::Finished {
+        return Err(refused(&end.to_string()));
+    }
+    let estimates = experiment.recordings().iter().enumerate().map(|(axis, recording)| {
+        estimate(recording).map_err(|misfit| refused(&format!("axis {}: {misfit}", axis + 1)))
+    });
+    Ok((estimates.collect::<Result<_, _>>()?, period_s))
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::WhileRunning(format!("not measured, nothing written, no force: {why}"))
+}
+
+/// What is told at the end.
+struct Found<'a> {
+    axes: &'a [AxisEstimate],
+    proposals: Proposals,
+    arguments: &'a IdentifyArguments,
+}
+
+impl Found<'_> {
+    /// Newtons that the motor gives for each newton asked for: only a mass known otherwise tells.
+    fn force_scale(&self, axis: &AxisEstimate) -> Option<Interval> {
+        let known_kg = self.arguments.known_mass_kg?;
+        let value = known_kg / axis.mass_kg.value;
+        Some(Interval { value, plus_minus: value * axis.mass_kg.plus_minus / axis.mass_kg.value })
+    }
+
+    fn json(&self) -> Value {
+        let interval = |interval: &Interval| json!({ "value": interval.value, "plus_minus": interval.plus_minus });
+        let axis = |axis: &AxisEstimate| {
+            json!({
+                "mass_kg": interval(&axis.mass_kg),
+                "damping_n_s_per_m": interval(&axis.damping_n_s_per_m),
+                "coulomb_n": interval(&axis.coulomb_n),
+                "delay_s": interval(&axis.delay_s),
+                "bias_n": interval(&axis.bias_n),
+                "encoder_step_m": match axis.grid { Grid::Step(step_m) => Some(step_m), _ => None },
+                "force_scale": self.force_scale(axis).as_ref().map(interval),
+                "residual_m": axis.residual_m,
+                "strongest_force_n": axis.strongest_n,
+                "doubts": axis.doubts,
+            })
+        };
+        json!({
+            "device": self.arguments.device,
+            "file": self.arguments.out,
+            "axes": self.axes.iter().map(axis).collect::<Vec<_>>(),
+            "proposals": self.proposals,
+        })
+    }
+
+    fn words(&self) -> String {
+        let mut text = String::new();
+        for (index, axis) in self.axes.iter().enumerate() {
+            // Writing to a string cannot fail.
+            _ = self.write_axis(&mut text, index, axis);
+        }
+        _ = write!(text, "{}written to {}", self.proposals, self.arguments.out.display());
+        text
+    }
+
+    fn write_axis(&self, text: &mut String, index: usize, axis: &AxisEstimate) -> std::fmt::Result {
+        let told = |interval: &Interval, scale: f64| {
+            let digits =
+                (2.0 - libm::floor(libm::log10((interval.plus_minus * scale).max(1e-9)))).clamp(0.0, 6.0) as usize;
+            format!("{:.digits$} ± {:.digits$}", interval.value * scale, interval.plus_minus * scale)
+        };
+        writeln!(
+            text,
+            "axis {}, nobody holding it, moved over {:.1} mm with up to {:.2} N:",
+            index + 1,
+            axis.extent_m * 1e3,
+            axis.strongest_n
+        )?;
+        writeln!(text, "  mass          {} g", told(&axis.mass_kg, 1e3))?;
+        writeln!(text, "  damping       {} N·s/m", told(&axis.damping_n_s_per_m, 1.0))?;
+        writeln!(text, "  dry friction  {} N", told(&axis.coulomb_n, 1.0))?;
+        writeln!(text, "  delay         {} ms", told(&axis.delay_s, 1e3))?;
+        match axis.grid {
+            Grid::Step(step_m) => writeln!(text, "  encoder step  {} µm", device_text::rounded(step_m * 1e6, 6))?,
+            Grid::None { .. } | Grid::Unknown => writeln!(text, "  encoder step  not to be seen")?,
+        }
+        match self.force_scale(axis) {
+            Some(scale) => writeln!(text, "  force scale   {} N for each newton asked for", told(&scale, 1.0))?,
+            None => writeln!(text, "  force scale   cannot be told from motion alone; --known-mass-kg would tell it")?,
+        }
+        writeln!(text, "  readings differ from the model by {:.1} µm on average", axis.residual_m * 1e6)?;
+        axis.doubts.iter().try_for_each(|doubt| writeln!(text, "  doubt: {doubt}"))
+    }
+}

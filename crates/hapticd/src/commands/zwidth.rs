@@ -1,0 +1,157 @@
+//! `hapticd zwidth`: which stiffness and damping does this device bear? A picture and numbers.
+
+use super::{print_json, print_line};
+use crate::cli::{InputArguments, ZwidthArguments};
+use crate::failure::Failure;
+use crate::files::builtin::PROFILES;
+use crate::files::device::DeviceFile;
+use crate::hardware;
+use crate::setup::Setup;
+use crate::snapshot::{svg, writer_for};
+use crate::stability::hand_of;
+use crate::tuning::console::Console;
+use crate::tuning::proposals::Proposals;
+use crate::tuning::region::{Marked, Region};
+use crate::tuning::{drive, whole_file};
+use haptic_coupling::model::{DeviceModel, Hand};
+use haptic_coupling::sampled::stiffest_stable_n_per_m;
+use haptic_tuning::boundary::{Limits, dampings};
+use haptic_tuning::measurement::{Allowance, End};
+use haptic_tuning::spring_test::{Found, Rung, SpringTest};
+use haptic_tuning::tapped::Tapped;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Dampings that are tried on a device itself, as multiples of its own.
+const MEASURED_SHARES: [f64; 4] = [0.1, 0.5, 2.0, 8.0];
+/// How far the handle may come while springs are tried, m.
+const TRAVEL_M: f64 = 0.015;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the input is wrong, the picture cannot be written, or the device cannot be measured.
+pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
+    let writer = arguments.out.as_deref().map_or(Ok(svg::write as _), writer_for)?;
+    arguments.out.as_deref().map_or(Ok(()), whole_file::refuse_impossible)?;
+    let input = InputArguments {
+        profile: arguments.profile.clone(),
+        device: arguments.device.clone(),
+        ..InputArguments::default()
+    };
+    let setup = Setup::open(&input, None)?;
+    let region = region(&setup, arguments)?;
+    if let Some(out) = &arguments.out {
+        whole_file::write(out, &writer(&region.draw())?)?;
+    }
+    if arguments.json { print_json(&told(&region)) } else { print_line(words(&region, arguments).trim_end()) }
+}
+
+fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure> {
+    let (device, hand) = (setup.device_model(), hand_of(setup));
+    let scale = setup.settings().mapping.scale;
+    let gains = setup.settings().coupling;
+    let at_device = |gain: f64| gain * scale * scale;
+    let named = arguments.profile.as_deref().unwrap_or(PROFILES.entries[0].0);
+    Ok(Region {
+        name: setup.profile.device.name.clone(),
+        device,
+        hand,
+        limits: boundaries(setup, &device, &hand, usize::from(arguments.points))?,
+        measured: if arguments.measure { measured(setup, &device, arguments)? } else { Vec::new() },
+        profile: Marked {
+            name: format!("profile {named}"),
+            stiffness_n_per_m: at_device(gains.stiffness_n_per_m),
+            damping_n_s_per_m: at_device(gains.damping_n_s_per_m),
+        },
+        proposals: Proposals::of(&device, 1.0),
+    })
+}
+
+/// The boundaries for each damping, on all cores, with a bar.
+fn boundaries(setup: &Setup, device: &DeviceModel, hand: &Hand, points: usize) -> Result<Vec<Limits>, Failure> {
+    let tapped = Tapped::new(device, hand)
+        .map_err(|error| Failure::BadInput(format!("{}: {error}", setup.profile.device.name)))?;
+    let (console, done) = (Console::bar(), AtomicUsize::new(0));
+    let limits = |damping: f64| {
+        let limits = Limits::of(device, hand, &tapped, damping);
+        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+        console.show(count as f64 / points as f64, "tapping the loop");
+        limits
+    };
+    Ok(dampings(device, hand, points).into_par_iter().map(limits).collect())
+}
+
+/// The stiffest springs, tried on the device itself with nobody holding it.
+fn measured(setup: &Setup, device: &DeviceModel, arguments: &ZwidthArguments) -> Result<Vec<Found>, Failure> {
+    let free = Setup { device: DeviceFile { hand: None, ..setup.device.clone() }, ..setup.clone() };
+    let rungs = MEASURED_SHARES.map(|share| {
+        let damping_n_s_per_m = share * device.damping_n_s_per_m.max(0.02);
+        let predicted_n_per_m = stiffest_stable_n_per_m(device, &Hand::default(), damping_n_s_per_m);
+        Rung { damping_n_s_per_m, predicted_n_per_m }
+    });
+    let rungs: Vec<Rung> = rungs.into_iter().filter(|rung| rung.predicted_n_per_m > 1.0).collect();
+    let allowance = Allowance { force_n: setup.max_force_n(), travel_m: TRAVEL_M };
+    let test = SpringTest::new(rungs, setup.device.axes, device, &allowance);
+    let (test, end) = drive::run(test, drive::paced(hardware::open(&free)?), arguments.allow_no_rt)?;
+    match end {
+        End::Finished => Ok(test.found().to_vec()),
+        end => Err(Failure::WhileRunning(format!("not measured, nothing written, no force: {end}"))),
+    }
+}
+
+fn told(region: &Region) -> Value {
+    let limits = |limits: &Limits| {
+        json!({
+            "damping_n_s_per_m": limits.damping_n_s_per_m,
+            "passive_n_per_m": limits.passive_n_per_m,
+            "spectral_n_per_m": limits.spectral_n_per_m,
+            "simulated_n_per_m": limits.simulated_n_per_m,
+        })
+    };
+    let found = |found: &Found| {
+        json!({
+            "damping_n_s_per_m": found.damping_n_s_per_m,
+            "stiffest_n_per_m": found.stiffest_n_per_m,
+            "is_at_least": found.is_at_least,
+        })
+    };
+    let (profile, hand) = (&region.profile, &region.hand);
+    json!({
+        "device": region.name,
+        "hand": {
+            "mass_kg": hand.mass_kg,
+            "damping_n_s_per_m": hand.damping_n_s_per_m,
+            "stiffness_n_per_m": hand.stiffness_n_per_m,
+        },
+        "points": region.limits.iter().map(limits).collect::<Vec<_>>(),
+        "measured": region.measured.iter().map(found).collect::<Vec<_>>(),
+        "profile": {
+            "name": profile.name,
+            "stiffness_n_per_m": profile.stiffness_n_per_m,
+            "damping_n_s_per_m": profile.damping_n_s_per_m,
+        },
+        "proposals": region.proposals,
+    })
+}
+
+fn words(region: &Region, arguments: &ZwidthArguments) -> String {
+    let row = |limits: &Limits| {
+        let Limits { damping_n_s_per_m, passive_n_per_m, spectral_n_per_m, simulated_n_per_m } = limits;
+        format!(
+            "{damping_n_s_per_m:>12.3} {passive_n_per_m:>12.0} {spectral_n_per_m:>12.0} {simulated_n_per_m:>12.0}\n"
+        )
+    };
+    let rows: String = region.limits.iter().map(row).collect();
+    let found = |found: &Found| {
+        let at_least = if found.is_at_least { "at least " } else { "" };
+        format!("measured at {:.3} N·s/m: {at_least}{:.0} N/m\n", found.damping_n_s_per_m, found.stiffest_n_per_m)
+    };
+    let measured: String = region.measured.iter().map(found).collect();
+    let written = arguments.out.as_ref().map_or(String::new(), |out| format!("written to {}", out.display()));
+    format!(
+        "stiffest coupling of {}, N/m\n{:>12} {:>12} {:>12} {:>12}\n{rows}{measured}{}{written}",
+        region.name, "damping", "passive", "eigenvalues", "tapped", region.proposals
+    )
+}

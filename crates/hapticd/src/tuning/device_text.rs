@@ -1,0 +1,145 @@
+//! Puts measured values into the text of a device file and leaves everything else as its owner wrote it.
+
+use crate::failure::Failure;
+use crate::files::source::Source;
+use haptic_tuning::encoder::Grid;
+use haptic_tuning::estimate::{AxisEstimate, Interval};
+use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
+
+/// Digits that a measured value is written with.
+const DIGITS: usize = 4;
+/// Digits of an encoder's step: counting makes it far more exact than anything else.
+const STEP_DIGITS: usize = 12;
+
+const HEADING: &str = "\n# Measured by `hapticd identify`, in newtons as they are commanded. Damping is the lower end of its interval, because every\n# promise of the energy tank rests on it.\n";
+
+/// The text of the device file with what was measured, one estimate per axis.
+///
+/// # Errors
+/// When the text is no TOML, which loading it has ruled out before.
+pub fn with_measured(source: &Source, axes: &[AxisEstimate]) -> Result<String, Failure> {
+    let mut document: DocumentMut =
+        source.text.parse().map_err(|error| Failure::BadInput(format!("{}: {error}", source.name)))?;
+    let has_heading = source.text.contains("# Measured by `hapticd identify`");
+    let item = document.entry("model").or_insert_with(table);
+    if let Some(model) = item.as_table_mut() {
+        if !has_heading {
+            let before = model.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or("").trim_end().to_owned();
+            model.decor_mut().set_prefix(format!("{before}{}{HEADING}", if before.is_empty() { "" } else { "\n" }));
+        }
+        fill(model, axes, true);
+    } else if let Some(model) = item.as_table_like_mut() {
+        fill(model, axes, false);
+    }
+    Ok(document.to_string())
+}
+
+fn fill(model: &mut dyn TableLike, axes: &[AxisEstimate], with_comments: bool) {
+    let lower = |interval: &Interval| (interval.value - interval.plus_minus).max(0.0);
+    let mut put = |key: &str, value: &dyn Fn(&AxisEstimate) -> Interval, digits: usize| {
+        let all: Vec<Interval> = axes.iter().map(value).collect();
+        let comment = with_comments.then(|| margin(&all)).flatten();
+        set(model, key, &all.iter().map(|interval| rounded(interval.value, digits)).collect::<Vec<_>>(), comment);
+    };
+    put("mass_kg", &|axis| axis.mass_kg, DIGITS);
+    put(
+        "damping_n_s_per_m",
+        &|axis| Interval { value: lower(&axis.damping_n_s_per_m), ..axis.damping_n_s_per_m },
+        DIGITS,
+    );
+    put("coulomb_n", &|axis| axis.coulomb_n, DIGITS);
+    put("delay_s", &|axis| axis.delay_s, DIGITS);
+    if axes.iter().all(|axis| matches!(axis.grid, Grid::Step(_))) {
+        put("encoder_step_m", &|axis| Interval { value: step_m(axis.grid), plus_minus: 0.0 }, STEP_DIGITS);
+    }
+}
+
+fn step_m(grid: Grid) -> f64 {
+    match grid {
+        Grid::Step(step_m) => step_m,
+        Grid::None { .. } | Grid::Unknown => 0.0,
+    }
+}
+
+fn margin(intervals: &[Interval]) -> Option<String> {
+    let widest = intervals.iter().map(|interval| interval.plus_minus).fold(0.0, f64::max);
+    (widest > 0.0).then(|| format!(" # ± {}", rounded(widest, 2)))
+}
+
+/// One axis as a number, more as a list. A comment beside the old value spoke of the old value, and goes with it.
+fn set(model: &mut dyn TableLike, key: &str, values: &[f64], comment: Option<String>) {
+    let mut value = match values {
+        [one] => Value::from(*one),
+        many => Value::from(many.iter().copied().collect::<Array>()),
+    };
+    if let Some(comment) = comment {
+        value.decor_mut().set_suffix(comment);
+    }
+    model.insert(key, Item::Value(value));
+}
+
+/// A number with so many digits.
+pub fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::device;
+
+    fn estimate(mass_kg: f64) -> AxisEstimate {
+        let about = |value: f64| Interval { value, plus_minus: 0.01 * value };
+        AxisEstimate {
+            mass_kg: about(mass_kg),
+            damping_n_s_per_m: about(0.5),
+            coulomb_n: about(0.05),
+            delay_s: about(0.0003),
+            bias_n: about(0.0),
+            grid: Grid::Step(1.371_700_000_000_000_2e-5),
+            residual_m: 4e-6,
+            strongest_n: 4.0,
+            extent_m: 0.02,
+            doubts: Vec::new(),
+        }
+    }
+
+    fn written(text: &str, axes: &[AxisEstimate]) -> (String, device::DeviceFile) {
+        let text = with_measured(&Source::in_memory("a device", text), axes).unwrap();
+        let file =
+            device::load(&Source::in_memory("a device", &text)).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        (text, file)
+    }
+
+    #[test]
+    fn what_was_measured_is_in_and_what_the_owner_wrote_stays() {
+        let before = "# my knob\nkind = \"simulated\"\naxes = 1 # one\n\n[model]\nmass_kg = 0.2 # guessed\nmax_force_n = 3.0\n\n[hand]\nmass_kg = 0.1\n";
+        let (text, file) = written(before, &[estimate(0.12341)]);
+        assert_eq!((file.model.mass_kg[0], file.model.max_force_n[0]), (0.1234, 3.0), "{text}");
+        assert_eq!((file.model.damping_n_s_per_m[0], file.model.encoder_step_m[0]), (0.495, 1.3717e-5));
+        assert!(text.contains("# my knob") && text.contains("axes = 1 # one") && !text.contains("# guessed"), "{text}");
+        assert!(text.contains("Measured by") && text.contains("coulomb_n = 0.05 # ± 0.0005"), "{text}");
+        assert!(file.hand.is_some());
+    }
+
+    #[test]
+    fn two_axes_get_a_value_each_and_a_missing_table_is_made() {
+        let (text, file) = written("kind = \"simulated\"\n", &[estimate(0.1), estimate(0.2)]);
+        assert_eq!(file.model.mass_kg, [0.1, 0.2], "{text}");
+    }
+
+    #[test]
+    fn measuring_again_replaces_what_was_measured_before() {
+        let (once, _) = written("axes = 1\n", &[estimate(0.1)]);
+        let (twice, file) = written(&once, &[estimate(0.3)]);
+        assert_eq!(file.model.mass_kg[0], 0.3);
+        assert_eq!(twice.matches("Measured by").count(), 1, "{twice}");
+        assert!(twice.contains("mass_kg = 0.3 # ± 0.003"), "{twice}");
+    }
+
+    #[test]
+    fn a_table_in_one_line_stays_in_one_line() {
+        let (text, file) = written("model = { mass_kg = 0.2 }\naxes = 1\n", &[estimate(0.1)]);
+        assert_eq!(file.model.mass_kg[0], 0.1, "{text}");
+    }
+}

@@ -1,0 +1,169 @@
+//! `identify`, `zwidth` and what `check` proposes, as a user meets them.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A folder of one test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hapticd-tuning-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: &str) -> String {
+        std::fs::write(self.0.join(name), content).unwrap();
+        name.to_owned()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    fn hapticd(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+        command.args(arguments).current_dir(&self.0).env_remove("RUST_LOG").output().unwrap()
+    }
+
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.hapticd(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn refused(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.hapticd(arguments);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        text
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const DEVICE: &str = "kind = \"simulated\"\naxes = 2\n[model]\nmass_kg = [0.05, 0.2]\ndamping_n_s_per_m = [0.3, 1.2]\n\
+                      coulomb_n = [0.02, 0.1]\nencoder_step_m = [2e-6, 1.7e-5]\ndelay_s = [0.0002, 0.0011]\n";
+
+fn near(found: &Value, truth: f64, share: f64) -> bool {
+    (found.as_f64().unwrap() / truth - 1.0).abs() < share
+}
+
+#[test]
+fn identify_measures_both_axes_and_writes_a_file_that_check_and_simulate_take() {
+    let folder = Folder::new("both");
+    let device = folder.file("device.toml", DEVICE);
+    let found: Value =
+        serde_json::from_str(&folder.done(&["identify", "--device", &device, "--out", "found.toml", "--json"]))
+            .unwrap();
+    let axes = &found["axes"];
+    assert!(near(&axes[0]["mass_kg"]["value"], 0.05, 0.02) && near(&axes[1]["mass_kg"]["value"], 0.2, 0.02), "{axes}");
+    assert!(near(&axes[1]["delay_s"]["value"], 0.0011, 0.02), "{axes}");
+    assert!(near(&axes[1]["encoder_step_m"], 1.7e-5, 1e-9), "{axes}");
+    assert_eq!(axes[0]["doubts"], Value::Array(Vec::new()));
+    assert!(found["proposals"]["passive"]["stiffness_n_per_m"].as_f64().unwrap() > 0.0);
+    folder.done(&["check", "found.toml"]);
+    folder.done(&["simulate", "--device", "found.toml", "--scene", "wall", "--seconds", "0.1"]);
+    assert_eq!(folder.names().len(), 2, "nothing else is left: {:?}", folder.names());
+}
+
+#[test]
+fn identify_tells_in_words_what_it_found_and_what_to_do_with_it() {
+    let folder = Folder::new("words");
+    let text = folder.done(&["identify", "--device", "simulated-1dof", "--out", "a.toml", "--known-mass-kg", "0.08"]);
+    for words in
+        ["mass          100.0", "dry friction", "delay         0.30", "encoder step  10 µm", "force scale   0.800"]
+    {
+        assert!(text.contains(words), "‘{words}’ is missing in:\n{text}");
+    }
+    assert!(text.contains("proposed, passive: stiffness_n_per_m = 43"), "{text}");
+    assert!(folder.read("a.toml").contains("[hand]"), "what the owner wrote stays");
+}
+
+#[test]
+fn a_device_that_cannot_be_measured_leaves_the_old_file_as_it_was() {
+    let folder = Folder::new("stuck");
+    let stuck = folder.file("stuck.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 9.0\n");
+    let old = folder.file("old.toml", "# kept\n");
+    let text = folder.refused(1, &["identify", "--device", &stuck, "--out", &old]);
+    assert!(text.contains("nothing written, no force: axis 1: the encoder does not move"), "{text}");
+    assert_eq!(folder.read("old.toml"), "# kept\n");
+    assert_eq!(folder.names().len(), 2, "{:?}", folder.names());
+}
+
+#[test]
+fn a_wrong_device_file_is_refused_with_its_place() {
+    let folder = Folder::new("wrong");
+    let wrong = folder.file("wrong.toml", "kind = \"simulated\"\naxes = 1\n[model]\nmas_kg = 0.1\n");
+    let text = folder.refused(2, &["identify", "--device", &wrong, "--out", "a.toml"]);
+    assert!(text.starts_with("wrong.toml:4:1: model.mas_kg") && text.contains("mass_kg"), "{text}");
+    let text = folder.refused(2, &["identify", "--device", "nothing.toml", "--out", "a.toml"]);
+    assert!(text.contains("no such file"), "{text}");
+    let text = folder.refused(2, &["identify", "--device", "simulated-1dof", "--out", "no/such/folder/a.toml"]);
+    assert!(text.contains("cannot be written"), "{text}");
+    assert_eq!(folder.names(), ["wrong.toml"]);
+}
+
+#[test]
+fn zwidth_draws_three_curves_and_tells_the_same_numbers() {
+    let folder = Folder::new("region");
+    let device =
+        folder.file("device.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 0.0\nmax_force_n = 400.0\n");
+    let command = ["zwidth", "--device", &device, "--out", "region.svg", "--points", "6", "--json"];
+    let told: Value = serde_json::from_str(&folder.done(&command)).unwrap();
+    let points = told["points"].as_array().unwrap();
+    assert_eq!(points.len(), 6);
+    for point in &points[..5] {
+        let [spectral, simulated] = ["spectral_n_per_m", "simulated_n_per_m"].map(|key| point[key].as_f64().unwrap());
+        assert!((simulated / spectral - 1.0).abs() < 0.1, "{point}");
+    }
+    let picture = folder.read("region.svg");
+    for words in [
+        "stiffness of the coupling, N/m",
+        "damping of the coupling, N·s/m",
+        "passive with any hand",
+        "eigenvalues",
+        "tapped",
+        "profile default: 400 N/m",
+    ] {
+        assert!(picture.contains(words), "‘{words}’ is missing");
+    }
+    let text = folder.refused(2, &["zwidth", "--device", &device, "--out", "region.jpg"]);
+    assert!(text.contains(".svg or .png"), "{text}");
+}
+
+#[test]
+fn zwidth_tries_springs_on_the_device_if_asked_to() {
+    let folder = Folder::new("springs");
+    let device = folder.file("device.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 0.0\n");
+    let told = folder.done(&["zwidth", "--device", &device, "--measure", "--points", "2", "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let first = &told["measured"][0];
+    // (b + B)/(T/2 + t_d) with B = 0.05: 687 N/m, and the springs rise by an eighth each.
+    assert!(near(&first["stiffest_n_per_m"], 687.5, 0.15), "{first}");
+    assert_eq!(folder.names(), ["device.toml"]);
+}
+
+#[test]
+fn check_proposes_gains_for_devices_and_profiles() {
+    let folder = Folder::new("check");
+    let device = folder.file("device.toml", "kind = \"simulated\"\naxes = 1\n");
+    let profile = folder.file("profile.toml", "device = \"device.toml\"\n[mapping]\nscale = 2.0\n");
+    let text = folder.done(&["check", &device, &profile]);
+    assert!(text.contains("proposed, passive: stiffness_n_per_m = 437, damping_n_s_per_m = 0.1\n"), "{text}");
+    assert!(text.contains("proposed, passive: stiffness_n_per_m = 109, damping_n_s_per_m = 0.025\n"), "{text}");
+    let told: Value = serde_json::from_str(&folder.done(&["check", "--json", &profile])).unwrap();
+    let proposals = &told["files"][0]["profile"]["stability"]["proposals"];
+    assert_eq!(proposals["passive"]["stiffness_n_per_m"], 109.0, "{told}");
+}
