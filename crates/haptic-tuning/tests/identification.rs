@@ -59,6 +59,7 @@ fn random_devices_are_measured_right_and_none_is_wrong_in_silence() {
             }
         }
     }
+    println!("{right} right of {}, {} refused or doubted", devices(), told.len());
     assert!(right * 30 >= 28 * devices(), "{right} right of {}; {told:#?}", devices());
 }
 
@@ -84,6 +85,7 @@ fn intervals_hold_the_truth_most_of_the_time() {
             all += 1;
         }
     }
+    println!("{held} of {all} intervals hold the truth");
     assert!(held * 100 >= 85 * all, "{held} of {all} intervals of 95 % hold the truth");
 }
 

@@ -38,10 +38,12 @@ fn every_example_file_loads() {
 }
 
 #[test]
-fn every_example_scene_is_compiled_in() {
-    let files = files_in("scenes");
-    let stems: BTreeSet<&str> = files.iter().map(|path| path.file_stem().unwrap().to_str().unwrap()).collect();
-    assert_eq!(names_of(&SCENES), stems);
+fn every_example_is_compiled_in() {
+    for (folder, library) in [("scenes", &SCENES), ("profiles", &PROFILES), ("devices", &DEVICES)] {
+        let files = files_in(folder);
+        let stems: BTreeSet<&str> = files.iter().map(|path| path.file_stem().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names_of(library), stems);
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn identify_tells_in_words_what_it_found_and_what_to_do_with_it() {
     let folder = Folder::new("words");
     let text = folder.done(&["identify", "--device", "simulated-1dof", "--out", "a.toml", "--known-mass-kg", "0.08"]);
     for words in
-        ["mass          100.0", "dry friction", "delay         0.30", "encoder step  10 µm", "force scale   0.800"]
+        ["mass          99.99", "dry friction", "delay         0.299", "encoder step  10 µm", "force scale   0.8000"]
     {
         assert!(text.contains(words), "‘{words}’ is missing in:\n{text}");
     }
@@ -166,4 +166,22 @@ fn check_proposes_gains_for_devices_and_profiles() {
     let told: Value = serde_json::from_str(&folder.done(&["check", "--json", &profile])).unwrap();
     let proposals = &told["files"][0]["profile"]["stability"]["proposals"];
     assert_eq!(proposals["passive"]["stiffness_n_per_m"], 109.0, "{told}");
+}
+
+#[test]
+fn the_example_profiles_are_what_their_names_say() {
+    let folder = Folder::new("profiles");
+    let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/profiles");
+    let stability = |name: &str| -> Value {
+        let told = folder.done(&["check", "--json", &format!("{profiles}/{name}.toml")]);
+        serde_json::from_str::<Value>(&told).unwrap()["files"][0]["profile"]["stability"].clone()
+    };
+    let hardware = ["hapkit", "haply-2diy-v2", "haply-2diy-v3", "hid-joystick", "odrive-knob"];
+    for name in ["default", "soft", "passive", "friction-lab"].iter().chain(&hardware) {
+        let found = stability(name);
+        assert!(found["passive"] == true && found["stable"] == true, "{name}: {found}");
+    }
+    let crisp = stability("crisp");
+    assert!(crisp["passive"] == false && crisp["stable"] == true, "{crisp}");
+    assert!(crisp["displayed_stiffness_n_per_m"].as_f64().unwrap() < 700.0, "the tank cuts: {crisp}");
 }

@@ -131,7 +131,7 @@ impl Found<'_> {
     fn write_axis(&self, text: &mut String, index: usize, axis: &AxisEstimate) -> std::fmt::Result {
         let told = |interval: &Interval, scale: f64| {
             let digits =
-                (2.0 - libm::floor(libm::log10((interval.plus_minus * scale).max(1e-9)))).clamp(0.0, 6.0) as usize;
+                (1.0 - libm::floor(libm::log10((interval.plus_minus * scale).max(1e-9)))).clamp(0.0, 6.0) as usize;
             format!("{:.digits$} ± {:.digits$}", interval.value * scale, interval.plus_minus * scale)
         };
         writeln!(

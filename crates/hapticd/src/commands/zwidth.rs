@@ -21,6 +21,7 @@ use haptic_tuning::spring_test::{Found, Rung, SpringTest};
 use haptic_tuning::tapped::Tapped;
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Dampings that are tried on a device itself, as multiples of its own.
@@ -53,9 +54,9 @@ fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure>
     let scale = setup.settings().mapping.scale;
     let gains = setup.settings().coupling;
     let at_device = |gain: f64| gain * scale * scale;
-    let named = arguments.profile.as_deref().unwrap_or(PROFILES.entries[0].0);
+    let named = plain_name(arguments.profile.as_deref().unwrap_or(PROFILES.entries[0].0));
     Ok(Region {
-        name: setup.profile.device.name.clone(),
+        name: plain_name(&setup.profile.device.name),
         device,
         hand,
         limits: boundaries(setup, &device, &hand, usize::from(arguments.points))?,
@@ -67,6 +68,11 @@ fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure>
         },
         proposals: Proposals::of(&device, 1.0),
     })
+}
+
+/// The name of a file without folder and ending; a built-in's name as it is.
+fn plain_name(name: &str) -> String {
+    Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The boundaries for each damping, on all cores, with a bar.

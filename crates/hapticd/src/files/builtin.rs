@@ -29,10 +29,31 @@ pub static SCENES: Library = library!(
 );
 
 /// The compiled-in profiles.
-pub static PROFILES: Library = library!("profile", "profiles", ["default", "bare", "one-axis"]);
+pub static PROFILES: Library = library!(
+    "profile",
+    "profiles",
+    [
+        "default",
+        "bare",
+        "one-axis",
+        "soft",
+        "passive",
+        "crisp",
+        "friction-lab",
+        "hapkit",
+        "haply-2diy-v2",
+        "haply-2diy-v3",
+        "hid-joystick",
+        "odrive-knob"
+    ]
+);
 
 /// The compiled-in devices.
-pub static DEVICES: Library = library!("device", "devices", ["simulated-2dof", "simulated-1dof"]);
+pub static DEVICES: Library = library!(
+    "device",
+    "devices",
+    ["simulated-2dof", "simulated-1dof", "hapkit", "haply-2diy-v2", "haply-2diy-v3", "hid-joystick", "odrive-knob"]
+);
 
 impl Library {
     /// Opens a file, or what is compiled in under that name. A bare word names a built-in before it names a file, so
