@@ -405,10 +405,3 @@ fn seconds(text: &str) -> Result<f64, String> {
         _ => Err(format!("give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5")),
     }
 }
-
-fn above_zero(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("give a number above zero, e.g. 0.02".to_owned()),
-    }
-}

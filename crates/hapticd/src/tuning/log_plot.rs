@@ -94,11 +94,11 @@ impl LogPlot {
 
     /// Draws a curve; where it falls to nothing it goes straight down.
     pub fn curve(&self, drawing: &mut Drawing, curve: &[(f64, f64)], colour: Rgb, width: f64, dash: Option<f64>) {
-        let seen = curve.iter().copied().filter(|(_, y)| *y > self.y.low);
-        let mut points: Vec<Point> = seen.clone().map(|(x, y)| self.place(x, y)).collect();
-        let falls = seen.clone().count() < curve.len();
+        let seen: Vec<(f64, f64)> = curve.iter().copied().filter(|(_, y)| *y > self.y.low).collect();
+        let mut points: Vec<Point> = seen.iter().map(|&(x, y)| self.place(x, y)).collect();
+        let falls = seen.len() < curve.len();
         if let Some((x, _)) = seen.last().filter(|_| falls) {
-            points.push(self.place(x, self.y.low));
+            points.push(self.place(*x, self.y.low));
         }
         drawing.marks.push(Mark::Line(Line { points, colour, width, dash, opacity: 1.0 }));
     }
