@@ -29,15 +29,15 @@ pub struct CouplingMessage {
     pub angular_damping_n_m_s_per_rad: f64,
 }
 
-/// The largest values that can be set through the viewer.
+/// What can be set through the viewer: the least and the most of each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names say it, unit included")]
 pub struct LimitsMessage {
     pub max_force_n: f64,
-    pub max_stiffness_n_per_m: f64,
-    pub max_damping_n_s_per_m: f64,
-    pub max_angular_stiffness_n_m_per_rad: f64,
-    pub max_angular_damping_n_m_s_per_rad: f64,
+    pub stiffness_n_per_m: [f64; 2],
+    pub damping_n_s_per_m: [f64; 2],
+    pub angular_stiffness_n_m_per_rad: [f64; 2],
+    pub angular_damping_n_m_s_per_rad: [f64; 2],
 }
 
 /// The keys of `[safety]`.

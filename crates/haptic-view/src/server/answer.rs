@@ -1,5 +1,6 @@
 //! Answers: JSON, or an error that says what would be right.
 
+use super::limits::MOST_BODY_BYTES;
 use crate::host::Refusal;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -18,6 +19,11 @@ pub struct Problem {
 impl Problem {
     pub fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
+    }
+
+    pub fn too_large() -> Self {
+        let text = format!("the body is larger than {} KiB", MOST_BODY_BYTES >> 10);
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, text)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The page: everything that was in `assets/` when the program was built, found by its exact name.
 
 use super::answer::{Problem, text_of};
-use axum::http::StatusCode;
+use axum::http::header::CACHE_CONTROL;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 /// Names and contents.
@@ -25,7 +26,12 @@ pub fn asset(path: &str) -> Response {
     let name = path.trim_start_matches('/');
     let name = if name.is_empty() { "index.html" } else { name };
     match ASSETS.iter().find(|(known, _)| *known == name) {
-        Some((_, content)) => text_of(type_of(name), *content),
+        Some((_, content)) => {
+            let mut response = text_of(type_of(name), *content);
+            // Asked for anew each time: another version of the daemon may be behind the same address.
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            response
+        }
         None => Problem::new(StatusCode::NOT_FOUND, "there is no such page; open /").into_response(),
     }
 }

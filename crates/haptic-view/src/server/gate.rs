@@ -5,11 +5,11 @@
 //! this machine (DNS rebinding), which shows in `Host`. Beyond this machine a token is needed on top.
 
 use super::answer::Problem;
-use super::limits::LONGEST_REQUEST;
+use super::limits::{LONGEST_REQUEST, MOST_BODY_BYTES};
 use super::shared::Shared;
 use crate::listen::{Listener, host_name};
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -99,11 +99,17 @@ pub async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Nex
 
 fn check(shared: &Shared, request: &Request) -> Option<Problem> {
     let objection = shared.policy.objection(request.uri(), request.headers());
-    objection.or_else(|| {
+    objection.or_else(|| too_large(request.headers())).or_else(|| {
         let changes_something = !matches!(*request.method(), Method::GET | Method::HEAD);
         let text = "too many requests; ask less often, or take the stream";
         (!shared.admits(changes_something)).then(|| Problem::new(StatusCode::TOO_MANY_REQUESTS, text))
     })
+}
+
+/// A body that says itself that it is too large is not waited for.
+fn too_large(headers: &HeaderMap) -> Option<Problem> {
+    let length = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse::<u64>().ok()?;
+    (length > MOST_BODY_BYTES as u64).then(Problem::too_large)
 }
 
 async fn answer_in_time(request: Request, next: Next) -> Response {

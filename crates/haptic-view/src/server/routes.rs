@@ -204,10 +204,7 @@ fn frames_hz(query: &str) -> Result<f64, Problem> {
 /// The whole body, or why it was not taken.
 fn whole(body: Body) -> Result<Bytes, Problem> {
     body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let text = format!("the body is larger than {} KiB", MOST_BODY_BYTES >> 10);
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text)
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(),
         status => Problem::new(status, rejection.body_text()),
     })
 }

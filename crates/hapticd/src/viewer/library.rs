@@ -21,13 +21,15 @@ pub fn picture(name: &str) -> Option<String> {
 }
 
 fn entry(name: &str, text: &str) -> SceneEntry {
-    let first_line = text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or(name);
-    let title = first_line.split_inclusive(['.', ';']).next().unwrap_or(name);
-    SceneEntry {
-        name: name.to_owned(),
-        title: title.trim().trim_end_matches(['.', ';']).to_owned(),
-        thumbnail: format!("/api/scenes/{name}.svg"),
-    }
+    let thumbnail = format!("/api/scenes/{name}.svg");
+    SceneEntry { name: name.to_owned(), title: title(text).unwrap_or(name).to_owned(), thumbnail }
+}
+
+/// What the file says of itself, up to the first stop.
+fn title(text: &str) -> Option<&str> {
+    let first_line = text.lines().next()?.strip_prefix('#')?.trim();
+    let stop = [": ", "; ", ". "].iter().filter_map(|stop| first_line.find(stop)).min();
+    Some(first_line[..stop.unwrap_or(first_line.len())].trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -37,9 +39,10 @@ mod tests {
     #[test]
     fn every_built_in_scene_has_a_title_and_a_picture() {
         for SceneEntry { name, title, .. } in entries() {
-            assert!(title.len() > name.len() && title.len() < 120, "{name}: {title}");
+            assert!(title.len() > 8 && title.len() < 80 && !title.ends_with('.'), "{name}: {title}");
             assert!(picture(&name).is_some_and(|svg| svg.contains("<svg")), "{name}");
         }
         assert_eq!(picture("../table"), None);
+        assert_eq!(title("# A slope of 0.35 rad: of two boxes one holds"), Some("A slope of 0.35 rad"));
     }
 }

@@ -133,12 +133,14 @@ fn device(file: &DeviceFile, name: &str, model: &DeviceModel, max_force_n: f64) 
 fn limits(region: &[RegionPoint], own: &Gains, max_force_n: f64) -> LimitsMessage {
     let stiffest = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
     let damping = region.last().map_or(0.0, |point| point.damping_n_s_per_m);
+    let angular_stiffness = MAX_ANGULAR_STIFFNESS_N_M_PER_RAD.max(own.angular_stiffness_n_m_per_rad);
+    let angular_damping = MAX_ANGULAR_DAMPING_N_M_S_PER_RAD.max(own.angular_damping_n_m_s_per_rad);
     LimitsMessage {
         max_force_n,
-        max_stiffness_n_per_m: stiffest.max(own.stiffness_n_per_m),
-        max_damping_n_s_per_m: damping.max(own.damping_n_s_per_m),
-        max_angular_stiffness_n_m_per_rad: MAX_ANGULAR_STIFFNESS_N_M_PER_RAD.max(own.angular_stiffness_n_m_per_rad),
-        max_angular_damping_n_m_s_per_rad: MAX_ANGULAR_DAMPING_N_M_S_PER_RAD.max(own.angular_damping_n_m_s_per_rad),
+        stiffness_n_per_m: [0.0, stiffest.max(own.stiffness_n_per_m)],
+        damping_n_s_per_m: [0.0, damping.max(own.damping_n_s_per_m)],
+        angular_stiffness_n_m_per_rad: [0.0, angular_stiffness],
+        angular_damping_n_m_s_per_rad: [0.0, angular_damping],
     }
 }
 

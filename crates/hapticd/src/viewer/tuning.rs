@@ -50,16 +50,16 @@ fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, Refu
 }
 
 fn within(limits: &LimitsMessage, gains: Gains) -> Result<Gains, Refusal> {
-    let most = [
-        limits.max_stiffness_n_per_m,
-        limits.max_damping_n_s_per_m,
-        limits.max_angular_stiffness_n_m_per_rad,
-        limits.max_angular_damping_n_m_s_per_rad,
+    let ranges = [
+        limits.stiffness_n_per_m,
+        limits.damping_n_s_per_m,
+        limits.angular_stiffness_n_m_per_rad,
+        limits.angular_damping_n_m_s_per_rad,
     ];
-    let beyond = keys_of(&gains).into_iter().zip(most).find(|((_, value), most)| value > most);
+    let beyond = keys_of(&gains).into_iter().zip(ranges).find(|((_, value), [_, most])| value > most);
     match beyond {
         None => Ok(gains),
-        Some(((key, value), most)) => {
+        Some(((key, value), [_, most])) => {
             let advice = "the profile may have more, if it is meant";
             Err(Refusal::Wrong(format!("coupling.{key}: must not be more than {most:.6}, got {value}; {advice}")))
         }
@@ -74,10 +74,10 @@ mod tests {
     fn patch(value: Value) -> Result<Gains, Refusal> {
         let limits = LimitsMessage {
             max_force_n: 4.0,
-            max_stiffness_n_per_m: 5000.0,
-            max_damping_n_s_per_m: 20.0,
-            max_angular_stiffness_n_m_per_rad: 10.0,
-            max_angular_damping_n_m_s_per_rad: 0.1,
+            stiffness_n_per_m: [0.0, 5000.0],
+            damping_n_s_per_m: [0.0, 20.0],
+            angular_stiffness_n_m_per_rad: [0.0, 10.0],
+            angular_damping_n_m_s_per_rad: [0.0, 0.1],
         };
         retuned(&Gains::default(), value.as_object().unwrap(), &limits)
     }

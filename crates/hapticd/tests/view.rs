@@ -1,0 +1,280 @@
+//! The viewer of a running daemon: what is seen is what the loop does, and what is asked for is done by the loop.
+//!
+//! No test here measures time; they wait for what must come.
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tungstenite::{Message, WebSocket};
+
+/// Far longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A daemon with its viewer on a free port.
+struct Daemon {
+    child: Child,
+    address: String,
+}
+
+impl Daemon {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = hapticd(&["run", "--view", "127.0.0.1:0", "--json"]);
+        let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let first = lines.next().unwrap();
+        let (_, address) = first.split_once("see it at http://").unwrap_or_else(|| panic!("the first line is {first}"));
+        let address = address.split('/').next().unwrap().to_owned();
+        std::thread::spawn(move || lines.for_each(drop));
+        let daemon = Self { child, address };
+        daemon.wait_for("a first state", |state| state["tick"].as_u64().is_some_and(|tick| tick > 0));
+        daemon
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (status, text) = exchange(&self.address, method, path, &body);
+        (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.ask("GET", path, &Value::Null).1
+    }
+
+    fn state(&self) -> Value {
+        self.get("/api/state")
+    }
+
+    /// The first state for which something holds.
+    #[track_caller]
+    fn wait_for(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let state = self.state();
+            if holds(&state) {
+                return state;
+            }
+            assert!(Instant::now() < deadline, "never came: {what}; last: {state}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn open_stream(&self) -> WebSocket<TcpStream> {
+        let socket = TcpStream::connect(&self.address).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        tungstenite::client(format!("ws://{}/api/stream?hz=60", self.address), socket).unwrap().0
+    }
+
+    fn end(mut self) -> Value {
+        let kill = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        let summary = serde_json::from_reader(self.child.stdout.take().unwrap()).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        summary
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn hapticd(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+    command.args(arguments).current_dir(std::env::temp_dir()).env_remove("RUST_LOG");
+    command
+}
+
+fn exchange(address: &str, method: &str, path: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// The stiffness that the loop really has: from the coupling's energy and its stretch, if it is stretched enough to tell.
+fn stiffness_in_loop_n_per_m(state: &Value) -> Option<f64> {
+    let place = |value: &Value| [0, 1].map(|axis| value[axis].as_f64().unwrap());
+    let (hand, handle) = (place(&state["hand_m"]), place(&state["tool"]["handle_m"]));
+    let stretch_m = (hand[0] - handle[0]).hypot(hand[1] - handle[1]);
+    let coupling_j = state["energy"]["coupling_j"].as_f64().unwrap();
+    (stretch_m > 1e-4).then(|| 2.0 * coupling_j / (stretch_m * stretch_m))
+}
+
+#[test]
+fn new_gains_are_those_of_the_loop_and_wrong_ones_change_nothing() {
+    let daemon = Daemon::start(&[]);
+    let keys = json!({
+        "stiffness_n_per_m": 250, "angular_stiffness_n_m_per_rad": 0, "angular_damping_n_m_s_per_rad": 0.001
+    });
+    let (status, coupling) = daemon.ask("PATCH", "/api/coupling", &keys);
+    assert_eq!((status, &coupling["stiffness_n_per_m"]), (200, &json!(250.0)));
+    daemon.wait_for("250 N/m in the loop", |state| {
+        stiffness_in_loop_n_per_m(state).is_some_and(|stiffness| (stiffness / 250.0 - 1.0).abs() < 0.01)
+    });
+    for (wrong, words) in [
+        (json!({ "stiffness_n_per_m": -1 }), "coupling.stiffness_n_per_m: must be zero or more"),
+        (json!({ "stiffness_n_per_m": 1e9 }), "coupling.stiffness_n_per_m: must not be more than"),
+        (json!({ "stifness": 1 }), "did you mean stiffness_n_per_m?"),
+    ] {
+        let (status, answer) = daemon.ask("PATCH", "/api/coupling", &wrong);
+        assert_eq!(status, 422, "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
+    }
+    let settings = daemon.get("/api/settings");
+    assert_eq!(settings["coupling"]["stiffness_n_per_m"], 250.0);
+    assert_eq!(settings["stability"]["region"].as_array().unwrap().len(), 48);
+    assert!(daemon.end()["ticks"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn the_mouse_leads_the_hand_and_the_path_resumes_afterwards() {
+    let daemon = Daemon::start(&[]);
+    let mut stream = daemon.open_stream();
+    let is_near = |state: &Value| {
+        let [x, y] = [0, 1].map(|axis| state["hand_m"][axis].as_f64().unwrap());
+        (x - 0.01).hypot(y - 0.09) < 0.005
+    };
+    stream.send(Message::text(r#"{"type":"hand","position_m":[0.01,0.09]}"#)).unwrap();
+    let state = daemon.wait_for("the hand at the mouse", is_near);
+    assert_eq!(state["hand_guided"], true);
+    stream.send(Message::text(r#"{"type":"hand","position_m":null}"#)).unwrap();
+    daemon.wait_for("the hand on its path again", |state| state["hand_guided"] == false && !is_near(state));
+}
+
+#[test]
+fn a_larger_scene_is_switched_to_whole_and_force_comes_on_anew() {
+    let daemon = Daemon::start(&["--scene", "wall"]);
+    let mut stream = daemon.open_stream();
+    for (number, name) in [(2, "heap"), (3, "tower"), (4, "table")] {
+        let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "name": name }));
+        assert_eq!((status, &answer["scene_id"]), (200, &json!(number)), "{answer}");
+        let scene = daemon.get("/api/scene");
+        assert_eq!((&scene["name"], &scene["scene_id"]), (&json!(name), &json!(number)));
+        let state = daemon.wait_for("a state of it", |state| state["scene_id"] == number);
+        assert_eq!(state["bodies"].as_array().unwrap().len(), scene["moving"].as_array().unwrap().len(), "{name}");
+        assert_eq!(daemon.get("/api/scenes")["current"], name);
+    }
+    daemon.wait_for("full force", |state| state["phase"] == "engaged");
+    // The stream told every scene before its states.
+    let mut scene_id = json!(1);
+    while scene_id != json!(4) {
+        let Message::Text(text) = stream.read().unwrap() else { continue };
+        let message: Value = serde_json::from_str(&text).unwrap();
+        match message["type"].as_str() {
+            Some("scene") => scene_id = message["scene_id"].clone(),
+            Some("state") => assert_eq!(message["scene_id"], scene_id),
+            _ => {}
+        }
+    }
+    assert_eq!(daemon.end()["faults"], json!([]));
+}
+
+#[test]
+fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
+    let daemon = Daemon::start(&[]);
+    let ball = "[[body]]\nname = \"ball\"\nshape = { disc_radius_m = 0.01 }\n";
+    let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": ball }));
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(daemon.get("/api/scene")["bodies"][0]["name"], "ball");
+    let exact = format!("[world]\nimpact_state = \"exact\"\n{ball}");
+    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "is for `simulate` only"), ("[", "TOML")] {
+        let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": toml }));
+        assert_eq!(status, 422, "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
+    }
+    assert_eq!(daemon.ask("POST", "/api/scene", &json!({ "name": "nowhere" })).0, 422);
+    assert_eq!(daemon.get("/api/scene")["scene_id"], 2);
+}
+
+#[test]
+fn a_paused_world_stands_still_steps_when_told_and_goes_back_to_its_start() {
+    let daemon = Daemon::start(&["--scene", "heap"]);
+    assert_eq!(daemon.ask("POST", "/api/step", &json!({ "ticks": 5 })).0, 409);
+    assert_eq!(daemon.ask("POST", "/api/pause", &json!({ "paused": true })).0, 200);
+    let paused = daemon.wait_for("a pause", |state| state["paused"] == true);
+    let later =
+        daemon.wait_for("later", |state| state["tick"].as_u64() > paused["tick"].as_u64().map(|tick| tick + 50));
+    assert_eq!(later["bodies"], paused["bodies"]);
+    assert_eq!(later["force_n"], json!([0.0, 0.0]));
+    assert_eq!(daemon.ask("POST", "/api/reset", &Value::Null).0, 200);
+    let start = daemon.wait_for("the start", |state| state["bodies"] != paused["bodies"]);
+    assert_eq!(daemon.ask("POST", "/api/step", &json!({ "ticks": 100 })).0, 200);
+    daemon.wait_for("some steps", |state| state["bodies"] != start["bodies"]);
+    assert_eq!(daemon.ask("POST", "/api/pause", &json!({ "paused": false })).0, 200);
+    daemon.wait_for("it goes on", |state| state["paused"] == false);
+}
+
+#[test]
+fn metrics_count_the_ticks_of_the_loop() {
+    let daemon = Daemon::start(&[]);
+    let ticks = || {
+        let (_, text) = exchange(&daemon.address, "GET", "/metrics", "");
+        let line = text.lines().find(|line| line.starts_with("hapticd_ticks_total ")).unwrap().to_owned();
+        line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()
+    };
+    let (before, deadline) = (ticks(), Instant::now() + PATIENCE);
+    while ticks() <= before {
+        assert!(Instant::now() < deadline, "the ticks stand still");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_taken_port_moves_on_and_an_impossible_address_ends_nothing() {
+    let daemon = Daemon::start(&[]);
+    let run = |arguments: &[&str]| hapticd(&["run", "--seconds", "0.1"]).args(arguments).output().unwrap();
+    let moved = stderr_of(&run(&["--view", &daemon.address]));
+    assert!(moved.lines().next().is_some_and(|line| line.contains("is taken by somebody else")), "{moved}");
+    let impossible = run(&["--view", "192.0.2.1:8520"]);
+    assert_eq!(impossible.status.code(), Some(0));
+    assert!(stderr_of(&impossible).contains("no viewer: 192.0.2.1:8520 cannot be listened at"));
+    assert!(!stderr_of(&run(&["--no-view"])).contains("see it at"));
+    assert_eq!(run(&["--view", "nowhere"]).status.code(), Some(2));
+    assert_eq!(run(&["--no-view", "--view", "127.0.0.1:0"]).status.code(), Some(2));
+}
+
+fn stderr_of(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn the_python_example_does_what_it_says() {
+    let daemon = Daemon::start(&[]);
+    let Some(printed) = run_example("python3", &[], "watch.py", &daemon.address) else { return };
+    assert!(printed.contains("scene: table") && printed.contains("stiffness now 300.0 N/m"), "{printed}");
+    assert!(printed.contains(" s  force "), "{printed}");
+}
+
+#[test]
+fn the_javascript_example_does_what_it_says() {
+    let daemon = Daemon::start(&[]);
+    let Some(printed) = run_example("node", &["--experimental-websocket"], "circle.mjs", &daemon.address) else {
+        return;
+    };
+    assert!(printed.contains("scene: table") && printed.contains(" s  hand "), "{printed}");
+}
+
+/// What an example prints; none if its language is not here, which is said.
+fn run_example(program: &str, flags: &[&str], name: &str, address: &str) -> Option<String> {
+    let path = format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
+    let ran = Command::new(program).args(flags).args([&*path, &format!("http://{address}"), "1"]).output();
+    let Ok(output) = ran else {
+        eprintln!("SKIPPED: {program} is not here, so {name} was not run");
+        return None;
+    };
+    assert!(output.status.success(), "{name}: {}", stderr_of(&output));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
