@@ -156,6 +156,8 @@ pub enum Kind {
     Haply2Diy,
     /// USB force-feedback joysticks and wheels that speak HID PID.
     HidPid,
+    /// The native protocol in HID reports.
+    HidNative,
     /// Force feedback of the Linux input layer.
     Evdev,
     /// ODrive motor controller.
@@ -173,6 +175,7 @@ impl Kind {
             Self::Serial => "serial",
             Self::Haply2Diy => "haply-2diy",
             Self::HidPid => "hid-pid",
+            Self::HidNative => "hid-native",
             Self::Evdev => "evdev",
             Self::Odrive => "odrive",
             Self::Replay => "replay",

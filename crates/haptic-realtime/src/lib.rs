@@ -9,7 +9,7 @@
 //!
 //! Nothing here needs privileges to run: what the system refuses is reported with the way to get it.
 //!
-//! Unsafe code is confined to the module `system_calls`, which wraps the libc calls that have no safe wrapper.
+//! Unsafe code is confined to the modules `system_calls`, which wraps the libc calls that have no safe wrapper, and [`ioctl`].
 
 #![deny(unsafe_code)]
 
@@ -18,6 +18,7 @@ pub mod dma_latency;
 pub mod exchange;
 pub mod fitness;
 pub mod histogram;
+pub mod ioctl;
 pub mod latency;
 pub mod memory;
 pub mod runner;

@@ -65,7 +65,7 @@ pub fn encode_frame(frame: &Frame<'_>, out: &mut [u8]) -> Result<usize, EncodeEr
     Ok(needed)
 }
 
-fn fill_body(frame: &Frame<'_>, body: &mut [u8]) {
+pub(crate) fn fill_body(frame: &Frame<'_>, body: &mut [u8]) {
     let check_at = body.len() - 2;
     body[0] = frame.kind;
     body[1] = frame.sequence;

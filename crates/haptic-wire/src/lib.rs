@@ -22,6 +22,7 @@ mod error;
 mod frame;
 pub mod message;
 pub mod rate;
+pub mod report;
 pub mod sequence;
 
 pub use axes::{MAX_AXES, PerAxis};

@@ -1,5 +1,6 @@
 //! The device file: what is driven, how it behaves, and for a simulated one, the hand that holds it.
 
+use super::calibration::Calibration;
 use super::error::FileErrors;
 use super::rule::{POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
@@ -19,6 +20,8 @@ pub struct DeviceFile {
     pub lever_m: f64,
     /// Silence after which the device itself cuts its force, s.
     pub watchdog_s: f64,
+    /// How its counts become metres and its largest magnitudes newtons.
+    pub calibration: Calibration,
     /// How it behaves.
     pub model: Model,
     /// The simulated hand that holds it, if any.
@@ -33,16 +36,18 @@ pub enum DeviceKind {
     Serial,
     Haply2Diy,
     HidPid,
+    HidNative,
     Evdev,
     Odrive,
 }
 
 /// The kinds by their names in the file.
-pub const DEVICE_KINDS: [(&str, DeviceKind); 6] = [
+pub const DEVICE_KINDS: [(&str, DeviceKind); 7] = [
     ("simulated", DeviceKind::Simulated),
     ("serial", DeviceKind::Serial),
     ("haply-2diy", DeviceKind::Haply2Diy),
     ("hid-pid", DeviceKind::HidPid),
+    ("hid-native", DeviceKind::HidNative),
     ("evdev", DeviceKind::Evdev),
     ("odrive", DeviceKind::Odrive),
 ];
@@ -153,6 +158,7 @@ fn device(root: &Section<'_>) -> DeviceFile {
         identity: identity(root),
         lever_m: root.number("lever_m", 0.05, POSITIVE),
         watchdog_s: watchdog_s(root),
+        calibration: Calibration::read(root, axes),
         model: model(&root.section("model"), kind, axes),
         hand: hand(root, kind),
     };

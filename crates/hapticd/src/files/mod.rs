@@ -2,6 +2,7 @@
 //! file; what comes out is plain data that the rest can rely on.
 
 pub mod builtin;
+pub mod calibration;
 pub mod device;
 pub mod error;
 pub mod hand;

@@ -2,6 +2,7 @@
 
 pub mod discovery;
 mod serial;
+mod usb;
 
 use crate::failure::Failure;
 use crate::files::device::DeviceKind;
@@ -17,13 +18,9 @@ pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
         DeviceKind::Simulated => setup.simulated_device(),
         DeviceKind::Serial => serial::open_native(setup),
         DeviceKind::Haply2Diy => serial::open_haply(setup),
-        DeviceKind::HidPid => Err(not_yet(setup)),
-        DeviceKind::Evdev => Err(not_yet(setup)),
+        DeviceKind::HidPid => usb::open_joystick(setup),
+        DeviceKind::HidNative => usb::open_native(setup),
+        DeviceKind::Evdev => usb::open_input_device(setup),
         DeviceKind::Odrive => serial::open_odrive(setup),
     }
-}
-
-fn not_yet(setup: &Setup) -> Failure {
-    let (name, kind) = (&setup.profile.device.name, setup.device.kind.name());
-    Failure::BadInput(format!("{name}: kind: {kind} devices are not yet supported; write kind = \"simulated\""))
 }

@@ -1,0 +1,267 @@
+//! Input devices of Linux: found through `/sys/class/input`, opened through `/dev/input/event*`.
+
+use haptic_realtime::ioctl::{Request, request};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const FAMILY: u8 = b'E';
+/// `EVIOCSFF`, `EVIOCGBIT(EV_FF)`, and the first of `EVIOCGABS`.
+const UPLOAD_EFFECT: Request = Request::writing(FAMILY, 0x80);
+const FORCE_BITS: Request = Request::reading(FAMILY, 0x20 + EV_FF as u8);
+const FIRST_AXIS: u8 = 0x40;
+
+const EV_SYN: u16 = 0x00;
+const EV_ABS: u16 = 0x03;
+const EV_FF: u16 = 0x15;
+const FF_CONSTANT: u16 = 0x52;
+const FF_GAIN: u16 = 0x60;
+/// Bytes of `struct input_event` on 64-bit Linux: two times, type, code, value.
+const EVENT_BYTES: usize = 24;
+/// Bytes of `struct ff_effect` and of `struct input_absinfo`.
+const EFFECT_BYTES: usize = 48;
+const AXIS_BYTES: usize = 24;
+
+/// An input device that is plugged in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeInfo {
+    /// `/dev/input/event…`.
+    pub path: PathBuf,
+    /// Name for people.
+    pub name: String,
+    /// USB vendor.
+    pub vendor_id: u16,
+    /// USB product.
+    pub product_id: u16,
+    /// Serial number; empty if it has none.
+    pub serial_number: String,
+    /// Its driver offers constant forces.
+    pub has_constant_force: bool,
+    /// How many of x and y it has.
+    pub axes: usize,
+}
+
+/// Every input device, in the order of their numbers.
+pub fn list() -> Vec<NodeInfo> {
+    list_in(Path::new("/"))
+}
+
+fn list_in(root: &Path) -> Vec<NodeInfo> {
+    let folder = root.join("sys/class/input");
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| name.starts_with("event"));
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    names.iter().filter_map(|name| info(&folder.join(name).join("device"), name)).collect()
+}
+
+fn info(device: &Path, name: &str) -> Option<NodeInfo> {
+    let text = |file: &str| fs::read_to_string(device.join(file)).ok().map(|text| text.trim().to_owned());
+    let id = |file: &str| text(file).and_then(|text| u16::from_str_radix(&text, 16).ok()).unwrap_or(0);
+    Some(NodeInfo {
+        path: Path::new("/dev/input").join(name),
+        name: text("name")?,
+        vendor_id: id("id/vendor"),
+        product_id: id("id/product"),
+        serial_number: text("uniq").unwrap_or_default(),
+        has_constant_force: has_bit(&text("capabilities/ff").unwrap_or_default(), FF_CONSTANT),
+        axes: (0..2).take_while(|axis| has_bit(&text("capabilities/abs").unwrap_or_default(), *axis)).count(),
+    })
+}
+
+/// Words of 64 bits in hexadecimal, the lowest last.
+fn has_bit(words: &str, bit: u16) -> bool {
+    let word = words.split_whitespace().rev().nth(usize::from(bit / 64));
+    word.and_then(|word| u64::from_str_radix(word, 16).ok()).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+}
+
+/// One axis as the kernel describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Where it is.
+    pub value: i32,
+    /// Smallest value.
+    pub minimum: i32,
+    /// Largest value.
+    pub maximum: i32,
+}
+
+/// A constant effect: `struct ff_effect`, byte for byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    bytes: [u8; EFFECT_BYTES],
+}
+
+/// Offsets in `struct ff_effect`; what depends on the type begins at eight, because other types hold a pointer.
+mod field {
+    pub const TYPE: usize = 0;
+    pub const ID: usize = 2;
+    pub const DIRECTION: usize = 4;
+    pub const LENGTH_MS: usize = 10;
+    pub const LEVEL: usize = 16;
+}
+
+impl Effect {
+    /// A new effect with no force, from that bearing and of that length.
+    pub fn constant(direction: u16, length_ms: u16) -> Self {
+        const NEW: i16 = -1;
+        let mut effect = Self { bytes: [0; EFFECT_BYTES] };
+        effect.put(field::TYPE, FF_CONSTANT.to_ne_bytes());
+        effect.put(field::ID, NEW.to_ne_bytes());
+        effect.put(field::DIRECTION, direction.to_ne_bytes());
+        effect.put(field::LENGTH_MS, length_ms.to_ne_bytes());
+        effect
+    }
+
+    fn put(&mut self, at: usize, bytes: [u8; 2]) {
+        self.bytes[at..at + 2].copy_from_slice(&bytes);
+    }
+
+    fn get(&self, at: usize) -> i16 {
+        i16::from_ne_bytes([self.bytes[at], self.bytes[at + 1]])
+    }
+
+    /// The number that the kernel gave it.
+    pub fn id(&self) -> i16 {
+        self.get(field::ID)
+    }
+
+    /// Its level.
+    pub fn level(&self) -> i16 {
+        self.get(field::LEVEL)
+    }
+
+    /// Changes its level; it has to be uploaded again.
+    pub fn set_level(&mut self, level: i16) {
+        self.put(field::LEVEL, level.to_ne_bytes());
+    }
+}
+
+/// An open `/dev/input/event*`.
+pub struct EventFile {
+    file: File,
+}
+
+impl EventFile {
+    /// Opens a node.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: OpenOptions::new().read(true).write(true).open(path)? })
+    }
+
+    /// Whether its driver offers constant forces.
+    pub fn has_constant_force(&self) -> bool {
+        let mut bits = [0; 16];
+        let is_known = request(&self.file, FORCE_BITS, &mut bits).is_ok();
+        is_known && bits[usize::from(FF_CONSTANT / 8)] >> (FF_CONSTANT % 8) & 1 == 1
+    }
+
+    /// Asks for an axis.
+    ///
+    /// # Errors
+    /// When there is none of that number.
+    pub fn axis(&self, number: u16) -> io::Result<Axis> {
+        let mut bytes = [0; AXIS_BYTES];
+        request(&self.file, Request::reading(FAMILY, FIRST_AXIS + number as u8), &mut bytes)?;
+        let word = |at: usize| i32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        Ok(Axis { value: word(0), minimum: word(4), maximum: word(8) })
+    }
+
+    /// Uploads an effect, or its new level.
+    ///
+    /// # Errors
+    /// When there is no room, or the device is gone.
+    pub fn upload(&self, effect: &mut Effect) -> io::Result<()> {
+        request(&self.file, UPLOAD_EFFECT, &mut effect.bytes).map(drop)
+    }
+
+    /// Plays an effect so many times; none stops it.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn play(&self, effect: &Effect, times: i32) -> io::Result<()> {
+        self.write_event(effect.id() as u16, times)
+    }
+
+    /// Sets the gain of the whole device.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn set_gain(&self, gain: u16) -> io::Result<()> {
+        self.write_event(FF_GAIN, i32::from(gain))
+    }
+
+    fn write_event(&self, code: u16, value: i32) -> io::Result<()> {
+        let mut event = [0; EVENT_BYTES];
+        event[16..18].copy_from_slice(&EV_FF.to_ne_bytes());
+        event[18..20].copy_from_slice(&code.to_ne_bytes());
+        event[20..24].copy_from_slice(&value.to_ne_bytes());
+        (&self.file).write_all(&event)
+    }
+
+    /// Waits for a report at most so long and takes its axes over; true if there was one.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn read_axes(&self, values: &mut [i32], wait: Duration) -> io::Result<bool> {
+        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut bytes = [0; 32 * EVENT_BYTES];
+        let length = (&self.file).read(&mut bytes)?;
+        // Every event is taken, also those after the end of a report.
+        let ends = bytes[..length].chunks_exact(EVENT_BYTES).filter(|event| take(event, values)).count();
+        Ok(ends > 0)
+    }
+}
+
+/// Takes an axis over; true at the end of a report.
+fn take(event: &[u8], values: &mut [i32]) -> bool {
+    let [kind, code] = [16, 18].map(|at| u16::from_ne_bytes([event[at], event[at + 1]]));
+    if let (EV_ABS, Some(value)) = (kind, values.get_mut(usize::from(code))) {
+        *value = i32::from_ne_bytes([event[20], event[21], event[22], event[23]]);
+    }
+    kind == EV_SYN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_read_from_words_of_64_bits() {
+        assert!(has_bit("300040000 0", FF_CONSTANT + 14) && has_bit("40000 0", FF_CONSTANT));
+        assert!(!has_bit("1 0", FF_CONSTANT) && !has_bit("", 0));
+        assert!(has_bit("3", 0) && has_bit("3", 1) && !has_bit("3", 2));
+    }
+
+    #[test]
+    fn an_effect_has_its_fields_where_the_kernel_looks_for_them() {
+        let mut effect = Effect::constant(0xC000, 200);
+        effect.set_level(-1234);
+        assert_eq!(effect.bytes[..6], [0x52, 0, 0xFF, 0xFF, 0, 0xC0]);
+        assert_eq!((effect.bytes[10..12].to_vec(), effect.level(), effect.id()), (vec![200, 0], -1234, -1));
+    }
+
+    #[test]
+    fn axes_are_taken_over_until_the_end_of_a_report() {
+        let event = |kind: u16, code: u16, value: i32| {
+            let mut bytes = [0; EVENT_BYTES];
+            bytes[16..18].copy_from_slice(&kind.to_ne_bytes());
+            bytes[18..20].copy_from_slice(&code.to_ne_bytes());
+            bytes[20..24].copy_from_slice(&value.to_ne_bytes());
+            bytes
+        };
+        let mut values = [0, 0];
+        assert!(!take(&event(EV_ABS, 1, 77), &mut values) && !take(&event(EV_ABS, 9, 5), &mut values));
+        assert!(take(&event(EV_SYN, 0, 0), &mut values));
+        assert_eq!(values, [0, 77]);
+    }
+}

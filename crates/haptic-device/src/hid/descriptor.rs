@@ -1,0 +1,456 @@
+//! A HID report descriptor, read once into a flat list of fields.
+//!
+//! A descriptor is a program for a small machine: items set globals (ranges, sizes) and locals (usages), and main items make
+//! fields of them. Where everything lies in a report follows from the order alone, so nothing here knows any device.
+//! Whatever bytes arrive, the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the caps below it, and the answer is a list or an
+//! error that names the byte.
+
+use super::field::{Field, MAX_FIELD_BITS, ReportKind, Usage};
+use core::fmt;
+
+/// The longest descriptor Linux takes, bytes.
+pub const MAX_DESCRIPTOR_BYTES: usize = 4096;
+/// The longest report that is understood, bits, without its id. A full-speed packet has 512.
+pub const MAX_REPORT_BITS: u32 = 2048;
+/// The most fields of a descriptor; a pad with every button there is has some hundred.
+pub const MAX_FIELDS: usize = 4096;
+/// The most usages of one main item.
+const MAX_USAGES: usize = 1024;
+/// The deepest nesting of collections, and of pushed globals.
+const MAX_DEPTH: usize = 32;
+
+/// What is wrong with a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescriptorError {
+    /// Offset of the item, bytes.
+    pub at: usize,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// Ways in which a descriptor can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their words are in Display")]
+pub enum Problem {
+    TooLong { bytes: usize },
+    CutShort,
+    TooDeep,
+    NothingToPop,
+    NothingToEnd,
+    NeverEnded { collections: usize },
+    ReportIdZero,
+    ReportTooLong { bits: u64 },
+    TooManyFields,
+}
+
+impl fmt::Display for DescriptorError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "report descriptor, byte {}: {}", self.at, self.problem)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes } => write!(out, "{bytes} bytes, more than the {MAX_DESCRIPTOR_BYTES} there may be"),
+            Self::CutShort => write!(out, "ends in the middle of an item"),
+            Self::TooDeep => write!(out, "nested deeper than {MAX_DEPTH}"),
+            Self::NothingToPop => write!(out, "a pop without a push"),
+            Self::NothingToEnd => write!(out, "the end of a collection that never began"),
+            Self::NeverEnded { collections } => write!(out, "{collections} collections never end"),
+            Self::ReportIdZero => write!(out, "report id 0, which means that there is none"),
+            Self::ReportTooLong { bits } => write!(out, "a report of {bits} bits, more than {MAX_REPORT_BITS}"),
+            Self::TooManyFields => write!(out, "more than {MAX_FIELDS} fields"),
+        }
+    }
+}
+
+impl std::error::Error for DescriptorError {}
+
+/// A descriptor that was understood.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Descriptor {
+    fields: Vec<Field>,
+    /// Collections in the order in which they begin: usage and parent.
+    collections: Vec<(Usage, Option<usize>)>,
+    /// Bits of every report, without the id.
+    lengths: Vec<(ReportKind, u8, u32)>,
+}
+
+impl Descriptor {
+    /// Reads a descriptor.
+    ///
+    /// # Errors
+    /// When it is cut short, its collections do not match, or it is larger than any device needs.
+    pub fn parse(bytes: &[u8]) -> Result<Self, DescriptorError> {
+        let fail = |at, problem| DescriptorError { at, problem };
+        if bytes.len() > MAX_DESCRIPTOR_BYTES {
+            return Err(fail(0, Problem::TooLong { bytes: bytes.len() }));
+        }
+        let mut machine = Machine::default();
+        let mut at = 0;
+        while at < bytes.len() {
+            let (item, length) = Item::at(&bytes[at..]).ok_or(fail(at, Problem::CutShort))?;
+            machine.take(&item).map_err(|problem| fail(at, problem))?;
+            at += length;
+        }
+        match machine.open.len() {
+            0 => Ok(machine.descriptor),
+            collections => Err(fail(at, Problem::NeverEnded { collections })),
+        }
+    }
+
+    /// Every field that carries data, in the order of the descriptor.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Bytes of a report without its id; nothing if the descriptor has no such report.
+    pub fn report_bytes(&self, kind: ReportKind, id: u8) -> Option<usize> {
+        let found = self.lengths.iter().find(|length| (length.0, length.1) == (kind, id))?;
+        Some(found.2.div_ceil(8) as usize)
+    }
+
+    /// True if a field lies in a collection of that usage, at any depth.
+    pub fn is_within(&self, field: &Field, usage: Usage) -> bool {
+        self.ancestors(field).any(|ancestor| ancestor == usage)
+    }
+
+    /// Usages of the collections around a field, innermost first.
+    pub fn ancestors(&self, field: &Field) -> impl Iterator<Item = Usage> + '_ {
+        let mut next = field.collection;
+        std::iter::from_fn(move || {
+            let (usage, parent) = self.collections.get(next?)?;
+            next = *parent;
+            Some(*usage)
+        })
+    }
+
+    /// Usages of the outermost collections: what the device says it is.
+    pub fn applications(&self) -> impl Iterator<Item = Usage> + '_ {
+        self.collections.iter().filter(|(_, parent)| parent.is_none()).map(|(usage, _)| *usage)
+    }
+}
+
+/// One item: what it is, and its data.
+struct Item {
+    /// Type and tag, as in the first byte without the size.
+    tag: u8,
+    data: u32,
+    /// Bytes of data: 0, 1, 2 or 4.
+    size: usize,
+}
+
+impl Item {
+    /// The item at the start of `bytes`, and its length with all its bytes. Long items, which nobody uses, are skipped whole.
+    fn at(bytes: &[u8]) -> Option<(Self, usize)> {
+        const LONG_ITEM: u8 = 0xFE;
+        let prefix = *bytes.first()?;
+        if prefix == LONG_ITEM {
+            let length = 3 + usize::from(*bytes.get(1)?);
+            return (length <= bytes.len()).then_some((Self { tag: LONG_ITEM, data: 0, size: 0 }, length));
+        }
+        let size = [0, 1, 2, 4][usize::from(prefix & 3)];
+        let data = bytes.get(1..=size)?.iter().rev().fold(0, |data, byte| data << 8 | u32::from(*byte));
+        Some((Self { tag: prefix & !3, data, size }, 1 + size))
+    }
+
+    fn signed(&self) -> i32 {
+        match self.size {
+            1 => i32::from(self.data as u8 as i8),
+            2 => i32::from(self.data as u16 as i16),
+            _ => self.data as i32,
+        }
+    }
+
+    /// Exponents are four bits in the specification and whole bytes in many descriptors.
+    fn exponent(&self) -> i32 {
+        match self.data {
+            low @ 0..=7 => low as i32,
+            low @ 8..=15 => low as i32 - 16,
+            _ => self.signed().clamp(-16, 16),
+        }
+    }
+
+    /// Usages of four bytes carry their page.
+    fn usage(&self, page: u16) -> Usage {
+        if self.size == 4 { Usage(self.data) } else { Usage::new(page, self.data as u16) }
+    }
+}
+
+/// A bound as it stands in the descriptor; whether a maximum is signed depends on its minimum.
+#[derive(Clone, Copy, Default)]
+struct Bound {
+    signed: i32,
+    unsigned: u32,
+}
+
+impl Bound {
+    fn of(item: &Item) -> Self {
+        Self { signed: item.signed(), unsigned: item.data }
+    }
+
+    /// Minimum and maximum. Many descriptors write a maximum of 255 in one byte, which read with its sign is -1.
+    fn range(minimum: Self, maximum: Self) -> (i64, i64) {
+        let minimum = i64::from(minimum.signed);
+        let maximum = if minimum < 0 { i64::from(maximum.signed) } else { i64::from(maximum.unsigned) };
+        (minimum, maximum)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Globals {
+    page: u16,
+    logical_minimum: Bound,
+    logical_maximum: Bound,
+    physical_minimum: Bound,
+    physical_maximum: Bound,
+    exponent: i32,
+    unit: u32,
+    size_bits: u32,
+    count: u32,
+    report_id: u8,
+}
+
+#[derive(Default)]
+struct Locals {
+    usages: Vec<Usage>,
+    range_start: Option<Usage>,
+}
+
+impl Locals {
+    fn add(&mut self, usage: Usage) {
+        if self.usages.len() < MAX_USAGES {
+            self.usages.push(usage);
+        }
+    }
+
+    fn add_range(&mut self, last: Usage) {
+        let Some(first) = self.range_start.take() else { return };
+        let room = MAX_USAGES - self.usages.len();
+        self.usages.extend((first.0..=last.0).take(room).map(Usage));
+    }
+}
+
+#[derive(Default)]
+struct Machine {
+    descriptor: Descriptor,
+    globals: Globals,
+    pushed: Vec<Globals>,
+    locals: Locals,
+    /// The collections that have begun and not ended.
+    open: Vec<usize>,
+}
+
+impl Machine {
+    fn take(&mut self, item: &Item) -> Result<(), Problem> {
+        match item.tag {
+            0x80 => self.main(ReportKind::Input, item.data),
+            0x90 => self.main(ReportKind::Output, item.data),
+            0xB0 => self.main(ReportKind::Feature, item.data),
+            0xA0 => self.begin_collection(),
+            0xC0 => self.end_collection(),
+            0xA4 => self.push(),
+            0xB4 => self.pop(),
+            0x84 => self.set_report_id(item.data),
+            _ => {
+                self.set(item);
+                Ok(())
+            }
+        }
+    }
+
+    fn set(&mut self, item: &Item) {
+        let usage = item.usage(self.globals.page);
+        match item.tag {
+            0x08 => self.locals.add(usage),
+            0x18 => self.locals.range_start = Some(usage),
+            0x28 => self.locals.add_range(usage),
+            tag => self.globals.set(tag, item),
+        }
+    }
+
+    fn begin_collection(&mut self) -> Result<(), Problem> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Problem::TooDeep);
+        }
+        let usage = self.locals.usages.first().copied().unwrap_or_default();
+        self.open.push(self.descriptor.collections.len());
+        let parent = self.open.len().checked_sub(2).map(|above| self.open[above]);
+        self.descriptor.collections.push((usage, parent));
+        self.locals = Locals::default();
+        Ok(())
+    }
+
+    fn end_collection(&mut self) -> Result<(), Problem> {
+        self.locals = Locals::default();
+        self.open.pop().map(drop).ok_or(Problem::NothingToEnd)
+    }
+
+    fn push(&mut self) -> Result<(), Problem> {
+        if self.pushed.len() >= MAX_DEPTH {
+            return Err(Problem::TooDeep);
+        }
+        self.pushed.push(self.globals);
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Result<(), Problem> {
+        self.globals = self.pushed.pop().ok_or(Problem::NothingToPop)?;
+        Ok(())
+    }
+
+    fn set_report_id(&mut self, id: u32) -> Result<(), Problem> {
+        self.globals.report_id = id as u8;
+        if self.globals.report_id == 0 { Err(Problem::ReportIdZero) } else { Ok(()) }
+    }
+
+    /// Makes the fields of one main item and moves the end of its report on.
+    fn main(&mut self, kind: ReportKind, flags: u32) -> Result<(), Problem> {
+        const CONSTANT: u32 = 1 << 0;
+        const VARIABLE: u32 = 1 << 1;
+        let locals = std::mem::take(&mut self.locals);
+        let Globals { size_bits, count, .. } = self.globals;
+        let bits = u64::from(size_bits) * u64::from(count);
+        let bit_offset = self.reserve(kind, bits)?;
+        let has_data = flags & CONSTANT == 0 && !locals.usages.is_empty() && bits > 0 && size_bits <= MAX_FIELD_BITS;
+        match (has_data, flags & VARIABLE != 0) {
+            (false, _) => Ok(()),
+            (true, true) => self.add_variables(kind, bit_offset, &locals.usages),
+            (true, false) => self.add_array(kind, bit_offset, locals.usages),
+        }
+    }
+
+    /// Where a report ends; afterwards it is `bits` longer.
+    fn reserve(&mut self, kind: ReportKind, bits: u64) -> Result<u32, Problem> {
+        let id = self.globals.report_id;
+        let known = self.descriptor.lengths.iter().position(|length| (length.0, length.1) == (kind, id));
+        let index = known.unwrap_or_else(|| {
+            self.descriptor.lengths.push((kind, id, 0));
+            self.descriptor.lengths.len() - 1
+        });
+        let end = &mut self.descriptor.lengths[index].2;
+        let (start, longer) = (*end, u64::from(*end) + bits);
+        if longer > u64::from(MAX_REPORT_BITS) {
+            return Err(Problem::ReportTooLong { bits: longer });
+        }
+        *end = longer as u32;
+        Ok(start)
+    }
+
+    /// Every element has a usage of its own; the last usage stands for all that are left.
+    fn add_variables(&mut self, kind: ReportKind, bit_offset: u32, usages: &[Usage]) -> Result<(), Problem> {
+        let Globals { size_bits, count, .. } = self.globals;
+        for element in 0..count {
+            let usage = usages[(element as usize).min(usages.len() - 1)];
+            self.add(Field { usage, ..self.field(kind, bit_offset + element * size_bits) })?;
+        }
+        Ok(())
+    }
+
+    /// Elements name usages by number. The first is enough: reports with several name buttons or keys.
+    fn add_array(&mut self, kind: ReportKind, bit_offset: u32, choices: Vec<Usage>) -> Result<(), Problem> {
+        self.add(Field { choices, ..self.field(kind, bit_offset) })
+    }
+
+    fn add(&mut self, field: Field) -> Result<(), Problem> {
+        if self.descriptor.fields.len() >= MAX_FIELDS {
+            return Err(Problem::TooManyFields);
+        }
+        self.descriptor.fields.push(field);
+        Ok(())
+    }
+
+    fn field(&self, kind: ReportKind, bit_offset: u32) -> Field {
+        let globals = &self.globals;
+        Field {
+            kind,
+            report_id: globals.report_id,
+            bit_offset,
+            bits: globals.size_bits,
+            usage: Usage::default(),
+            choices: Vec::new(),
+            logical: Bound::range(globals.logical_minimum, globals.logical_maximum),
+            physical: Bound::range(globals.physical_minimum, globals.physical_maximum),
+            unit: globals.unit,
+            exponent: globals.exponent,
+            collection: self.open.last().copied(),
+        }
+    }
+}
+
+impl Globals {
+    /// Sets what a global item sets; items that matter to nobody here are passed over.
+    fn set(&mut self, tag: u8, item: &Item) {
+        match tag {
+            0x04 => self.page = item.data as u16,
+            0x14 => self.logical_minimum = Bound::of(item),
+            0x24 => self.logical_maximum = Bound::of(item),
+            0x34 => self.physical_minimum = Bound::of(item),
+            0x44 => self.physical_maximum = Bound::of(item),
+            0x54 => self.exponent = item.exponent(),
+            0x64 => self.unit = item.data,
+            0x74 => self.size_bits = item.data,
+            0x94 => self.count = item.data,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pad without report ids: three buttons, five bits of padding, x and y of ten bits.
+    const PAD: &[u8] = &[
+        0x05, 0x01, 0x09, 0x04, 0xA1, 0x01, 0x05, 0x09, 0x19, 0x01, 0x29, 0x03, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01,
+        0x95, 0x03, 0x81, 0x02, 0x95, 0x05, 0x81, 0x03, 0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x26, 0xFF, 0x03, 0x75,
+        0x0A, 0x95, 0x02, 0x81, 0x02, 0xC0,
+    ];
+
+    #[test]
+    fn fields_lie_where_the_items_before_them_end() {
+        let pad = Descriptor::parse(PAD).unwrap();
+        let places: Vec<(u32, u32)> = pad.fields().iter().map(|field| (field.bit_offset, field.bits)).collect();
+        assert_eq!(places, [(0, 1), (1, 1), (2, 1), (8, 10), (18, 10)]);
+        assert_eq!(pad.fields()[4].usage, Usage::new(1, 0x31));
+        assert_eq!(pad.report_bytes(ReportKind::Input, 0), Some(4));
+        assert_eq!(pad.report_bytes(ReportKind::Output, 0), None);
+        assert_eq!(pad.applications().collect::<Vec<_>>(), [Usage::new(1, 4)]);
+    }
+
+    #[test]
+    fn a_maximum_of_255_in_one_byte_is_not_minus_one() {
+        let bytes = [0x05, 0x01, 0x15, 0x00, 0x25, 0xFF, 0x75, 0x08, 0x95, 0x01, 0x09, 0x30, 0x81, 0x02];
+        assert_eq!(Descriptor::parse(&bytes).unwrap().fields()[0].logical, (0, 255));
+    }
+
+    #[test]
+    fn a_descriptor_that_asks_for_four_billion_fields_is_refused_without_making_them() {
+        let mut bytes = PAD.to_vec();
+        bytes.splice(18..20, [0x97, 0xFF, 0xFF, 0xFF, 0xFF]);
+        let error = Descriptor::parse(&bytes).unwrap_err();
+        assert!(matches!(error.problem, Problem::ReportTooLong { .. }), "{error}");
+    }
+
+    #[test]
+    fn every_cut_of_a_descriptor_is_told_as_such() {
+        for length in 1..PAD.len() {
+            // What is over before the collection begins is a whole descriptor of nothing.
+            if let Ok(descriptor) = Descriptor::parse(&PAD[..length]) {
+                assert!(length <= 4 && descriptor.fields().is_empty(), "{length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn structure_that_does_not_match_names_the_byte() {
+        let problem = |bytes: &[u8]| Descriptor::parse(bytes).unwrap_err();
+        assert_eq!(problem(&[0xC0]), DescriptorError { at: 0, problem: Problem::NothingToEnd });
+        assert_eq!(problem(&[0xB4]), DescriptorError { at: 0, problem: Problem::NothingToPop });
+        assert_eq!(problem(&[0x85, 0x00]).problem, Problem::ReportIdZero);
+        assert_eq!(problem(&[0xA1, 0x01]), DescriptorError { at: 2, problem: Problem::NeverEnded { collections: 1 } });
+        assert_eq!(problem(&[0xA4; 40]).problem, Problem::TooDeep);
+        assert_eq!(problem(&[0; 5000]).problem, Problem::TooLong { bytes: 5000 });
+    }
+}

@@ -1,0 +1,250 @@
+//! HID devices of Linux: found through `/sys/class/hidraw`, opened through `/dev/hidraw*`.
+//!
+//! The kernel's own driver may hold the device at the same time: reports go to both.
+
+use super::link::{Link, Opened, Port};
+use super::report::Report;
+use haptic_realtime::ioctl::{Request, request};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A report every millisecond: full speed at its fastest, and what is assumed where nothing is told.
+const USUAL_INTERVAL_NS: u64 = 1_000_000;
+
+/// `HIDIOCSFEATURE` and `HIDIOCGFEATURE`.
+const SET_FEATURE: Request = Request::both(b'H', 0x06);
+const GET_FEATURE: Request = Request::both(b'H', 0x07);
+
+/// A HID device that is plugged in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HidrawInfo {
+    /// `/dev/hidraw…`.
+    pub path: PathBuf,
+    /// Name for people.
+    pub name: String,
+    /// USB vendor.
+    pub vendor_id: u16,
+    /// USB product.
+    pub product_id: u16,
+    /// Serial number; empty if it has none.
+    pub serial_number: String,
+    /// Its report descriptor.
+    pub descriptor: Vec<u8>,
+    /// Time between two reports that its endpoint takes, ns.
+    pub interval_ns: u64,
+}
+
+/// Every HID device, in the order of their numbers.
+pub fn list() -> Vec<HidrawInfo> {
+    list_in(Path::new("/"))
+}
+
+fn list_in(root: &Path) -> Vec<HidrawInfo> {
+    let folder = root.join("sys/class/hidraw");
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    names.iter().filter_map(|name| info(&folder.join(name).join("device"), name)).collect()
+}
+
+fn info(device: &Path, name: &str) -> Option<HidrawInfo> {
+    let uevent = fs::read_to_string(device.join("uevent")).ok()?;
+    let value =
+        |key: &str| uevent.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap_or_default();
+    // Bus, vendor and product, in hexadecimal.
+    let mut ids = value("HID_ID").split(':').skip(1).map(|id| u32::from_str_radix(id, 16).unwrap_or(0) as u16);
+    Some(HidrawInfo {
+        path: Path::new("/dev").join(name),
+        name: value("HID_NAME").to_owned(),
+        vendor_id: ids.next()?,
+        product_id: ids.next()?,
+        serial_number: value("HID_UNIQ").to_owned(),
+        descriptor: fs::read(device.join("report_descriptor")).ok()?,
+        interval_ns: output_interval_ns(device).unwrap_or(USUAL_INTERVAL_NS),
+    })
+}
+
+/// The interval of the endpoint that takes reports; nothing if reports go another way.
+fn output_interval_ns(device: &Path) -> Option<u64> {
+    let interface = fs::canonicalize(device).ok()?.parent()?.to_owned();
+    let text = |path: PathBuf| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let mut endpoints = fs::read_dir(interface).ok()?.flatten().map(|entry| entry.path());
+    let outward = endpoints.find(|endpoint| text(endpoint.join("direction")).as_deref() == Some("out"))?;
+    interval_ns(&text(outward.join("interval"))?)
+}
+
+/// `1ms` or `125us`, as the kernel writes it.
+fn interval_ns(text: &str) -> Option<u64> {
+    let (number, unit_ns) = match (text.strip_suffix("ms"), text.strip_suffix("us")) {
+        (Some(number), _) => (number, 1_000_000),
+        (_, Some(number)) => (number, 1_000),
+        _ => return None,
+    };
+    number.parse::<u64>().ok().filter(|number| *number > 0).map(|number| number * unit_ns)
+}
+
+/// Which device is meant; what is not given fits all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Device node.
+    pub path: Option<PathBuf>,
+    /// USB vendor.
+    pub vendor_id: Option<u16>,
+    /// USB product.
+    pub product_id: Option<u16>,
+    /// Serial number.
+    pub serial_number: Option<String>,
+}
+
+impl Selection {
+    /// Whether a device is the one that is meant.
+    pub fn fits(&self, info: &HidrawInfo) -> bool {
+        self.path.as_ref().is_none_or(|path| *path == info.path)
+            && self.vendor_id.is_none_or(|id| id == info.vendor_id)
+            && self.product_id.is_none_or(|id| id == info.product_id)
+            && self.serial_number.as_ref().is_none_or(|number| *number == info.serial_number)
+    }
+}
+
+/// The device that a selection means, wherever it is plugged in at the moment.
+pub struct HidrawPort {
+    selection: Selection,
+    /// Which devices are worth opening at all.
+    is_wanted: fn(&[u8]) -> bool,
+}
+
+impl HidrawPort {
+    /// A port for devices whose descriptor is wanted.
+    pub fn new(selection: Selection, is_wanted: fn(&[u8]) -> bool) -> Self {
+        Self { selection, is_wanted }
+    }
+
+    fn find(&self) -> Result<HidrawInfo, String> {
+        let all = list();
+        let by_name = all.iter().filter(|info| self.selection.fits(info));
+        // A device that was named is the one, even if it then turns out to be of no use: that is told better later.
+        let is_named = self.selection != Selection::default();
+        let fitting: Vec<&HidrawInfo> = by_name.filter(|info| is_named || (self.is_wanted)(&info.descriptor)).collect();
+        let wanted: Vec<&&HidrawInfo> = fitting.iter().filter(|info| (self.is_wanted)(&info.descriptor)).collect();
+        match (&fitting[..], &wanted[..]) {
+            ([only], _) => Ok((*only).clone()),
+            (_, [only]) => Ok((**only).clone()),
+            ([], _) => Err(format!("no such HID device is plugged in; there {}", those(&all))),
+            (several, _) => {
+                let several: Vec<HidrawInfo> = several.iter().map(|info| (*info).clone()).collect();
+                Err(format!("several devices fit, write path or serial_number; there {}", those(&several)))
+            }
+        }
+    }
+}
+
+fn those(all: &[HidrawInfo]) -> String {
+    if all.is_empty() {
+        return "is none at all".to_owned();
+    }
+    let one = |info: &HidrawInfo| {
+        format!("{} {:04x}:{:04x} {}", info.path.display(), info.vendor_id, info.product_id, info.name)
+    };
+    format!("are: {}", all.iter().map(one).collect::<Vec<_>>().join("; "))
+}
+
+impl Port for HidrawPort {
+    fn open(&mut self) -> Result<Opened, String> {
+        let info = self.find()?;
+        let open = || Hidraw::open(&info.path).map_err(|error| refusal(&info.path, &error));
+        Ok(Opened {
+            reading: Box::new(open()?),
+            writing: Box::new(open()?),
+            descriptor: info.descriptor,
+            name: info.name,
+            serial_number: info.serial_number,
+            interval_ns: info.interval_ns,
+        })
+    }
+}
+
+/// Why a node cannot be opened, and what would help.
+pub fn refusal(path: &Path, error: &io::Error) -> String {
+    let remedy = if error.kind() == io::ErrorKind::PermissionDenied {
+        "; run scripts/install-udev, or as root: echo 'SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\"' > \
+         /etc/udev/rules.d/70-hapticd.rules && udevadm control --reload && udevadm trigger"
+    } else {
+        ""
+    };
+    format!("cannot open {}: {error}{remedy}", path.display())
+}
+
+/// An open `/dev/hidraw*`.
+struct Hidraw {
+    file: File,
+}
+
+impl Hidraw {
+    fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: OpenOptions::new().read(true).write(true).open(path)? })
+    }
+}
+
+impl Link for Hidraw {
+    fn write(&mut self, report: &Report) -> io::Result<()> {
+        let written = self.file.write(report.bytes())?;
+        if written == report.bytes().len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    fn read(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
+        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(0),
+            Ok(_) => self.file.read(into),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn set_feature(&mut self, report: &Report) -> io::Result<()> {
+        let mut copy = *report;
+        request(&self.file, SET_FEATURE, copy.bytes_mut()).map(drop)
+    }
+
+    fn get_feature(&mut self, report: &mut Report) -> io::Result<()> {
+        request(&self.file, GET_FEATURE, report.bytes_mut()).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_read_as_the_kernel_writes_them() {
+        assert_eq!(["1ms", "8ms", "125us"].map(|text| interval_ns(text).unwrap()), [1_000_000, 8_000_000, 125_000]);
+        assert_eq!([interval_ns("0ms"), interval_ns("soon")], [None, None]);
+    }
+
+    #[test]
+    fn a_device_is_read_from_the_kernels_files() {
+        let root = std::env::temp_dir().join(format!("haptic-hidraw-{}", std::process::id()));
+        let device = root.join("sys/class/hidraw/hidraw3/device");
+        fs::create_dir_all(&device).unwrap();
+        let uevent = "DRIVER=hid-generic\nHID_ID=0003:00001209:0000FFB0\nHID_NAME=A stick\nHID_UNIQ=S1\n";
+        fs::write(device.join("uevent"), uevent).unwrap();
+        fs::write(device.join("report_descriptor"), [5, 1]).unwrap();
+        let found = list_in(&root);
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].vendor_id, found[0].product_id), (0x1209, 0xFFB0));
+        assert_eq!((found[0].name.as_str(), found[0].serial_number.as_str()), ("A stick", "S1"));
+        assert_eq!(found[0].interval_ns, USUAL_INTERVAL_NS);
+        let meant = Selection { serial_number: Some("S1".to_owned()), ..Selection::default() };
+        assert!(meant.fits(&found[0]) && !Selection { vendor_id: Some(1), ..meant }.fits(&found[0]));
+    }
+
+    #[test]
+    fn a_refusal_for_lack_of_permission_comes_with_the_remedy() {
+        let refused = |kind: io::ErrorKind| refusal(Path::new("/dev/hidraw0"), &kind.into());
+        assert!(refused(io::ErrorKind::PermissionDenied).contains("udev"));
+        assert!(!refused(io::ErrorKind::NotFound).contains("udev"));
+    }
+}

@@ -1,0 +1,380 @@
+//! Where a force-feedback device keeps its axes and its force: found in its descriptor, never assumed.
+//!
+//! Report ids, orders, widths and ranges differ from device to device, and even the numbers that start or enable something do.
+//! Only the usages are the same everywhere, so everything is looked up by usage, and what is missing or contradicts itself is
+//! told by name.
+
+use super::descriptor::{Descriptor, DescriptorError};
+use super::field::{Field, ReportKind, Usage};
+use super::report::{MAX_REPORT_BYTES, Shape};
+use super::usages::*;
+use core::fmt;
+
+/// How long an effect lasts unless it is started again, s. A device whose host died lets go after this time.
+pub const EFFECT_DURATION_S: f64 = 0.2;
+/// The shortest duration that is as good, s: less would run out between two starts.
+const SHORTEST_DURATION_S: f64 = 0.1;
+
+/// Why a device cannot be driven.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LayoutError {
+    /// The descriptor makes no sense.
+    Descriptor(DescriptorError),
+    /// It has no axis of that name.
+    NoAxis {
+        /// The axis.
+        axis: &'static str,
+    },
+    /// There is nothing about force in the descriptor.
+    NoForceFeedback,
+    /// A part of the force feedback is not there.
+    Missing {
+        /// What.
+        what: &'static str,
+    },
+    /// A field has a range that does not fit its bits, or none.
+    Contradictory {
+        /// Which field.
+        what: &'static str,
+        /// Its range.
+        logical: (i64, i64),
+        /// Its width.
+        bits: u32,
+    },
+    /// A report is longer than any real one.
+    TooLong {
+        /// Which.
+        what: &'static str,
+        /// Its length.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Descriptor(error) => write!(out, "{error}"),
+            Self::NoAxis { axis } => {
+                write!(out, "its descriptor has no {axis} axis; write axes = 1 if it has only one")
+            }
+            Self::NoForceFeedback => write!(out, "it has no force feedback: no report of its descriptor sets a force"),
+            Self::Missing { what } => write!(out, "its descriptor has no {what}, which constant forces need"),
+            Self::Contradictory { what, logical: (minimum, maximum), bits } => {
+                write!(out, "its descriptor contradicts itself: {what} from {minimum} to {maximum} in {bits} bits")
+            }
+            Self::TooLong { what, bytes } => write!(out, "{what} has {bytes} bytes, more than {MAX_REPORT_BYTES}"),
+        }
+    }
+}
+
+impl std::error::Error for LayoutError {}
+
+impl From<DescriptorError> for LayoutError {
+    fn from(error: DescriptorError) -> Self {
+        Self::Descriptor(error)
+    }
+}
+
+/// Everything that driving a device needs to know of its reports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PidLayout {
+    /// One or two axes: x, then y.
+    pub axes: Vec<Field>,
+    /// Set Effect.
+    pub effect: EffectFields,
+    /// Set Constant Force.
+    pub constant: ConstantFields,
+    /// Effect Operation.
+    pub operation: OperationFields,
+    /// Create New Effect: the kind of effect, and the number that is a constant force.
+    pub create: (Shape, Choice),
+    /// Block Load: what became of the effect.
+    pub load: LoadFields,
+    /// Block Free, if there is one.
+    pub free: Option<(Shape, Field)>,
+    /// Device Control: enable, disable, stop, reset, as far as they are there.
+    pub control: ControlFields,
+    /// Device Gain, if there is one.
+    pub gain: Option<(Shape, Field)>,
+    /// How many effects can play at once, if the device tells: a feature report.
+    pub simultaneous: Option<(Shape, Field)>,
+    /// The device tells whether its motors are on.
+    pub actuators_enabled: Option<Field>,
+}
+
+/// A field and the value that means one thing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Where.
+    pub field: Field,
+    /// The value.
+    pub value: i64,
+}
+
+/// Set Effect.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the usage tables")]
+pub struct EffectFields {
+    pub shape: Shape,
+    pub block_index: Field,
+    pub effect_type: Choice,
+    pub duration: Field,
+    pub gain: Option<Field>,
+    pub axes_enable: Vec<Field>,
+    pub direction_enable: Option<Field>,
+    pub directions: Vec<Field>,
+}
+
+/// Set Constant Force.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the usage tables")]
+pub struct ConstantFields {
+    pub shape: Shape,
+    pub block_index: Field,
+    pub magnitude: Field,
+}
+
+/// Effect Operation.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the usage tables")]
+pub struct OperationFields {
+    pub shape: Shape,
+    pub block_index: Field,
+    pub start: Choice,
+    pub stop: Choice,
+    pub loop_count: Option<Field>,
+}
+
+/// Block Load.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the usage tables")]
+pub struct LoadFields {
+    pub shape: Shape,
+    pub block_index: Field,
+    pub success: Choice,
+    pub full: Option<i64>,
+}
+
+/// Device Control. Some devices have a bit for each order, others a number.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the usage tables")]
+pub struct ControlFields {
+    pub enable: Option<(Shape, Choice)>,
+    pub disable: Option<(Shape, Choice)>,
+    pub stop_all: Option<(Shape, Choice)>,
+    pub reset: Option<(Shape, Choice)>,
+}
+
+impl PidLayout {
+    /// Finds the reports of a device with one or two axes.
+    ///
+    /// # Errors
+    /// When the descriptor is damaged, or anything that constant forces need is missing or contradicts itself.
+    pub fn find(bytes: &[u8], axes: usize) -> Result<Self, LayoutError> {
+        let descriptor = Descriptor::parse(bytes)?;
+        let search = Search { descriptor: &descriptor };
+        let layout = Self {
+            axes: search.axes(axes)?,
+            effect: search.effect(axes)?,
+            constant: search.constant()?,
+            operation: search.operation()?,
+            create: search.create()?,
+            load: search.load()?,
+            free: search.optional(ReportKind::Output, PID_BLOCK_FREE_REPORT, EFFECT_BLOCK_INDEX)?,
+            control: search.control()?,
+            gain: search.optional(ReportKind::Output, DEVICE_GAIN_REPORT, DEVICE_GAIN)?,
+            simultaneous: search.optional(ReportKind::Feature, PID_POOL_REPORT, SIMULTANEOUS_EFFECTS_MAX)?,
+            actuators_enabled: search.anywhere(ReportKind::Input, ACTUATORS_ENABLED),
+        };
+        Ok(layout)
+    }
+
+    /// What the device can do, in words.
+    pub fn capabilities(&self) -> String {
+        let (_, largest) = self.constant.magnitude.logical;
+        let directions = if self.effect.directions.is_empty() { "no direction" } else { "directions" };
+        let gain = if self.gain.is_some() { ", device gain" } else { "" };
+        format!("constant force ±{largest}, {directions}{gain}")
+    }
+}
+
+/// How long a value of a duration field lasts at most, and that value: 200 ms, or what comes nearest below.
+pub fn effect_duration(field: &Field) -> Result<i64, LayoutError> {
+    /// The nibble of a unit that holds the power of time.
+    const TIME_NIBBLE: u32 = 12;
+    let is_in_seconds = field.unit >> TIME_NIBBLE & 0xF == 1;
+    let counts_per_s = if is_in_seconds { libm::pow(10.0, -f64::from(field.exponent)) } else { 1000.0 };
+    let value = field.logical_of(EFFECT_DURATION_S * counts_per_s);
+    let (from, to) = field.physical_range();
+    let share = (value - field.logical.0) as f64 / (field.logical.1 - field.logical.0) as f64;
+    let lasts_s = (from as f64 + share * (to - from) as f64) / counts_per_s;
+    if (SHORTEST_DURATION_S..=EFFECT_DURATION_S * 1.01).contains(&lasts_s) {
+        return Ok(value);
+    }
+    Err(LayoutError::Contradictory { what: "an effect's duration", logical: field.logical, bits: field.bits })
+}
+
+struct Search<'a> {
+    descriptor: &'a Descriptor,
+}
+
+impl Search<'_> {
+    fn fields(&self, kind: ReportKind) -> impl Iterator<Item = &Field> {
+        self.descriptor.fields().iter().filter(move |field| field.kind == kind)
+    }
+
+    fn anywhere(&self, kind: ReportKind, usage: Usage) -> Option<Field> {
+        self.fields(kind).find(|field| field.usage == usage && field.choices.is_empty()).cloned()
+    }
+
+    fn within(&self, kind: ReportKind, report: Usage, usage: Usage) -> Option<Field> {
+        let fits = |field: &&Field| field.usage == usage && field.choices.is_empty();
+        self.fields(kind).filter(fits).find(|field| self.descriptor.is_within(field, report)).cloned()
+    }
+
+    /// The field within a report that has `usage` among its choices, and its value there.
+    fn choice(&self, kind: ReportKind, report: Usage, usage: Usage, what: &'static str) -> Result<Choice, LayoutError> {
+        let mut inside = self.fields(kind).filter(|field| self.descriptor.is_within(field, report));
+        let found = inside.find_map(|field| Some(Choice { field: field.clone(), value: field.choice(usage)? }));
+        found.ok_or(LayoutError::Missing { what })
+    }
+
+    /// A number within a report that must be there and make sense.
+    fn number(&self, kind: ReportKind, report: Usage, usage: Usage, what: &'static str) -> Result<Field, LayoutError> {
+        self.within(kind, report, usage).ok_or(LayoutError::Missing { what }).and_then(|field| consistent(field, what))
+    }
+
+    fn shape(&self, field: &Field, what: &'static str) -> Result<Shape, LayoutError> {
+        let bytes = self.descriptor.report_bytes(field.kind, field.report_id).unwrap_or(0);
+        Shape::new(field.kind, field.report_id, bytes).ok_or(LayoutError::TooLong { what, bytes })
+    }
+
+    fn optional(&self, kind: ReportKind, report: Usage, usage: Usage) -> Result<Option<(Shape, Field)>, LayoutError> {
+        let found = self.within(kind, report, usage).filter(Field::is_consistent);
+        found.map(|field| Ok((self.shape(&field, "a report")?, field))).transpose()
+    }
+
+    fn axes(&self, count: usize) -> Result<Vec<Field>, LayoutError> {
+        let x = self.anywhere(ReportKind::Input, X).or_else(|| self.anywhere(ReportKind::Input, STEERING));
+        let mut axes = vec![consistent(x.ok_or(LayoutError::NoAxis { axis: "x" })?, "the x axis")?];
+        if count > 1 {
+            let y = self.anywhere(ReportKind::Input, Y).ok_or(LayoutError::NoAxis { axis: "y" })?;
+            axes.push(consistent(y, "the y axis")?);
+        }
+        Ok(axes)
+    }
+
+    fn effect(&self, axes: usize) -> Result<EffectFields, LayoutError> {
+        let output = ReportKind::Output;
+        if !self.fields(output).any(|field| self.descriptor.is_within(field, SET_EFFECT_REPORT)) {
+            return Err(LayoutError::NoForceFeedback);
+        }
+        let block_index = self.number(output, SET_EFFECT_REPORT, EFFECT_BLOCK_INDEX, "effect block index")?;
+        let fields = EffectFields {
+            shape: self.shape(&block_index, "the Set Effect report")?,
+            effect_type: self.choice(output, SET_EFFECT_REPORT, ET_CONSTANT_FORCE, "effect type for constant force")?,
+            duration: self.number(output, SET_EFFECT_REPORT, DURATION, "duration of an effect")?,
+            gain: self.within(output, SET_EFFECT_REPORT, GAIN).filter(Field::is_consistent),
+            axes_enable: self.inside(AXES_ENABLE),
+            direction_enable: self.within(output, SET_EFFECT_REPORT, DIRECTION_ENABLE),
+            directions: self.inside(DIRECTION),
+            block_index,
+        };
+        effect_duration(&fields.duration)?;
+        check_directions(&fields.directions, axes)?;
+        let parts = [&fields.effect_type.field, &fields.duration];
+        same_report(&fields.block_index, &parts, "one Set Effect report with all its parts")?;
+        Ok(fields)
+    }
+
+    /// Fields of a collection inside Set Effect.
+    fn inside(&self, collection: Usage) -> Vec<Field> {
+        let is_inside = |field: &&Field| {
+            self.descriptor.is_within(field, collection) && self.descriptor.is_within(field, SET_EFFECT_REPORT)
+        };
+        self.fields(ReportKind::Output).filter(is_inside).cloned().collect()
+    }
+
+    fn constant(&self) -> Result<ConstantFields, LayoutError> {
+        let report = SET_CONSTANT_FORCE_REPORT;
+        let block_index = self.number(ReportKind::Output, report, EFFECT_BLOCK_INDEX, "Set Constant Force report")?;
+        let magnitude = self.number(ReportKind::Output, report, MAGNITUDE, "magnitude of a constant force")?;
+        let (minimum, maximum) = magnitude.logical;
+        if minimum >= 0 || maximum <= 0 {
+            let what = "the magnitude, which must be of either sign,";
+            return Err(LayoutError::Contradictory { what, logical: magnitude.logical, bits: magnitude.bits });
+        }
+        same_report(&block_index, &[&magnitude], "one Set Constant Force report with all its parts")?;
+        Ok(ConstantFields { shape: self.shape(&block_index, "the Set Constant Force report")?, block_index, magnitude })
+    }
+
+    fn operation(&self) -> Result<OperationFields, LayoutError> {
+        let (output, report) = (ReportKind::Output, EFFECT_OPERATION_REPORT);
+        let block_index = self.number(output, report, EFFECT_BLOCK_INDEX, "Effect Operation report")?;
+        let start = self.choice(output, report, OP_EFFECT_START, "order to start an effect")?;
+        let stop = self.choice(output, report, OP_EFFECT_STOP, "order to stop an effect")?;
+        same_report(&block_index, &[&start.field, &stop.field], "one Effect Operation report with all its parts")?;
+        let loop_count = self.within(output, report, LOOP_COUNT);
+        Ok(OperationFields {
+            shape: self.shape(&block_index, "the Effect Operation report")?,
+            block_index,
+            start,
+            stop,
+            loop_count,
+        })
+    }
+
+    fn create(&self) -> Result<(Shape, Choice), LayoutError> {
+        let what = "Create New Effect report for constant force";
+        let kind = self.choice(ReportKind::Feature, CREATE_NEW_EFFECT_REPORT, ET_CONSTANT_FORCE, what)?;
+        Ok((self.shape(&kind.field, "the Create New Effect report")?, kind))
+    }
+
+    fn load(&self) -> Result<LoadFields, LayoutError> {
+        let (feature, report) = (ReportKind::Feature, PID_BLOCK_LOAD_REPORT);
+        let block_index = self.number(feature, report, EFFECT_BLOCK_INDEX, "Block Load report")?;
+        let success = self.choice(feature, report, BLOCK_LOAD_SUCCESS, "Block Load status")?;
+        let full = success.field.choice(BLOCK_LOAD_FULL);
+        same_report(&block_index, &[&success.field], "one Block Load report with all its parts")?;
+        Ok(LoadFields { shape: self.shape(&block_index, "the Block Load report")?, block_index, success, full })
+    }
+
+    fn control(&self) -> Result<ControlFields, LayoutError> {
+        Ok(ControlFields {
+            enable: self.order(DC_ENABLE_ACTUATORS)?,
+            disable: self.order(DC_DISABLE_ACTUATORS)?,
+            stop_all: self.order(DC_STOP_ALL_EFFECTS)?,
+            reset: self.order(DC_DEVICE_RESET)?,
+        })
+    }
+
+    /// An order of Device Control: a value of its number, or a bit of its own.
+    fn order(&self, usage: Usage) -> Result<Option<(Shape, Choice)>, LayoutError> {
+        let by_number = |field: &Field| Some(Choice { field: field.clone(), value: field.choice(usage)? });
+        let by_bit = |field: &Field| (field.usage == usage).then(|| Choice { field: field.clone(), value: 1 });
+        let found = self.fields(ReportKind::Output).find_map(|field| by_number(field).or_else(|| by_bit(field)));
+        found.map(|choice| Ok((self.shape(&choice.field, "the Device Control report")?, choice))).transpose()
+    }
+}
+
+fn consistent(field: Field, what: &'static str) -> Result<Field, LayoutError> {
+    if field.is_consistent() {
+        return Ok(field);
+    }
+    Err(LayoutError::Contradictory { what, logical: field.logical, bits: field.bits })
+}
+
+fn same_report(first: &Field, others: &[&Field], what: &'static str) -> Result<(), LayoutError> {
+    let is_same = others.iter().all(|other| other.report_id == first.report_id && other.kind == first.kind);
+    if is_same { Ok(()) } else { Err(LayoutError::Missing { what }) }
+}
+
+/// Two axes are told apart by the direction alone.
+fn check_directions(directions: &[Field], axes: usize) -> Result<(), LayoutError> {
+    if axes > 1 && directions.is_empty() {
+        return Err(LayoutError::Missing {
+            what: "direction of an effect, without which two axes cannot be told apart",
+        });
+    }
+    directions.iter().try_for_each(|direction| consistent(direction.clone(), "an effect's direction").map(drop))
+}

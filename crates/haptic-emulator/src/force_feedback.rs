@@ -1,0 +1,254 @@
+//! The firmware of a force-feedback device: takes reports, keeps effects and their time, and says what its motors do.
+
+use crate::style::{Control, Order, Part, Style, width};
+
+/// What went wrong in the eyes of the device. Each is a mistake of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// When, µs.
+    pub at_us: u64,
+    /// What.
+    pub what: String,
+}
+
+/// Mistakes kept in words; more are only counted.
+const MISTAKES_KEPT: usize = 20;
+
+/// What came of Create New Effect, until it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loaded {
+    Nothing,
+    Success(u8),
+    Full,
+    Error,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Effect {
+    is_set: bool,
+    /// Where the force comes from, turns.
+    bearing: f64,
+    gain: f64,
+    /// Microseconds it plays; 0 for ever.
+    duration_us: u64,
+    /// Share of full scale.
+    magnitude: f64,
+    started_us: Option<u64>,
+}
+
+/// A force-feedback device with two axes, in one of the [`Style`]s.
+#[derive(Clone, Debug)]
+pub struct ForceFeedback {
+    style: Style,
+    effects: Vec<Option<Effect>>,
+    loaded: Loaded,
+    is_enabled: bool,
+    gain: f64,
+    mistakes: Vec<Mistake>,
+    mistake_count: u64,
+    /// Set Constant Force reports taken.
+    pub forces_taken: u64,
+    /// When an effect last ran out of time, µs.
+    pub expired_us: Option<u64>,
+    /// When the last output report came, µs.
+    pub heard_us: Option<u64>,
+}
+
+impl ForceFeedback {
+    /// A device that was just plugged in, with room for so many effects; its style's own number if none is given.
+    pub fn new(style: Style, room: Option<usize>) -> Self {
+        let room = room.unwrap_or(usize::from(style.blocks));
+        Self {
+            style,
+            effects: vec![None; room],
+            loaded: Loaded::Nothing,
+            is_enabled: false,
+            gain: 1.0,
+            mistakes: Vec::new(),
+            mistake_count: 0,
+            forces_taken: 0,
+            expired_us: None,
+            heard_us: None,
+        }
+    }
+
+    /// Mistakes of the host, the first of them in words.
+    pub fn mistakes(&self) -> (u64, &[Mistake]) {
+        (self.mistake_count, &self.mistakes)
+    }
+
+    /// Whether any effect plays.
+    pub fn plays(&self) -> bool {
+        self.effects.iter().flatten().any(|effect| effect.started_us.is_some())
+    }
+
+    fn mistake(&mut self, at_us: u64, what: String) {
+        self.mistake_count += 1;
+        if self.mistakes.len() < MISTAKES_KEPT {
+            self.mistakes.push(Mistake { at_us, what });
+        }
+    }
+
+    /// Takes an output report, id first.
+    pub fn output(&mut self, report: &[u8], now_us: u64) {
+        self.heard_us = Some(now_us);
+        if let Err(what) = self.take(report, now_us) {
+            self.mistake(now_us, format!("output {report:02x?}: {what}"));
+        }
+    }
+
+    fn take(&mut self, report: &[u8], now_us: u64) -> Result<(), String> {
+        let style = self.style;
+        let id = *report.first().ok_or("empty")?;
+        match id {
+            id if id == style.effect_id => self.set_effect(sized(report, style.effect_bytes())?),
+            id if id == style.constant_id => self.set_magnitude(sized(report, 4)?),
+            id if id == style.operation_id => self.operate(sized(report, 4)?, now_us),
+            id if id == style.control_id => self.control(sized(report, 2)?),
+            id if id == style.gain_id => self.set_gain(sized(report, 1 + width(style.gain_max))?),
+            id if id == style.free_id => self.free(sized(report, 2)?),
+            _ => Err("no such report".to_owned()),
+        }
+    }
+
+    fn effect(&mut self, block: u8) -> Result<&mut Effect, String> {
+        let slot = usize::from(block).checked_sub(1).and_then(|index| self.effects.get_mut(index));
+        slot.and_then(Option::as_mut).ok_or(format!("block {block} was never made"))
+    }
+
+    fn set_effect(&mut self, report: &[u8]) -> Result<(), String> {
+        const CONSTANT_FORCE: u8 = 1;
+        const DIRECTION_ENABLE: u8 = 1 << 2;
+        let style = self.style;
+        let at = |part| style.part_offset(part).unwrap_or(usize::MAX);
+        if report[2] != CONSTANT_FORCE {
+            return Err(format!("effect type {}", report[2]));
+        }
+        if report[at(Part::Enables)] & DIRECTION_ENABLE == 0 {
+            return Err("direction not enabled".to_owned());
+        }
+        let gain = read(report, at(Part::Gain), width(style.effect_gain_max)) / style.effect_gain_max as f64;
+        let bearing = read(report, at(Part::Directions), width(style.direction_max)) / style.direction_max as f64;
+        let duration_us = read(report, at(Part::Duration), 2) as u64 * 1000;
+        let effect = self.effect(report[1])?;
+        *effect = Effect { is_set: true, gain, bearing, duration_us, ..*effect };
+        Ok(())
+    }
+
+    fn set_magnitude(&mut self, report: &[u8]) -> Result<(), String> {
+        let largest = self.style.magnitude_max;
+        let magnitude = i64::from(i16::from_le_bytes([report[2], report[3]]));
+        if magnitude.abs() > largest {
+            return Err(format!("magnitude {magnitude} of {largest}"));
+        }
+        self.effect(report[1])?.magnitude = magnitude as f64 / largest as f64;
+        self.forces_taken += 1;
+        Ok(())
+    }
+
+    fn operate(&mut self, report: &[u8], now_us: u64) -> Result<(), String> {
+        let effect = self.effect(report[1])?;
+        match report[2] {
+            1 if !effect.is_set => return Err("started before it was set".to_owned()),
+            1 => effect.started_us = Some(now_us),
+            3 => effect.started_us = None,
+            operation => return Err(format!("operation {operation}")),
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, report: &[u8]) -> Result<(), String> {
+        let index = match self.style.control {
+            Control::Bits if report[1].count_ones() == 1 => report[1].trailing_zeros() as usize,
+            Control::Bits => return Err(format!("{} orders at once", report[1].count_ones())),
+            Control::Numbers => usize::from(report[1]).wrapping_sub(1),
+        };
+        match self.style.orders.get(index).ok_or("no such order")? {
+            Order::Enable => self.is_enabled = true,
+            Order::Disable => self.is_enabled = false,
+            Order::Stop => self.effects.iter_mut().flatten().for_each(|effect| effect.started_us = None),
+            Order::Reset => self.effects.fill(None),
+        }
+        Ok(())
+    }
+
+    fn set_gain(&mut self, report: &[u8]) -> Result<(), String> {
+        self.gain = read(report, 1, width(self.style.gain_max)) / self.style.gain_max as f64;
+        Ok(())
+    }
+
+    fn free(&mut self, report: &[u8]) -> Result<(), String> {
+        self.effect(report[1])?;
+        self.effects[usize::from(report[1]) - 1] = None;
+        Ok(())
+    }
+
+    /// Takes a feature report, id first.
+    pub fn set_feature(&mut self, report: &[u8], now_us: u64) {
+        if report.first() != Some(&self.style.create_id) || report.len() != 4 {
+            return self.mistake(now_us, format!("feature {report:02x?}: no such report"));
+        }
+        self.loaded = match (report[1], self.effects.iter().position(Option::is_none)) {
+            (1, Some(free)) => {
+                self.effects[free] = Some(Effect::default());
+                Loaded::Success(free as u8 + 1)
+            }
+            (1, None) => Loaded::Full,
+            _ => Loaded::Error,
+        };
+    }
+
+    /// Answers a request for a feature report, id first.
+    pub fn get_feature(&mut self, id: u8) -> Option<Vec<u8>> {
+        let style = self.style;
+        if id == style.pool_id {
+            return Some(vec![id, 0xFF, 0xFF, self.effects.len() as u8, 1]);
+        }
+        let (block, status) = match self.loaded {
+            Loaded::Nothing => (0, 0),
+            Loaded::Success(block) => (block, 1),
+            Loaded::Full => (0, 2),
+            Loaded::Error => (0, 3),
+        };
+        (id == style.load_id).then_some(vec![id, block, status, 0xFF, 0xFF])
+    }
+
+    /// The force of the motors as a share of full scale, along x and y of the HID specification. Effects whose time is over
+    /// end here.
+    pub fn force(&mut self, now_us: u64) -> [f64; 2] {
+        let mut total = [0.0; 2];
+        for effect in self.effects.iter_mut().flatten() {
+            let Some(started_us) = effect.started_us else { continue };
+            if effect.duration_us > 0 && now_us.saturating_sub(started_us) > effect.duration_us {
+                effect.started_us = None;
+                self.expired_us = Some(now_us);
+                continue;
+            }
+            let (sine, cosine) = libm::sincos(effect.bearing * core::f64::consts::TAU);
+            let force = effect.magnitude * effect.gain * self.gain;
+            total = [total[0] - force * sine, total[1] + force * cosine];
+        }
+        if self.is_enabled { total } else { [0.0; 2] }
+    }
+
+    /// The input report for axes at a share of their travel, −1 to 1, along x and y of the HID specification.
+    pub fn input(&self, axes: [f64; 2]) -> Vec<u8> {
+        let (minimum, maximum) = self.style.axis_range;
+        let count = |share: f64| {
+            let value = minimum as f64 + (share.clamp(-1.0, 1.0) + 1.0) / 2.0 * (maximum - minimum) as f64;
+            (libm::round(value) as i64 as u16).to_le_bytes()
+        };
+        let mut report = vec![self.style.input_id];
+        report.resize(1 + self.style.button_bytes, 0);
+        axes.iter().for_each(|axis| report.extend_from_slice(&count(*axis)));
+        report
+    }
+}
+
+fn sized(report: &[u8], length: usize) -> Result<&[u8], String> {
+    if report.len() == length { Ok(report) } else { Err(format!("{} bytes in place of {length}", report.len())) }
+}
+
+fn read(report: &[u8], at: usize, bytes: usize) -> f64 {
+    report[at..at + bytes].iter().rev().fold(0u32, |value, byte| value << 8 | u32::from(*byte)).into()
+}

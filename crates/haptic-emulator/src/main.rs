@@ -1,0 +1,173 @@
+//! `haptic-emulator DEVICE CARRIER [--seconds S] [--room N] [--full-scale N] [--reach M] [--wall M] [--log FILE] [--unplug S]`
+//!
+//! DEVICE: openffboard, arduino, vpforce or native. CARRIER: uhid, functionfs=FOLDER or serial=PATH. Runs for so many seconds, then
+//! prints what it saw of its host as a JSON object. With --unplug the device is gone for a second at that time (uhid only).
+#![forbid(unsafe_code)]
+
+use haptic_emulator::account::{Account, Accountant};
+use haptic_emulator::carrier::function_fs::FunctionFs;
+use haptic_emulator::carrier::{now_us, serial, uhid};
+use haptic_emulator::gadget::Gadget;
+use haptic_emulator::handle::Handle;
+use haptic_emulator::style::{STYLES, Style};
+use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Hardware does not wait for software: above the threads that talk to it, below the loop.
+const PRIORITY: u8 = 75;
+/// Vendor and product of the native board.
+const NATIVE_IDS: (u16, u16) = (0x1209, 0x4850);
+
+struct Arguments {
+    style: Option<Style>,
+    carrier: String,
+    seconds: f64,
+    room: Option<usize>,
+    full_scale_n: f64,
+    reach_m: f64,
+    wall_m: f64,
+    log: Option<String>,
+    unplug_s: Option<f64>,
+}
+
+impl Arguments {
+    fn parse(words: &[String]) -> Result<Self, String> {
+        let [device, carrier, options @ ..] = words else { return Err("give DEVICE and CARRIER".to_owned()) };
+        let style = STYLES.into_iter().find(|style| style.name == device);
+        if style.is_none() && device != "native" {
+            return Err(format!("{device} is no device; give openffboard, arduino, vpforce or native"));
+        }
+        let option = |name: &str| {
+            let at = options.iter().position(|word| word == name)?;
+            options.get(at + 1).cloned()
+        };
+        let number = |name: &str, default: f64| match option(name) {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| format!("{name} {text}: give a number")),
+        };
+        Ok(Self {
+            style,
+            carrier: carrier.clone(),
+            seconds: number("--seconds", 10.0)?,
+            room: option("--room").and_then(|text| text.parse().ok()),
+            full_scale_n: number("--full-scale", 4.0)?,
+            reach_m: number("--reach", 0.03)?,
+            wall_m: number("--wall", 0.015)?,
+            log: option("--log"),
+            unplug_s: option("--unplug").and_then(|text| text.parse().ok()),
+        })
+    }
+
+    fn gadget(&self) -> Gadget {
+        let handle = Handle::new(self.reach_m);
+        match self.style {
+            Some(style) => Gadget::joystick(style, self.room, self.full_scale_n, handle),
+            None => Gadget::board(self.full_scale_n, handle),
+        }
+    }
+
+    fn identity(&self) -> uhid::Identity {
+        let name = self.style.map_or("native", |style| style.name);
+        uhid::Identity {
+            name: format!("emulated {name}"),
+            ids: self.style.map_or(NATIVE_IDS, |style| (style.vendor, style.product)),
+            descriptor: Gadget::descriptor(self.style.as_ref()),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let ran = Arguments::parse(&words).and_then(|arguments| run(arguments).map_err(|error| error.to_string()));
+    match ran {
+        Ok(account) => {
+            let text = serde_json::to_string(&account).unwrap_or_default();
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(text) => {
+            eprintln!("haptic-emulator: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> io::Result<Account> {
+    let log = match &arguments.log {
+        Some(path) => Some(Box::new(BufWriter::with_capacity(1 << 20, File::create(path)?)) as Box<dyn Write + Send>),
+        None => None,
+    };
+    let accountant = Accountant::new(arguments.wall_m, log);
+    let gadget = arguments.gadget();
+    match arguments.carrier.split_once('=') {
+        None if arguments.carrier == "uhid" => alone(move || on_uhid(&arguments, gadget, accountant)),
+        Some(("serial", path)) => {
+            let path = path.to_owned();
+            alone(move || on_serial(Path::new(&path), &arguments, gadget, accountant))
+        }
+        Some(("functionfs", folder)) => on_function_fs(Path::new(folder), &arguments, gadget, accountant),
+        _ => Err(io::Error::other("give uhid, functionfs=FOLDER or serial=PATH as CARRIER")),
+    }
+}
+
+fn request() -> ThreadRequest {
+    ThreadRequest {
+        name: "emulator".to_owned(),
+        priority: PRIORITY,
+        cpu: CpuChoice::Any,
+        runaway_limit: None,
+        ..ThreadRequest::default()
+    }
+}
+
+/// Runs on a thread of a device's priority.
+fn alone(body: impl FnOnce() -> io::Result<Account> + Send + 'static) -> io::Result<Account> {
+    spawn(request(), move |_| body())?.join().map_err(io::Error::other)?
+}
+
+fn on_uhid(arguments: &Arguments, mut gadget: Gadget, mut accountant: Accountant) -> io::Result<Account> {
+    const AWAY_S: f64 = 1.0;
+    let (identity, start_us) = (arguments.identity(), now_us());
+    let at = |seconds: f64| start_us + (seconds * 1e6) as u64;
+    let parts = match arguments.unplug_s {
+        Some(unplug_s) => vec![(0.0, unplug_s), (unplug_s + AWAY_S, arguments.seconds)],
+        None => vec![(0.0, arguments.seconds)],
+    };
+    for (index, (from_s, to_s)) in parts.into_iter().enumerate() {
+        std::thread::sleep(std::time::Duration::from_micros(at(from_s).saturating_sub(now_us())));
+        if index > 0 {
+            // Plugged in again it has forgotten everything.
+            gadget = arguments.gadget();
+        }
+        uhid::Uhid::create(&identity)?.serve(&mut gadget, &mut accountant, at(to_s))?;
+    }
+    Ok(accountant.conclude(&gadget))
+}
+
+fn on_serial(
+    path: &Path,
+    arguments: &Arguments,
+    mut gadget: Gadget,
+    mut accountant: Accountant,
+) -> io::Result<Account> {
+    let until_us = now_us() + (arguments.seconds * 1e6) as u64;
+    serial::serve(&mut serial::open(path)?, &mut gadget, &mut accountant, until_us)?;
+    Ok(accountant.conclude(&gadget))
+}
+
+fn on_function_fs(folder: &Path, arguments: &Arguments, gadget: Gadget, accountant: Accountant) -> io::Result<Account> {
+    let function = FunctionFs::create(folder, Gadget::descriptor(arguments.style.as_ref()))?;
+    let shared = Arc::new(Mutex::new((gadget, accountant)));
+    let until_us = now_us() + (arguments.seconds * 1e6) as u64;
+    let [control, output, input, clock] = function.into_threads(&shared, until_us)?;
+    let _control = spawn(request(), move |_| control())?;
+    let _output = spawn(request(), move |_| output())?;
+    let _input = spawn(request(), move |_| input())?;
+    spawn(request(), move |_| clock())?.join().map_err(io::Error::other)?;
+    let (gadget, accountant) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(accountant.conclude(gadget))
+}

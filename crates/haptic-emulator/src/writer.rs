@@ -1,0 +1,117 @@
+//! Report descriptors, written item by item.
+
+/// Which main item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Main {
+    /// From the device.
+    Input = 0x80,
+    /// To the device.
+    Output = 0x90,
+    /// Either way, on request.
+    Feature = 0xB0,
+}
+
+/// Usage page of physical interface devices: force feedback.
+pub const PHYSICAL_INTERFACE: i64 = 0x0F;
+/// Usage page of pointers and joysticks.
+pub const GENERIC_DESKTOP: i64 = 0x01;
+
+/// Collects a descriptor.
+#[derive(Clone, Debug, Default)]
+pub struct DescriptorWriter {
+    bytes: Vec<u8>,
+}
+
+impl DescriptorWriter {
+    /// The descriptor.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// One item with as few bytes of data as its value needs with its sign.
+    fn item(&mut self, tag: u8, value: i64) {
+        let little = value.to_le_bytes();
+        let (code, size) = match value {
+            -0x80..=0x7F => (1, 1),
+            -0x8000..=0x7FFF => (2, 2),
+            _ => (3, 4),
+        };
+        self.bytes.push(tag | code);
+        self.bytes.extend_from_slice(&little[..size]);
+    }
+
+    /// Usage page.
+    pub fn page(&mut self, page: i64) {
+        self.item(0x04, page);
+    }
+
+    /// Usages of what comes next.
+    pub fn usages(&mut self, usages: &[i64]) {
+        usages.iter().for_each(|usage| self.usage(*usage));
+    }
+
+    /// Usage of what comes next; two bytes where one would be read with a sign.
+    pub fn usage(&mut self, usage: i64) {
+        self.item(0x08, usage);
+    }
+
+    /// Report id of all that follows.
+    pub fn report_id(&mut self, id: u8) {
+        self.bytes.extend_from_slice(&[0x85, id]);
+    }
+
+    /// An application collection.
+    pub fn application(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
+        self.collection(1, usage, content);
+    }
+
+    /// A logical collection.
+    pub fn logical(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
+        self.collection(2, usage, content);
+    }
+
+    fn collection(&mut self, kind: i64, usage: i64, content: impl FnOnce(&mut Self)) {
+        self.usage(usage);
+        self.item(0xA0, kind);
+        content(self);
+        self.bytes.push(0xC0);
+    }
+
+    /// Physical range of all that follows; equal ends for none.
+    pub fn physical(&mut self, range: (i64, i64)) {
+        self.item(0x34, range.0);
+        self.item(0x44, range.1);
+    }
+
+    /// Unit and its power of ten of all that follows.
+    pub fn unit(&mut self, unit: i64, exponent: i64) {
+        self.item(0x64, unit);
+        self.item(0x54, exponent);
+    }
+
+    /// Numbers, one for each usage given before.
+    pub fn numbers(&mut self, main: Main, bits: i64, count: i64, range: (i64, i64)) {
+        self.fields(main, bits, count, range, 0x02);
+    }
+
+    /// One number that names a usage given before, counted from the smallest.
+    pub fn choice(&mut self, main: Main, bits: i64, range: (i64, i64)) {
+        self.fields(main, bits, 1, range, 0x00);
+    }
+
+    fn fields(&mut self, main: Main, bits: i64, count: i64, range: (i64, i64), flags: i64) {
+        self.item(0x14, range.0);
+        self.item(0x24, range.1);
+        self.item(0x74, bits);
+        self.item(0x94, count);
+        self.item(main as u8, flags);
+    }
+
+    /// Bits that mean nothing.
+    pub fn padding(&mut self, main: Main, bits: i64) {
+        self.item(0x74, bits);
+        self.item(0x94, 1);
+        self.item(main as u8, 0x03);
+    }
+}

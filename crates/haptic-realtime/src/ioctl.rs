@@ -1,0 +1,75 @@
+//! `ioctl` with a buffer whose size is part of the request: what devices of the kernel are asked with.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Which way the buffer of a request goes, as the kernel codes it.
+const WRITES: u32 = 1;
+const READS: u32 = 2;
+
+/// A request whose argument is a buffer that the kernel reads, fills, or both.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    direction: u32,
+    family: u8,
+    number: u8,
+}
+
+impl Request {
+    /// The kernel reads the buffer.
+    pub const fn writing(family: u8, number: u8) -> Self {
+        Self { direction: WRITES, family, number }
+    }
+
+    /// The kernel fills the buffer.
+    pub const fn reading(family: u8, number: u8) -> Self {
+        Self { direction: READS, family, number }
+    }
+
+    /// The kernel does both.
+    pub const fn both(family: u8, number: u8) -> Self {
+        Self { direction: READS | WRITES, family, number }
+    }
+
+    /// The whole number, with the buffer's size in it.
+    fn code(self, bytes: usize) -> Option<u32> {
+        /// Bits that a size has.
+        const SIZE_BITS: u32 = 14;
+        let size = u32::try_from(bytes).ok().filter(|size| *size < 1 << SIZE_BITS)?;
+        Some(self.direction << 30 | size << 16 | u32::from(self.family) << 8 | u32::from(self.number))
+    }
+}
+
+/// Makes a request with `buffer`; what the call returned.
+///
+/// # Errors
+/// What the system says, or that the buffer is longer than any request's.
+pub fn request(file: &File, request: Request, buffer: &mut [u8]) -> io::Result<usize> {
+    let code = request.code(buffer.len()).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: the kernel touches at most as many bytes as the size in the code says, and that is this buffer's; the buffer
+    // outlives the call, and the file is open because it is borrowed.
+    let answer = unsafe { libc::ioctl(file.as_raw_fd(), code as _, buffer.as_mut_ptr()) };
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_have_the_numbers_of_the_kernel() {
+        assert_eq!(Request::both(b'H', 0x06).code(4), Some(0xC004_4806), "HIDIOCSFEATURE(4)");
+        assert_eq!(Request::writing(b'E', 0x80).code(48), Some(0x4030_4580), "EVIOCSFF");
+        assert_eq!(Request::reading(b'E', 0x84).code(4), Some(0x8004_4584), "EVIOCGEFFECTS");
+        assert_eq!(Request::reading(b'E', 0x84).code(1 << 14), None);
+    }
+
+    #[test]
+    fn a_file_that_knows_no_request_says_so() {
+        let file = File::open("/dev/null").unwrap();
+        let error = request(&file, Request::reading(b'H', 0x04), &mut [0; 16]).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
+    }
+}

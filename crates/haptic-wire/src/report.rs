@@ -1,0 +1,88 @@
+//! The same messages as HID reports: one message a report, without stuffing or delimiter.
+//!
+//! A report is already a packet with a beginning and an end, so byte 0 is the length of the body, then comes the body with its
+//! check sum as on a serial line, then zeros.
+
+use crate::{
+    crc,
+    encoder::{EncodeError, fill_body},
+    frame::{BODY_MAX, Frame, PAYLOAD_MAX},
+    message::Message,
+};
+
+/// Bytes of a report in either direction, without a report id.
+pub const REPORT_BYTES: usize = 64;
+
+/// Usage page of reports that carry this protocol: vendor-defined.
+pub const USAGE_PAGE: u16 = 0xFF48;
+
+/// Usage of the collection around them.
+pub const USAGE: u16 = 0x4150;
+
+/// The shortest body: kind, sequence and check sum.
+const BODY_MIN: usize = 4;
+
+/// Writes one message as a report.
+///
+/// Real-time: bounded by [`REPORT_BYTES`]; no allocation.
+pub fn encode_report(message: &Message<'_>, sequence: u8) -> Result<[u8; REPORT_BYTES], EncodeError> {
+    let mut payload = [0; PAYLOAD_MAX];
+    let length = message.emit(&mut payload);
+    let frame = Frame { kind: message.kind() as u8, sequence, payload: &payload[..length] };
+    let mut report = [0; REPORT_BYTES];
+    let body_length = length + BODY_MIN;
+    report[0] = body_length as u8;
+    fill_body(&frame, &mut report[1..=body_length]);
+    Ok(report)
+}
+
+/// The frame in a report; nothing if its length or its check sum is wrong.
+///
+/// Real-time: bounded by [`REPORT_BYTES`]; no allocation.
+pub fn decode_report(report: &[u8]) -> Option<Frame<'_>> {
+    let length = usize::from(*report.first()?);
+    if !(BODY_MIN..=BODY_MAX).contains(&length) {
+        return None;
+    }
+    let (content, check) = report.get(1..=length)?.split_at(length - 2);
+    let is_right = crc::crc16(content) == u16::from_le_bytes([check[0], check[1]]);
+    is_right.then(|| Frame { kind: content[0], sequence: content[1], payload: &content[2..] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Command, PerAxis};
+
+    fn command() -> Message<'static> {
+        Message::Command(Command { flags: 1, efforts_q15: PerAxis::two(1234, -1234) })
+    }
+
+    #[test]
+    fn the_body_is_the_one_of_the_serial_line() {
+        let report = encode_report(&command(), 7).unwrap();
+        assert_eq!(report[..10], [9, 0x10, 0x07, 0x01, 0xD2, 0x04, 0x2E, 0xFB, 0x93, 0x46]);
+        assert!(report[10..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn what_was_encoded_is_decoded_and_any_flipped_bit_of_the_body_is_seen() {
+        let report = encode_report(&command(), 200).unwrap();
+        let frame = decode_report(&report).unwrap();
+        assert_eq!((frame.sequence, Message::parse(&frame).unwrap()), (200, command()));
+        for bit in 0..8 * 10 {
+            let mut damaged = report;
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode_report(&damaged).is_none(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn reports_of_any_length_are_no_danger() {
+        assert!(decode_report(&[]).is_none());
+        for length in 0..=255u8 {
+            assert!(decode_report(&[length]).is_none());
+            assert!(decode_report(&[length; 64]).is_none());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Devices that speak USB HID, and those that the kernel's input layer drives.
+
+use crate::failure::Failure;
+use crate::setup::Setup;
+use haptic_device::Device;
+use haptic_device::evdev::node::{self, NodeInfo};
+use haptic_device::evdev::{self};
+use haptic_device::hid::force::ForceScale;
+use haptic_device::hid::hidraw::{HidrawPort, Selection};
+use haptic_device::hid::joystick::{self, JoystickSettings};
+use haptic_device::hid::layout::PidLayout;
+use haptic_device::hid::native::{self, NativeSettings};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Threads that talk to a device run so far below the loop: its device must not hold it up.
+const BELOW_THE_LOOP: u8 = 10;
+
+/// Opens a joystick, wheel or board with HID force feedback.
+///
+/// # Errors
+/// What stands in the way, with the remedy.
+pub fn open_joystick(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
+    let port = HidrawPort::new(selection(setup), |descriptor| PidLayout::find(descriptor, 1).is_ok());
+    opened(setup, joystick::open(Box::new(port), joystick_settings(setup), priority(setup)))
+}
+
+/// Opens a board with the native protocol in HID reports.
+///
+/// # Errors
+/// What stands in the way, with the remedy.
+pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
+    let port = HidrawPort::new(selection(setup), native::is_native);
+    let settings = NativeSettings {
+        axes: setup.device.axes,
+        lever_m: setup.device.lever_m,
+        max_force_n: setup.max_force_n(),
+        watchdog_ms: (setup.device.watchdog_s * 1e3).round() as u16,
+        nonce: first_nonce(),
+    };
+    opened(setup, native::open(Box::new(port), settings, priority(setup)))
+}
+
+/// Opens a device that the kernel drives.
+///
+/// # Errors
+/// What stands in the way, with the remedy.
+pub fn open_input_device(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
+    let selection = selection(setup);
+    let find = Box::new(move || find_input_device(&selection));
+    opened(setup, evdev::open(find, joystick_settings(setup), priority(setup)))
+}
+
+fn opened<D: Device + 'static>(setup: &Setup, device: Result<D, String>) -> Result<Box<dyn Device>, Failure> {
+    match device {
+        Ok(device) => Ok(Box::new(device)),
+        Err(error) => Err(Failure::WhileRunning(format!("{}: {error}", setup.profile.device.name))),
+    }
+}
+
+fn find_input_device(selection: &Selection) -> Result<NodeInfo, String> {
+    let fits = |info: &NodeInfo| {
+        selection.path.as_ref().map_or(info.has_constant_force, |path| *path == info.path)
+            && selection.vendor_id.is_none_or(|id| id == info.vendor_id)
+            && selection.product_id.is_none_or(|id| id == info.product_id)
+            && selection.serial_number.as_ref().is_none_or(|number| *number == info.serial_number)
+    };
+    let all = node::list();
+    let found: Vec<&NodeInfo> = all.iter().filter(|info| fits(info)).collect();
+    let names = |infos: &[&NodeInfo]| {
+        infos.iter().map(|info| format!("{} {}", info.path.display(), info.name)).collect::<Vec<_>>().join("; ")
+    };
+    match &found[..] {
+        [only] => Ok((*only).clone()),
+        [] => Err("no such input device with constant force is plugged in".to_owned()),
+        several => Err(format!("several input devices fit, write path: {}", names(several))),
+    }
+}
+
+fn selection(setup: &Setup) -> Selection {
+    let identity = &setup.device.identity;
+    Selection {
+        path: identity.path.clone().map(PathBuf::from),
+        vendor_id: identity.vendor_id,
+        product_id: identity.product_id,
+        serial_number: identity.serial_number.clone(),
+    }
+}
+
+fn joystick_settings(setup: &Setup) -> JoystickSettings {
+    let file = &setup.device;
+    JoystickSettings {
+        axes: file.axes,
+        travel_m: file.calibration.travel_m,
+        lever_m: file.lever_m,
+        centre_counts: file.calibration.centre_counts,
+        force: ForceScale { full_scale_n: file.model.max_force_n, reversed: file.calibration.reverse_force },
+    }
+}
+
+fn priority(setup: &Setup) -> u8 {
+    setup.profile.realtime.priority.saturating_sub(BELOW_THE_LOOP).max(1)
+}
+
+/// Another one every time, so that a board notices a new host.
+fn first_nonce() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since.as_nanos() as u32) ^ std::process::id().rotate_left(16)
+}

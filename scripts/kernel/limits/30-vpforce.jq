@@ -1,0 +1,2 @@
+include "usb";
+felt(500; 30)
