@@ -112,7 +112,7 @@ fn colour_of(text: &str) -> Value {
 }
 
 /// The message that says where everything is. Written by hand: it is by far the most text in a file, and a picture needs
-/// no more than a nanometre.
+/// no more than a tenth of a micrometre.
 pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut String) {
     let (sec, nsec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
     out.clear();
@@ -126,7 +126,7 @@ pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut S
         let _ = write!(
             out,
             "{comma}{{\"timestamp\":{{\"sec\":{sec},\"nsec\":{nsec}}},\"parent_frame_id\":\"{WORLD_FRAME}\",\"child_frame_id\":{name},\
-             \"translation\":{{\"x\":{:.9},\"y\":{:.9},\"z\":0}},\"rotation\":{{\"x\":0,\"y\":0,\"z\":{sine:.9},\"w\":{cosine:.9}}}}}",
+             \"translation\":{{\"x\":{:.7},\"y\":{:.7},\"z\":0}},\"rotation\":{{\"x\":0,\"y\":0,\"z\":{sine:.7},\"w\":{cosine:.7}}}}}",
             pose.position_m.x, pose.position_m.y,
         );
     }

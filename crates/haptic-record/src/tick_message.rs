@@ -1,6 +1,6 @@
 //! The message of one tick: what came in, what went out, and what it felt like.
 //!
-//! Whatever a replay needs is there bit for bit; what is only looked at has 32 bits a number. [`SCHEMA`] is the layout,
+//! Whatever a replay needs is there bit for bit; what is only looked at is rounded, so that a minute takes few megabytes. [`SCHEMA`] is the layout,
 //! in order, and [`TickMessage::write`] and [`TickMessage::read`] follow it.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
@@ -19,7 +19,8 @@ pub const TOPIC: &str = "/tick";
 
 /// The layout, as ROS 2 message text.
 pub const SCHEMA: &str = "\
-# One tick of hapticd. What a replay needs is there to the bit (64 bits a number); what is only looked at has 32.
+# One tick of hapticd. What a replay needs is there to the bit (64 bits a number); what is only looked at is
+# rounded: places to 16 bits of their size, the rest to 13. Velocities are in exported tables.
 uint64 tick                 # counts ticks, from 1
 uint64 now_ns               # monotonic clock when the tick began; in a simulation the tick count in ns
 uint64 state_hash           # pose and velocity bits of every body after the tick
@@ -35,9 +36,6 @@ float32 hand_y_m
 float32 tool_x_m
 float32 tool_y_m
 float32 tool_angle_rad
-float32 tool_vx_m_per_s
-float32 tool_vy_m_per_s
-float32 tool_spin_rad_per_s
 float32 force_x_n
 float32 force_y_n
 float32 penetration_m
@@ -50,8 +48,8 @@ uint32 contacts             # of the tool
 uint32 sequence             # of the reading
 uint32 skipped              # periods that were not run before this tick
 uint32 orders               # that the loop has taken since the recording began
-uint32 late_ns              # how late the thread woke
-uint32 previous_compute_ns  # how long the tick before took
+uint32 late_ns              # how late the thread woke, to a hundredth of it
+uint32 previous_compute_ns  # how long the tick before took, likewise
 uint32 health_detail        # numbers that belong to health and sent
 uint32 sent_detail
 uint8 health                # 0 ready, 1 stale, 2 lost, 3 watchdog, 4 encoder jump, 5 disarmed, 6 protocol, 7 kinematics, 8 device
@@ -93,8 +91,6 @@ pub struct Shown {
     pub hand_m: [f32; 2],
     pub tool_m: [f32; 2],
     pub tool_angle_rad: f32,
-    pub tool_velocity_m_per_s: [f32; 2],
-    pub tool_spin_rad_per_s: f32,
     pub force_n: [f32; 2],
     pub penetration_m: f32,
     pub normal_force_n: f32,
@@ -118,8 +114,8 @@ impl TickMessage {
             shown: Shown::of(record, scene),
             skipped: report.skipped,
             orders: record.orders,
-            late_ns: record.late_ns,
-            previous_compute_ns: record.previous_compute_ns,
+            late_ns: to_one_percent(record.late_ns),
+            previous_compute_ns: to_one_percent(record.previous_compute_ns),
             sent: report.sent,
             phase: report.phase,
             stale: report.stale,
@@ -188,31 +184,29 @@ impl Shown {
     fn of(record: &TickRecord, scene: &Scene) -> Self {
         let report = &record.report;
         let felt = &report.felt;
-        let near = |pair: Vector2<f64>| [pair.x as f32, pair.y as f32];
+        let place = |pair: Vector2<f64>| [pair.x, pair.y].map(|value| rounded(value, PLACE_BITS));
+        let near = |value: f64| rounded(value, SHOWN_BITS);
         let tool = scene.tool.map(|tool| report.tool.at_origin(&scene.bodies[tool.body]));
         let (origin_m, motion) = tool.unwrap_or_else(|| (Vector2::zeros(), Motion::at_rest()));
         Self {
-            hand_m: scene.tool.map_or([0.0; 2], |_| near(report.hand_m)),
-            tool_m: near(origin_m),
-            tool_angle_rad: motion.angle_rad as f32,
-            tool_velocity_m_per_s: near(motion.velocity_m_per_s),
-            tool_spin_rad_per_s: motion.spin_rad_per_s as f32,
-            force_n: near(report.force_n),
-            penetration_m: felt.tool_penetration_m as f32,
-            normal_force_n: felt.tool_normal_n as f32,
-            tangent_force_n: felt.tool_tangent_n as f32,
-            energy_j: felt.energy.stored_j() as f32,
-            tank_j: report.tank_j as f32,
+            hand_m: scene.tool.map_or([0.0; 2], |_| place(report.hand_m)),
+            tool_m: place(origin_m),
+            tool_angle_rad: near(motion.angle_rad),
+            force_n: [near(report.force_n.x), near(report.force_n.y)],
+            penetration_m: near(felt.tool_penetration_m),
+            normal_force_n: near(felt.tool_normal_n),
+            tangent_force_n: near(felt.tool_tangent_n),
+            energy_j: near(felt.energy.stored_j()),
+            tank_j: near(report.tank_j),
             share: report.share as f32,
             contacts: felt.tool_contacts,
         }
     }
 
     fn write(&self, out: &mut CdrWriter) {
-        let [[hand_x, hand_y], [tool_x, tool_y], [vx, vy], [force_x, force_y]] =
-            [self.hand_m, self.tool_m, self.tool_velocity_m_per_s, self.force_n];
+        let [[hand_x, hand_y], [tool_x, tool_y], [force_x, force_y]] = [self.hand_m, self.tool_m, self.force_n];
         out.f32(hand_x).f32(hand_y).f32(tool_x).f32(tool_y).f32(self.tool_angle_rad);
-        out.f32(vx).f32(vy).f32(self.tool_spin_rad_per_s).f32(force_x).f32(force_y);
+        out.f32(force_x).f32(force_y);
         out.f32(self.penetration_m).f32(self.normal_force_n).f32(self.tangent_force_n);
         out.f32(self.energy_j).f32(self.tank_j).f32(self.share).u32(self.contacts);
     }
@@ -222,8 +216,6 @@ impl Shown {
             hand_m: [cdr.f32()?, cdr.f32()?],
             tool_m: [cdr.f32()?, cdr.f32()?],
             tool_angle_rad: cdr.f32()?,
-            tool_velocity_m_per_s: [cdr.f32()?, cdr.f32()?],
-            tool_spin_rad_per_s: cdr.f32()?,
             force_n: [cdr.f32()?, cdr.f32()?],
             penetration_m: cdr.f32()?,
             normal_force_n: cdr.f32()?,
@@ -234,6 +226,26 @@ impl Shown {
             contacts: cdr.u32()?,
         })
     }
+}
+
+/// Bits of size that places keep: a tenth of a metre is known to a micrometre.
+const PLACE_BITS: u32 = 16;
+/// Bits of size that everything else keeps that is only looked at.
+const SHOWN_BITS: u32 = 13;
+
+/// The nearest number with so many bits of size: the others would take room and tell nothing.
+fn rounded(value: f64, bits: u32) -> f32 {
+    let (near, spare) = (value as f32, f32::MANTISSA_DIGITS - bits);
+    if !near.is_finite() {
+        return near;
+    }
+    f32::from_bits((near.to_bits().saturating_add(1 << (spare - 1)) >> spare) << spare)
+}
+
+/// A duration with its seven leading bits, rounded down; enough for a histogram.
+const fn to_one_percent(duration_ns: u32) -> u32 {
+    let spare = (u32::BITS - duration_ns.leading_zeros()).saturating_sub(7);
+    duration_ns >> spare << spare
 }
 
 /// The number of a fault's kind in [`SCHEMA`].
@@ -393,6 +405,16 @@ mod tests {
                 assert_eq!(back.reading.position_m.y.to_bits(), (-0.0_f64).to_bits());
             }
         }
+    }
+
+    #[test]
+    fn what_is_shown_is_near_the_truth() {
+        for value in [0.1, -0.037, 4.0, 1e-6, 0.0, -1234.5] {
+            assert!((f64::from(rounded(value, 16)) - value).abs() <= value.abs() / 65536.0, "{value}");
+            assert!((f64::from(rounded(value, 13)) - value).abs() <= value.abs() / 8192.0, "{value}");
+        }
+        assert!(rounded(f64::NAN, 13).is_nan());
+        assert_eq!([0, 1, 127, 255, 12_345].map(to_one_percent), [0, 1, 127, 254, 12_288]);
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub(super) fn data(gathered: &Gathered, facts: &Facts<'_>, summary: &Summary) ->
         force(gathered),
         contact(gathered),
         energy(gathered),
+        account(gathered),
         path(gathered),
         spectrum(summary),
     ];
@@ -80,13 +81,15 @@ fn contact(gathered: &Gathered) -> Value {
 }
 
 fn energy(gathered: &Gathered) -> Value {
-    let caption =
-        "World and coupling together, and what the passivity tank has on account; the tank never goes below zero.";
-    let series = vec![
-        column(gathered, "world and coupling", "c", &gathered.energy_j, 1e3),
-        column(gathered, "on account", "e", &gathered.tank_j, 1e3),
-    ];
-    time_plot("Energy", "energy / mJ", caption, series)
+    let caption = "Kinetic, potential (from the start) and coupling energy together.";
+    let series = vec![column(gathered, "world and coupling", "c", &gathered.energy_j, 1e3)];
+    time_plot("Energy of the world", "energy / mJ", caption, series)
+}
+
+fn account(gathered: &Gathered) -> Value {
+    let caption = "What the passivity tank could pay out; it never goes below zero.";
+    let series = vec![column(gathered, "on account", "e", &gathered.tank_j, 1e3)];
+    time_plot("Energy on account", "energy / mJ", caption, series)
 }
 
 fn path(gathered: &Gathered) -> Value {
