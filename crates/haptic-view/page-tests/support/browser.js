@@ -114,6 +114,8 @@ export async function holdOverTheWood(page, daemon) {
     // The tool may hold the hand back by as much as it may feel.
     await daemon.until('the hand is over the wood', ({ hand_m: [x, y] }) => Math.hypot(x + 0.01, y - 0.04) < 0.02);
     await daemon.ask('POST', 'reset');
-    await daemon.until('the world is felt', ({ phase, tool, hand_m: [x, y] }) => (
-        phase === 'engaged' && Math.hypot(x + 0.01, y - 0.04) < 0.003 && Math.abs(tool.position_m[0] + 0.01) < 0.003));
+    // The order is taken some ticks after it was answered; until then the old world is still felt.
+    const { tick: asked } = await daemon.state();
+    await daemon.until('the world is felt', ({ tick, phase, tool, hand_m: [x, y] }) => (
+        tick > asked + 200 && phase === 'engaged' && Math.hypot(x + 0.01, y - 0.04) < 0.003 && Math.abs(tool.position_m[0] + 0.01) < 0.003));
 }
