@@ -42,8 +42,11 @@ export class StabilityPlot {
 
     /** @returns {Area} */
     #area() {
-        const { width, height, rem } = this.surface;
-        return { x: 2.9 * rem, y: 1.75 * rem, width: width - 3.5 * rem, height: height - 4.05 * rem };
+        const { width, height, rem, context } = this.surface;
+        context.font = this.surface.font(0.75);
+        const words = this.gains.scales.stiffness_n_per_m.decades().map((decade) => context.measureText(plain(decade)).width);
+        const left = Math.max(...words) + 0.45 * rem;
+        return { x: left, y: 1.75 * rem, width: width - left - 0.6 * rem, height: height - 4.05 * rem };
     }
 
     /** Hatched, so that it is told apart without colours too.
