@@ -11,7 +11,7 @@ use std::sync::Arc;
 const MILLISECOND_NS: u64 = 1_000_000;
 
 fn settings(axes: u8) -> NativeSettings {
-    NativeSettings { axes, lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 20, baud: None }
+    NativeSettings { axes: Some(axes), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 20, baud: None }
 }
 
 fn board(traits: NativeTraits) -> NativeBoard {

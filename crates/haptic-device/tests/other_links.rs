@@ -171,6 +171,9 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
         fn force_n(&self) -> Vector2<f64> {
             Vector2::zeros()
         }
+        fn given_most_j(&self) -> f64 {
+            0.0
+        }
         fn news(&mut self) -> Option<String> {
             None
         }

@@ -62,7 +62,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 
 fn open(port: &std::path::Path, axes: u8) -> Result<SerialDevice, OpenError> {
     let (ledger, port) = (Arc::new(Ledger::default()), port.to_str().unwrap().to_owned());
-    let settings = NativeSettings { axes, lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
+    let settings = NativeSettings { axes: Some(axes), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
     SerialDevice::open(SerialSettings {
         find: Box::new(move || Ok(port.clone())),
         baud: 1_000_000,

@@ -45,6 +45,8 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// How late this machine wakes the bare real-time loop.
     Latency(LatencyArguments),
+    /// What is plugged in and which backend would drive it.
+    Devices(DevicesArguments),
     /// Be a device made of software behind a pseudo-terminal, with a hand, and with faults on request.
     Emulate(EmulateArguments),
     /// Measure a device: mass, friction, delay, encoder; write a device file and propose gains.
@@ -190,6 +192,14 @@ pub struct LatencyArguments {
     #[arg(long, value_parser = seconds, default_value = "10")]
     pub seconds: f64,
     /// Print the figures as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `devices`.
+#[derive(Args, Clone, Debug)]
+pub struct DevicesArguments {
+    /// Print what is found as a JSON object.
     #[arg(long)]
     pub json: bool,
 }

@@ -45,6 +45,7 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
         Some(Command::Doctor(arguments)) => commands::doctor::doctor(arguments),
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
+        Some(Command::Devices(arguments)) => commands::devices::devices(arguments),
         Some(Command::Emulate(arguments)) => commands::emulate::emulate(arguments),
         Some(Command::Replay(arguments)) => commands::replay::replay(arguments),
         Some(Command::Report(arguments)) => commands::report::report(arguments),

@@ -153,6 +153,10 @@ impl Board for HaplyBoard {
         self.torques_n_m
     }
 
+    fn given_most_j(&self) -> f64 {
+        self.body.given_most_j()
+    }
+
     fn news(&mut self) -> Option<String> {
         if self.news.is_empty() { None } else { Some(self.news.remove(0)) }
     }

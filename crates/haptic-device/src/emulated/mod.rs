@@ -40,6 +40,9 @@ pub trait Board: Send {
     /// What the motors do now: force on the hand, N, or torque, N·m; not zero if they push.
     fn force_n(&self) -> Vector2<f64>;
 
+    /// The most energy that the motors ever gave the hand on balance, J.
+    fn given_most_j(&self) -> f64;
+
     /// Something worth telling a person, once.
     fn news(&mut self) -> Option<String>;
 }
@@ -50,6 +53,10 @@ pub struct Body {
     device: SimulatedDevice,
     encoder_m: Vector2<f64>,
     force_n: Vector2<f64>,
+    /// Work of the motors on the hand since the start, J, its least value, and the most that it rose above that.
+    given_j: f64,
+    given_least_j: f64,
+    given_most_j: f64,
 }
 
 impl Body {
@@ -60,14 +67,18 @@ impl Body {
     pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
         let device = SimulatedDevice::new(axes, model, hand)?;
         let encoder_m = device.true_state().position_m;
-        Ok(Self { device, encoder_m, force_n: Vector2::zeros() })
+        Ok(Self { device, encoder_m, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
     }
 
     /// A millisecond passes under a force of the motors.
     pub fn advance(&mut self, force_n: Vector2<f64>) {
         self.force_n = force_n;
+        let before_m = self.device.true_state().position_m;
         self.device.write(Effort { force_n }, MonotonicNs(0));
         self.encoder_m = self.device.read(MonotonicNs(0)).position_m;
+        self.given_j += force_n.dot(&(self.device.true_state().position_m - before_m));
+        self.given_least_j = self.given_least_j.min(self.given_j);
+        self.given_most_j = self.given_most_j.max(self.given_j - self.given_least_j);
     }
 
     /// What the encoder says, m.
@@ -78,6 +89,12 @@ impl Body {
     /// Where it really is, and how fast.
     pub fn true_state(&self) -> TrueState {
         self.device.true_state()
+    }
+
+    /// The most energy that the motors ever gave the hand on balance, J: a passive host gives back what it took, and what its
+    /// world stored at the start.
+    pub fn given_most_j(&self) -> f64 {
+        self.given_most_j
     }
 
     /// What the motors did in the last millisecond, N.

@@ -261,6 +261,10 @@ impl Board for NativeBoard {
         self.motors_n()
     }
 
+    fn given_most_j(&self) -> f64 {
+        self.body.given_most_j()
+    }
+
     fn news(&mut self) -> Option<String> {
         if self.news.is_empty() { None } else { Some(self.news.remove(0)) }
     }

@@ -133,6 +133,10 @@ impl Board for OdriveBoard {
         Vector2::new(self.motor_n_m() / self.lever_m, 0.0)
     }
 
+    fn given_most_j(&self) -> f64 {
+        self.body.given_most_j()
+    }
+
     fn news(&mut self) -> Option<String> {
         if self.news.is_empty() { None } else { Some(self.news.remove(0)) }
     }

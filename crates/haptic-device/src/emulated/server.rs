@@ -31,12 +31,14 @@ pub struct Life {
 }
 
 /// What came of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Obituary {
     /// What went wrong on the line.
     pub faults: FaultCount,
     /// Milliseconds it lived.
     pub ticks: u64,
+    /// The most energy that the motors ever gave the hand on balance, J.
+    pub given_most_j: f64,
 }
 
 /// Serves a board until told to stop. Whatever is worth telling is told with the time since the start, s.
@@ -54,7 +56,8 @@ pub fn serve(
     while !stop.load(Ordering::Relaxed) && !server.is_over() {
         server.round(tell)?;
     }
-    Ok(Obituary { faults: server.line.count(), ticks: server.ticks })
+    let given_most_j = server.board.given_most_j();
+    Ok(Obituary { faults: server.line.count(), ticks: server.ticks, given_most_j })
 }
 
 struct Server<'b> {

@@ -20,6 +20,14 @@ const LINES: usize = 4;
 /// The last words go out twice, this far apart, and have as long to be heard before the port closes.
 const LAST_WORDS_APART: Duration = Duration::from_millis(5);
 
+/// So many commands may be on their way. A line or a device that stalls gets no longer queue to work off: what is sent after
+/// the stall is the newest effort, and no buffer of a small board overflows.
+const OPEN_COMMANDS: u64 = 6;
+
+/// With a full queue a command still goes out this often, ns: it may be the answers that were lost, and the device's
+/// watchdog must be fed.
+const INSIST_EVERY_NS: u64 = 10_000_000;
+
 /// How a serial device is opened.
 pub struct SerialSettings {
     /// Where it is plugged in.
@@ -42,6 +50,7 @@ pub struct SerialDevice {
     line: Option<Line>,
     /// The end of a frame that found no room; it goes out before anything else.
     rest: Rest,
+    sent_at: MonotonicNs,
     samples: LatestReader<Sample>,
     newest: Sample,
     handed_out: u32,
@@ -80,6 +89,7 @@ impl SerialDevice {
             ledger,
             line: Some(line),
             rest: Rest::none(),
+            sent_at: MonotonicNs(0),
             samples,
             newest: Sample::nothing_yet(),
             handed_out: 0,
@@ -109,7 +119,12 @@ impl SerialDevice {
             Ok(false) => return Sent::Busy,
             Err(error) => return failed(&error),
         }
-        let (words, verdict) = line.voice.say(effort, &self.newest, now());
+        let now = now();
+        if self.ledger.open_commands() >= OPEN_COMMANDS && now.since(self.sent_at) < INSIST_EVERY_NS {
+            return Sent::Busy;
+        }
+        self.sent_at = now;
+        let (words, verdict) = line.voice.say(effort, &self.newest, now);
         match line.port.write(words.bytes()) {
             Ok(count) => {
                 self.rest = Rest { words, sent: count };

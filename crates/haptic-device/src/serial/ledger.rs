@@ -18,6 +18,8 @@ pub struct Ledger {
     sent_at_ns: [AtomicU64; NUMBERS],
     next_sequence: AtomicU8,
     commands: AtomicU64,
+    /// Commands that were answered or given up.
+    settled: AtomicU64,
     account: Mutex<Account>,
 }
 
@@ -36,6 +38,7 @@ impl Default for Ledger {
             sent_at_ns: [const { AtomicU64::new(NOT_SENT) }; NUMBERS],
             next_sequence: AtomicU8::new(0),
             commands: AtomicU64::new(0),
+            settled: AtomicU64::new(0),
             account: Mutex::new(account),
         }
     }
@@ -70,10 +73,18 @@ impl Ledger {
         self.commands.load(Ordering::Acquire)
     }
 
+    /// Commands on their way: neither answered nor given up.
+    ///
+    /// Real-time: two atomic loads.
+    pub fn open_commands(&self) -> u64 {
+        self.commands().saturating_sub(self.settled.load(Ordering::Acquire))
+    }
+
     /// A command was answered: when it went out, if it was one of ours. Not for the tick.
     pub fn note_answer(&self, sequence: u8, now: MonotonicNs) -> Option<MonotonicNs> {
         let sent_at = MonotonicNs(self.sent_at_ns[usize::from(sequence)].swap(NOT_SENT, Ordering::AcqRel));
         (sent_at.0 != NOT_SENT).then(|| {
+            self.settled.fetch_add(1, Ordering::AcqRel);
             self.account().round_trips.record(now.since(sent_at));
             sent_at
         })
@@ -98,10 +109,12 @@ impl Ledger {
         for sent_at_ns in &self.sent_at_ns {
             sent_at_ns.store(NOT_SENT, Ordering::Release);
         }
+        self.settled.store(self.commands(), Ordering::Release);
     }
 
     /// Commands that were not answered. Not for the tick.
     pub fn note_lost(&self, count: u64) {
+        self.settled.fetch_add(count, Ordering::AcqRel);
         self.account().frames_lost += count;
     }
 

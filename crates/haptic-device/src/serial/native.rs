@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// What the host wants of a board.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NativeSettings {
-    /// Axes that the device file says; the board must agree.
-    pub axes: u8,
+    /// Axes that the device file says; the board must agree. None: whatever the board has.
+    pub axes: Option<u8>,
     /// Metres per radian of rotary axes.
     pub lever_m: f64,
     /// The board shall give no more than this, N.

@@ -9,6 +9,8 @@ use crate::files::device::{self, DeviceFile, SimulatedHand};
 use haptic_device::emulated::native::NativeTraits;
 use haptic_device::emulated::{Board, Body, HaplyBoard, Life, LineFaults, NativeBoard, OdriveBoard, serve};
 use haptic_device::serial::HaplyVariant;
+use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs the command.
@@ -16,18 +18,26 @@ use std::time::Duration;
 /// # Errors
 /// When the model is wrong or the port cannot be made.
 pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
-    let mut board = board(arguments)?;
-    let signals = Signals::watched()?;
-    let mut failure = None;
-    let mut tell = |seconds: f64, text: &str| {
-        failure = print_line(&format!("{seconds:.6} {text}")).err();
-    };
-    let link = arguments.link.display();
-    let obituary = serve(board.as_mut(), &life(arguments), &signals.stop, &mut tell)
-        .map_err(|error| Failure::WhileRunning(format!("--link {link}: {error}")))?;
+    let (mut board, life) = (board(arguments)?, life(arguments));
+    let (signals, link) = (Signals::watched()?, arguments.link.display());
+    let stop = Arc::clone(&signals.stop);
+    // A reader that went away does not end a device.
+    let mut tell = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
+    let thread = spawn(request(), move |_granted| serve(board.as_mut(), &life, &stop, &mut tell))?;
+    let served = thread.join().map_err(Failure::WhileRunning)?;
+    let obituary = served.map_err(|error| Failure::WhileRunning(format!("--link {link}: {error}")))?;
     let faults = obituary.faults;
-    print_line(&format!("{} ms lived, {} frames dropped, {} damaged", obituary.ticks, faults.dropped, faults.damaged))?;
-    failure.map_or(Ok(()), Err)
+    let (dropped, damaged) = (faults.dropped, faults.damaged);
+    print_line(&format!("{} ms lived, {dropped} frames dropped, {damaged} damaged", obituary.ticks))?;
+    print_line(&format!("the motors gave the hand {:.6} J at most on balance", obituary.given_most_j))?;
+    Ok(())
+}
+
+/// Hardware does not wait for other programs, and nor should its stand-in where the system lets it: below every loop, above
+/// everything else.
+fn request() -> ThreadRequest {
+    let name = "emulated".to_owned();
+    ThreadRequest { name, priority: 60, cpu: CpuChoice::Any, lock_memory: false, ..ThreadRequest::default() }
 }
 
 fn life(arguments: &EmulateArguments) -> Life {

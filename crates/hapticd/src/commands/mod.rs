@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod check;
+pub mod devices;
 pub mod doctor;
 pub mod emulate;
 pub mod export;

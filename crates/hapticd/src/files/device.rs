@@ -14,6 +14,8 @@ pub struct DeviceFile {
     pub kind: DeviceKind,
     /// 1 or 2.
     pub axes: usize,
+    /// The file says how many axes there are; a board that was asked for without tells its own number.
+    pub axes_are_given: bool,
     /// How it is found on this machine.
     pub identity: Identity,
     /// Metres per radian of rotary axes.
@@ -155,6 +157,7 @@ fn device(root: &Section<'_>) -> DeviceFile {
     let device = DeviceFile {
         kind,
         axes,
+        axes_are_given: root.has("axes"),
         identity: identity(root),
         lever_m: root.number("lever_m", 0.05, POSITIVE),
         watchdog_s: watchdog_s(root),

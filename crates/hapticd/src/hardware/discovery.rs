@@ -1,17 +1,88 @@
-//! What is plugged in.
+//! What is plugged in: serial ports of USB devices, as the kernel tells of them. Nothing is opened: opening a port raises its
+//! DTR line, which resets many boards.
 
+use crate::files::device::DeviceKind;
+use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Something that could be driven.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// Where it is, e.g. `/dev/ttyACM0`.
+    pub port: String,
+    /// As its USB plug says; empty if it has none.
+    pub serial_number: String,
+    /// Name for people.
+    pub name: String,
+    /// USB vendor and product, as in `2341:0043`.
+    pub usb: String,
+    /// The `kind` of a device file that would drive it.
+    pub backend: &'static str,
+    /// What stands in the way, with the remedy.
+    pub missing: Vec<String>,
+}
+
+/// ODrive controllers: this vendor, these products.
+const ODRIVE_VENDOR: &str = "1209";
+const ODRIVE_PRODUCTS: [&str; 4] = ["0d31", "0d32", "0d33", "0d34"];
+
+/// Everything that is plugged in and could be driven.
+pub fn found() -> Vec<Found> {
+    found_under(Path::new("/"))
+}
+
+/// The same with another root, for tests.
+pub fn found_under(root: &Path) -> Vec<Found> {
+    let ports = fs::read_dir(root.join("sys/class/tty")).into_iter().flatten().flatten();
+    let mut found: Vec<Found> = ports.filter_map(|port| serial_port(root, &port.path())).collect();
+    found.sort_by(|a, b| a.port.cmp(&b.port));
+    found
+}
+
 /// The port of the USB device with a serial number.
 pub fn port_of(serial_number: &str) -> Option<String> {
-    let ports = fs::read_dir("/sys/class/tty").ok()?.flatten();
-    let found = ports.into_iter().find(|port| {
-        usb_device_of(&port.path())
-            .and_then(|usb| attribute(&usb, "serial"))
-            .is_some_and(|serial| serial == serial_number)
-    })?;
-    Some(format!("/dev/{}", found.file_name().to_string_lossy()))
+    found().into_iter().find(|found| found.serial_number == serial_number).map(|found| found.port)
+}
+
+fn serial_port(root: &Path, port: &Path) -> Option<Found> {
+    let usb = usb_device_of(port)?;
+    let node = port.file_name()?.to_string_lossy().into_owned();
+    let (vendor, product) = (attribute(&usb, "idVendor")?, attribute(&usb, "idProduct")?);
+    let words = [attribute(&usb, "manufacturer"), attribute(&usb, "product")];
+    let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Some(Found {
+        port: format!("/dev/{node}"),
+        serial_number: attribute(&usb, "serial").unwrap_or_default(),
+        name: if name.is_empty() { "serial port".to_owned() } else { name },
+        backend: backend(&vendor, &product).name(),
+        usb: format!("{vendor}:{product}"),
+        missing: missing(&root.join("dev").join(&node), port),
+    })
+}
+
+/// Which backend would drive it. A Haply cannot be told from other boards by its plug.
+fn backend(vendor: &str, product: &str) -> DeviceKind {
+    if vendor == ODRIVE_VENDOR && ODRIVE_PRODUCTS.contains(&product) { DeviceKind::Odrive } else { DeviceKind::Serial }
+}
+
+fn missing(node: &Path, port: &Path) -> Vec<String> {
+    let mut missing = Vec::new();
+    if !may_open(node) {
+        let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";
+        missing.push(format!("this user may not open it: {remedy}"));
+    }
+    let timer = attribute(&port.join("device"), "latency_timer");
+    if timer.as_deref().is_some_and(|timer| timer != "1") {
+        let remedy = "run scripts/install-udev and plug it in again";
+        missing.push(format!("its FTDI chip holds bytes back for {} ms: {remedy}", timer.unwrap_or_default()));
+    }
+    missing
+}
+
+/// Whether this user may open it; it is not opened for that.
+fn may_open(node: &Path) -> bool {
+    rustix::fs::access(node, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 /// The USB device that a port belongs to: the nearest folder above it that has a vendor.
@@ -22,4 +93,62 @@ fn usb_device_of(port: &Path) -> Option<PathBuf> {
 
 fn attribute(folder: &Path, name: &str) -> Option<String> {
     Some(fs::read_to_string(folder.join(name)).ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Root(PathBuf);
+
+    impl Root {
+        fn new(name: &str) -> Self {
+            let root = std::env::temp_dir().join(format!("hapticd-discovery-{}-{name}", std::process::id()));
+            fs::create_dir_all(root.join("sys/class/tty/ttyS0")).unwrap();
+            fs::create_dir_all(root.join("dev")).unwrap();
+            Self(root)
+        }
+
+        fn plug_in(&self, node: &str, attributes: &[(&str, &str)]) {
+            let usb = self.0.join("sys/devices").join(node);
+            fs::create_dir_all(usb.join("interface")).unwrap();
+            for (name, text) in attributes {
+                fs::write(usb.join(name), format!("{text}\n")).unwrap();
+            }
+            let port = self.0.join("sys/class/tty").join(node);
+            fs::create_dir_all(&port).unwrap();
+            std::os::unix::fs::symlink(usb.join("interface"), port.join("device")).unwrap();
+            fs::write(self.0.join("dev").join(node), "").unwrap();
+        }
+    }
+
+    impl Drop for Root {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn ports_of_usb_devices_are_found_with_the_backend_that_would_drive_them() {
+        let root = Root::new("found");
+        root.plug_in(
+            "ttyACM1",
+            &[("idVendor", "1209"), ("idProduct", "0d32"), ("serial", "385A"), ("product", "ODrive 3.6")],
+        );
+        root.plug_in("ttyACM0", &[("idVendor", "2341"), ("idProduct", "0043"), ("manufacturer", "Arduino")]);
+        let found = found_under(&root.0);
+        let told: Vec<_> = found.iter().map(|found| (found.port.as_str(), found.backend)).collect();
+        assert_eq!(told, [("/dev/ttyACM0", "serial"), ("/dev/ttyACM1", "odrive")]);
+        assert_eq!((found[1].serial_number.as_str(), found[1].name.as_str()), ("385A", "ODrive 3.6"));
+        assert!(found[0].missing.is_empty(), "{:?}", found[0].missing);
+    }
+
+    #[test]
+    fn what_cannot_be_opened_says_what_to_do() {
+        let root = Root::new("missing");
+        root.plug_in("ttyUSB0", &[("idVendor", "0403"), ("idProduct", "6001"), ("interface/latency_timer", "16")]);
+        fs::remove_file(root.0.join("dev/ttyUSB0")).unwrap();
+        let missing = found_under(&root.0)[0].missing.join("; ");
+        assert!(missing.contains("scripts/install-udev") && missing.contains("16 ms"), "{missing}");
+    }
 }

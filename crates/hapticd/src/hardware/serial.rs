@@ -20,7 +20,7 @@ pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     let file = &setup.device;
     let ledger = Arc::new(Ledger::default());
     let settings = NativeSettings {
-        axes: file.axes as u8,
+        axes: file.axes_are_given.then_some(file.axes as u8),
         lever_m: file.lever_m,
         max_force_n: setup.max_force_n(),
         watchdog_ms: (file.watchdog_s * 1e3).round() as u16,

@@ -85,7 +85,7 @@ impl NativeGreeting {
     }
 
     fn meet(&mut self, board: &HelloAck, now: MonotonicNs) {
-        let wanted = self.settings.axes;
+        let wanted = self.settings.axes.unwrap_or(board.axes);
         if board.version.0 != VERSION.0 {
             self.failed = Some(GreetingError::Version { theirs: board.version, ours: VERSION });
         } else if board.axes != wanted {
@@ -99,7 +99,7 @@ impl NativeGreeting {
     fn learn(&mut self, info: &AxisInfo, now: MonotonicNs) {
         self.axes[usize::from(info.index)] = Some(*info);
         let next = info.index + 1;
-        self.ask(if next < self.settings.axes { Question::Axis(next) } else { Question::Arm }, now);
+        self.ask(if next < self.axes_found() { Question::Axis(next) } else { Question::Arm }, now);
     }
 
     fn ask(&mut self, question: Question, now: MonotonicNs) {
@@ -120,6 +120,10 @@ impl NativeGreeting {
         words
     }
 
+    fn axes_found(&self) -> u8 {
+        self.board.map_or(1, |board| board.axes)
+    }
+
     fn scales(&self) -> Scales {
         self.axes.map(|info| info.map_or_else(AxisScale::default, |info| AxisScale::of(&info, self.settings.lever_m)))
     }
@@ -127,8 +131,7 @@ impl NativeGreeting {
     fn arm(&self) -> Arm {
         let scales = self.scales();
         let limit = |axis: usize| scales[axis].limit_q15(self.settings.max_force_n);
-        let limits_q15 =
-            if self.settings.axes == 1 { PerAxis::one(limit(0)) } else { PerAxis::two(limit(0), limit(1)) };
+        let limits_q15 = if self.axes_found() == 1 { PerAxis::one(limit(0)) } else { PerAxis::two(limit(0), limit(1)) };
         Arm { nonce: self.nonce, watchdog_ms: self.settings.watchdog_ms, limits_q15, slew_q15_per_ms: 0 }
     }
 
@@ -141,7 +144,7 @@ impl NativeGreeting {
     }
 
     fn session(&self, board: &HelloAck) -> Session {
-        let (scales, axes) = (self.scales(), usize::from(self.settings.axes));
+        let (scales, axes) = (self.scales(), usize::from(self.axes_found()));
         let decoder = self.decoder.clone();
         Session {
             identity: identity(board),
@@ -152,7 +155,7 @@ impl NativeGreeting {
     }
 
     fn limits(&self, board: &HelloAck, scales: &Scales) -> Limits {
-        let present = &scales[..usize::from(self.settings.axes)];
+        let present = &scales[..usize::from(board.axes)];
         let of = |value: fn(&AxisScale) -> f64, absent: f64| {
             Vector2::from_fn(|axis, _| present.get(axis).map_or(absent, value))
         };

@@ -1,0 +1,44 @@
+//! `hapticd devices`: what is plugged in, and which backend would drive it.
+
+use super::{print_json, print_line};
+use crate::cli::DevicesArguments;
+use crate::failure::Failure;
+use crate::hardware::discovery::{Found, found};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Devices {
+    devices: Vec<Found>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When nothing can be printed.
+pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
+    let devices = found();
+    if arguments.json {
+        return print_json(&Devices { devices });
+    }
+    if devices.is_empty() {
+        return print_line("nothing is plugged in that could be driven; `hapticd emulate` makes a device of software");
+    }
+    devices.iter().try_for_each(|found| print_line(&told(found)))
+}
+
+fn told(found: &Found) -> String {
+    let Found { port, serial_number, name, usb, backend, missing } = found;
+    let mut text = format!("{port}: {name} ({usb}), serial number {}\n", or_none(serial_number));
+    text += &format!("    would be driven by kind = \"{backend}\"");
+    if *backend == "serial" {
+        text += "; if it is a Haply 2diy, write kind = \"haply-2diy\"";
+    }
+    for problem in missing {
+        text += &format!("\n    missing: {problem}");
+    }
+    text
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
