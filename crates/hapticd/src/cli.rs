@@ -247,7 +247,7 @@ pub struct EmulateArguments {
     #[arg(long, value_enum, default_value = "v3")]
     pub variant: HaplyMake,
     /// Metres that the handle moves per radian of the motor (odrive).
-    #[arg(long, default_value = "0.05", value_parser = lever_m, value_name = "METRES")]
+    #[arg(long, default_value = "0.05", value_parser = above_zero, value_name = "METRES")]
     pub lever_m: f64,
     /// Pretend to speak this major version of the protocol (native).
     #[arg(long, default_value = "1", value_name = "MAJOR")]
@@ -273,13 +273,6 @@ pub struct EmulateArguments {
     /// End after so many seconds.
     #[arg(long, value_parser = seconds)]
     pub seconds: Option<f64>,
-}
-
-fn lever_m(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(lever_m) if lever_m > 0.0 && lever_m.is_finite() => Ok(lever_m),
-        _ => Err("give a length above zero in metres, e.g. 0.05".to_owned()),
-    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

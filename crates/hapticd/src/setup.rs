@@ -128,6 +128,17 @@ impl Setup {
         (wished..=1000).find(is_fit).unwrap_or(1000)
     }
 
+    /// What only the open device can tell: how often it can be served, and its axes where the file says none.
+    pub fn learn_from(&mut self, device: &dyn Device) {
+        self.device_rate_hz = device.limits().rate_hz;
+        let axes = device.identity().axes;
+        if !self.device.axes_are_given && self.device.axes != usize::from(axes) {
+            // A recording keeps the text, and must run again with the same axes.
+            self.device.axes = usize::from(axes);
+            self.sources.device.text.insert_str(0, &format!("axes = {axes}\n"));
+        }
+    }
+
     /// How often the device is served, Hz.
     pub fn service_rate_hz(&self) -> u32 {
         1000 / self.ticks_per_service()

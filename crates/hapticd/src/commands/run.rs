@@ -29,8 +29,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut setup = open_setup(arguments)?;
     let objection = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
-    setup.device_rate_hz = device.limits().rate_hz;
-    setup.device.axes = usize::from(device.identity().axes);
+    setup.learn_from(device.as_ref());
     let signals = Signals::watched()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
@@ -64,7 +63,8 @@ fn open_setup(arguments: &RunArguments) -> Result<Setup, Failure> {
     let stand_in = InputArguments { device: Some("simulated-2dof".to_owned()), ..arguments.input.clone() };
     let mut setup = Setup::open(&stand_in, None)?;
     let text = format!("kind = \"{}\"\nport = \"{}\"\n", found.backend, found.port);
-    setup.device = device::load(&Source { name: WHATEVER_IS_THERE.to_owned(), text, folder: None })?;
+    setup.sources.device = Source { name: WHATEVER_IS_THERE.to_owned(), text, folder: None };
+    setup.device = device::load(&setup.sources.device)?;
     setup.profile.device = Reference::from_flag(WHATEVER_IS_THERE);
     setup.profile.bareness.refuse_on_hardware(true)?;
     Ok(setup)
