@@ -4,7 +4,7 @@
 //! The *receiving* thread waits for samples, and when the link is gone looks for the device again. The *sending* thread writes
 //! efforts at the pace of the link. What a link is like, a backend says with [`Connect`], [`Receive`] and [`Send`].
 //!
-//! Two nets: the sending thread lets go when the tick has been silent for [`TICK_SILENT_NS`], and a device that is closed or
+//! Two nets: the sending thread lets go when the tick has been silent for `TICK_SILENT_NS`, and a device that is closed or
 //! dropped is let go in any case.
 
 use crate::contract::{

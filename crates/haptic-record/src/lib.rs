@@ -4,7 +4,7 @@
 //!
 //! - [`tap`]: the real-time end; every tick leaves one plain record in a ring, and whatever the loop was told.
 //! - [`recorder`]: takes the records out of the rings, on an ordinary thread, and puts messages into a file.
-//! - [`file`]: the file itself: whole chunks of at most a second, sealed even when the disk is full.
+//! - [`mod@file`]: the file itself: whole chunks of at most a second, sealed even when the disk is full.
 //! - [`tick_message`], [`order_message`], [`picture`], [`schemas`]: what the messages hold.
 //! - [`header`]: everything that is needed to build the same world again.
 //!

@@ -1,6 +1,6 @@
 //! Writes tables of numbers as Parquet: columns of doubles and whole numbers, no gaps, plain encoding.
 //!
-//! A dedicated writer, because that is all a trace needs, and the general library brings a dozen crates to compile. The format's metadata is Thrift's compact protocol; [`Thrift`] knows the part of it that is used.
+//! A dedicated writer, because that is all a trace needs, and the general library brings a dozen crates to compile. The format's metadata is Thrift's compact protocol; `Thrift` knows the part of it that is used.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -90,7 +90,7 @@ impl Measurement for Experiment {
         (share / self.excitations.len().max(1) as f64, doing)
     }
 
-    /// Real-time: constant but for skipped periods, of which at most [`LONGEST_SILENCE`] are written down.
+    /// Real-time: constant but for skipped periods, of which at most `LONGEST_SILENCE` are written down.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort {
         self.note_silence(periods.saturating_sub(1));
         let seen = self.guardrail.look(reading, periods);

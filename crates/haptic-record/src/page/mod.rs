@@ -1,6 +1,6 @@
 //! A page of plots of a recording: one file, no network, light and dark.
 //!
-//! [`gathered`] takes the ticks in, [`plots`] makes the plots' data, [`summary`] the figures that go into a paper; here
+//! `gathered` takes the ticks in, `plots` makes the plots' data, `summary` the figures that go into a paper; here
 //! they are put together with a small script that draws.
 
 pub mod gathered;

@@ -1,9 +1,9 @@
 //! The thread that serves: one, of low priority, away from the loop's core where there is another.
 //!
-//! - [`gate`]: where a request may come from, and what it must bring.
-//! - [`routes`]: what can be asked for; [`assets`]: the page; [`metrics`]: figures for Prometheus.
-//! - [`stream`]: the WebSocket.
-//! - [`limits`]: everything that bounds what a client can cost.
+//! - `gate`: where a request may come from, and what it must bring.
+//! - `routes`: what can be asked for; `assets`: the page; `metrics`: figures for Prometheus.
+//! - `stream`: the WebSocket.
+//! - `limits`: everything that bounds what a client can cost.
 
 mod answer;
 mod assets;
