@@ -41,9 +41,11 @@ need_packages() {
 }
 
 # static_cargo SUBCOMMAND ARGUMENT…: cargo for the release build that needs no library of the system, so that it runs in a
-# guest that has none. The test script's release tests use it as well: one build serves both.
+# guest that has none. The test script's release tests use it as well: one build serves both. It is optimised like any
+# release, but not across crates: that takes minutes, and a result never depends on it.
 static_cargo() {
     local subcommand="$1"
     shift
-    RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" "$@"
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+        RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" "$@"
 }
