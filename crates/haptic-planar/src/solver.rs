@@ -14,14 +14,11 @@ use nalgebra::Vector2;
 pub const MAX_SWEEPS: usize = 64;
 /// Most sweeps of any tick: enough for a crowd that is pressed hard, and beyond that a sweep gains little.
 const MAX_SWEEPS_OF_FEW: usize = 160;
-/// Fewest sweeps before a small change may end them, with many manifolds and with few.
-const MIN_SWEEPS: [usize; 2] = [10, 16];
-/// How many manifolds are few.
-const FEW_MANIFOLDS: usize = 64;
-/// Velocity change of a sweep that is good enough, m/s.
-const GOOD_M_PER_S: f64 = 0.007;
-/// Velocity change of a sweep that nobody feels, m/s: ten nanometres in a tick. It ends the sweeps however few they were.
-const FINE_M_PER_S: f64 = 1e-5;
+/// When the sweeps may end: with up to so many manifolds, after so many sweeps, once one of them changed no velocity by more
+/// than this, m/s. The first pair of each row is a change that nobody feels (1e-5 m/s are ten nanometres in a tick) and ends
+/// them however few they were. A handful of manifolds converges quickly and is let off early; a crowd never quite does.
+const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
+    [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
 /// Velocity change of a sweep that is nothing, m/s: the solution is exact.
 const EXACT_M_PER_S: f64 = 1e-9;
 
@@ -112,13 +109,13 @@ impl Solver {
     }
 
     fn accelerate(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
-        let fewest = MIN_SWEEPS[usize::from(manifolds.len() <= FEW_MANIFOLDS)];
+        let good_enough = good_enough(manifolds.len());
         let most = self.most_sweeps(manifolds.len(), moving.len());
         let mut last_square = 0.0;
         for count in 2..most {
             self.note(manifolds, &works.all, moving);
             let change = sweep(manifolds, works);
-            if change.largest < FINE_M_PER_S || (count >= fewest && change.largest < GOOD_M_PER_S) {
+            if good_enough.iter().any(|&(fewest, good)| count >= fewest && change.largest < good) {
                 return count;
             }
             let share = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
@@ -170,6 +167,10 @@ impl Solver {
             turn(&mut work.spin, &mut along.1, before.1, keep);
         }
     }
+}
+
+fn good_enough(manifolds: usize) -> &'static [(usize, f64)] {
+    GOOD_ENOUGH.iter().find(|&&(most, _)| manifolds <= most).map_or(&[], |&(_, pairs)| pairs)
 }
 
 /// value += keep·along; along = keep·along + (value − before).
