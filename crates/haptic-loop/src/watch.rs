@@ -39,6 +39,8 @@ pub struct Watch {
     sequence: u32,
     /// Since the last new position, s.
     silent_s: f64,
+    /// How old the last new position was when it came, s.
+    age_s: f64,
 }
 
 impl Watch {
@@ -52,6 +54,7 @@ impl Watch {
             position_m: None,
             sequence: 0,
             silent_s: 0.0,
+            age_s: 0.0,
         };
         watch.resettle(safety);
         watch
@@ -81,6 +84,7 @@ impl Watch {
             self.position_m = Some(reading.position_m);
             self.sequence = reading.sequence;
             self.silent_s = 0.0;
+            self.age_s = age_s(reading);
         }
         Hand { position_m: self.position_m, is_new, trust }
     }
@@ -94,15 +98,22 @@ impl Watch {
 
     fn trust_in_new(&self, reading: &Reading) -> Trust {
         let moved_m = reading.position_m - self.position_m.unwrap_or(reading.position_m);
-        let allowed_m = self.max_speed_m_per_s * self.silent_s;
+        let elapsed_s = self.elapsed_since_last_s(reading);
+        let allowed_m = self.max_speed_m_per_s * elapsed_s;
         if moved_m.norm_squared() > allowed_m * allowed_m {
-            let speed_m_per_s = moved_m.norm() / self.silent_s;
+            let speed_m_per_s = moved_m.norm() / elapsed_s;
             Trust::Broken(Fault::OverSpeed { speed_m_per_s, limit_m_per_s: self.max_speed_m_per_s })
         } else if reading.age_ns >= self.stale_after_ns {
             Trust::Stale
         } else {
             Trust::Good
         }
+    }
+
+    /// The time in which the handle moved, s. A tick that was late finds the answer to its last command, which is as old as the
+    /// tick is late; the next answer then shows all of the time in one period.
+    fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
+        self.silent_s + (self.age_s - age_s(reading)).max(0.0)
     }
 
     fn trust_in_old(&self) -> Trust {
@@ -116,6 +127,10 @@ impl Watch {
             Trust::Good
         }
     }
+}
+
+fn age_s(reading: &Reading) -> f64 {
+    reading.age_ns as f64 * 1e-9
 }
 
 #[cfg(test)]
@@ -182,6 +197,16 @@ mod tests {
         watch.judge(&repeated(0.0), TICK_S);
         watch.judge(&repeated(0.0), TICK_S);
         assert_eq!(watch.judge(&at(0.006), TICK_S).trust, Trust::Good);
+    }
+
+    #[test]
+    fn after_a_late_tick_the_way_of_the_whole_time_is_no_over_speed() {
+        let mut watch = watch_at_rest();
+        let asked_before = Reading { age_ns: 8_000_000, ..at(0.001) };
+        assert_eq!(watch.judge(&asked_before, 0.008).trust, Trust::Stale);
+        let asked_after = Reading { age_ns: 1_000_000, ..at(0.009) };
+        assert_eq!(watch.judge(&asked_after, TICK_S).trust, Trust::Good);
+        assert!(matches!(watch.judge(&at(0.018), TICK_S).trust, Trust::Broken(Fault::OverSpeed { .. })));
     }
 
     #[test]
