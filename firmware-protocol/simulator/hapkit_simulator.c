@@ -1,11 +1,12 @@
 /* Runs the Hapkit firmware image on a simulated ATmega328P, at the pace of the wall clock.
  *
  *   hapkit-simulator IMAGE.elf [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F] [--seconds S]
- *                    [--reset-on-open]
+ *                    [--reset-on-open] [--trace FILE.csv]
  *
  * The chip's UART is the far end of a pseudo-terminal; PWM and direction pin push a modelled handle, whose position comes
  * back as a voltage on A2. Standard output tells the port's name, then a line whenever the motor pin starts or stops
- * pushing: "<simulated seconds> motor 0 on|off". With --reset-on-open the chip resets when a host opens the port, as the
+ * pushing: "<simulated seconds> motor 0 on|off", and for off how long the chip had got no byte. The trace has a row
+ * for each simulated millisecond: time, handle, force of the motor as its pins say. With --reset-on-open the chip resets when a host opens the port, as the
  * boards do that wire DTR to reset. On a machine too slow, time that cannot be caught up is left out and told at the end.
  */
 #define _GNU_SOURCE
@@ -57,8 +58,10 @@ typedef struct simulation {
     size_t outgoing_length;
     avr_cycle_count_t asked_at, longest_answer, all_answers; /* cycles, from a frame's first bit in to its answer's last */
     unsigned long answers;
+    avr_cycle_count_t heard_at;       /* when the chip got its last byte */
     bool question_open;
     bool motor_was_on;
+    FILE *trace;
     bool reset_on_open;
     int64_t start_ns, skipped_ns;
     double end_s;
@@ -123,8 +126,10 @@ static void feed_uart(void)
         sim.question_open = true;
         sim.asked_at = sim.avr->cycle;
     }
-    while (sim.uart_has_room && sim.tail != sim.head)
+    while (sim.uart_has_room && sim.tail != sim.head) {
+        sim.heard_at = sim.avr->cycle;
         avr_raise_irq(sim.uart_in, sim.queue[sim.tail++ % QUEUE_SIZE]);
+    }
 }
 
 static void take_from_host(void)
@@ -169,8 +174,11 @@ static double now_s(void)
 static void watch_motor(int duty)
 {
     bool on = duty != 0;
-    if (on != sim.motor_was_on)
-        printf("%.6f motor 0 %s\n", now_s(), on ? "on" : "off");
+    if (on && !sim.motor_was_on)
+        printf("%.6f motor 0 on\n", now_s());
+    if (!on && sim.motor_was_on)
+        printf("%.6f motor 0 off after a silence of %.2f ms\n", now_s(),
+               (double)(sim.avr->cycle - sim.heard_at) / (CLOCK_HZ / 1000));
     sim.motor_was_on = on;
 }
 
@@ -189,10 +197,20 @@ static void show_position_to_sensor(void)
     avr_raise_irq(sim.sensor, (uint32_t)((reading * SUPPLY_MV + ADC_TOP - 1) / ADC_TOP));
 }
 
+static void note_in_trace(double force_n)
+{
+    static long rows;
+    if (!sim.trace || now_s() * 1000.0 < (double)rows)
+        return;
+    rows++;
+    fprintf(sim.trace, "%.6f,%.7f,0,%.6f,0\n", now_s(), sim.handle.position_m, force_n);
+}
+
 static void advance_handle(void)
 {
     int duty = motor_duty();
     watch_motor(duty);
+    note_in_trace(motor_force_n(duty));
     handle_advance(&sim.handle, motor_force_n(duty), (double)SLICE_CYCLES / CLOCK_HZ);
     show_position_to_sensor();
 }
@@ -289,7 +307,17 @@ static bool load(const char *path)
 }
 
 static const char USAGE[] = "hapkit-simulator IMAGE.elf [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]\n"
-                            "                 [--seconds S] [--reset-on-open]\n";
+                            "                 [--seconds S] [--reset-on-open] [--trace FILE.csv]\n";
+
+static void open_trace(const char *path)
+{
+    sim.trace = fopen(path, "w");
+    if (!sim.trace) {
+        perror(path);
+        exit(1);
+    }
+    fputs("t_s,x_m,y_m,force_x_n,force_y_n\n", sim.trace);
+}
 
 /* The path for the link, or NULL; ends the program on an option it does not know. */
 static const char *read_options(int count, char **arguments)
@@ -297,7 +325,8 @@ static const char *read_options(int count, char **arguments)
     static const struct option known[] = {
         { "link", required_argument, NULL, 'l' },    { "hand-amplitude-m", required_argument, NULL, 'a' },
         { "seconds", required_argument, NULL, 's' }, { "hand-frequency-hz", required_argument, NULL, 'f' },
-        { "reset-on-open", no_argument, NULL, 'r' }, { NULL, 0, NULL, 0 },
+        { "reset-on-open", no_argument, NULL, 'r' }, { "trace", required_argument, NULL, 't' },
+        { NULL, 0, NULL, 0 },
     };
     const char *link_path = NULL;
     sim.handle = handle_at_rest();
@@ -308,6 +337,7 @@ static const char *read_options(int count, char **arguments)
         case 'f': sim.handle.hand_frequency_hz = atof(optarg); break;
         case 's': sim.end_s = atof(optarg); break;
         case 'r': sim.reset_on_open = true; break;
+        case 't': open_trace(optarg); break;
         default: fputs(USAGE, stderr); exit(2);
         }
     }
@@ -334,6 +364,8 @@ int main(int count, char **arguments)
     printf("port %s\n", sim.link.name);
     int result = run();
     pty_close(&sim.link);
+    if (sim.trace)
+        fclose(sim.trace);
     avr_terminate(sim.avr);
     return result;
 }

@@ -1,13 +1,24 @@
 //! Reading and writing allocate nothing, whatever goes wrong.
 
+use haptic_device::emulated::native::NativeTraits;
+use haptic_device::emulated::{Board, Body, HaplyBoard, Life, LineFaults, NativeBoard, OdriveBoard, serve};
 use haptic_device::faulty::PerKind;
+use haptic_device::serial::protocol::Protocol;
+use haptic_device::serial::{
+    HaplyProtocol, HaplyVariant, Ledger, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings, SerialDevice,
+    SerialSettings,
+};
 use haptic_device::{
     Device, DeviceModel, Effort, Fault, FaultPlan, FaultyDevice, HandModel, MonotonicNs, Pantograph, Path,
     PrescribedDevice, SimulatedDevice,
 };
+use haptic_realtime::clock::monotonic_ns;
 use nalgebra::Vector2;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -80,4 +91,85 @@ fn linkage_kinematics_do_not_allocate() {
         }
     };
     assert_eq!(allocations_in(work), 0);
+}
+
+/// Long enough for any machine; only a broken test waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Reads and writes on this thread until the device was unplugged, found again, and has answered often; allocations of the other
+/// threads are not counted.
+fn allocations_on_a_line(
+    name: &str,
+    board: impl FnOnce() -> Box<dyn Board> + Send + 'static,
+    protocol: impl FnOnce(Arc<Ledger>) -> Box<dyn Protocol>,
+) -> u64 {
+    let link = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (stop_inside, life) = (Arc::clone(&stop), bad_life(&link));
+    let emulator = std::thread::spawn(move || serve(board().as_mut(), &life, &stop_inside, &mut |_, _| {}).unwrap());
+    let start = Instant::now();
+    while !link.exists() {
+        assert!(start.elapsed() < PATIENCE, "no port");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (ledger, port) = (Arc::new(Ledger::default()), link.to_str().unwrap().to_owned());
+    let (find, protocol) = (Box::new(move || Ok(port.clone())), protocol(Arc::clone(&ledger)));
+    let (baud, guardian) = (1_000_000, None);
+    let settings = SerialSettings { find, baud, protocol, ledger: Arc::clone(&ledger), guardian, priority: 79 };
+    let mut device = SerialDevice::open(settings).unwrap();
+    let (mut allocations, mut fresh_after_loss) = (0, 0);
+    while fresh_after_loss < 200 {
+        assert!(start.elapsed() < PATIENCE, "{name}: {fresh_after_loss} readings after the loss");
+        let mut is_fresh = false;
+        allocations += allocations_in(|| {
+            let now = MonotonicNs(monotonic_ns());
+            is_fresh = device.read(now).fresh;
+            device.write(Effort { force_n: Vector2::new(0.1, -0.05) }, now);
+        });
+        fresh_after_loss += u32::from(is_fresh && device.link_statistics().unwrap().reconnects > 0);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    device.close();
+    stop.store(true, Ordering::Relaxed);
+    emulator.join().unwrap();
+    allocations
+}
+
+/// Losses, damage, lateness, and once unplugged: every way that reading and writing can go.
+fn bad_life(link: &std::path::Path) -> Life {
+    Life {
+        link: Some(link.to_owned()),
+        faults: LineFaults { drop: 0.02, garbage: 0.02, delay_ns: 2_000_000, seed: 5 },
+        dies_after: Some(Duration::from_secs(1)),
+        dead_for: Duration::from_millis(200),
+        ..Life::default()
+    }
+}
+
+fn body(axes: u8) -> Body {
+    Body::new(axes, &DeviceModel::default(), None).unwrap()
+}
+
+#[test]
+fn a_board_on_a_bad_line_is_read_and_written_without_allocation() {
+    let settings = NativeSettings { axes: None, lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
+    let board = || Box::new(NativeBoard::new(NativeTraits::default(), body(2))) as Box<dyn Board>;
+    let found = allocations_on_a_line("native", board, |ledger| Box::new(NativeProtocol::new(settings, ledger, 1)));
+    assert_eq!(found, 0);
+}
+
+#[test]
+fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
+    let settings = OdriveSettings { lever_m: 0.05, watchdog_s: 0.1, baud: None };
+    let board = || Box::new(OdriveBoard::new(0.05, body(1))) as Box<dyn Board>;
+    let found = allocations_on_a_line("odrive", board, |ledger| Box::new(OdriveProtocol::new(settings, ledger)));
+    assert_eq!(found, 0);
+}
+
+#[test]
+fn a_haply_on_a_bad_line_is_read_and_written_without_allocation() {
+    let model = DeviceModel::default();
+    let board = move || Box::new(HaplyBoard::new(HaplyVariant::V3, &model, None).unwrap()) as Box<dyn Board>;
+    let protocol = |ledger| Box::new(HaplyProtocol::new(HaplyVariant::V3, ledger)) as Box<dyn Protocol>;
+    assert_eq!(allocations_on_a_line("haply", board, protocol), 0);
 }

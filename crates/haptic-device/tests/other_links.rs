@@ -161,7 +161,7 @@ fn what_is_lost_on_the_way_from_a_haply_is_counted() {
 
 #[test]
 fn a_silent_and_a_babbling_haply_are_told_apart() {
-    struct Stranger(&'static [u8]);
+    struct Stranger(&'static [u8], Body);
     impl Board for Stranger {
         fn hear(&mut self, _: &[u8], out: &mut Vec<Vec<u8>>) {
             out.push(self.0.to_vec());
@@ -171,8 +171,8 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
         fn force_n(&self) -> Vector2<f64> {
             Vector2::zeros()
         }
-        fn given_most_j(&self) -> f64 {
-            0.0
+        fn body(&self) -> &Body {
+            &self.1
         }
         fn news(&mut self) -> Option<String> {
             None
@@ -180,7 +180,8 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
     }
     let refusal = |words| {
         let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(Ledger::default()));
-        greet(&mut protocol, &mut Stranger(words)).err().unwrap()
+        let body = Body::new(2, &DeviceModel::default(), None).unwrap();
+        greet(&mut protocol, &mut Stranger(words, body)).err().unwrap()
     };
     assert_eq!(refusal(b""), GreetingError::Silent { within_s: 5 });
     assert!(matches!(refusal(b"what?\r\n"), GreetingError::NotUnderstood { .. }));

@@ -68,6 +68,7 @@ fn open(port: &std::path::Path, axes: u8) -> Result<SerialDevice, OpenError> {
         baud: 1_000_000,
         protocol: Box::new(NativeProtocol::new(settings, Arc::clone(&ledger), 1)),
         ledger,
+        guardian: None,
         priority: 79,
     })
 }

@@ -180,7 +180,7 @@ fn doubts(found: &AxisEstimate, is_noisy: bool, encoder_m: f64) -> Vec<String> {
     if is_noisy {
         doubts.push(format!(
             "readings differ from the model by {:.1} µm on average, {:.1} µm were to be expected: cogging, backlash, a cable \
-             that pulls, or a hand",
+             that pulls, a hand, or a machine that does not keep time (`hapticd doctor`)",
             found.residual_m * 1e6,
             encoder_m * 1e6
         ));

@@ -151,6 +151,7 @@ impl fmt::Display for End {
         match self {
             Self::Finished => write!(f, "finished"),
             Self::Aborted => write!(f, "aborted"),
+            Self::Fault(Fault::Lost { .. }) => write!(f, "the device was lost; was it unplugged, has it power?"),
             Self::Fault(fault) => write!(f, "{fault}"),
             Self::OutOfTravel { axis, distance_m, limit_m } => write!(
                 f,

@@ -61,6 +61,9 @@ pub enum Command {
     Report(ReportArguments),
     /// Write a table from a recording: the columns of a trace.
     Export(ExportArguments),
+    /// End the force of a device without a watchdog if the daemon cannot.
+    #[command(hide = true)]
+    StandGuard(StandGuardArguments),
 }
 
 /// What is run; flags override the profile.
@@ -229,6 +232,15 @@ pub enum HaplyMake {
     Kit,
 }
 
+/// Arguments of `stand-guard`.
+#[derive(Args, Clone, Debug)]
+pub struct StandGuardArguments {
+    /// What ends all force, in hexadecimal digits.
+    pub words: String,
+    /// Silence of the daemon that ends it, ms.
+    pub patience_ms: u64,
+}
+
 /// Arguments of `emulate`.
 #[derive(Args, Clone, Debug)]
 pub struct EmulateArguments {
@@ -267,6 +279,9 @@ pub struct EmulateArguments {
     /// And be plugged in again after this.
     #[arg(long, value_parser = seconds, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
+    /// Write a row for each millisecond: its time, where the handle is, and the force of the motors on it.
+    #[arg(long, value_name = "FILE.csv")]
+    pub trace: Option<PathBuf>,
     /// Where chance begins.
     #[arg(long, default_value = "1")]
     pub seed: u64,

@@ -47,6 +47,7 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
         Some(Command::Devices(arguments)) => commands::devices::devices(arguments),
         Some(Command::Emulate(arguments)) => commands::emulate::emulate(arguments),
+        Some(Command::StandGuard(arguments)) => commands::stand_guard::stand_guard(arguments),
         Some(Command::Replay(arguments)) => commands::replay::replay(arguments),
         Some(Command::Report(arguments)) => commands::report::report(arguments),
         Some(Command::Export(arguments)) => commands::export::export(arguments),

@@ -23,33 +23,90 @@ fn calls(trace: &str) -> Vec<Call<'_>> {
 }
 
 /// The trace of a run of one second, or why there is none.
-fn trace_of_a_run() -> Result<String, String> {
-    let file = std::env::temp_dir().join(format!("hapticd-strace-{}", std::process::id()));
+fn trace_of_a_run(name: &str, arguments: &[&str]) -> Result<String, String> {
+    let file = std::env::temp_dir().join(format!("hapticd-strace-{}-{name}", std::process::id()));
     let mut strace = Command::new("strace");
     strace.arg("-f").arg("-o").arg(&file).arg(env!("CARGO_BIN_EXE_hapticd")).args(["run", "--seconds", "1"]);
-    let output = strace.output().map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    let output = strace.args(arguments).output().map_err(|error| error.to_string())?;
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    if told.contains("ptrace") {
+        return Err(told);
     }
+    assert!(output.status.success(), "{told}");
     let trace = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
     std::fs::remove_file(&file).map_err(|error| error.to_string())?;
     Ok(trace)
 }
 
+fn is_sleep(call: &Call<'_>) -> bool {
+    call.name == "clock_nanosleep" && call.text.contains("TIMER_ABSTIME")
+}
+
+/// Which calls the real-time thread made between its first sleep and its last, and how often.
+fn calls_of_the_loop(trace: &str) -> BTreeMap<String, usize> {
+    let calls = calls(trace);
+    let sleeper = calls.iter().find(|call| is_sleep(call)).expect("nobody sleeps until a deadline").thread;
+    let of_sleeper: Vec<&Call<'_>> = calls.iter().filter(|call| call.thread == sleeper).collect();
+    let first = of_sleeper.iter().position(|call| is_sleep(call)).unwrap();
+    let last = of_sleeper.iter().rposition(|call| is_sleep(call)).unwrap();
+    let mut counts = BTreeMap::new();
+    of_sleeper[first..=last].iter().for_each(|call| *counts.entry(call.name.to_owned()).or_insert(0) += 1);
+    counts
+}
+
 #[test]
 fn the_real_time_thread_only_sleeps() {
-    let trace = match trace_of_a_run() {
+    let trace = match trace_of_a_run("simulated", &[]) {
         Ok(trace) => trace,
         Err(reason) => return println!("SKIPPED: strace is not installed, or may not trace here: {reason}"),
     };
-    let calls = calls(&trace);
-    let is_sleep = |call: &&Call<'_>| call.name == "clock_nanosleep" && call.text.contains("TIMER_ABSTIME");
-    let sleeper = calls.iter().find(is_sleep).expect("nobody sleeps until a deadline").thread;
-    let of_sleeper: Vec<&Call<'_>> = calls.iter().filter(|call| call.thread == sleeper).collect();
-    let first = of_sleeper.iter().position(&is_sleep).unwrap();
-    let last = of_sleeper.iter().rposition(is_sleep).unwrap();
-    let mut counts = BTreeMap::new();
-    of_sleeper[first..=last].iter().for_each(|call| *counts.entry(call.name).or_insert(0) += 1);
+    let counts = calls_of_the_loop(&trace);
     assert!(counts["clock_nanosleep"] > 100, "{counts:?}");
     assert_eq!(counts.len(), 1, "{counts:?}");
+}
+
+/// A device made of software, ended and removed with this.
+struct Emulator {
+    folder: std::path::PathBuf,
+    process: std::process::Child,
+}
+
+impl Emulator {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(format!("hapticd-calls-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let port = folder.join("port");
+        let text = format!("kind = \"serial\"\nport = \"{}\"\nwatchdog_s = 0.1\n", port.display());
+        std::fs::write(folder.join("d.toml"), text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+        command.args(["emulate", "native-2dof", "--link"]).arg(&port).stdout(std::process::Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let told = process.stdout.as_mut().unwrap();
+        // Its first word is where its port is.
+        std::io::Read::read_exact(told, &mut [0]).unwrap();
+        Self { folder, process }
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn with_a_serial_device_the_real_time_thread_sleeps_and_writes_its_command_and_no_more() {
+    let emulator = Emulator::new();
+    let device = emulator.folder.join("d.toml");
+    let arguments = ["--scene", "wall", "--device", device.to_str().unwrap(), "--allow-no-rt", "--no-view"];
+    let trace = match trace_of_a_run("serial", &arguments) {
+        Ok(trace) => trace,
+        Err(reason) => return println!("SKIPPED: strace is not installed, or may not trace here: {reason}"),
+    };
+    let counts = calls_of_the_loop(&trace);
+    let [sleeps, writes] = ["clock_nanosleep", "write"].map(|name| counts.get(name).copied().unwrap_or(0));
+    assert!(sleeps > 20 && writes > 20 && writes <= 2 * sleeps, "{counts:?}");
+    assert_eq!(counts.len(), 2, "{counts:?}");
 }

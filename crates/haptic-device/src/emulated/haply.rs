@@ -153,8 +153,8 @@ impl Board for HaplyBoard {
         self.torques_n_m
     }
 
-    fn given_most_j(&self) -> f64 {
-        self.body.given_most_j()
+    fn body(&self) -> &Body {
+        &self.body
     }
 
     fn news(&mut self) -> Option<String> {

@@ -40,8 +40,8 @@ pub trait Board: Send {
     /// What the motors do now: force on the hand, N, or torque, N·m; not zero if they push.
     fn force_n(&self) -> Vector2<f64>;
 
-    /// The most energy that the motors ever gave the hand on balance, J.
-    fn given_most_j(&self) -> f64;
+    /// The handle with the hand that holds it.
+    fn body(&self) -> &Body;
 
     /// Something worth telling a person, once.
     fn news(&mut self) -> Option<String>;

@@ -261,8 +261,8 @@ impl Board for NativeBoard {
         self.motors_n()
     }
 
-    fn given_most_j(&self) -> f64 {
-        self.body.given_most_j()
+    fn body(&self) -> &Body {
+        &self.body
     }
 
     fn news(&mut self) -> Option<String> {

@@ -1,4 +1,5 @@
-//! An ODrive: lines of ASCII, properties, and a watchdog that is off until it is enabled.
+//! An ODrive as firmware 0.5 behaves: lines of ASCII, properties, a state machine that takes its time, and a watchdog that is
+//! off until it is enabled and then runs in every state.
 
 use super::{Board, Body};
 use nalgebra::Vector2;
@@ -9,6 +10,11 @@ const IDLE: f64 = 1.0;
 const CLOSED_LOOP: f64 = 8.0;
 /// The error that an expired watchdog leaves.
 const WATCHDOG_EXPIRED: f64 = 2048.0;
+
+/// How long the state machine takes to do as it was told, ms.
+const CHANGES_AFTER_MS: u32 = 3;
+/// Answers about properties are no longer than this, whatever they say.
+const LONGEST_VALUE: usize = 9;
 
 const CURRENT_STATE: &str = "axis0.current_state";
 const ERROR: &str = "axis0.error";
@@ -21,6 +27,8 @@ pub struct OdriveBoard {
     properties: BTreeMap<String, f64>,
     torque_n_m: f64,
     unfed_s: f64,
+    /// The state that was asked for, and the milliseconds until it is taken up.
+    requested: Option<(f64, u32)>,
     news: Vec<String>,
 }
 
@@ -39,7 +47,16 @@ impl OdriveBoard {
             (ERROR, 0.0),
         ];
         let properties = known.map(|(name, value)| (name.to_owned(), value)).into();
-        Self { lever_m, body, line: String::new(), properties, torque_n_m: 0.0, unfed_s: 0.0, news: Vec::new() }
+        Self {
+            lever_m,
+            body,
+            line: String::new(),
+            properties,
+            torque_n_m: 0.0,
+            unfed_s: 0.0,
+            requested: None,
+            news: Vec::new(),
+        }
     }
 
     fn value(&self, name: &str) -> f64 {
@@ -62,7 +79,8 @@ impl OdriveBoard {
             ["u", "0"] => self.unfed_s = 0.0,
             ["sc"] => self.set(ERROR, 0.0),
             ["r", name] if self.properties.contains_key(name) => {
-                out.push(format!("{}\r\n", self.value(name)).into_bytes());
+                let text: String = self.value(name).to_string().chars().take(LONGEST_VALUE).collect();
+                out.push(format!("{text}\r\n").into_bytes());
             }
             ["w", name, value] if self.properties.contains_key(name) => self.write(name, value, out),
             ["r" | "w", ..] => out.push(b"invalid property\r\n".to_vec()),
@@ -73,10 +91,23 @@ impl OdriveBoard {
     fn write(&mut self, name: &str, value: &str, out: &mut Vec<Vec<u8>>) {
         let Ok(value) = value.parse() else { return out.push(b"invalid property value\r\n".to_vec()) };
         self.set(name, value);
-        if name == "axis0.requested_state" && self.value(ERROR) == 0.0 {
-            self.set(CURRENT_STATE, value);
-            self.unfed_s = 0.0;
-            self.news.push(format!("motor {}", if value == CLOSED_LOOP { "on, torque zero" } else { "off" }));
+        if name == "axis0.requested_state" {
+            self.requested = Some((value, CHANGES_AFTER_MS));
+        }
+    }
+
+    /// The state machine does what it was asked for, in its own time, and not with an error.
+    fn change_state(&mut self) {
+        match &mut self.requested {
+            None => {}
+            Some((_, left_ms)) if *left_ms > 0 => *left_ms -= 1,
+            Some((wanted, _)) => {
+                let state = if self.properties[ERROR] == 0.0 { *wanted } else { IDLE };
+                self.requested = None;
+                self.set(CURRENT_STATE, state);
+                self.unfed_s = 0.0;
+                self.news.push(format!("motor {}", if state == CLOSED_LOOP { "on, torque zero" } else { "off" }));
+            }
         }
     }
 
@@ -89,12 +120,14 @@ impl OdriveBoard {
 
     fn watch(&mut self) {
         self.unfed_s += 0.001;
-        let is_watched = self.value("axis0.config.enable_watchdog") == 1.0 && self.value(CURRENT_STATE) == CLOSED_LOOP;
+        let is_watched = self.value("axis0.config.enable_watchdog") == 1.0;
         if is_watched && self.unfed_s >= self.value("axis0.config.watchdog_timeout") {
+            if self.value(CURRENT_STATE) == CLOSED_LOOP {
+                self.news.push("watchdog: not fed, motor off".to_owned());
+            }
             self.set(ERROR, WATCHDOG_EXPIRED);
             self.set(CURRENT_STATE, IDLE);
             self.torque_n_m = 0.0;
-            self.news.push("watchdog: not fed, motor off".to_owned());
         }
     }
 
@@ -117,6 +150,7 @@ impl Board for OdriveBoard {
 
     fn tick(&mut self, _out: &mut Vec<Vec<u8>>) {
         self.watch();
+        self.change_state();
         self.body.advance(Vector2::new(self.motor_n_m() / self.lever_m, 0.0));
     }
 
@@ -133,8 +167,8 @@ impl Board for OdriveBoard {
         Vector2::new(self.motor_n_m() / self.lever_m, 0.0)
     }
 
-    fn given_most_j(&self) -> f64 {
-        self.body.given_most_j()
+    fn body(&self) -> &Body {
+        &self.body
     }
 
     fn news(&mut self) -> Option<String> {

@@ -1,11 +1,12 @@
 //! A board on a pseudo-terminal, at the pace of the wall clock.
 
-use super::Board;
 use super::faults::{FaultCount, LineFaults, SpoilingLine};
 use super::pty::Pty;
+use super::{Board, Body};
 use haptic_realtime::clock::monotonic_ns;
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub struct Life {
     pub dead_for: Duration,
     /// It ends after so long.
     pub ends_after: Option<Duration>,
+    /// Where a row goes for each of its milliseconds: its time, where the handle is, and what the motors do to it.
+    pub trace: Option<PathBuf>,
 }
 
 /// What came of it.
@@ -56,7 +59,8 @@ pub fn serve(
     while !stop.load(Ordering::Relaxed) && !server.is_over() {
         server.round(tell)?;
     }
-    let given_most_j = server.board.given_most_j();
+    server.trace.end()?;
+    let given_most_j = server.board.body().given_most_j();
     Ok(Obituary { faults: server.line.count(), ticks: server.ticks, given_most_j })
 }
 
@@ -71,7 +75,11 @@ struct Server<'b> {
     /// Millisecond k is due at start + k ms; the start moves when time was lost.
     start_ns: u64,
     ticks: u64,
+    /// The millisecond in which the host was last heard, and how long it had been silent before, ms.
+    heard_tick: u64,
+    silent_before_ms: u64,
     has_died: bool,
+    trace: Trace,
 }
 
 impl<'b> Server<'b> {
@@ -87,7 +95,10 @@ impl<'b> Server<'b> {
             born_ns: start_ns,
             start_ns,
             ticks: 0,
+            heard_tick: 0,
+            silent_before_ms: 0,
             has_died: false,
+            trace: Trace::begin(life.trace.as_deref())?,
         })
     }
 
@@ -114,7 +125,7 @@ impl<'b> Server<'b> {
         self.wait()?;
         self.greet_or_part();
         self.listen();
-        self.run_due_ticks();
+        self.run_due_ticks(tell)?;
         self.speak();
         self.gossip(tell);
         Ok(())
@@ -167,12 +178,13 @@ impl<'b> Server<'b> {
         let count = pty.read(&mut buffer);
         let mut answers = Vec::new();
         if let Some(bytes) = (count > 0).then(|| buffer[..count].to_vec()).and_then(|bytes| self.line.pass(bytes)) {
+            self.silent_before_ms = self.ticks - std::mem::replace(&mut self.heard_tick, self.ticks);
             self.board.hear(&bytes, &mut answers);
         }
         self.hold(answers);
     }
 
-    fn run_due_ticks(&mut self) {
+    fn run_due_ticks(&mut self, tell: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
         let now_ns = monotonic_ns();
         let lag_ns = (now_ns - self.start_ns).saturating_sub(self.ticks * TICK_NS);
         if lag_ns > LONGEST_LAG_NS {
@@ -182,8 +194,14 @@ impl<'b> Server<'b> {
         while self.start_ns + (self.ticks + 1) * TICK_NS <= now_ns {
             self.ticks += 1;
             self.board.tick(&mut answers);
+            let due_s = (self.start_ns + self.ticks * TICK_NS - self.born_ns) as f64 * 1e-9;
+            self.trace.note(due_s, self.board.body())?;
+            // In every millisecond, so that what is told of the motors is in the board's time and no stall of this machine
+            // is in it.
+            self.tell_of_motors(tell);
         }
         self.hold(answers);
+        Ok(())
     }
 
     fn hold(&mut self, answers: Vec<Vec<u8>>) {
@@ -201,15 +219,45 @@ impl<'b> Server<'b> {
     }
 
     fn gossip(&mut self, tell: &mut dyn FnMut(f64, &str)) {
+        self.tell_of_motors(tell);
+        while let Some(news) = self.board.news() {
+            tell(self.age_s(), &news);
+        }
+    }
+
+    /// A motor that starts or stops to push; when it stops, after what silence of the host, in the board's own time. Words that end
+    /// a silence may be what stopped it.
+    fn tell_of_motors(&mut self, tell: &mut dyn FnMut(f64, &str)) {
         let force_n = self.board.force_n();
         for axis in 0..2 {
             let is_on = force_n[axis] != 0.0;
             if std::mem::replace(&mut self.motors_were_on[axis], is_on) != is_on {
-                tell(self.age_s(), &format!("motor {axis} {}", if is_on { "on" } else { "off" }));
+                let silent_ms = (self.ticks - self.heard_tick).max(self.silent_before_ms);
+                let how = if is_on { "on".to_owned() } else { format!("off after a silence of {silent_ms} ms") };
+                tell(self.age_s(), &format!("motor {axis} {how}"));
             }
         }
-        while let Some(news) = self.board.news() {
-            tell(self.age_s(), &news);
-        }
+    }
+}
+
+/// A table of what the handle did, if somebody wants it.
+struct Trace(Option<BufWriter<File>>);
+
+impl Trace {
+    fn begin(path: Option<&Path>) -> io::Result<Self> {
+        let Some(path) = path else { return Ok(Self(None)) };
+        let mut file = BufWriter::new(File::create(path)?);
+        writeln!(file, "t_s,x_m,y_m,force_x_n,force_y_n")?;
+        Ok(Self(Some(file)))
+    }
+
+    fn note(&mut self, time_s: f64, body: &Body) -> io::Result<()> {
+        let Some(file) = &mut self.0 else { return Ok(()) };
+        let (place_m, force_n) = (body.true_state().position_m, body.force_n());
+        writeln!(file, "{time_s:.6},{},{},{},{}", place_m.x, place_m.y, force_n.x, force_n.y)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.0.as_mut().map_or(Ok(()), BufWriter::flush)
     }
 }

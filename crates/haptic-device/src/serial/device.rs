@@ -1,5 +1,6 @@
 //! A device on a serial line, as the tick sees it: reading is looking into a slot, writing is one call that does not wait.
 
+use super::guardian::GuardianProgram;
 use super::keeper::{Connection, Dialler, FindPort, Keeper, Line, OpenError, now};
 use super::ledger::Ledger;
 use super::port::Port;
@@ -38,6 +39,8 @@ pub struct SerialSettings {
     pub protocol: Box<dyn Protocol>,
     /// What is counted; the protocol has the same one.
     pub ledger: Arc<Ledger>,
+    /// Who ends the force of a device without a watchdog if this process cannot.
+    pub guardian: Option<GuardianProgram>,
     /// SCHED_FIFO priority of the listening thread, below that of the tick.
     pub priority: u8,
 }
@@ -66,10 +69,10 @@ impl SerialDevice {
     /// # Errors
     /// What stands in the way, with the remedy.
     pub fn open(settings: SerialSettings) -> Result<Self, OpenError> {
-        let SerialSettings { find, baud, protocol, ledger, priority } = settings;
-        let mut dialler = Dialler { find, baud, protocol };
+        let SerialSettings { find, baud, protocol, ledger, guardian, priority } = settings;
+        let mut dialler = Dialler { find, baud, protocol, guardian };
         let stop = Arc::new(AtomicBool::new(false));
-        let Connection { identity, limits, line, ear } = dialler.dial(&stop)?;
+        let Connection { identity, limits, line, ear, guardian } = dialler.dial(&stop)?;
         let (sample_writer, samples) = latest(Sample::nothing_yet());
         let ((line_writer, lines), (return_writer, returned)) = (ring(LINES), ring(LINES));
         let keeper = Keeper {
@@ -78,6 +81,7 @@ impl SerialDevice {
             samples: sample_writer,
             lines: line_writer,
             returned,
+            guardian,
             ledger: Arc::clone(&ledger),
             stop: Arc::clone(&stop),
             newest: Sample::nothing_yet(),
@@ -185,8 +189,9 @@ impl Device for SerialDevice {
     }
 
     fn close(&mut self) {
-        self.last_words();
+        // First, so that the listening thread does not take the device up again when it says that it was stopped.
         self.stop.store(true, Ordering::Relaxed);
+        self.last_words();
         self.line = None;
         if let Some(keeper) = self.keeper.take()
             && let Err(text) = keeper.join()

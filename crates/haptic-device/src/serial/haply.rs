@@ -10,7 +10,7 @@ pub mod message;
 mod voice;
 
 use super::ledger::Ledger;
-use super::protocol::{Greeting, Protocol};
+use super::protocol::{Greeting, Protocol, Spoken};
 use crate::contract::MonotonicNs;
 use crate::pantograph::Pantograph;
 use greeting::HaplyGreeting;
@@ -104,5 +104,9 @@ impl Protocol for HaplyProtocol {
     fn greet(&mut self, now: MonotonicNs) -> Box<dyn Greeting> {
         let keeps_angles = std::mem::replace(&mut self.was_set_up, true);
         Box::new(HaplyGreeting::new(self.variant, Arc::clone(&self.ledger), keeps_angles, now))
+    }
+
+    fn dead_mans_words(&self) -> Option<Spoken> {
+        Some(message::write(&self.variant, [0.0; 2]))
     }
 }

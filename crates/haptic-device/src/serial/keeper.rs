@@ -3,6 +3,7 @@
 //! It owns the port until a session is agreed; then it shares it with the tick, which writes. Nothing here spins: it
 //! sleeps in the kernel until bytes arrive.
 
+use super::guardian::{Guardian, GuardianProgram};
 use super::ledger::Ledger;
 use super::port::{Port, PortError};
 use super::protocol::{Ear, Greeting, GreetingError, Protocol, Sample, Session, Step, Voice};
@@ -83,6 +84,8 @@ pub struct Connection {
     pub line: Line,
     /// The listening half.
     pub ear: Box<dyn Ear>,
+    /// Who ends the force if this process cannot; none where the device does so itself.
+    pub guardian: Option<Guardian>,
 }
 
 /// How to get a connection, again and again.
@@ -93,6 +96,8 @@ pub struct Dialler {
     pub baud: u32,
     /// What is spoken.
     pub protocol: Box<dyn Protocol>,
+    /// Who ends the force of a device without a watchdog if this process cannot.
+    pub guardian: Option<GuardianProgram>,
 }
 
 impl Dialler {
@@ -108,7 +113,18 @@ impl Dialler {
             .map_err(|error| OpenError::System { port: name.clone(), reason: error.to_string() })?
             .map_err(|cause| OpenError::Greeting { port: name, cause })?;
         let Session { identity, limits, voice, ear } = *session;
-        Ok(Connection { identity, limits, line: Line { voice, port: Arc::new(port) }, ear })
+        let guardian = self.guard(&port);
+        Ok(Connection { identity, limits, line: Line { voice, port: Arc::new(port) }, ear, guardian })
+    }
+
+    /// A guardian where the device needs one and there is a program for it.
+    fn guard(&self, port: &Port) -> Option<Guardian> {
+        let (words, program) = (self.protocol.dead_mans_words()?, self.guardian.as_ref()?);
+        let told = |error: &io::Error| {
+            let name = port.name();
+            tracing::warn!("{name}: if this program is killed the device keeps its force: no guardian ({error})");
+        };
+        Guardian::start(program, port, &words).inspect_err(told).ok()
     }
 }
 
@@ -145,6 +161,8 @@ pub struct Keeper {
     pub lines: RingWriter<Line>,
     /// Where the tick's half of a lost one comes back.
     pub returned: RingReader<Line>,
+    /// Who ends the force of this session if this process cannot.
+    pub guardian: Option<Guardian>,
     /// What is counted.
     pub ledger: Arc<Ledger>,
     /// Set when all shall end.
@@ -177,12 +195,16 @@ impl Keeper {
                 Err(error) => return Some(format!("the device was unplugged ({error})")),
             };
             let heard = ear.hear(&buffer[..count], now());
+            if let Some(guardian) = &mut self.guardian {
+                guardian.beat(self.ledger.commands(), now());
+            }
             if let Some(sample) = heard.sample {
                 self.newest = Sample { sequence: base.wrapping_add(sample.sequence), ..sample };
                 self.samples.publish(self.newest);
                 silence = Silence::from(now(), self.ledger.commands());
             }
             if let Some(reply) = heard.reply
+                && !self.stop.load(Ordering::Relaxed)
                 && let Err(error) = port.write_patiently(reply.bytes())
             {
                 return Some(format!("the device takes nothing any more ({error})"));
@@ -198,6 +220,7 @@ impl Keeper {
         self.newest.health = Health::Lost;
         self.samples.publish(self.newest);
         self.ledger.forget_all();
+        self.guardian = None;
     }
 
     fn find_again(&mut self) -> Option<Connection> {
@@ -228,7 +251,8 @@ impl Keeper {
     }
 
     fn take_up(&mut self, connection: Connection) -> (Box<dyn Ear>, Arc<Port>) {
-        let Connection { line, ear, .. } = connection;
+        let Connection { line, ear, guardian, .. } = connection;
+        self.guardian = guardian;
         tracing::info!("{}: found again; force comes on anew", line.port.name());
         self.ledger.note_reconnect();
         self.newest.health = Health::Stale;

@@ -1,13 +1,15 @@
 //! Devices on a serial line.
 //!
 //! A protocol is three pure halves ([`protocol`]): a greeting, the tick's voice and an ear. [`native`] is the protocol of
-//! `firmware-protocol/PROTOCOL.md`, [`haply`] and [`odrive`] are those of devices people own. Around them is thin input and output: [`port`] opens a line for us alone, [`keeper`] is
-//! the thread that listens and reconnects, [`device`] is what the tick reads and writes, [`ledger`] counts.
+//! `firmware-protocol/PROTOCOL.md`, [`haply`] and [`odrive`] are those of devices people own. Around them is thin input and
+//! output: [`port`] opens a line for us alone, [`keeper`] is the thread that listens and reconnects, [`device`] is what the tick
+//! reads and writes, [`ledger`] counts, and [`guardian`] is the process that ends the force of a device without a watchdog.
 //!
 //! The tick writes to the port itself, one call that does not wait, and reads a slot that the listening thread fills;
 //! the page on serial lines in `docs/decisions` has the measurements behind that.
 
 pub mod device;
+pub mod guardian;
 pub mod haply;
 pub mod keeper;
 pub mod ledger;

@@ -56,9 +56,18 @@ impl Protocol for OdriveProtocol {
     }
 }
 
-/// What clears errors and takes up the torque control again; the torque is zero before the motor is on.
+/// What clears errors and takes up the torque control again; the torque is zero before the motor is on. The watchdog runs in
+/// every state, so it is fed before its error is cleared: the other way round it could expire again in between.
 fn take_control() -> Spoken {
-    Spoken::of(b"sc\nc 0 0\nw axis0.requested_state 8\n")
+    Spoken::of(b"c 0 0\nsc\nw axis0.requested_state 8\n")
+}
+
+/// The state of an axis whose motor is on and controlled.
+const CLOSED_LOOP: f64 = 8.0;
+
+/// The number in an answer. Some firmwares write a `d` behind whole numbers, from a wrong format in their own code.
+fn number_in(line: &str) -> Option<f64> {
+    line.trim().trim_end_matches('d').parse().ok()
 }
 
 /// Collects bytes to lines; what is too long for one is dropped.

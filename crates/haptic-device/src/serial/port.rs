@@ -102,6 +102,14 @@ impl Port {
         &self.name
     }
 
+    /// The same open port for another process.
+    ///
+    /// # Errors
+    /// When the system has no room for it.
+    pub fn shared(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
     /// FTDI chips collect bytes for 16 ms unless told otherwise; others have no such flag and need none.
     fn hand_on_at_once(&self) {
         let set = tty::set_low_latency(&self.file);

@@ -240,6 +240,11 @@ pub trait Ear: Send {
 pub trait Protocol: Send {
     /// Begins anew on a port that was just opened.
     fn greet(&mut self, now: MonotonicNs) -> Box<dyn Greeting>;
+
+    /// What another process must say when this one dies: the bytes that end all force, for devices that have no watchdog.
+    fn dead_mans_words(&self) -> Option<Spoken> {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ fn life(arguments: &EmulateArguments) -> Life {
         dies_after: arguments.die_after.map(Duration::from_secs_f64),
         dead_for: Duration::from_secs_f64(arguments.dead_for),
         ends_after: arguments.seconds.map(Duration::from_secs_f64),
+        trace: arguments.trace.clone(),
     }
 }
 

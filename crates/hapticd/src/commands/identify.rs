@@ -3,14 +3,12 @@
 use super::{print_json, print_line};
 use crate::cli::{IdentifyArguments, InputArguments};
 use crate::failure::Failure;
-use crate::files::builtin::DEVICES;
 use crate::files::device;
 use crate::files::source::Source;
-use crate::hardware;
+use crate::hardware::{self, auto};
 use crate::setup::Setup;
 use crate::tuning::proposals::Proposals;
 use crate::tuning::{device_text, drive, whole_file};
-use haptic_device::MonotonicNs;
 use haptic_loop::settings::worst_axis;
 use haptic_tuning::TICK_S;
 use haptic_tuning::encoder::Grid;
@@ -29,10 +27,9 @@ const SHORTEST_TRAVEL_M: f64 = 0.002;
 /// When the device file is wrong, the device cannot be driven, or what it did does not fit.
 pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     whole_file::refuse_impossible(&arguments.out)?;
-    let source = DEVICES.open(&arguments.device, None)?;
-    let setup = free_setup(&arguments.device)?;
-    let (axes, period_s) = measured(&setup, arguments)?;
-    let text = device_text::with_measured(&source, &axes)?;
+    let mut setup = free_setup(&arguments.device)?;
+    let (axes, period_s) = measured(&mut setup, arguments)?;
+    let text = device_text::with_measured(&setup.sources.device, &axes)?;
     let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text))?;
     let proposals = Proposals::of(&worst_axis(&file.axes_model(), file.axes as u8, period_s), 1.0);
     whole_file::write(&arguments.out, text.as_bytes())?;
@@ -43,17 +40,19 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
 /// The device with nobody holding it: a simulated hand lets go.
 fn free_setup(device: &str) -> Result<Setup, Failure> {
     let input = InputArguments { device: Some(device.to_owned()), ..InputArguments::default() };
-    let mut setup = Setup::open(&input, None)?;
+    let mut setup = auto::open_setup(&input)?;
     setup.device.hand = None;
     Ok(setup)
 }
 
 /// Estimates of all axes, and how often the device is served, s.
-fn measured(setup: &Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
+fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
     let mut device = drive::paced(hardware::open(setup)?);
+    setup.learn_from(device.as_ref());
     let period_s = (1.0 / device.limits().rate_hz).max(TICK_S);
-    let place_m = device.read(MonotonicNs(haptic_realtime::clock::monotonic_ns())).position_m;
-    let travel_m = travel_within(device.limits(), setup.device.axes, place_m, arguments.travel_m);
+    let place_m = drive::place_of(device.as_mut())?;
+    let axes = usize::from(device.identity().axes);
+    let travel_m = travel_within(device.limits(), axes, place_m, arguments.travel_m);
     if travel_m < SHORTEST_TRAVEL_M {
         device.close();
         return Err(Failure::WhileRunning(format!(
@@ -64,7 +63,7 @@ fn measured(setup: &Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEst
     let force_n = [arguments.max_force_n.unwrap_or(f64::INFINITY), device.limits().max_force_n]
         .into_iter()
         .fold(setup.device.axes_model().max_force_n, f64::min);
-    let experiment = Experiment::new(setup.device.axes, &Allowance { force_n, travel_m });
+    let experiment = Experiment::new(axes, &Allowance { force_n, travel_m });
     let (experiment, end) = drive::run(experiment, device, arguments.allow_no_rt)?;
     if end != End::Finished {
         return Err(refused(&end.to_string()));

@@ -12,6 +12,7 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod simulate;
+pub mod stand_guard;
 pub mod zwidth;
 
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use crate::cli::{InputArguments, ZwidthArguments};
 use crate::failure::Failure;
 use crate::files::builtin::PROFILES;
 use crate::files::device::DeviceFile;
-use crate::hardware;
+use crate::hardware::{self, auto};
 use crate::setup::Setup;
 use crate::snapshot::{svg, writer_for};
 use crate::stability::hand_of;
@@ -16,7 +16,7 @@ use crate::tuning::{drive, whole_file};
 use haptic_coupling::model::{DeviceModel, Hand};
 use haptic_coupling::sampled::stiffest_stable_n_per_m;
 use haptic_tuning::boundary::{Limits, dampings};
-use haptic_tuning::measurement::{Allowance, End};
+use haptic_tuning::measurement::{Allowance, End, travel_within};
 use haptic_tuning::spring_test::{Found, Rung, SpringTest};
 use haptic_tuning::tapped::Tapped;
 use rayon::prelude::*;
@@ -41,7 +41,7 @@ pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
         device: arguments.device.clone(),
         ..InputArguments::default()
     };
-    let setup = Setup::open(&input, None)?;
+    let setup = auto::open_setup(&input)?;
     let region = region(&setup, arguments)?;
     if let Some(out) = &arguments.out {
         whole_file::write(out, &writer(&region.draw())?)?;
@@ -98,9 +98,15 @@ fn measured(setup: &Setup, device: &DeviceModel, arguments: &ZwidthArguments) ->
         Rung { damping_n_s_per_m, predicted_n_per_m }
     });
     let rungs: Vec<Rung> = rungs.into_iter().filter(|rung| rung.predicted_n_per_m > 1.0).collect();
-    let allowance = Allowance { force_n: setup.max_force_n(), travel_m: TRAVEL_M };
-    let test = SpringTest::new(rungs, setup.device.axes, device, &allowance);
-    let (test, end) = drive::run(test, drive::paced(hardware::open(&free)?), arguments.allow_no_rt)?;
+    let mut opened = drive::paced(hardware::open(&free)?);
+    let place_m = drive::place_of(opened.as_mut())?;
+    let axes = usize::from(opened.identity().axes);
+    let allowance = Allowance {
+        force_n: setup.max_force_n().min(opened.limits().max_force_n),
+        travel_m: travel_within(opened.limits(), axes, place_m, TRAVEL_M),
+    };
+    let test = SpringTest::new(rungs, axes, device, &allowance);
+    let (test, end) = drive::run(test, opened, arguments.allow_no_rt)?;
     match end {
         End::Finished => Ok(test.found().to_vec()),
         end => Err(Failure::WhileRunning(format!("not measured, nothing written, no force: {end}"))),

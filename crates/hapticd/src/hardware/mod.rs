@@ -1,5 +1,6 @@
 //! From a device file to an open device: one line in [`open`] for each kind.
 
+pub mod auto;
 pub mod discovery;
 mod serial;
 mod usb;

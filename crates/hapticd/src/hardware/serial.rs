@@ -4,13 +4,14 @@ use crate::failure::Failure;
 use crate::files::device::{self as file, DEFAULT_PORT};
 use crate::setup::Setup;
 use haptic_device::Device;
+use haptic_device::serial::guardian::GuardianProgram;
 use haptic_device::serial::protocol::Protocol;
 use haptic_device::serial::{
     FindPort, HaplyProtocol, HaplyVariant, Ledger, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     OpenError, PortError, SerialDevice, SerialSettings,
 };
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Opens a board that speaks the native protocol.
 ///
@@ -68,6 +69,7 @@ fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<Ledger>) -> Resu
         baud: setup.device.identity.baud,
         protocol,
         ledger,
+        guardian: guardian(setup),
         // Below the loop, so that listening never holds it up.
         priority: setup.profile.realtime.priority.saturating_sub(1).max(1),
     };
@@ -76,6 +78,18 @@ fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<Ledger>) -> Resu
         Err(error) => Err(told(setup, &error)),
     }
 }
+
+/// This program itself, with a command that is not in its help: it ends the force when the watchdog's time is over.
+fn guardian(setup: &Setup) -> Option<GuardianProgram> {
+    Some(GuardianProgram {
+        program: std::env::current_exe().ok()?,
+        arguments: vec!["stand-guard".to_owned()],
+        patience: Duration::from_secs_f64(setup.device.watchdog_s.max(SHORTEST_GUARD_S)),
+    })
+}
+
+/// Signs of life come every 20 ms, from a thread that may be late, s.
+const SHORTEST_GUARD_S: f64 = 0.1;
 
 fn told(setup: &Setup, error: &OpenError) -> Failure {
     Failure::WhileRunning(format!("{}: {error}", setup.profile.device.name))

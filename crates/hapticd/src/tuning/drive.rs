@@ -5,18 +5,23 @@ use crate::daemon::PERIOD_NS;
 use crate::daemon::rights::{Answer, Rights};
 use crate::daemon::signals::Signals;
 use crate::failure::Failure;
-use haptic_device::{Device, Effort, MonotonicNs, PacedDevice};
+use haptic_device::{Device, Effort, Health, MonotonicNs, PacedDevice, Reading};
 use haptic_realtime::clock::MonotonicClock;
 use haptic_realtime::runner::{Continue, Ended, Runner, Wake};
 use haptic_realtime::thread::{Granted, ThreadRequest, spawn};
 use haptic_tuning::measurement::{End, Measurement, run_in_virtual_time};
+use nalgebra::Vector2;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Time to take the hand away, s.
-const COUNTDOWN_S: u64 = 3;
+/// Time to take the hand away, ticks.
+const COUNTDOWN: u64 = 3000;
+/// A device that is in trouble at the end of the countdown, as after a stall of the machine, has so long to come back, ticks.
+const COME_BACK: u64 = 2000;
+/// A device that says nothing for so long will not say anything, ms.
+const LONGEST_SILENCE_MS: u32 = 2000;
 /// How often the bar moves.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Ticks a second.
@@ -36,12 +41,28 @@ pub fn run<M: Measurement + Send + 'static>(
         return Ok((measurement, end));
     }
     let signals = Signals::watched()?;
-    let console = Console::with_keys();
-    if !hands_are_off(&console, &signals.stop) {
-        device.close();
-        return Ok((measurement, End::Aborted));
+    on_the_wall_clock(measurement, device, allow_no_rt, &Console::with_keys(), &signals.stop)
+}
+
+/// Where the handle is. Boards answer only when they are commanded, so zero force goes out until one does.
+///
+/// # Errors
+/// When it does not answer; it is closed then.
+pub fn place_of(device: &mut dyn Device) -> Result<Vector2<f64>, Failure> {
+    for _ in 0..LONGEST_SILENCE_MS {
+        let now = MonotonicNs(haptic_realtime::clock::monotonic_ns());
+        let reading = device.read(now);
+        if reading.fresh && reading.is_finite() {
+            return Ok(reading.position_m);
+        }
+        // What became of it shows in the next reading.
+        device.write(Effort::zero(), now);
+        std::thread::sleep(Duration::from_millis(1));
     }
-    on_the_wall_clock(measurement, device, allow_no_rt, &console, &signals.stop)
+    device.close();
+    Err(Failure::WhileRunning(
+        "the device gave no reading within 2 s; plug it in again, check cable and power".to_owned(),
+    ))
 }
 
 /// The device at the pace it can keep.
@@ -50,27 +71,34 @@ pub fn paced(device: Box<dyn Device>) -> Box<dyn Device> {
     if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device }
 }
 
-/// Counts down; false if somebody does not want it after all.
-fn hands_are_off(console: &Console, stop: &AtomicBool) -> bool {
-    let began = Instant::now();
-    loop {
-        let left_s = COUNTDOWN_S as f64 - began.elapsed().as_secs_f64();
-        if left_s <= 0.0 {
-            return true;
-        }
-        console.show(1.0 - left_s / COUNTDOWN_S as f64, &format!("hands off: the handle moves in {left_s:.0} s"));
-        if console.was_key_pressed(BETWEEN_LOOKS) || stop.load(Ordering::Relaxed) {
-            return false;
-        }
-    }
-}
-
 /// What the real-time thread works on.
 struct Side<M> {
     measurement: M,
     device: Box<dyn Device>,
+    /// Ticks since the start in which no force was given.
+    waited: u64,
+    is_measuring: bool,
+    shown: Arc<Shown>,
+}
+
+/// What the terminal shows.
+#[derive(Debug, Default)]
+struct Shown {
+    waited: AtomicU64,
+    is_measuring: AtomicBool,
     /// Bits of the share that is done.
-    share: Arc<AtomicU64>,
+    share: AtomicU64,
+}
+
+impl Shown {
+    fn show(&self, console: &Console) {
+        if self.is_measuring.load(Ordering::Relaxed) {
+            return console.show(f64::from_bits(self.share.load(Ordering::Relaxed)), "measuring");
+        }
+        let waited = self.waited.load(Ordering::Relaxed).min(COUNTDOWN);
+        let left_s = (COUNTDOWN - waited) as f64 / TICKS_PER_S;
+        console.show(waited as f64 / COUNTDOWN as f64, &format!("hands off: the handle moves in {left_s:.0} s"));
+    }
 }
 
 impl<M: Measurement> Side<M> {
@@ -78,11 +106,26 @@ impl<M: Measurement> Side<M> {
     fn tick(&mut self, wake: Wake) -> Continue {
         let now = MonotonicNs(wake.now_ns);
         let periods = u32::try_from(wake.skipped).unwrap_or(u32::MAX).saturating_add(1);
-        let effort = self.measurement.tick(&self.device.read(now), periods);
+        let reading = self.device.read(now);
+        if !self.is_measuring {
+            self.wait(&reading, periods);
+            self.device.write(Effort::zero(), now);
+            return Continue::Yes;
+        }
+        let effort = self.measurement.tick(&reading, periods);
         let sent = self.device.write(effort, now);
         self.measurement.learn(sent);
-        self.share.store(self.measurement.progress().0.to_bits(), Ordering::Relaxed);
+        self.shown.share.store(self.measurement.progress().0.to_bits(), Ordering::Relaxed);
         if self.measurement.end().is_some() { Continue::No } else { Continue::Yes }
+    }
+
+    /// Counts down until hands are off, with no force; then until the device is well, within reason.
+    fn wait(&mut self, reading: &Reading, periods: u32) {
+        self.waited += u64::from(periods);
+        let is_well = reading.fresh && reading.health == Health::Ready;
+        self.is_measuring = self.waited >= COUNTDOWN && (is_well || self.waited >= COUNTDOWN + COME_BACK);
+        self.shown.waited.store(self.waited, Ordering::Relaxed);
+        self.shown.is_measuring.store(self.is_measuring, Ordering::Relaxed);
     }
 
     /// The one way out: zero force, disarm, let go.
@@ -100,8 +143,8 @@ fn on_the_wall_clock<M: Measurement + Send + 'static>(
     console: &Console,
     stop: &Arc<AtomicBool>,
 ) -> Result<(M, End), Failure> {
-    let share = Arc::new(AtomicU64::new(0));
-    let side = Side { measurement, device, share: share.clone() };
+    let shown = Arc::new(Shown::default());
+    let side = Side { measurement, device, waited: 0, is_measuring: false, shown: shown.clone() };
     let rights = Rights { is_hardware: true, allow_no_rt };
     let stop_inside = stop.clone();
     let body = move |granted: &Granted| on_its_thread(side, rights, granted, &stop_inside);
@@ -112,7 +155,7 @@ fn on_the_wall_clock<M: Measurement + Send + 'static>(
         tracing::warn!("{text}");
     }
     while !thread.is_finished() {
-        console.show(f64::from_bits(share.load(Ordering::Relaxed)), "measuring");
+        shown.show(console);
         if console.was_key_pressed(BETWEEN_LOOKS) {
             stop.store(true, Ordering::Relaxed);
         }

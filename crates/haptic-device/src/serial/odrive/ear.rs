@@ -1,6 +1,6 @@
 //! From turns to metres; asks now and then whether the controller is well.
 
-use super::{Lines, OdriveSettings, take_control};
+use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
 use crate::contract::{FaultCode, Health, MonotonicNs};
 use crate::serial::ledger::Ledger;
 use crate::serial::ordered::OrderedAnswers;
@@ -8,8 +8,18 @@ use crate::serial::protocol::{Ear, Heard, Sample, Spoken};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// How often it is asked for errors, ns. Its feedback does not tell of them.
+/// How often it is asked how it is, ns: its feedback does not tell. In turn for errors and for the state of its axis.
 const ASK_EVERY_NS: u64 = 100_000_000;
+/// The same while something is wrong, ns.
+const ASK_IN_TROUBLE_EVERY_NS: u64 = 30_000_000;
+
+/// What is asked or done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Error,
+    State,
+    TakeControl,
+}
 
 /// The listening thread's half of a session.
 pub struct OdriveEar {
@@ -19,7 +29,11 @@ pub struct OdriveEar {
     lines: Lines,
     newest: Sample,
     asked_at: Option<MonotonicNs>,
-    error: u32,
+    next: Next,
+    /// What the next single number answers.
+    asked: Option<Next>,
+    /// What went wrong, until the motor is known to be on again.
+    trouble: Option<FaultCode>,
     /// Commands that had gone out when the session began.
     commands_before: u64,
 }
@@ -35,16 +49,18 @@ impl OdriveEar {
             lines: Lines::default(),
             newest: Sample::nothing_yet(),
             asked_at: None,
-            error: 0,
+            next: Next::Error,
+            asked: None,
+            trouble: None,
         }
     }
 
-    /// Two numbers are the feedback, one is the answer about errors.
+    /// Two numbers are the feedback, one is the answer to a question.
     fn take(&mut self, line: &str, now: MonotonicNs) -> Option<Sample> {
         let mut words = line.split_ascii_whitespace();
-        match (words.next().map(str::parse::<f64>), words.next().map(str::parse::<f64>), words.next()) {
-            (Some(Ok(turns)), Some(Ok(turns_per_s)), None) => Some(self.take_feedback(turns, turns_per_s, now)),
-            (Some(Ok(error)), None, None) => self.take_error(error as u32),
+        match (words.next().map(number_in), words.next().map(str::parse::<f64>), words.next()) {
+            (Some(Some(turns)), Some(Ok(turns_per_s)), None) => Some(self.take_feedback(turns, turns_per_s, now)),
+            (Some(Some(number)), None, None) => self.take_answer(number),
             _ => {
                 self.ledger.note_damaged(1);
                 None
@@ -62,17 +78,27 @@ impl OdriveEar {
         self.newest
     }
 
-    fn take_error(&mut self, error: u32) -> Option<Sample> {
-        self.error = error;
+    fn take_answer(&mut self, number: f64) -> Option<Sample> {
+        match (self.asked.take()?, number) {
+            (Next::State, CLOSED_LOOP) => (self.trouble, self.next) = (None, Next::Error),
+            (Next::State, _) => {
+                self.trouble.get_or_insert(FaultCode::Disarmed);
+                // Taking control would clear the reason: it is asked for first.
+                self.next = Next::Error;
+            }
+            (Next::TakeControl, 0.0) => self.next = Next::State,
+            (Next::Error, 0.0) => self.next = if self.trouble.is_some() { Next::TakeControl } else { Next::State },
+            (Next::Error | Next::TakeControl, error) => {
+                self.trouble = Some(FaultCode::Device { code: 0, detail: error as u32 });
+                self.next = Next::TakeControl;
+            }
+        }
         self.newest.health = self.health();
-        (error != 0).then_some(self.newest)
+        self.trouble.map(|_| self.newest)
     }
 
     fn health(&self) -> Health {
-        match self.error {
-            0 => Health::Ready,
-            detail => Health::Faulted(FaultCode::Device { code: 0, detail }),
-        }
+        self.trouble.map_or(Health::Ready, Health::Faulted)
     }
 
     /// Until the tick begins to speak, somebody must feed the watchdog; the torque is zero so long.
@@ -80,12 +106,20 @@ impl OdriveEar {
         if self.ledger.commands() == self.commands_before {
             return Some(Spoken::of(b"u 0\n"));
         }
-        let is_due = self.asked_at.is_none_or(|before| now.since(before) >= ASK_EVERY_NS);
+        let every_ns = if self.trouble.is_some() { ASK_IN_TROUBLE_EVERY_NS } else { ASK_EVERY_NS };
+        let is_due = self.asked_at.is_none_or(|before| now.since(before) >= every_ns);
         is_due.then(|| {
             self.asked_at = Some(now);
-            let mut words = if self.error == 0 { Spoken::nothing() } else { take_control() };
-            words.append(b"r axis0.error\n");
-            words
+            self.asked = Some(self.next);
+            match self.next {
+                Next::State => Spoken::of(b"r axis0.current_state\n"),
+                Next::Error => Spoken::of(b"r axis0.error\n"),
+                Next::TakeControl => {
+                    let mut words = take_control();
+                    words.append(b"r axis0.error\n");
+                    words
+                }
+            }
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ear::OdriveEar;
 use super::voice::OdriveVoice;
-use super::{Lines, OdriveSettings, take_control};
+use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
 use crate::contract::{Identity, Kind, Limits, MonotonicNs};
 use crate::serial::ledger::Ledger;
 use crate::serial::protocol::{Greeting, GreetingError, Session, Spoken, Step};
@@ -13,11 +13,14 @@ use std::sync::Arc;
 const MILLISECOND_NS: u64 = 1_000_000;
 /// A question is repeated after this.
 const REPEAT_NS: u64 = 200 * MILLISECOND_NS;
+/// Coming on takes the motor some milliseconds; so often it is asked whether it is, and the watchdog is fed.
+const REPEAT_STATE_NS: u64 = 20 * MILLISECOND_NS;
+/// A motor that is still off after so many questions is switched on again.
+const QUESTIONS_BEFORE_SWITCHING_ON: u32 = 25;
 const WITHIN_S: u64 = 5;
-/// The state of an axis whose motor is on and controlled.
-const CLOSED_LOOP: f64 = 8.0;
 
-/// What is being asked; each has one number for an answer.
+/// What is being asked; each has one number for an answer, but the serial number is too long for the answer of some
+/// firmwares and may come as anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Question {
     Firmware,
@@ -34,6 +37,7 @@ pub struct OdriveGreeting {
     ledger: Arc<Ledger>,
     question: Question,
     asked_at: Option<MonotonicNs>,
+    times_asked: u32,
     deadline: MonotonicNs,
     lines: Lines,
     bytes_heard: usize,
@@ -50,6 +54,7 @@ impl OdriveGreeting {
             ledger,
             question: Question::Firmware,
             asked_at: None,
+            times_asked: 0,
             deadline: now.after(WITHIN_S * 1000 * MILLISECOND_NS),
             lines: Lines::default(),
             bytes_heard: 0,
@@ -74,7 +79,8 @@ impl OdriveGreeting {
                 write_and_read(&mut words, "axis0.config.enable_watchdog", 1.0);
             }
             Question::State => {
-                words.append(take_control().bytes());
+                let is_switched_on = self.times_asked.is_multiple_of(QUESTIONS_BEFORE_SWITCHING_ON);
+                words.append(if is_switched_on { take_control() } else { Spoken::of(b"u 0\n") }.bytes());
                 words.append(b"r axis0.current_state\n");
             }
         }
@@ -82,15 +88,15 @@ impl OdriveGreeting {
     }
 
     fn take(&mut self, line: &str) {
-        let Ok(number) = line.trim().parse::<f64>() else { return };
+        if self.question == Question::SerialNumber {
+            self.serial_number = line.trim().to_owned();
+            return self.ask(Question::ControlMode);
+        }
+        let Some(number) = number_in(line) else { return };
         match (self.question, number) {
             (Question::Firmware, _) => {
                 self.firmware = line.trim().to_owned();
                 self.ask(Question::SerialNumber);
-            }
-            (Question::SerialNumber, _) => {
-                self.serial_number = line.trim().to_owned();
-                self.ask(Question::ControlMode);
             }
             (Question::ControlMode, 1.0) => self.ask(Question::InputMode),
             (Question::InputMode, 1.0) => self.ask(Question::Watchdog),
@@ -106,7 +112,7 @@ impl OdriveGreeting {
     }
 
     fn ask(&mut self, question: Question) {
-        (self.question, self.asked_at) = (question, None);
+        (self.question, self.asked_at, self.times_asked) = (question, None, 0);
     }
 
     fn give_up(&self) -> GreetingError {
@@ -162,11 +168,14 @@ impl Greeting for OdriveGreeting {
             None if now >= self.deadline => return Step::Failed(self.give_up()),
             None => {}
         }
+        let repeat_ns = if self.question == Question::State { REPEAT_STATE_NS } else { REPEAT_NS };
         match self.asked_at {
-            Some(asked_at) if now.since(asked_at) < REPEAT_NS => Step::Wait { until: asked_at.after(REPEAT_NS) },
+            Some(asked_at) if now.since(asked_at) < repeat_ns => Step::Wait { until: asked_at.after(repeat_ns) },
             _ => {
+                let words = self.words();
                 self.asked_at = Some(now);
-                Step::Say(self.words())
+                self.times_asked += 1;
+                Step::Say(words)
             }
         }
     }

@@ -1,0 +1,83 @@
+//! `--device auto`: whatever is plugged in, if it is the only one.
+
+use super::discovery::{Found, found};
+use crate::cli::InputArguments;
+use crate::failure::Failure;
+use crate::files::device;
+use crate::files::profile::Reference;
+use crate::files::source::Source;
+use crate::setup::Setup;
+
+/// The word for `--device` that takes whatever is plugged in.
+const WHATEVER_IS_THERE: &str = "auto";
+
+/// Opens what the flags name; `--device auto` takes the only device that is plugged in.
+///
+/// # Errors
+/// Everything that is wrong in the files; no device, or several.
+pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
+    if input.device.as_deref() != Some(WHATEVER_IS_THERE) {
+        return Ok(Setup::open(input, None)?);
+    }
+    let found = the_only_one(found())?;
+    // Everything else is opened as for a model; the device takes its place.
+    let stand_in = InputArguments { device: Some("simulated-2dof".to_owned()), ..input.clone() };
+    let mut setup = Setup::open(&stand_in, None)?;
+    let text = device_text(&found);
+    setup.sources.device = Source { name: WHATEVER_IS_THERE.to_owned(), text, folder: None };
+    setup.device = device::load(&setup.sources.device)?;
+    setup.profile.device = Reference::from_flag(WHATEVER_IS_THERE);
+    setup.profile.bareness.refuse_on_hardware(true)?;
+    Ok(setup)
+}
+
+/// A file for it: by serial number where it has one, since the names of ports change.
+fn device_text(found: &Found) -> String {
+    let number = &found.serial_number;
+    let is_plain =
+        !number.is_empty() && number.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.:".contains(letter));
+    let place = if is_plain { format!("serial_number = \"{number}\"") } else { format!("port = \"{}\"", found.port) };
+    format!("kind = \"{}\"\n{place}\n", found.backend)
+}
+
+fn the_only_one(mut found: Vec<Found>) -> Result<Found, Failure> {
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            found.push(last);
+            let list: Vec<_> = found.iter().map(|found| format!("{} ({})", found.port, found.name)).collect();
+            let advice = "unplug the others, or write a device file with the port or serial_number of one";
+            Err(Failure::BadInput(format!("--device auto: several devices are there: {}; {advice}", list.join(", "))))
+        }
+        (None, _) => {
+            let advice = "plug one in, or feel without one: --device simulated-2dof";
+            Err(Failure::WhileRunning(format!("--device auto: no device was found; {advice}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(port: &str) -> Found {
+        let (serial_number, usb, missing) = (String::new(), "2341:0043".to_owned(), Vec::new());
+        Found { port: port.to_owned(), serial_number, name: "board".to_owned(), usb, backend: "serial", missing }
+    }
+
+    #[test]
+    fn auto_takes_the_only_device_lists_several_and_misses_none() {
+        assert_eq!(the_only_one(vec![device("/dev/a")]).unwrap().port, "/dev/a");
+        let several = the_only_one(vec![device("/dev/a"), device("/dev/b")]).unwrap_err();
+        assert_eq!(several.exit_code(), 2);
+        assert!(several.to_string().contains("/dev/a") && several.to_string().contains("/dev/b"), "{several}");
+        assert_eq!(the_only_one(Vec::new()).unwrap_err().exit_code(), 1);
+    }
+
+    #[test]
+    fn its_file_finds_it_by_serial_number_where_it_has_one() {
+        assert_eq!(device_text(&device("/dev/a")), "kind = \"serial\"\nport = \"/dev/a\"\n");
+        let numbered = Found { serial_number: "385A-01".to_owned(), ..device("/dev/a") };
+        assert_eq!(device_text(&numbered), "kind = \"serial\"\nserial_number = \"385A-01\"\n");
+    }
+}
