@@ -24,7 +24,7 @@ FORMATS = {"uint64": "Q", "float64": "d", "uint32": "I", "float32": "f", "uint8"
 
 
 def layout(schema_text):
-    """Names and struct format of a flat message. Its fields are sorted by size, so there is no padding."""
+    """Names and struct format of a flat message. Its fields lie so that there is no padding."""
     fields = [line.split()[:2] for line in schema_text.splitlines() if line and not line.startswith("#")]
     return [name for _, name in fields], "<" + "".join(FORMATS[kind] for kind, _ in fields)
 

@@ -3,6 +3,8 @@
 //! New gains come in over [`RAMP_S`]. Stiffening a stretched spring creates energy that nobody paid for, so each step
 //! of the ramp says what it needs and goes only as far as the caller can pay.
 
+mod image;
+
 use haptic_planar::grip::Grip;
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;

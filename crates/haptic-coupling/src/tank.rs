@@ -17,6 +17,8 @@
 //!
 //! The proof wants the force to act at the instant of the reading. A later one is answered by counting less damping.
 
+mod image;
+
 use nalgebra::Vector2;
 
 /// Energy on account beyond what the world stores, J. It covers the rounding and the warm start of the contact solver

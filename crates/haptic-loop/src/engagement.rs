@@ -1,5 +1,7 @@
 //! How force comes on: not before the world is quiet in the hand, then slowly, and again from the start after a fault.
 
+mod image;
+
 use haptic_coupling::tank::nearest_on_way_to;
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;

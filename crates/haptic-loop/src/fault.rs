@@ -1,5 +1,7 @@
 //! What can go wrong in a tick. Every fault takes the same way: zero force, the black box, a full new engagement.
 
+pub(crate) mod image;
+
 use haptic_device::{FaultCode, WriteError};
 use std::fmt;
 

@@ -7,6 +7,8 @@
 //!
 //! Everything here is in the device's frame.
 
+mod image;
+
 use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
 use crate::settings::Safety;

@@ -1,5 +1,7 @@
 //! What a profile says about coupling, mapping and safety, with the defaults of a profile that says nothing.
 
+mod image;
+
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::model::DeviceModel;
 use haptic_coupling::tank::Passivity;

@@ -1,5 +1,7 @@
 //! One tick of haptics, and the loop that owns everything on its way.
 
+mod image;
+
 use crate::black_box::{BlackBox, Recorder};
 use crate::command::Command;
 use crate::guard::{Admission, Guard, Request, Tally};

@@ -1,5 +1,7 @@
 //! What to make of a reading: good, stale, or a fault. Nothing that comes from a device is believed unseen.
 
+mod image;
+
 use crate::fault::Fault;
 use crate::settings::Safety;
 use haptic_device::{Health, Reading};

@@ -4,7 +4,6 @@
 //! fixed bodies there are. The worst tick (everything leaves at once, a teleport included) looks up every moving piece
 //! once; that is what the bound counts.
 
-use crate::narrow::Track;
 use crate::pairs::{Pair, PairTable};
 use crate::piece::Placed;
 use crate::scene::Scene;
@@ -202,6 +201,21 @@ impl Broad {
         }
     }
 
+    /// Indices of the moving pieces.
+    pub fn moving(&self) -> &[u32] {
+        &self.moving
+    }
+
+    /// Where a piece may be before it is looked up again.
+    pub fn box_of(&self, piece: u32) -> Aabb {
+        self.boxes[piece as usize]
+    }
+
+    /// The same, from an image.
+    pub fn set_box(&mut self, piece: u32, around: Aabb) {
+        self.boxes[piece as usize] = around;
+    }
+
     /// Forgets all near pairs and boxes of moving pieces, as if everything had been moved elsewhere at once.
     pub fn forget_everything(&mut self) {
         for m in 0..self.moving.len() {
@@ -286,14 +300,7 @@ impl Broad {
         {
             return;
         }
-        let pair = Pair {
-            pieces: [a as u32, b as u32],
-            bodies: [bodies[0] as u32, bodies[1] as u32],
-            friction: scene.friction_of(bodies[0], bodies[1]),
-            restitution: scene.restitution_of(bodies[0], bodies[1]),
-            track: Track::default(),
-            warm: Default::default(),
-        };
+        let pair = Pair::of(scene, [a as u32, b as u32]);
         if !self.table.is_full() {
             self.table.insert(pair);
         } else {

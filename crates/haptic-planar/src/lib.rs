@@ -14,6 +14,7 @@ pub mod energy;
 mod flight;
 pub mod grip;
 mod hold;
+pub mod image;
 pub mod impact;
 mod impacts;
 mod islands;

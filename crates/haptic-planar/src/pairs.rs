@@ -2,6 +2,7 @@
 
 use crate::block::{BlockImpulse, Mode};
 use crate::narrow::{FeatureId, Track};
+use crate::scene::Scene;
 use nalgebra::Vector2;
 
 /// Two pieces that are near each other, and what they remember from tick to tick.
@@ -19,6 +20,22 @@ pub struct Pair {
     pub track: Track,
     /// What the contact carried.
     pub warm: Warm,
+}
+
+impl Pair {
+    /// Two pieces that remember nothing yet.
+    pub fn of(scene: &Scene, pieces: [u32; 2]) -> Self {
+        let bodies = pieces.map(|piece| scene.pieces[piece as usize].body);
+        let [a, b] = bodies.map(|body| body as usize);
+        Self {
+            pieces,
+            bodies,
+            friction: scene.friction_of(a, b),
+            restitution: scene.restitution_of(a, b),
+            track: Track::default(),
+            warm: Warm::default(),
+        }
+    }
 }
 
 /// The load of a contact in the last tick, from which the next solve starts.

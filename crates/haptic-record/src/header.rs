@@ -9,8 +9,8 @@ use std::str::FromStr;
 pub const METADATA_NAME: &str = "hapticd";
 /// Name of the metadata record at the end of a file that was finished.
 pub const END_NAME: &str = "hapticd end";
-/// Layout of the files; a reader refuses what is newer than it knows.
-pub const FORMAT: u32 = 1;
+/// Layout of the files; a reader refuses any other.
+pub const FORMAT: u32 = 2;
 
 /// A file's text and the name that it was opened by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,8 +83,10 @@ pub struct Header {
     pub device: DeviceNotes,
     /// Added to the loop's clock it gives the time of messages, ns since 1970; zero for simulations.
     pub epoch_ns: u64,
-    /// The first tick that the recording holds; only from tick 1 on can it be run again.
+    /// The first tick that the file holds; zero if it begins in the midst of a run, with a checkpoint.
     pub first_tick: u64,
+    /// Number of the world that `scene` is of.
+    pub world: u64,
     /// Which file of a recording in several files, from 1.
     pub part: u32,
 }
@@ -116,6 +118,7 @@ impl Header {
             ("epoch_ns", self.epoch_ns.to_string()),
             ("first_tick", self.first_tick.to_string()),
             ("part", self.part.to_string()),
+            ("world", self.world.to_string()),
             ("tick_ns", "1000000".to_owned()),
         ];
         pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
@@ -138,9 +141,11 @@ impl Header {
         attachments: &BTreeMap<String, String>,
     ) -> Result<Self, BadHeader> {
         let format: u32 = number(metadata, "format")?;
-        if format > FORMAT {
-            let problem = format!("was written in format {format}; this hapticd reads up to {FORMAT}");
-            return Err(BadHeader(format!("{problem}: use a newer one")));
+        if format != FORMAT {
+            let version = word(metadata, "hapticd_version")?;
+            let problem =
+                format!("was written in format {format} by hapticd {version}; this one reads format {FORMAT}");
+            return Err(BadHeader(format!("{problem}: use that version")));
         }
         Ok(Self {
             version: word(metadata, "hapticd_version")?,
@@ -159,6 +164,7 @@ impl Header {
             epoch_ns: number(metadata, "epoch_ns")?,
             first_tick: number(metadata, "first_tick")?,
             part: number(metadata, "part")?,
+            world: number(metadata, "world")?,
         })
     }
 }
@@ -211,6 +217,7 @@ mod tests {
             },
             epoch_ns: u64::MAX,
             first_tick: 1,
+            world: 3,
             part: 1,
         }
     }

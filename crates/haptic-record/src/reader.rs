@@ -2,9 +2,9 @@
 
 use crate::cdr::{CdrReader, NotCdr};
 use crate::header::{BadHeader, END_NAME, Header, METADATA_NAME};
-use crate::tap::AppliedOrder;
+use crate::tap::{AppliedOrder, Checkpoint};
 use crate::tick_message::TickMessage;
-use crate::{order_message, schemas, tick_message};
+use crate::{checkpoint_message, order_message, schemas, tick_message};
 use mcap::McapError;
 use mcap::records::Record;
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
@@ -33,6 +33,8 @@ pub enum Item {
     Bodies(BodyHashes),
     /// What happened, in words.
     Event(Event),
+    /// The whole loop as it stood after a tick.
+    Checkpoint(Checkpoint),
 }
 
 /// Hashes of the moving bodies after a tick, in file order.
@@ -84,6 +86,7 @@ enum Topic {
     Order,
     Bodies,
     Event,
+    Checkpoint,
     Other,
 }
 
@@ -207,6 +210,7 @@ fn topic_of(topic: &str) -> Topic {
         order_message::TOPIC => Topic::Order,
         schemas::BODIES_TOPIC => Topic::Bodies,
         schemas::LOG_TOPIC => Topic::Event,
+        checkpoint_message::TOPIC => Topic::Checkpoint,
         _ => Topic::Other,
     }
 }
@@ -217,6 +221,7 @@ fn message(topic: Topic, data: &[u8]) -> Result<Option<Item>, ReadEnd> {
         Topic::Order => Some(Item::Order(order_message::read(data).map_err(|error| damage(&error))?)),
         Topic::Bodies => Some(Item::Bodies(body_hashes(data).map_err(|error| damage(&error))?)),
         Topic::Event => Some(Item::Event(serde_json::from_slice(data).map_err(|error| damage(&error))?)),
+        Topic::Checkpoint => Some(Item::Checkpoint(checkpoint_message::read(data).map_err(|error| damage(&error))?)),
         Topic::Other => None,
     })
 }

@@ -2,11 +2,12 @@
 
 use crate::cdr::CdrWriter;
 use crate::file::{ChannelId, RecordError, RecordingFile, Schema};
-use crate::header::{END_NAME, Header, METADATA_NAME};
-use crate::tap::{AppliedOrder, Feed, Order, PoseRecord, TickRecord};
-use crate::tick_message::TickMessage;
+use crate::header::{END_NAME, Header, METADATA_NAME, Text};
+use crate::newest::Newest;
+use crate::tap::{AppliedOrder, Checkpoint, Feed, Order, PoseRecord, TickRecord};
+use crate::tick_message::{TickMessage, to_microseconds};
 use crate::worlds::{WorldNotes, Worlds};
-use crate::{order_message, picture, schemas, tick_message};
+use crate::{checkpoint_message, order_message, picture, schemas, tick_message};
 use haptic_loop::engagement::Phase;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -53,6 +54,11 @@ pub struct Recorder {
     ticks: Vec<TickRecord>,
     orders: VecDeque<AppliedOrder>,
     poses: VecDeque<PoseRecord>,
+    images: VecDeque<Checkpoint>,
+    /// The next image begins a new file.
+    is_part_due: bool,
+    /// Orders that found no room, as far as was seen.
+    orders_lost: u64,
     last: Option<TickRecord>,
     /// Worlds whose scenes are in the recording.
     attached: BTreeSet<u64>,
@@ -70,6 +76,7 @@ struct Part {
     scene: ChannelId,
     log: ChannelId,
     bodies: ChannelId,
+    checkpoint: ChannelId,
     first_tick: u64,
     /// The last tick of the chunk before.
     chunk_end: u64,
@@ -92,6 +99,10 @@ impl Part {
             scene: file.add_channel(schemas::SCENE_TOPIC, &Schema::json(schemas::SCENE_NAME, schemas::SCENE))?,
             log: file.add_channel(schemas::LOG_TOPIC, &Schema::json(schemas::LOG_NAME, schemas::LOG))?,
             bodies: file.add_channel(schemas::BODIES_TOPIC, &Schema::cdr(schemas::BODIES_NAME, schemas::BODIES))?,
+            checkpoint: file.add_channel(
+                checkpoint_message::TOPIC,
+                &Schema::cdr(checkpoint_message::SCHEMA_NAME, checkpoint_message::SCHEMA),
+            )?,
             first_tick: header.first_tick,
             chunk_end: header.first_tick.saturating_sub(1),
             file,
@@ -100,21 +111,25 @@ impl Part {
 }
 
 impl Recorder {
-    /// Begins a recording of the world with the given number, which `worlds` must know.
+    /// Begins a recording of the world that the header names, which `worlds` must know. One that does not begin with the
+    /// first tick asks for an image of the loop.
     ///
     /// # Errors
     /// When the file cannot be created.
     pub fn create(
         path: &Path,
         header: Header,
-        feed: Feed,
+        mut feed: Feed,
         worlds: Worlds,
-        world: u64,
         rotation: Rotation,
     ) -> Result<Self, RecordError> {
+        let world = header.world;
         let unknown = || RecordError { path: path.to_owned(), problem: format!("nobody knows world {world}") };
         let notes = worlds.get(world).ok_or_else(unknown)?;
         let part = Part::begin(path, &header)?;
+        if header.first_tick != 1 {
+            feed.ask_for_image(&notes.scene);
+        }
         let mut recorder = Self {
             first_path: path.to_owned(),
             header,
@@ -126,8 +141,11 @@ impl Recorder {
             ticks: Vec::new(),
             orders: VecDeque::new(),
             poses: VecDeque::new(),
+            images: VecDeque::new(),
+            is_part_due: false,
+            orders_lost: 0,
             last: None,
-            attached: BTreeSet::from([0, world]),
+            attached: BTreeSet::from([world]),
             outcome: Outcome { files: vec![path.to_owned()], ..Outcome::default() },
             cdr: CdrWriter::default(),
             text: String::new(),
@@ -170,10 +188,26 @@ impl Recorder {
         ticks.extend(self.feed.ticks.drain());
         self.orders.extend(self.feed.orders.drain());
         self.poses.extend(self.feed.poses.drain());
+        self.images.extend(self.feed.take_images());
+        let [.., orders_lost] = self.feed.dropped();
+        if orders_lost > std::mem::replace(&mut self.orders_lost, orders_lost) {
+            self.feed.ask_for_image(&self.world.scene);
+        }
         let written = ticks.iter().try_for_each(|record| self.take_tick(record));
         ticks.clear();
         self.ticks = ticks;
         written
+    }
+
+    /// Writes down what somebody else has kept.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub(crate) fn take_all(&mut self, newest: &Newest) -> Result<(), RecordError> {
+        self.orders.extend(&newest.orders);
+        self.poses.extend(&newest.poses);
+        self.images.extend(newest.images.iter().cloned());
+        newest.ticks.iter().try_for_each(|record| self.take_tick(record))
     }
 
     /// Writes down the rest and closes the file.
@@ -192,6 +226,9 @@ impl Recorder {
 
     fn take_tick(&mut self, record: &TickRecord) -> Result<(), RecordError> {
         let tick = record.report.tick;
+        while self.images.front().is_some_and(|image| image.tick < tick) {
+            self.images.pop_front().map_or(Ok(()), |image| self.take_image(&image))?;
+        }
         while let Some(order) = self.orders.front().copied().filter(|order| order.before_tick <= tick) {
             self.orders.pop_front();
             self.take_order(&order)?;
@@ -207,7 +244,7 @@ impl Recorder {
     }
 
     fn time_of(&self, record: &TickRecord) -> u64 {
-        self.header.epoch_ns.saturating_add(record.report.now.0)
+        self.header.epoch_ns.saturating_add(to_microseconds(record.report.now).0)
     }
 
     /// The time of something that happened just after the last tick.
@@ -227,6 +264,25 @@ impl Recorder {
         if is_mouse { Ok(()) } else { self.tell(INFO, applied.before_tick, &order_message::describe(&applied.order)) }
     }
 
+    /// Writes down an image, at the beginning of a new file if one is due. One that found no room, because the world was
+    /// changed for a larger one, is asked for again.
+    fn take_image(&mut self, image: &Checkpoint) -> Result<(), RecordError> {
+        if image.world != self.header.world {
+            self.change_world(image.world, self.time_now())?;
+        }
+        let is_whole = image.image.words().is_some();
+        if is_whole && std::mem::take(&mut self.is_part_due) {
+            self.draw_poses(image.tick + 1)?;
+            self.begin_next_part(image.tick + 1)?;
+        }
+        if !checkpoint_message::write(image, &mut self.cdr) {
+            self.feed.ask_for_image(&self.world.scene);
+            return Ok(());
+        }
+        let time_ns = self.time_now();
+        self.part.file.message(self.part.checkpoint, image.tick as u32, time_ns, self.cdr.bytes())
+    }
+
     fn change_world(&mut self, number: u64, time_ns: u64) -> Result<(), RecordError> {
         let Some(world) = self.worlds.get(number) else {
             let tick = self.last.as_ref().map_or(0, |last| last.report.tick);
@@ -239,6 +295,8 @@ impl Recorder {
         if self.attached.insert(number) {
             self.part.file.attach(&attachment_name(number), &world.text, time_ns)?;
         }
+        self.header.texts.scene = Text { name: world.name.clone(), text: world.text.clone() };
+        self.header.world = number;
         self.world = world;
         self.draw_scene(time_ns)
     }
@@ -275,9 +333,11 @@ impl Recorder {
         let report = &record.report;
         let last = self.last.as_ref().map(|last| (last.report.tick, last.report.phase));
         if let Some(missing) = last.and_then(|(tick, _)| report.tick.checked_sub(tick + 1)).filter(|count| *count > 0) {
-            let text =
-                format!("{missing} ticks are missing: the disk was too slow; from here on nothing can be proven");
+            let text = format!(
+                "{missing} ticks are missing: the disk was too slow; nothing can be proven up to the next checkpoint"
+            );
             self.tell(WARNING, report.tick, &text)?;
+            self.feed.ask_for_image(&self.world.scene);
         }
         if let Some(fault) = &report.fault {
             self.tell(WARNING, report.tick, &format!("fault: {fault}; zero force, coming on anew"))?;
@@ -309,7 +369,11 @@ impl Recorder {
         let ticks = tick + 1 - first_tick;
         let is_long = self.rotation.ticks.is_some_and(|limit| ticks >= limit);
         let is_large = self.rotation.bytes.is_some_and(|limit| self.part.file.length() >= limit);
-        if is_long || is_large { self.begin_next_part(tick + 1) } else { Ok(()) }
+        if is_long || is_large {
+            self.is_part_due = true;
+            self.feed.ask_for_image(&self.world.scene);
+        }
+        Ok(())
     }
 
     fn begin_next_part(&mut self, first_tick: u64) -> Result<(), RecordError> {
@@ -319,6 +383,7 @@ impl Recorder {
         self.header.first_tick = first_tick;
         let path = part_path(&self.first_path, self.header.part);
         self.part = Part::begin(&path, &self.header)?;
+        self.attached = BTreeSet::from([self.header.world]);
         self.outcome.files.push(path);
         self.draw_scene(self.time_now())?;
         self.part.file.end_chunk()
@@ -353,9 +418,14 @@ fn phase_text(phase: Phase) -> &'static str {
     }
 }
 
-/// The attachment that holds the scene of a world.
-pub fn attachment_name(world: u64) -> String {
-    if world == 0 { "scene.toml".to_owned() } else { format!("scene-{world}.toml") }
+/// The attachment that holds the scene of a later world; that of the world at the beginning of a file is `scene.toml`.
+fn attachment_name(world: u64) -> String {
+    format!("scene-{world}.toml")
+}
+
+/// The world whose scene an attachment holds, if it is that of a later world.
+pub fn world_of_attachment(name: &str) -> Option<u64> {
+    name.strip_prefix("scene-")?.strip_suffix(".toml")?.parse().ok()
 }
 
 /// Where the n-th file of a recording is: `touch.mcap`, `touch-2.mcap`, …
@@ -371,6 +441,12 @@ pub fn part_path(first: &Path, part: u32) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_world_is_known_by_the_name_of_its_attachment() {
+        assert_eq!(world_of_attachment(&attachment_name(12)), Some(12));
+        assert_eq!(["scene.toml", "scene-x.toml", "profile.toml"].map(world_of_attachment), [None; 3]);
+    }
 
     #[test]
     fn parts_are_numbered_before_the_ending() {

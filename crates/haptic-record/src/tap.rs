@@ -2,12 +2,18 @@
 //!
 //! Three rings, so that small things do not take the room of large ones and nothing waits for anything: ticks, orders,
 //! and the poses of sixty pictures a second. A full ring drops and counts; the numbers in the records tell what is gone.
+//!
+//! Who wants to begin in the midst of a run asks for an image of the whole loop: an empty one goes in through a fourth ring,
+//! and comes back written through a fifth. Memory is made and freed on the other side only.
 
 use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
 use haptic_loop::report::TickReport;
 use haptic_loop::settings::{MappingSettings, Safety};
+use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
+use haptic_planar::image::Image;
+use haptic_planar::scene::Scene;
 use haptic_planar::state::Motion;
 use haptic_realtime::exchange::{RingReader, RingWriter, ring};
 use nalgebra::Vector2;
@@ -23,12 +29,17 @@ const ORDERS_WAITING: usize = 4096;
 /// Poses that can wait: as many seconds of pictures as ticks, within this.
 const MAX_POSES_WAITING: usize = 1 << 18;
 
+/// Ticks that a tap of the newest seconds has room for. About 2 MB.
+const NEWEST_TICKS_WAITING: usize = 4096;
+/// Images that may be under way.
+const IMAGES_WAITING: usize = 2;
+
 /// What one tick leaves for the recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickRecord {
     /// The tick.
     pub report: TickReport,
-    /// Of the world after it.
+    /// Of the world after it; zero where nobody asked for it.
     pub state_hash: u64,
     /// Orders that the loop has taken since the recording began.
     pub orders: u32,
@@ -60,6 +71,19 @@ pub struct PoseRecord {
     pub position_m: Vector2<f64>,
     /// rad, anticlockwise.
     pub angle_rad: f64,
+}
+
+/// The whole loop as it stood after a tick: a replay can begin with the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The tick.
+    pub tick: u64,
+    /// Number of the world.
+    pub world: u64,
+    /// Orders that the loop had taken since the recording began.
+    pub orders: u32,
+    /// Everything that lasts.
+    pub image: Box<Image>,
 }
 
 /// Something that the loop was told.
@@ -109,8 +133,12 @@ pub struct Tap {
     ticks: RingWriter<TickRecord>,
     poses: RingWriter<PoseRecord>,
     orders: RingWriter<AppliedOrder>,
+    images: RingWriter<Checkpoint>,
+    blanks: RingReader<Box<Image>>,
     /// Orders so far.
     taken: u32,
+    /// Whether the state is hashed in every tick.
+    hashes: bool,
 }
 
 /// The end of whoever writes the file.
@@ -119,23 +147,37 @@ pub struct Feed {
     pub(crate) ticks: RingReader<TickRecord>,
     pub(crate) poses: RingReader<PoseRecord>,
     pub(crate) orders: RingReader<AppliedOrder>,
+    pub(crate) images: RingReader<Checkpoint>,
+    blanks: RingWriter<Box<Image>>,
+    /// Images that were asked for and have not come.
+    awaited: usize,
 }
 
 /// Both ends, for worlds with up to so many moving bodies. Every page of the rings is touched here, so that the loop
 /// touches none for the first time.
 pub fn tap(moving_bodies: usize) -> (Tap, Feed) {
     let seconds = TICKS_WAITING as u64 / TICKS_PER_SECOND;
+    tap_with_room(TICKS_WAITING, poses_in(seconds, moving_bodies), ORDERS_WAITING, true)
+}
+
+/// Both ends, for somebody who keeps the newest seconds whatever happens. It must cost next to nothing, so there is no hash
+/// over the whole state in every tick, only those of the moving bodies in every picture.
+pub fn tap_of_newest(moving_bodies: usize) -> (Tap, Feed) {
+    let seconds = NEWEST_TICKS_WAITING as u64 / TICKS_PER_SECOND;
+    tap_with_room(NEWEST_TICKS_WAITING, poses_in(seconds, moving_bodies), ORDERS_WAITING, false)
+}
+
+fn poses_in(seconds: u64, moving_bodies: usize) -> usize {
     let pictures = (seconds * PICTURES_PER_SECOND) as usize;
-    let poses = pictures.saturating_mul(moving_bodies.max(1)).min(MAX_POSES_WAITING);
-    tap_with_room(TICKS_WAITING, poses, ORDERS_WAITING)
+    pictures.saturating_mul(moving_bodies.max(1)).min(MAX_POSES_WAITING)
 }
 
 /// Both ends, for somebody who empties them after every tick.
 pub fn small_tap(moving_bodies: usize) -> (Tap, Feed) {
-    tap_with_room(4, moving_bodies.max(1), 64)
+    tap_with_room(4, moving_bodies.max(1), 64, true)
 }
 
-fn tap_with_room(ticks: usize, poses: usize, orders: usize) -> (Tap, Feed) {
+fn tap_with_room(ticks: usize, poses: usize, orders: usize, hashes: bool) -> (Tap, Feed) {
     let nothing =
         TickRecord { report: TickReport::nothing_yet(), state_hash: 0, orders: 0, late_ns: 0, previous_compute_ns: 0 };
     let nowhere = PoseRecord { tick: 0, body: 0, hash: 0, position_m: Vector2::zeros(), angle_rad: 0.0 };
@@ -143,8 +185,11 @@ fn tap_with_room(ticks: usize, poses: usize, orders: usize) -> (Tap, Feed) {
     let (pose_writer, pose_reader) = touched_ring(poses, nowhere);
     let (order_writer, order_reader) =
         touched_ring(orders, AppliedOrder { before_tick: 0, number: 0, order: Order::Pause });
-    let tap = Tap { ticks: tick_writer, poses: pose_writer, orders: order_writer, taken: 0 };
-    (tap, Feed { ticks: tick_reader, poses: pose_reader, orders: order_reader })
+    let ((images, written), (blanks, empty)) = (ring(IMAGES_WAITING), ring(IMAGES_WAITING));
+    let (ticks, poses, orders) = (tick_writer, pose_writer, order_writer);
+    let tap = Tap { ticks, poses, orders, images, blanks: empty, taken: 0, hashes };
+    let (ticks, poses, orders) = (tick_reader, pose_reader, order_reader);
+    (tap, Feed { ticks, poses, orders, images: written, blanks, awaited: 0 })
 }
 
 /// A ring that was full once.
@@ -167,7 +212,7 @@ impl Tap {
     pub fn note_tick(&mut self, report: &TickReport, world: &World, timing: Timing) {
         self.ticks.push(TickRecord {
             report: *report,
-            state_hash: world.state.hash(),
+            state_hash: if self.hashes { world.state.hash() } else { 0 },
             orders: self.taken,
             late_ns: saturated(timing.late_ns),
             previous_compute_ns: saturated(timing.previous_compute_ns),
@@ -175,6 +220,16 @@ impl Tap {
         if is_picture_due(report.tick) {
             self.note_poses(report.tick, world);
         }
+    }
+
+    /// Writes an image of the loop if one was asked for; between two ticks. Real-time: bounded by the scene
+    /// ([`HapticLoop::write_image`]), and only when asked.
+    pub fn note_image(&mut self, rendering: &HapticLoop) {
+        let Some(mut image) = self.blanks.pop() else { return };
+        rendering.write_image(&mut image);
+        let (tick, world) = (rendering.last().tick, rendering.world().number());
+        // Never more are under way than there is room for.
+        self.images.push(Checkpoint { tick, world, orders: self.taken, image });
     }
 
     fn note_poses(&mut self, tick: u64, world: &World) {
@@ -189,6 +244,21 @@ impl Tap {
 }
 
 impl Feed {
+    /// Asks for an image of the loop, which has a world of this scene; nothing happens if one is on its way.
+    pub fn ask_for_image(&mut self, scene: &Scene) {
+        if self.awaited == 0 {
+            self.awaited += 1;
+            let words = World::new(scene.clone()).image_words();
+            self.blanks.push(Box::new(Image::with_room(words)));
+        }
+    }
+
+    /// Images that have come.
+    pub fn take_images(&mut self) -> impl Iterator<Item = Checkpoint> + '_ {
+        let awaited = &mut self.awaited;
+        self.images.drain().inspect(|_| *awaited = awaited.saturating_sub(1))
+    }
+
     /// Ticks, poses and orders that found no room.
     pub fn dropped(&self) -> [u64; 3] {
         [self.ticks.dropped(), self.poses.dropped(), self.orders.dropped()]

@@ -1,7 +1,8 @@
 //! The message of one tick: what came in, what went out, and what it felt like.
 //!
-//! Whatever a replay needs is there bit for bit; what is only looked at is rounded, so that a minute takes few megabytes. [`SCHEMA`] is the layout,
-//! in order, and [`TickMessage::write`] and [`TickMessage::read`] follow it.
+//! Whatever a replay needs is there bit for bit, and hashes of what it must give; what is only looked at is rounded, so that a
+//! minute takes few megabytes. The order of the fields is for the compressor: what changes from tick to tick stands together.
+//! [`SCHEMA`] is the layout, in order, and [`TickMessage::write`] and [`TickMessage::read`] follow it.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::TickRecord;
@@ -19,24 +20,25 @@ pub const TOPIC: &str = "/tick";
 
 /// The layout, as ROS 2 message text.
 pub const SCHEMA: &str = "\
-# One tick of hapticd. What a replay needs is there to the bit (64 bits a number); what is only looked at is
-# rounded: places to 16 bits of their size, the rest to 13. Velocities are in exported tables.
+# One tick of hapticd. Readings are there to the bit; state and force on the device as hashes over all their bits; what is
+# only looked at is rounded: forces to 24 bits of their size, places to 16, the rest to 13. Velocities are in exported tables.
+uint64 now_ns               # monotonic clock when the tick began, to a microsecond; in a simulation the tick count in ns
 uint64 tick                 # counts ticks, from 1
-uint64 now_ns               # monotonic clock when the tick began; in a simulation the tick count in ns
-uint64 state_hash           # pose and velocity bits of every body after the tick
-uint64 age_ns               # of the reading, as far as the device knows
+uint32 sequence             # of the reading
+uint32 late_ns              # how late the thread woke, to 3 %
+uint32 previous_compute_ns  # how long the tick before took, likewise
+uint32 effort_hash          # over the bits of the force as written, device frame
+uint64 state_hash           # over pose and velocity bits of every body after the tick; zero: not taken
 float64 reading_x_m         # what the device gave, device frame
 float64 reading_y_m
 float64 reading_vx_m_per_s
 float64 reading_vy_m_per_s
-float64 effort_x_n          # force on the hand as written, device frame
-float64 effort_y_n
 float32 hand_x_m            # from here on the columns of a trace, world frame
 float32 hand_y_m
 float32 tool_x_m
 float32 tool_y_m
 float32 tool_angle_rad
-float32 force_x_n
+float32 force_x_n           # on the hand
 float32 force_y_n
 float32 penetration_m
 float32 normal_force_n
@@ -45,13 +47,11 @@ float32 energy_j
 float32 tank_j
 float32 share               # of the force that the engagement gives, 0 to 1
 uint32 contacts             # of the tool
-uint32 sequence             # of the reading
 uint32 skipped              # periods that were not run before this tick
 uint32 orders               # that the loop has taken since the recording began
-uint32 late_ns              # how late the thread woke, to a hundredth of it
-uint32 previous_compute_ns  # how long the tick before took, likewise
 uint32 health_detail        # numbers that belong to health and sent
 uint32 sent_detail
+uint64 age_ns               # of the reading, as far as the device knows
 uint8 health                # 0 ready, 1 stale, 2 lost, 3 watchdog, 4 encoder jump, 5 disarmed, 6 protocol, 7 kinematics, 8 device
 uint8 health_code
 uint8 fresh
@@ -70,7 +70,7 @@ pub struct TickMessage {
     pub now: MonotonicNs,
     pub state_hash: u64,
     pub reading: Reading,
-    pub effort_n: Vector2<f64>,
+    pub effort_hash: u32,
     pub shown: Shown,
     pub skipped: u32,
     pub orders: u32,
@@ -107,15 +107,15 @@ impl TickMessage {
         let report = &record.report;
         Self {
             tick: report.tick,
-            now: report.now,
+            now: to_microseconds(report.now),
             state_hash: record.state_hash,
             reading: report.reading,
-            effort_n: report.effort_n,
+            effort_hash: effort_hash(report.effort_n),
             shown: Shown::of(record, scene),
             skipped: report.skipped,
             orders: record.orders,
-            late_ns: to_one_percent(record.late_ns),
-            previous_compute_ns: to_one_percent(record.previous_compute_ns),
+            late_ns: to_three_percent(record.late_ns),
+            previous_compute_ns: to_three_percent(record.previous_compute_ns),
             sent: report.sent,
             phase: report.phase,
             stale: report.stale,
@@ -129,13 +129,13 @@ impl TickMessage {
         let Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence } = self.reading;
         let (health, health_code, health_detail) = health_numbers(health);
         let (sent, sent_detail) = sent_numbers(self.sent);
-        out.begin().u64(self.tick).u64(self.now.0).u64(self.state_hash).u64(age_ns);
-        for pair in [position_m, velocity_m_per_s, self.effort_n] {
+        out.begin().u64(self.now.0).u64(self.tick).u32(sequence);
+        out.u32(self.late_ns).u32(self.previous_compute_ns).u32(self.effort_hash).u64(self.state_hash);
+        for pair in [position_m, velocity_m_per_s] {
             out.f64(pair.x).f64(pair.y);
         }
         self.shown.write(out);
-        out.u32(sequence).u32(self.skipped).u32(self.orders).u32(self.late_ns).u32(self.previous_compute_ns);
-        out.u32(health_detail).u32(sent_detail);
+        out.u32(self.skipped).u32(self.orders).u32(health_detail).u32(sent_detail).u64(age_ns);
         out.u8(health).u8(health_code).u8(u8::from(fresh)).u8(sent).u8(phase_number(self.phase));
         out.u8(u8::from(self.stale)).u8(u8::from(self.paused)).u8(self.fault);
     }
@@ -146,13 +146,14 @@ impl TickMessage {
     /// When they are too short or hold what no tick holds.
     pub fn read(bytes: &[u8]) -> Result<Self, NotCdr> {
         let mut cdr = CdrReader::of(bytes)?;
-        let (tick, now, state_hash, age_ns) = (cdr.u64()?, MonotonicNs(cdr.u64()?), cdr.u64()?, cdr.u64()?);
-        let mut pair = || Ok::<_, NotCdr>(Vector2::new(cdr.f64()?, cdr.f64()?));
-        let (position_m, velocity_m_per_s, effort_n) = (pair()?, pair()?, pair()?);
-        let shown = Shown::read(&mut cdr)?;
-        let (sequence, skipped, orders) = (cdr.u32()?, cdr.u32()?, cdr.u32()?);
+        let (now, tick, sequence) = (MonotonicNs(cdr.u64()?), cdr.u64()?, cdr.u32()?);
         let (late_ns, previous_compute_ns) = (cdr.u32()?, cdr.u32()?);
-        let (health_detail, sent_detail) = (cdr.u32()?, cdr.u32()?);
+        let (effort_hash, state_hash) = (cdr.u32()?, cdr.u64()?);
+        let mut pair = || Ok::<_, NotCdr>(Vector2::new(cdr.f64()?, cdr.f64()?));
+        let (position_m, velocity_m_per_s) = (pair()?, pair()?);
+        let shown = Shown::read(&mut cdr)?;
+        let (skipped, orders) = (cdr.u32()?, cdr.u32()?);
+        let (health_detail, sent_detail, age_ns) = (cdr.u32()?, cdr.u32()?, cdr.u64()?);
         let senseless = NotCdr { offset: bytes.len() };
         let health = health_of(cdr.u8()?, cdr.u8()?, health_detail).ok_or(senseless)?;
         let fresh = cdr.u8()? != 0;
@@ -165,7 +166,7 @@ impl TickMessage {
             now,
             state_hash,
             reading,
-            effort_n,
+            effort_hash,
             shown,
             skipped,
             orders,
@@ -192,7 +193,7 @@ impl Shown {
             hand_m: scene.tool.map_or([0.0; 2], |_| place(report.hand_m)),
             tool_m: place(origin_m),
             tool_angle_rad: near(motion.angle_rad),
-            force_n: [near(report.force_n.x), near(report.force_n.y)],
+            force_n: [report.force_n.x as f32, report.force_n.y as f32],
             penetration_m: near(felt.tool_penetration_m),
             normal_force_n: near(felt.tool_normal_n),
             tangent_force_n: near(felt.tool_tangent_n),
@@ -242,10 +243,24 @@ fn rounded(value: f64, bits: u32) -> f32 {
     f32::from_bits((near.to_bits().saturating_add(1 << (spare - 1)) >> spare) << spare)
 }
 
-/// A duration with its seven leading bits, rounded down; enough for a histogram.
-const fn to_one_percent(duration_ns: u32) -> u32 {
-    let spare = (u32::BITS - duration_ns.leading_zeros()).saturating_sub(7);
-    duration_ns >> spare << spare
+/// A duration with its five leading bits, rounded to the nearest; enough for a histogram.
+const fn to_three_percent(duration_ns: u32) -> u32 {
+    let spare = (u32::BITS - duration_ns.leading_zeros()).saturating_sub(5);
+    let half = if spare > 0 { 1 << (spare - 1) } else { 0 };
+    duration_ns.saturating_add(half) >> spare << spare
+}
+
+/// When a tick began is no input of it, and nobody wants it to more than a microsecond.
+pub const fn to_microseconds(time: MonotonicNs) -> MonotonicNs {
+    MonotonicNs(time.0 / 1000 * 1000)
+}
+
+/// Thirty-two bits over the bits of a force, −0 as +0: what a replay compares.
+pub fn effort_hash(effort_n: Vector2<f64>) -> u32 {
+    let mix =
+        |hash: u64, value: f64| (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    let hash = mix(mix(0xcbf2_9ce4_8422_2325, effort_n.x), effort_n.y).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (hash ^ (hash >> 32)) as u32
 }
 
 /// The number of a fault's kind in [`SCHEMA`].
@@ -346,7 +361,7 @@ mod tests {
                 fresh: true,
                 sequence: 9,
             },
-            effort_n: Vector2::new(-1.5, 2.5),
+            effort_hash: 0x8765_4321,
             shown: Shown { contacts: 2, tank_j: 0.25, ..Shown::default() },
             skipped: 1,
             orders: 4,
@@ -414,7 +429,16 @@ mod tests {
             assert!((f64::from(rounded(value, 13)) - value).abs() <= value.abs() / 8192.0, "{value}");
         }
         assert!(rounded(f64::NAN, 13).is_nan());
-        assert_eq!([0, 1, 127, 255, 12_345].map(to_one_percent), [0, 1, 127, 254, 12_288]);
+        assert_eq!([0, 1, 31, 33, 12_345, u32::MAX].map(to_three_percent), [0, 1, 31, 34, 12_288, 0xF800_0000]);
+    }
+
+    #[test]
+    fn the_hash_of_a_force_knows_every_bit_and_no_sign_of_zero() {
+        let force_n = Vector2::new(0.5, -1.25);
+        let next_up = |value: f64| f64::from_bits(value.to_bits() + 1);
+        let others = [Vector2::new(next_up(0.5), -1.25), Vector2::new(0.5, next_up(-1.25)), Vector2::new(-1.25, 0.5)];
+        assert!(others.iter().all(|other| effort_hash(*other) != effort_hash(force_n)));
+        assert_eq!(effort_hash(Vector2::new(-0.0, 0.0)), effort_hash(Vector2::zeros()));
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub enum Command {
     Replay(ReplayArguments),
     /// Write a page of plots of a recording, in one file that needs no network.
     Report(ReportArguments),
-    /// Write a table from a recording: the columns of a trace.
+    /// Write a table from a recording, with the columns of a trace, or the files that it was made with.
     Export(ExportArguments),
     /// End the force of a device without a watchdog if the daemon cannot.
     #[command(hide = true)]
@@ -397,7 +397,7 @@ pub struct ReportArguments {
 
 /// Arguments of `export`.
 #[derive(Args, Clone, Debug)]
-#[group(required = true, multiple = true, args = ["csv", "parquet"])]
+#[group(required = true, multiple = true, args = ["csv", "parquet", "files"])]
 pub struct ExportArguments {
     /// The recording.
     #[arg(value_name = "FILE.mcap")]
@@ -408,6 +408,9 @@ pub struct ExportArguments {
     /// Write a Parquet file, for pandas, MATLAB and the like.
     #[arg(long, value_name = "FILE.parquet")]
     pub parquet: Option<PathBuf>,
+    /// Put the profile, scene, device and hand that were recorded into a folder, and say how to start from them.
+    #[arg(long, value_name = "FOLDER")]
+    pub files: Option<PathBuf>,
 }
 
 fn above_zero(text: &str) -> Result<f64, String> {

@@ -2,6 +2,8 @@
 'use strict';
 const NS = 'http://www.w3.org/2000/svg';
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", sans-serif';
+/// Least value on a logarithmic axis.
+const LEAST = 0.1;
 const timePlots = [];
 const full = DATA.time.range;
 let view = full.slice();
@@ -20,11 +22,16 @@ function steps(low, high, count) {
   const ticks = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) ticks.push(k * step);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  return ticks.map(value => [value, (Math.abs(value) < step * 1e-6 ? 0 : value).toFixed(Math.min(digits, 6))]);
+  return ticks.map(value => [value, (Math.abs(value) < step * 1e-6 ? 0 : value).toFixed(Math.min(digits, 6)).replace('-', '−')]);
+}
+/// Powers of ten as people write them: plain where that is short.
+function power(p) {
+  if (p > -4 && p < 5) return p < 0 ? (10 ** p).toFixed(-p) : String(10 ** p);
+  return '10' + String(p).replace(/./g, c => c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[c]);
 }
 function decades(low, high) {
   const ticks = [];
-  for (let p = Math.floor(low); p <= Math.ceil(high); p++) if (p >= low - 1e-9 && p <= high + 1e-9) ticks.push([p, p >= 0 && p < 6 ? String(Math.pow(10, p)) : '10^' + p]);
+  for (let p = Math.floor(low); p <= Math.ceil(high); p++) if (p >= low - 1e-9 && p <= high + 1e-9) ticks.push([p, power(p)]);
   return ticks;
 }
 /// A frame with axes; returns the drawing layer and the two scales.
@@ -77,7 +84,10 @@ function drawTime(plot) {
     if (top > high) high = top;
   }
   if (!isFinite(low)) { low = 0; high = 1; }
-  const f = frame(svg, { x: 'time / s', y: spec.y }, view, padded(low, high), [1130, spec.height || 230]);
+  const shown = spec.log ? v => Math.log10(Math.max(v, LEAST)) : v => v;
+  if (spec.limit) high = Math.max(high, spec.limit);
+  const f = frame(svg, { x: 'time / s', y: spec.y, yLog: spec.log }, view, padded(shown(low), shown(high)), [1130, spec.height || 230]);
+  if (spec.limit) node('line', { x1: f.left, x2: f.right, y1: f.y(shown(spec.limit)), y2: f.y(shown(spec.limit)), stroke: colour('soft'), 'stroke-dasharray': '6 4' }, f.layer);
   for (const event of DATA.events) if (event.level > 2 && event.t >= view[0] && event.t <= view[1]) {
     const mark = node('line', { x1: f.x(event.t), x2: f.x(event.t), y1: f.top, y2: f.bottom, stroke: colour('warn'), 'stroke-dasharray': '3 3' }, f.layer);
     node('title', {}, mark, event.text);
@@ -86,10 +96,10 @@ function drawTime(plot) {
     let path = '';
     for (let i = from; i < to; i++) {
       const x = f.x(t[i]).toFixed(1);
-      path += `${path ? 'L' : 'M'}${x} ${f.y(s.lo[i]).toFixed(1)}`;
-      if (s.hi && s.hi[i] !== s.lo[i]) path += `L${x} ${f.y(s.hi[i]).toFixed(1)}`;
+      path += `${path ? 'L' : 'M'}${x} ${f.y(shown(s.lo[i])).toFixed(1)}`;
+      if (s.hi && s.hi[i] !== s.lo[i]) path += `L${x} ${f.y(shown(s.hi[i])).toFixed(1)}`;
     }
-    node('path', { d: path, fill: 'none', stroke: colour(s.colour), 'stroke-width': 1.2, 'stroke-linejoin': 'round' }, f.layer);
+    node('path', { d: path, fill: 'none', stroke: colour(s.colour), 'stroke-width': s.dash ? 1.8 : 1.2, 'stroke-linejoin': 'round', 'stroke-dasharray': s.dash ? '5 5' : 'none' }, f.layer);
   }
   plot.frame = f;
 }

@@ -8,10 +8,14 @@ use haptic_planar::piece::rotate;
 use haptic_planar::scene::{Body, Scene};
 use serde_json::{Value, json};
 
+/// Level of events that are no warning.
+const INFORMATION: u8 = 2;
 /// Points of a cloud or a way at most.
 const MOST_DOTS: usize = 4000;
-/// Columns of a histogram in each decade.
+/// Columns of a histogram in each decade: durations are known to 3 %.
 const BARS_PER_DECADE: f64 = 16.0;
+/// Time from tick to tick, µs.
+const PERIOD_US: f64 = 1000.0;
 
 pub(super) fn data(gathered: &Gathered, facts: &Facts<'_>, summary: &Summary) -> Value {
     let times = gathered.times_s();
@@ -35,7 +39,17 @@ pub(super) fn data(gathered: &Gathered, facts: &Facts<'_>, summary: &Summary) ->
         plots.push(latency(gathered));
         plots.push(punctuality(gathered));
     }
+    if facts.events.iter().any(|event| event.level > INFORMATION) {
+        plots.iter_mut().filter(|plot| plot["kind"] == "time").for_each(add_fault_to_legend);
+    }
     json!({ "time": { "t": rounded(&times), "range": range }, "events": events, "plots": plots })
+}
+
+/// Dashed lines in time plots are faults and warnings.
+fn add_fault_to_legend(plot: &mut Value) {
+    if let Some(legend) = plot["legend"].as_array_mut() {
+        legend.push(json!({ "name": "fault or warning", "colour": "warn" }));
+    }
 }
 
 /// Four decimals: more than a plot shows, and short.
@@ -94,11 +108,16 @@ fn account(gathered: &Gathered) -> Value {
 
 fn path(gathered: &Gathered) -> Value {
     let caption = "Where the hand is and where the tool is: their distance stretches the coupling.";
+    // The tool is where the hand is nearly all the time: dashes let both be seen.
+    let dashed = |mut series: Value| {
+        series["dash"] = Value::from(true);
+        series
+    };
     let series = vec![
         column(gathered, "hand x", "a", &gathered.hand_m[0], 1e3),
         column(gathered, "hand y", "b", &gathered.hand_m[1], 1e3),
-        column(gathered, "tool x", "c", &gathered.tool_m[0], 1e3),
-        column(gathered, "tool y", "d", &gathered.tool_m[1], 1e3),
+        dashed(column(gathered, "tool x (dashed)", "c", &gathered.tool_m[0], 1e3)),
+        dashed(column(gathered, "tool y (dashed)", "d", &gathered.tool_m[1], 1e3)),
     ];
     time_plot("Hand and tool", "position / mm", caption, series)
 }
@@ -106,14 +125,17 @@ fn path(gathered: &Gathered) -> Value {
 fn punctuality(gathered: &Gathered) -> Value {
     let micro = |values: &[u32]| gathered.thinned(values.iter().map(|value| f64::from(*value) / 1e3));
     let caption = format!(
-        "How late the thread woke and how long a tick took, of 1000 µs; {} periods were skipped.",
+        "How late the thread woke and how long a tick took; the dashed line is the period. {} periods were skipped.",
         gathered.skipped
     );
     let series = vec![
         series("woke late by", "a", &micro(&gathered.late_ns)),
         series("tick took", "b", &micro(&gathered.compute_ns)),
     ];
-    time_plot("Punctuality", "time / µs", &caption, series)
+    // One late tick in a thousand would leave no room for all others on a plain axis.
+    let mut plot = time_plot("Punctuality", "time / µs", &caption, series);
+    (plot["log"], plot["limit"]) = (Value::from(true), Value::from(PERIOD_US));
+    plot
 }
 
 /// Every so many of the values, so that there are not too many.

@@ -1,26 +1,62 @@
-//! `hapticd export`: a table from a recording, with the columns of a trace. The recording is run again for it, so every
-//! number has all its bits.
+//! `hapticd export`: a table from a recording, with the columns of a trace, or the files that it was made with. The
+//! recording is run again for a table, so every number has all its bits.
 
+use super::print_line;
 use crate::cli::ExportArguments;
 use crate::failure::Failure;
+use crate::figures::seconds_of;
 use crate::recording::kept::Kept;
 use crate::recording::replay::{Proof, Replay, Settings};
 use crate::trace::{TICK_COLUMNS, Traces, tick_row};
 use haptic_record::parquet::{Column, Kind, ParquetWriter};
+use std::path::Path;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When there is no such recording, a table cannot be written, or the recording cannot be run again as it was.
+/// When there is no such recording, a file cannot be written, or the recording cannot be run again as it was.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     let kept = Kept::open(&arguments.file)?;
-    let replay = Replay::new(&kept, Settings::AsRecorded)?;
+    if let Some(folder) = &arguments.files {
+        export_files(&kept, folder)?;
+    }
+    if arguments.csv.is_some() || arguments.parquet.is_some() { export_tables(arguments, &kept) } else { Ok(()) }
+}
+
+/// Writes down what the recording was made with, and says how to start from it.
+fn export_files(kept: &Kept, folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    for (name, text) in &kept.attachments {
+        // Names come from a file that anybody may have written: nothing outside the folder is touched.
+        let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
+        if !is_plain {
+            let problem = format!("holds an attachment named {name:?}, which is no plain file name");
+            return Err(Failure::BadInput(format!("{}: {problem}", kept.name())));
+        }
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+    }
+    print_line(&starting_from(kept, folder))
+}
+
+fn starting_from(kept: &Kept, folder: &Path) -> String {
+    let file = |name: &str| folder.join(name).display().to_string();
+    let hand = if kept.header.texts.hand.is_some() { format!(" --hand {}", file("hand.csv")) } else { String::new() };
+    let seconds = kept.span.map_or(0.0, |(_, last)| seconds_of(last));
+    let end = if kept.header.command == "simulate" { format!(" --seconds {seconds}") } else { String::new() };
+    let [profile, scene, device] = ["profile.toml", "scene.toml", "device.toml"].map(file);
+    let command = &kept.header.command;
+    format!("hapticd {command} --profile {profile} --scene {scene} --device {device}{hand}{end}")
+}
+
+fn export_tables(arguments: &ExportArguments, kept: &Kept) -> Result<(), Failure> {
+    let replay = Replay::new(kept, Settings::AsRecorded)?;
     let mut csv = Traces::of_ticks(arguments.csv.as_deref())?;
     let mut parquet = match &arguments.parquet {
         Some(path) => Some(ParquetWriter::create(path, columns()).map_err(|error| unwritable(path, &error))?),
         None => None,
     };
-    let (proof, _) = replay.run(&kept, |rendering| {
+    let (proof, _) = replay.run(kept, |rendering| {
         csv.write(rendering.last(), rendering.world())?;
         if let (Some(table), Some(path)) = (&mut parquet, &arguments.parquet) {
             let row = tick_row(rendering.last(), rendering.world());
@@ -32,7 +68,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     if let (Some(table), Some(path)) = (parquet, &arguments.parquet) {
         table.finish().map_err(|error| unwritable(path, &error))?;
     }
-    judge(&kept, &proof)
+    judge(kept, &proof)
 }
 
 fn columns() -> Vec<Column> {
@@ -43,13 +79,13 @@ fn columns() -> Vec<Column> {
     TICK_COLUMNS.split(',').map(column).collect()
 }
 
-fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let advice = "name a file in a folder that exists and has room";
     Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", path.display()))
 }
 
 fn judge(kept: &Kept, proof: &Proof) -> Result<(), Failure> {
-    let file = kept.files.last().map_or(String::new(), |file| file.display().to_string());
+    let file = kept.name();
     match (&proof.first_difference, &proof.unproved) {
         (Some(difference), _) => Err(Failure::Differs(format!(
             "{file}: run again it differs from tick {} on; the rows from there on are not what was recorded",

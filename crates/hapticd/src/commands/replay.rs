@@ -59,7 +59,7 @@ fn run(kept: &Kept, settings: Settings) -> Result<(Proof, FeltFigures), Failure>
 
 /// A difference is a failed comparison; so is a recording of which nothing at all could be compared.
 fn judge(kept: &Kept, proof: &Proof) -> Result<(), Failure> {
-    let file = kept.files.last().map_or(String::new(), |file| file.display().to_string());
+    let file = kept.name();
     if let Some(difference) = &proof.first_difference {
         let body = difference.body.as_ref().map_or(String::new(), |body| format!(", in the body \"{body}\""));
         let versions = version_note(kept);

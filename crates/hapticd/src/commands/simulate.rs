@@ -114,9 +114,8 @@ impl Session {
             stopwatch.iter_mut().for_each(|stopwatch| stopwatch.restart());
             self.tick();
             stopwatch.iter_mut().for_each(|stopwatch| stopwatch.lap());
-            let (report, world) = (self.rendering.last(), self.rendering.world());
-            traces.write(report, world)?;
-            recording.as_mut().map_or(Ok(()), |recording| recording.tick(report, world))?;
+            traces.write(self.rendering.last(), self.rendering.world())?;
+            recording.as_mut().map_or(Ok(()), |recording| recording.tick(&self.rendering))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The ordinary thread beside the loop: logs faults, keeps black boxes, takes over changed profiles, shows status.
 
+use super::black_boxes::BlackBoxes;
 use super::realtime_side::{Ending, Ends, News, Order, Running};
 use super::recording::Recording;
 use super::reload::Reload;
@@ -14,9 +15,8 @@ use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
 use haptic_realtime::exchange::LatestReader;
 use haptic_realtime::runner::{Ended, LoopFigures};
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How often it looks around. A change of the profile must be taken over in 200 ms.
 const ROUND: Duration = Duration::from_millis(10);
@@ -30,7 +30,7 @@ pub struct LowerSide {
     ends: Ends,
     figures: LatestReader<LoopFigures>,
     reload: Reload,
-    black_box_folder: Option<PathBuf>,
+    black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<Fault>,
     watched: Option<Watched>,
@@ -43,12 +43,12 @@ impl LowerSide {
         ends: Ends,
         figures: LatestReader<LoopFigures>,
         reload: Reload,
-        black_box_folder: Option<PathBuf>,
+        black_boxes: Option<BlackBoxes>,
         status: Status,
         watched: Option<Watched>,
         recording: Recording,
     ) -> Self {
-        Self { ends, figures, reload, black_box_folder, status, faults: Vec::new(), watched, recording }
+        Self { ends, figures, reload, black_boxes, status, faults: Vec::new(), watched, recording }
     }
 
     /// Serves the loop until it ends, and sums up.
@@ -75,6 +75,7 @@ impl LowerSide {
 
     fn round(&mut self, signals: &Signals) {
         self.take_news();
+        self.black_boxes.iter_mut().for_each(BlackBoxes::follow);
         self.recording.tell();
         let asked = signals.reload.swap(false, Ordering::Relaxed);
         for command in self.reload.commands_if_due(asked) {
@@ -124,12 +125,9 @@ impl LowerSide {
         }
     }
 
-    fn keep(&self, black_box: Box<BlackBox>) {
-        match &self.black_box_folder {
-            Some(folder) => match black_box.dump(folder, &stamp()) {
-                Ok(path) => tracing::warn!("black box: {}", path.display()),
-                Err(error) => tracing::error!("{}: the black box cannot be written: {error}", folder.display()),
-            },
+    fn keep(&mut self, black_box: Box<BlackBox>) {
+        match &mut self.black_boxes {
+            Some(black_boxes) => black_boxes.write(&black_box),
             None => tracing::warn!("no black box is kept: neither XDG_STATE_HOME nor HOME says where"),
         }
         // An ended loop needs no spare.
@@ -150,10 +148,4 @@ impl LowerSide {
             ..Summary::of(&ending.rendering, &ending.figures, self.faults)
         })
     }
-}
-
-/// Tells files of different runs apart.
-fn stamp() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    format!("{seconds}-{}", std::process::id())
 }

@@ -3,12 +3,14 @@
 //! - [`rights`]: may this device be driven with what the system granted?
 //! - [`realtime_side`]: the pinned thread; it owns the loop and the device, and never waits for anybody.
 //! - [`lower_side`]: the ordinary thread; it logs faults, keeps black boxes, takes over changed profiles, shows status.
+//! - `black_boxes`: the seconds before a fault, as a table and as a recording.
 //! - `watched`: what the lower side does for the viewer.
 //! - [`recording`]: keeps what is felt in a file, on a thread of its own.
 //! - [`reload`], [`profile_watch`], [`signals`]: what can be told while it runs.
 //!
 //! However it ends (a signal, the time asked for, a panic on either side), it ends through [`haptic_device::Device::close`].
 
+mod black_boxes;
 pub mod lower_side;
 pub mod profile_watch;
 mod quiet_panic;
@@ -25,6 +27,7 @@ use crate::setup::Setup;
 use crate::status::Status;
 use crate::summary::Summary;
 use crate::viewer::Session;
+use black_boxes::BlackBoxes;
 use haptic_device::Device;
 use haptic_planar::scene::TICK_S;
 use haptic_realtime::dma_latency::DmaLatencyGuard;
@@ -89,10 +92,11 @@ pub fn run(
     if let Some(file) = &options.recording.record {
         side.record_to(recording.begin(file)?);
     }
+    let black_boxes = options.black_box_folder.map(|folder| BlackBoxes::begin(folder, &recording, &mut side));
     let (figures_writer, figures) = latest(LoopFigures::default());
     let running = Running::start(request, rights, side, figures_writer, signals.stop.clone())?;
     let watched = options.listener.zip(session).map(|(listener, session)| Watched::start(listener, session, &running));
-    let lower_side = LowerSide::new(ends, figures, reload, options.black_box_folder, status, watched, recording);
+    let lower_side = LowerSide::new(ends, figures, reload, black_boxes, status, watched, recording);
     lower_side.keep_watch(running, signals)
 }
 

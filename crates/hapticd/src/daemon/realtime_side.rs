@@ -125,8 +125,28 @@ pub struct RealtimeSide {
     /// Periods since the start, run or skipped, and how many there shall be.
     elapsed: u64,
     periods: u64,
-    /// Where ticks and orders are noted while a recording runs.
-    tap: Option<Box<Tap>>,
+    taps: Taps,
+}
+
+/// Where ticks and orders are noted.
+#[derive(Default)]
+struct Taps {
+    /// While a recording runs.
+    recording: Option<Box<Tap>>,
+    /// All the time, for black boxes.
+    newest: Option<Box<Tap>>,
+}
+
+impl Taps {
+    /// Notes everything from the next tick on, after an image if one is wanted; who did so before comes back.
+    fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
+        tap.note_image(rendering);
+        self.recording.replace(tap)
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = &mut Tap> {
+        [&mut self.recording, &mut self.newest].into_iter().filter_map(Option::as_deref_mut)
+    }
 }
 
 impl RealtimeSide {
@@ -148,14 +168,20 @@ impl RealtimeSide {
             longest_tick_ns: longest_tick_ns.clone(),
             elapsed: 0,
             periods: periods.unwrap_or(u64::MAX),
-            tap: None,
+            taps: Taps::default(),
         };
         (side, Ends { orders, news, snapshots, longest_tick_ns })
     }
 
     /// Notes everything from the next tick on.
     pub fn record_to(&mut self, tap: Box<Tap>) {
-        give_away(self.tap.replace(tap), &mut self.news);
+        give_away(self.taps.begin(tap, &self.rendering), &mut self.news);
+    }
+
+    /// Notes everything from the first tick on, for black boxes.
+    pub fn keep_newest_in(&mut self, mut tap: Box<Tap>) {
+        tap.note_image(&self.rendering);
+        self.taps.newest = Some(tap);
     }
 
     /// One period. Real-time: at most [`ORDERS_PER_TICK`] orders and one tick of the loop.
@@ -171,9 +197,10 @@ impl RealtimeSide {
         if let Some(black_box) = self.rendering.take_black_box() {
             self.news.push(News::BlackBox(black_box));
         }
-        if let Some(tap) = &mut self.tap {
-            let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
+        let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
+        for tap in self.taps.each() {
             tap.note_tick(self.rendering.last(), self.rendering.world(), timing);
+            tap.note_image(&self.rendering);
         }
         self.elapsed += 1 + wake.skipped;
         if self.elapsed >= self.periods { Continue::No } else { Continue::Yes }
@@ -189,15 +216,15 @@ impl RealtimeSide {
     fn take_orders(&mut self) {
         for order in self.orders.poll(ORDERS_PER_TICK) {
             match order {
-                Order::Loop(command) => apply(command, &mut self.rendering, self.tap.as_deref_mut(), &mut self.news),
+                Order::Loop(command) => apply(command, &mut self.rendering, &mut self.taps, &mut self.news),
                 Order::GiveBack(black_box) => self.rendering.give_back(black_box),
                 Order::Switch { world, publisher } => {
                     let replace = Command::Replace(world);
-                    apply(replace, &mut self.rendering, self.tap.as_deref_mut(), &mut self.news);
+                    apply(replace, &mut self.rendering, &mut self.taps, &mut self.news);
                     self.news.push(News::OldPublisher(self.rendering.publish_to(publisher)));
                 }
-                Order::Record(tap) => give_away(self.tap.replace(tap), &mut self.news),
-                Order::StopRecording => give_away(self.tap.take(), &mut self.news),
+                Order::Record(tap) => give_away(self.taps.begin(tap, &self.rendering), &mut self.news),
+                Order::StopRecording => give_away(self.taps.recording.take(), &mut self.news),
             }
         }
     }
@@ -213,10 +240,8 @@ impl RealtimeSide {
 }
 
 /// Has the loop take an order, noted before.
-fn apply(command: Command, rendering: &mut HapticLoop, tap: Option<&mut Tap>, news: &mut RingWriter<News>) {
-    if let Some(tap) = tap {
-        tap.note_order(&command, rendering.last().tick + 1);
-    }
+fn apply(command: Command, rendering: &mut HapticLoop, taps: &mut Taps, news: &mut RingWriter<News>) {
+    taps.each().for_each(|tap| tap.note_order(&command, rendering.last().tick + 1));
     if let Some(old) = rendering.apply(command) {
         news.push(News::OldWorld(old));
     }

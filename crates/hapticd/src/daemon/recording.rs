@@ -63,6 +63,11 @@ impl Recording {
         &self.worlds
     }
 
+    /// Moving bodies that there is room for.
+    pub fn moving_bodies(&self) -> usize {
+        self.moving_bodies
+    }
+
     /// The file that is being written.
     pub fn file(&self) -> Option<PathBuf> {
         self.running().as_ref().map(|running| running.path.clone())
@@ -82,11 +87,11 @@ impl Recording {
     /// # Errors
     /// When the file cannot be created.
     pub fn begin(&self, file: &Path) -> Result<Box<Tap>, Failure> {
-        self.begin_in_world(file, Header::clone(&self.header), 0)
+        self.begin_with(file, Header::clone(&self.header))
     }
 
-    /// Begins a recording while the loop runs, in the world with the given number. What is recorded from the midst of a
-    /// run can be looked at, but not run again: how the world stood at its beginning is not in it.
+    /// Begins a recording while the loop runs, in the world with the given number. It begins with an image of the whole
+    /// loop, from which it can be run again.
     ///
     /// # Errors
     /// When the file cannot be created, one is being written already, or the loop takes no orders.
@@ -94,11 +99,7 @@ impl Recording {
         if let Some(path) = self.file() {
             return Err(Failure::BadInput(format!("{} is being recorded already; stop that first", path.display())));
         }
-        let mut header = Header { first_tick: 0, ..Header::clone(&self.header) };
-        if let Some(notes) = self.worlds.get(world) {
-            header.texts.scene = Text { name: notes.name, text: notes.text };
-        }
-        let tap = self.begin_in_world(file, header, world)?;
+        let tap = self.begin_with(file, self.header_in_midst(world))?;
         if let Err(refused) = orders.send(Order::Record(tap)) {
             self.finish();
             return Err(Failure::WhileRunning(refused.to_string()));
@@ -114,11 +115,19 @@ impl Recording {
         orders.send(Order::StopRecording).map_err(|refused| Failure::WhileRunning(refused.to_string()))
     }
 
-    fn begin_in_world(&self, file: &Path, header: Header, world: u64) -> Result<Box<Tap>, Failure> {
+    /// The beginning of a file that starts while the loop is in the world with the given number.
+    pub fn header_in_midst(&self, world: u64) -> Header {
+        let mut header = Header { first_tick: 0, world, ..Header::clone(&self.header) };
+        if let Some(notes) = self.worlds.get(world) {
+            header.texts.scene = Text { name: notes.name, text: notes.text };
+        }
+        header
+    }
+
+    fn begin_with(&self, file: &Path, header: Header) -> Result<Box<Tap>, Failure> {
         let (tap, feed) = tap(self.moving_bodies);
         let worlds = self.worlds.clone();
-        let recorder =
-            Recorder::create(file, header, feed, worlds, world, self.rotation).map_err(|error| refused(&error))?;
+        let recorder = Recorder::create(file, header, feed, worlds, self.rotation).map_err(|error| refused(&error))?;
         let thread = RecorderThread::start(recorder)
             .map_err(|error| Failure::WhileRunning(format!("the recorder's thread cannot be started: {error}")))?;
         tracing::info!("recording to {}", file.display());

@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use haptic_record::header::{END_NAME, Header};
 use haptic_record::reader::{Event, Item, ReadEnd, RecordingReader};
-use haptic_record::recorder::{attachment_name, part_path};
-use haptic_record::tap::{AppliedOrder, Order};
+use haptic_record::recorder::{part_path, world_of_attachment};
+use haptic_record::tap::AppliedOrder;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,10 @@ pub struct Kept {
     pub span: Option<(u64, u64)>,
     /// What its end says, if it has one.
     pub closing: BTreeMap<String, String>,
-    /// Texts of scenes, by the names of their attachments.
-    scenes: BTreeMap<String, String>,
+    /// Texts of profile, scenes, device and hand, by the names of their attachments.
+    pub attachments: BTreeMap<String, String>,
+    /// Texts of scenes, by the numbers of their worlds.
+    scenes: BTreeMap<u64, String>,
 }
 
 impl Kept {
@@ -41,7 +43,8 @@ impl Kept {
         let files = files_up_to(path, header.part);
         let first = RecordingReader::open(&files[0])?.header()?;
         let mut kept = Self {
-            scenes: BTreeMap::from([(attachment_name(0), first.texts.scene.text.clone())]),
+            attachments: own_texts(&first),
+            scenes: BTreeMap::from([(first.world, first.texts.scene.text.clone())]),
             header: first,
             orders: Vec::new(),
             events: Vec::new(),
@@ -59,6 +62,8 @@ impl Kept {
     }
 
     fn take_in(&mut self, file: &Path) -> Result<(), Failure> {
+        let header = RecordingReader::open(file)?.header()?;
+        self.scenes.insert(header.world, header.texts.scene.text);
         let mut reader = RecordingReader::open(file)?;
         while let Some(item) = reader.next_item() {
             match item {
@@ -68,13 +73,26 @@ impl Kept {
                 }
                 Item::Order(order) => self.orders.push(order),
                 Item::Event(event) => self.events.push(event),
-                Item::Attachment(name, text) => drop(self.scenes.insert(name, text)),
+                Item::Attachment(name, text) => self.take_text(name, text),
                 Item::Metadata(name, pairs) if name == END_NAME => self.closing = pairs,
-                Item::Metadata(..) | Item::Bodies(_) => {}
+                Item::Metadata(..) | Item::Bodies(_) | Item::Checkpoint(_) => {}
             }
         }
         self.end = reader.end().cloned().unwrap_or(ReadEnd::CutShort);
         Ok(())
+    }
+
+    /// Profile, scene, device and hand are those of the first file; later ones only add worlds.
+    fn take_text(&mut self, name: String, text: String) {
+        if let Some(world) = world_of_attachment(&name) {
+            self.scenes.insert(world, text.clone());
+        }
+        self.attachments.entry(name).or_insert(text);
+    }
+
+    /// Its last file, for messages.
+    pub fn name(&self) -> String {
+        self.files.last().map_or(String::new(), |file| file.display().to_string())
     }
 
     /// Whether the end is missing.
@@ -84,15 +102,12 @@ impl Kept {
 
     /// Text of the scene of a world.
     pub fn scene_of(&self, world: u64) -> Option<&str> {
-        self.scenes.get(&attachment_name(world)).map(String::as_str)
+        self.scenes.get(&world).map(String::as_str)
     }
 
-    /// Worlds that came after the first.
-    pub fn later_worlds(&self) -> impl Iterator<Item = u64> + '_ {
-        self.orders.iter().filter_map(|applied| match applied.order {
-            Order::Replace { world } => Some(world),
-            _ => None,
-        })
+    /// Numbers of all worlds whose scenes it holds.
+    pub fn worlds(&self) -> impl Iterator<Item = u64> + '_ {
+        self.scenes.keys().copied()
     }
 
     /// Hands everything in it to `visit`, file by file, in order.
@@ -108,6 +123,10 @@ impl Kept {
         }
         Ok(())
     }
+}
+
+fn own_texts(header: &Header) -> BTreeMap<String, String> {
+    header.attachments().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
 }
 
 /// The files of a recording up to its n-th. If an earlier one is missing, only the n-th.

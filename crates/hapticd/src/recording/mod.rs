@@ -41,6 +41,7 @@ pub fn header(setup: &Setup, device: &dyn Device, command: &str, epoch_ns: u64) 
         device: DeviceNotes::of(device.identity(), device.limits(), setup.device_rate_hz),
         epoch_ns,
         first_tick: 1,
+        world: 0,
         part: 1,
     }
 }

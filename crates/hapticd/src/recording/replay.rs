@@ -7,13 +7,14 @@ use crate::files::source::Source;
 use crate::files::{profile, scene};
 use crate::setup::{Setup, Sources};
 use haptic_loop::command::Command;
+use haptic_loop::settings::Settings as LoopSettings;
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_record::header::{Text, Texts};
 use haptic_record::reader::{BodyHashes, Item, ReadEnd};
 use haptic_record::replay_device::{Deed, Prompter, replay_device};
-use haptic_record::tap::{AppliedOrder, Order, body_hash, is_picture_due};
-use haptic_record::tick_message::{TickMessage, fault_number};
+use haptic_record::tap::{AppliedOrder, Checkpoint, Order, body_hash, is_picture_due};
+use haptic_record::tick_message::{TickMessage, effort_hash, fault_number};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,7 +29,7 @@ pub struct Proof {
     pub truncated: bool,
     /// Where the replay first differs from the recording.
     pub first_difference: Option<Difference>,
-    /// From where on nothing can be proven, and why.
+    /// From where on nothing can be proven, and why; the first such stretch.
     pub unproved: Option<Unproved>,
 }
 
@@ -54,6 +55,8 @@ pub struct Difference {
 pub struct Unproved {
     /// The first tick of which nothing can be said.
     pub from_tick: u64,
+    /// From this tick on ticks are proven again, since a checkpoint tells how everything stood.
+    pub until_tick: Option<u64>,
     /// Why.
     pub reason: String,
 }
@@ -73,24 +76,20 @@ pub struct Replay {
     axes: u8,
     orders: VecDeque<AppliedOrder>,
     taken: u32,
-    /// Worlds that will be put in place of the first, by number.
+    /// Worlds that may be put in place of the first, by number.
     worlds: BTreeMap<u64, World>,
-    is_as_recorded: bool,
+    /// The settings in place of those that were recorded.
+    instead: Option<LoopSettings>,
     expected_tick: u64,
+    /// Nothing can be run before the next checkpoint.
+    is_lost: bool,
     proof: Proof,
-    /// After a difference: the hashes of our own next picture, to name the body by.
-    picture: Naming,
+    /// Hashes of our own last pictures; the recording's come a little later in the file.
+    pictures: VecDeque<BodyHashes>,
 }
 
-/// On the way from a difference to the body that it began in.
-enum Naming {
-    /// There is none to name.
-    Nothing,
-    /// The next picture is waited for.
-    Awaiting,
-    /// Our own picture; the recording's comes a little later in the file.
-    Taken(BodyHashes),
-}
+/// Our own pictures that are kept: the recording's come at most a picture later.
+const PICTURES_KEPT: usize = 4;
 
 impl Replay {
     /// Builds the world from the recording alone.
@@ -107,7 +106,8 @@ impl Replay {
         let mut setup = Setup::of_sources(profile, sources_of(&kept.header.texts))?;
         setup.device_rate_hz = kept.header.device.rate_hz;
         let (device, prompter) = replay_device(&kept.header.device);
-        let worlds = kept.later_worlds().filter_map(|number| world_of(kept, number)).collect::<Result<_, Failure>>()?;
+        let worlds = kept.worlds().filter_map(|number| world_of(kept, number)).collect::<Result<_, Failure>>()?;
+        let instead = (!is_as_recorded).then(|| setup.settings());
         let rendering = setup.into_loop_of_every_tick(Box::new(device))?;
         let proof = Proof {
             ticks: 0,
@@ -123,10 +123,11 @@ impl Replay {
             orders: kept.orders.iter().copied().collect(),
             taken: 0,
             worlds,
-            is_as_recorded,
+            instead,
             expected_tick: 1,
+            is_lost: false,
             proof,
-            picture: Naming::Nothing,
+            pictures: VecDeque::new(),
         })
     }
 
@@ -145,12 +146,13 @@ impl Replay {
                     self.tick(&tick);
                     visit(&self.rendering)?;
                 }
-                Item::Bodies(bodies) => self.name_body(&bodies),
+                Item::Bodies(bodies) => self.compare_bodies(&bodies),
+                Item::Checkpoint(checkpoint) => self.pass(&checkpoint),
                 _ => {}
             }
             Ok(())
         })?;
-        if let (ReadEnd::Damaged(problem), None) = (&kept.end, &self.proof.unproved) {
+        if let (ReadEnd::Damaged(problem), false) = (&kept.end, self.is_lost) {
             self.give_up(self.expected_tick, format!("the file is damaged: {problem}"));
         }
         self.proof.state_hash = format!("{:016x}", self.rendering.world().state.hash());
@@ -158,25 +160,58 @@ impl Replay {
     }
 
     fn give_up(&mut self, from_tick: u64, reason: String) {
-        self.proof.unproved.get_or_insert(Unproved { from_tick, reason });
+        self.is_lost = true;
+        self.proof.unproved.get_or_insert(Unproved { from_tick, until_tick: None, reason });
     }
 
-    /// A tick can be run if every tick and order before it is known.
+    /// A tick can be run if every tick and order before it is known, or a checkpoint.
     fn can_run(&mut self, message: &TickMessage) -> bool {
-        if self.proof.unproved.is_some() {
-            return false;
-        }
         let expected = self.expected_tick;
-        if message.tick == expected {
-            return true;
+        if !self.is_lost && message.tick != expected {
+            let reason = if expected == 1 {
+                format!("the recording begins with tick {}: how the world stood then is not in it", message.tick)
+            } else {
+                format!("ticks {expected} to {} are missing", message.tick.saturating_sub(1))
+            };
+            self.give_up(expected, reason);
         }
-        let reason = if expected == 1 {
-            format!("the recording begins with tick {}: how the world stood then is not in it", message.tick)
-        } else {
-            format!("ticks {expected} to {} are missing", message.tick.saturating_sub(1))
-        };
-        self.give_up(expected, reason);
-        false
+        !self.is_lost
+    }
+
+    /// Goes on from a checkpoint where that is the only way: at the beginning, or after something that is missing.
+    fn pass(&mut self, checkpoint: &Checkpoint) {
+        let is_beginning = self.proof.ticks == 0 && self.expected_tick == 1 && checkpoint.tick > 0;
+        if !self.is_lost && !is_beginning {
+            return;
+        }
+        match self.resume(checkpoint) {
+            Ok(()) => self.found_again(checkpoint),
+            Err(reason) => self.give_up(checkpoint.tick + 1, reason),
+        }
+    }
+
+    fn resume(&mut self, checkpoint: &Checkpoint) -> Result<(), String> {
+        let world = self.worlds.get(&checkpoint.world).cloned();
+        let world = world.ok_or("the recording does not hold the world of its checkpoint")?;
+        drop(self.rendering.apply(Command::Replace(Box::new(world))));
+        self.rendering.read_image(&checkpoint.image).map_err(|error| error.to_string())?;
+        if let Some(settings) = self.instead {
+            let frame = settings.mapping.frame(self.axes).map_err(|error| error.to_string())?;
+            let orders = [Command::Protect(settings.safety), Command::Retune(settings.coupling), Command::Remap(frame)];
+            orders.into_iter().for_each(|order| drop(self.rendering.apply(order)));
+        }
+        Ok(())
+    }
+
+    fn found_again(&mut self, checkpoint: &Checkpoint) {
+        self.is_lost = false;
+        self.expected_tick = checkpoint.tick + 1;
+        self.taken = checkpoint.orders;
+        self.orders.retain(|order| order.number > checkpoint.orders);
+        self.pictures.clear();
+        if let Some(Unproved { until_tick: until_tick @ None, .. }) = &mut self.proof.unproved {
+            *until_tick = Some(checkpoint.tick + 1);
+        }
     }
 
     fn tick(&mut self, message: &TickMessage) {
@@ -185,12 +220,17 @@ impl Replay {
         self.rendering.tick(message.now, message.skipped);
         self.expected_tick += 1;
         self.proof.ticks += 1;
-        if self.is_as_recorded && self.proof.first_difference.is_none() && self.proof.unproved.is_none() {
+        if self.is_compared() && self.proof.first_difference.is_none() {
             self.compare(message);
         }
-        if matches!(self.picture, Naming::Awaiting) && is_picture_due(message.tick) {
-            self.picture = Naming::Taken(self.hashes());
+        if is_picture_due(message.tick) {
+            self.pictures.truncate(PICTURES_KEPT - 1);
+            self.pictures.push_front(self.hashes());
         }
+    }
+
+    fn is_compared(&self) -> bool {
+        self.instead.is_none() && !self.is_lost
     }
 
     fn hashes(&self) -> BodyHashes {
@@ -213,7 +253,7 @@ impl Replay {
 
     fn take_order(&mut self, order: &Order, tick: u64) {
         let is_settings = matches!(order, Order::Retune(_) | Order::Protect(_) | Order::Remap(_));
-        if is_settings && !self.is_as_recorded {
+        if is_settings && self.instead.is_some() {
             return;
         }
         match self.command_of(order) {
@@ -238,19 +278,16 @@ impl Replay {
     fn compare(&mut self, message: &TickMessage) {
         let report = self.rendering.last();
         let state_hash = self.rendering.world().state.hash();
-        let bits = |force_n: nalgebra::Vector2<f64>| [force_n.x, force_n.y].map(|part| (part + 0.0).to_bits());
         let difference = |what, recorded: String, replayed: String| {
             Some(Difference { tick: message.tick, what, body: None, bodies: Vec::new(), recorded, replayed })
         };
         let fault = report.fault.as_ref().map_or(0, fault_number);
-        let found = if state_hash != message.state_hash {
+        let is_hashed = message.state_hash != 0;
+        let found = if is_hashed && state_hash != message.state_hash {
             difference("state", format!("{:016x}", message.state_hash), format!("{state_hash:016x}"))
-        } else if bits(report.effort_n) != bits(message.effort_n) {
-            difference(
-                "force",
-                format!("{:?}", message.effort_n.as_slice()),
-                format!("{:?}", report.effort_n.as_slice()),
-            )
+        } else if effort_hash(report.effort_n) != message.effort_hash {
+            let recorded = format!("about {:?}", message.shown.force_n);
+            difference("force", recorded, format!("{:?}", report.force_n.as_slice()))
         } else if fault != message.fault {
             difference("fault", message.fault.to_string(), fault.to_string())
         } else if report.phase != message.phase {
@@ -258,29 +295,39 @@ impl Replay {
         } else {
             None
         };
-        if found.as_ref().is_some_and(|difference| difference.what == "state") {
-            self.picture = Naming::Awaiting;
-        }
         self.proof.first_difference = found;
     }
 
-    /// Compares the first picture at or after a difference, to say where it is.
-    fn name_body(&mut self, recorded: &BodyHashes) {
-        let (Naming::Taken(own), Some(difference)) = (&self.picture, self.proof.first_difference.as_mut()) else {
-            return;
-        };
-        if recorded.tick != own.tick {
-            return;
-        }
+    /// Compares a picture: the first after a difference says where that is, and one that differs is a difference.
+    fn compare_bodies(&mut self, recorded: &BodyHashes) {
+        let is_named = self
+            .proof
+            .first_difference
+            .as_ref()
+            .is_some_and(|first| first.what != "state" || !first.bodies.is_empty() || recorded.tick < first.tick);
+        let own = self.pictures.iter().find(|own| own.tick == recorded.tick);
+        let Some(own) = own.filter(|_| self.is_compared() && !is_named) else { return };
         let world = self.rendering.world();
         let pairs = own.hashes.iter().zip(&recorded.hashes);
         let differing = world.moving().iter().zip(pairs).filter(|(_, (own, recorded))| own != recorded);
         let bodies: Vec<u32> = differing.map(|(&body, _)| body).collect();
-        self.picture = Naming::Nothing;
+        if bodies.is_empty() {
+            return;
+        }
         let tool = world.scene.tool.map(|tool| tool.body as u32).filter(|tool| bodies.contains(tool));
-        let name = |body: u32| world.scene.bodies[body as usize].name.clone();
-        difference.body = tool.or_else(|| bodies.first().copied()).map(name);
-        difference.bodies = bodies.into_iter().map(name).collect();
+        let name = |body: u32| world.scene.bodies.get(body as usize).map(|body| body.name.clone());
+        let first = tool.or_else(|| bodies.first().copied()).and_then(name);
+        let bodies = bodies.into_iter().filter_map(name).collect();
+        let words = |picture: &BodyHashes| format!("{:08x?}", picture.hashes);
+        let difference = self.proof.first_difference.get_or_insert(Difference {
+            tick: recorded.tick,
+            what: "state",
+            body: None,
+            bodies: Vec::new(),
+            recorded: words(recorded),
+            replayed: words(own),
+        });
+        (difference.body, difference.bodies) = (first, bodies);
     }
 }
 

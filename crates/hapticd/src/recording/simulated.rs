@@ -7,7 +7,7 @@ use crate::setup::Setup;
 use haptic_device::Device;
 use haptic_loop::command::Command;
 use haptic_loop::report::TickReport;
-use haptic_loop::world::World;
+use haptic_loop::tick::HapticLoop;
 use haptic_record::header::Header;
 use haptic_record::recorder::{Outcome, Recorder};
 use haptic_record::tap::{Tap, Timing, small_tap};
@@ -34,20 +34,46 @@ impl Beginning {
         Self { header: header(setup, device, "simulate", 0), worlds: worlds(setup), moving_bodies }
     }
 
+    /// Of a run that has gone on for a while.
+    pub fn in_midst(header: Header, worlds: Worlds, rendering: &HapticLoop) -> Self {
+        let moving_bodies = rendering.world().moving().len();
+        Self { header: Header { first_tick: 0, ..header }, worlds, moving_bodies }
+    }
+
+    /// What the file begins with.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
     /// The worlds that the recording knows.
     pub fn worlds(&self) -> &Worlds {
         &self.worlds
     }
 
-    /// Creates the file.
+    /// Creates the file, from the first tick on.
     ///
     /// # Errors
     /// When it cannot be created.
     pub fn create(self, path: &Path, arguments: &RecordArguments) -> Result<SimulatedRecording, Failure> {
         let (tap, feed) = small_tap(self.moving_bodies);
-        let recorder = Recorder::create(path, self.header, feed, self.worlds, 0, rotation(arguments))
+        let recorder = Recorder::create(path, self.header, feed, self.worlds, rotation(arguments))
             .map_err(|error| refused(&error))?;
         Ok(SimulatedRecording { tap, recorder })
+    }
+
+    /// Creates the file of a run that has gone on for a while, from the loop's next tick on.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create_now(
+        self,
+        path: &Path,
+        arguments: &RecordArguments,
+        rendering: &HapticLoop,
+    ) -> Result<SimulatedRecording, Failure> {
+        let mut recording = self.create(path, arguments)?;
+        recording.tap.note_image(rendering);
+        Ok(recording)
     }
 }
 
@@ -57,12 +83,21 @@ impl SimulatedRecording {
         self.tap.note_order(command, before_tick);
     }
 
-    /// Writes down a tick.
+    /// Writes down the newest tick of a loop.
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn tick(&mut self, report: &TickReport, world: &World) -> Result<(), Failure> {
-        self.tap.note_tick(report, world, Timing::default());
+    pub fn tick(&mut self, rendering: &HapticLoop) -> Result<(), Failure> {
+        self.tick_as(rendering.last(), rendering)
+    }
+
+    /// Writes down another report in place of the loop's own.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn tick_as(&mut self, report: &TickReport, rendering: &HapticLoop) -> Result<(), Failure> {
+        self.tap.note_tick(report, rendering.world(), Timing::default());
+        self.tap.note_image(rendering);
         Ok(self.recorder.drain()?)
     }
 

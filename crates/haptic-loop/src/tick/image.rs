@@ -1,0 +1,60 @@
+//! An image of the whole loop after a tick, from which another can go on and never differ by a bit: what a recording needs
+//! that begins in the midst of a run, and a black box.
+//!
+//! The device is not in it: its readings are recorded, and a replay hands them out.
+
+use super::HapticLoop;
+use crate::report::TickReport;
+use crate::world::World;
+use haptic_planar::image::{BadImage, Carrier, Image, carry_felt};
+
+/// Words that everything but the world takes at most.
+const WORDS_BESIDES: usize = 192;
+
+impl World {
+    /// Words that an image of a loop with this world takes at most.
+    pub fn image_words(&self) -> usize {
+        self.state.image_words() + WORDS_BESIDES
+    }
+}
+
+impl HapticLoop {
+    /// Writes an image of everything that lasts, as it stands between two ticks. Real-time: once over the moving bodies and
+    /// near pairs of the world, a word a nanosecond or so.
+    pub fn write_image(&self, image: &mut Image) {
+        let mut out = image.begin();
+        out.word(&mut { self.ticks });
+        self.frame.settings().carry(&mut out);
+        { self.safety }.carry(&mut out);
+        { self.watch }.carry(&mut out);
+        { self.coupling }.carry(&mut out);
+        { self.guard }.carry(&mut out);
+        out.perhaps(&mut { self.pause }, 0, |carrier, ticks| carrier.count(ticks));
+        carry_felt(&mut { self.last().felt }, &mut out);
+        self.world.state.write_image(&mut out);
+    }
+
+    /// Goes on from an image of a loop with the same scene and the same kind of device. Not for the tick.
+    ///
+    /// # Errors
+    /// When the image is of something else; the loop is senseless then.
+    pub fn read_image(&mut self, image: &Image) -> Result<(), BadImage> {
+        let mut from = image.read();
+        from.word(&mut self.ticks);
+        let mut mapping = self.frame.settings();
+        mapping.carry(&mut from);
+        let axes = self.device.identity().axes;
+        self.frame = mapping.frame(axes).map_err(|_| BadImage("has a senseless mapping"))?;
+        self.safety.carry(&mut from);
+        self.watch.carry(&mut from);
+        self.coupling.carry(&mut from);
+        self.guard.carry(&mut from);
+        from.perhaps(&mut self.pause, 0, |carrier, ticks| carrier.count(ticks));
+        let mut page = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
+        carry_felt(&mut page.felt, &mut from);
+        *self.recorder.page_mut() = page;
+        let World { scene, state, .. } = self.world.as_mut();
+        state.read_image(scene, &mut from)?;
+        from.end()
+    }
+}

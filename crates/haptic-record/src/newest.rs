@@ -1,0 +1,118 @@
+//! The newest seconds of a run, kept in memory whatever happens, so that a black box can be run again.
+//!
+//! Every so often the loop is asked for an image of itself. Two images are kept, with everything since the older one, so that
+//! there are always at least [`KEPT_TICKS`] ticks before the newest, and at most about twice as many.
+
+use crate::file::RecordError;
+use crate::header::Header;
+use crate::recorder::{Outcome, Recorder, Rotation};
+use crate::tap::{AppliedOrder, Checkpoint, Feed, Order, PoseRecord, TickRecord, small_tap};
+use crate::worlds::Worlds;
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// Ticks that are there at least, once so many have been: two seconds, as in a black box.
+pub const KEPT_TICKS: u64 = 2048;
+
+/// More ticks than this are there only if no image comes; then it begins anew.
+const MOST_TICKS: usize = 4 * KEPT_TICKS as usize;
+
+/// What there is of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Newest {
+    /// Where it can be begun, oldest first.
+    pub(crate) images: VecDeque<Checkpoint>,
+    pub(crate) ticks: VecDeque<TickRecord>,
+    pub(crate) orders: VecDeque<AppliedOrder>,
+    pub(crate) poses: VecDeque<PoseRecord>,
+}
+
+/// Keeps the newest seconds.
+pub struct NewestKeeper {
+    feed: Feed,
+    worlds: Worlds,
+    /// Number of the world that the loop is in.
+    world: u64,
+    newest: Newest,
+}
+
+impl NewestKeeper {
+    /// Keeps what comes out of a feed, from the world with number zero on.
+    pub fn new(feed: Feed, worlds: Worlds) -> Self {
+        let mut keeper = Self { feed, worlds, world: 0, newest: Newest::default() };
+        keeper.ask();
+        keeper
+    }
+
+    /// Takes in what is there, asks for an image if it is time, and forgets what is too old.
+    pub fn drain(&mut self) {
+        // First the ticks: whatever belongs before them is in the other rings by then.
+        let newest = &mut self.newest;
+        newest.ticks.extend(self.feed.ticks.drain());
+        newest.orders.extend(self.feed.orders.drain());
+        newest.poses.extend(self.feed.poses.drain());
+        newest.images.extend(self.feed.take_images().filter(|image| image.image.words().is_some()));
+        self.follow_world();
+        let Some(last) = self.newest.ticks.back().map(|record| record.report.tick) else { return };
+        let is_old = |image: &Checkpoint| last.saturating_sub(image.tick) >= KEPT_TICKS;
+        if self.newest.images.back().is_none_or(is_old) {
+            self.ask();
+        }
+        while self.newest.images.get(1).is_some_and(is_old) {
+            self.newest.images.pop_front();
+        }
+        self.newest.forget_before_first();
+        if self.newest.ticks.len() > MOST_TICKS {
+            self.newest = Newest::default();
+        }
+    }
+
+    fn ask(&mut self) {
+        if let Some(notes) = self.worlds.get(self.world) {
+            self.feed.ask_for_image(&notes.scene);
+        }
+    }
+
+    fn follow_world(&mut self) {
+        for order in &self.newest.orders {
+            if let Order::Replace { world } = order.order {
+                self.world = world;
+            }
+        }
+    }
+
+    /// Writes everything that is there into a file that can be run again. `header_in` gives the beginning of a file in the
+    /// world with the given number. None if the loop has not given an image yet.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(
+        &mut self,
+        path: &Path,
+        header_in: impl FnOnce(u64) -> Header,
+    ) -> Result<Option<Outcome>, RecordError> {
+        self.drain();
+        let Some(first) = self.newest.images.front() else { return Ok(None) };
+        let (_, feed) = small_tap(1);
+        let mut recorder =
+            Recorder::create(path, header_in(first.world), feed, self.worlds.clone(), Rotation::default())?;
+        recorder.take_all(&self.newest)?;
+        recorder.finish().map(Some)
+    }
+}
+
+impl Newest {
+    /// Forgets what is of no use without an older image.
+    fn forget_before_first(&mut self) {
+        let Some((tick, orders)) = self.images.front().map(|image| (image.tick, image.orders)) else { return };
+        while self.ticks.front().is_some_and(|record| record.report.tick <= tick) {
+            self.ticks.pop_front();
+        }
+        while self.orders.front().is_some_and(|order| order.number <= orders) {
+            self.orders.pop_front();
+        }
+        while self.poses.front().is_some_and(|pose| pose.tick <= tick) {
+            self.poses.pop_front();
+        }
+    }
+}
