@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -104,17 +106,21 @@ fn outputs(folder: &Folder, name: &str) -> Vec<(u64, u32)> {
 fn a_second_run_from_the_files_of_a_recording_has_the_same_hash_and_force_in_every_tick() {
     let folder = Folder::new("attachments");
     std::fs::write(folder.0.join("hand.csv"), "t_s,x_m,y_m\n0,0,0.03\n0.5,0.02,-0.01\n1,-0.02,-0.01\n").unwrap();
-    std::fs::write(folder.0.join("mine.toml"), "scene = \"peg\"\n[coupling]\nstiffness_n_per_m = 333.0\n").unwrap();
+    let profile = "scene = \"peg\"\n[coupling]\nstiffness_n_per_m = 333.0\n[realtime]\nrate_hz = 250\n";
+    std::fs::write(folder.0.join("mine.toml"), profile).unwrap();
     let runs = [
         &["--scene", "newton"][..],
         &["--scene", "table", "--device", "simulated-1dof"],
         &["--profile", "./mine.toml", "--hand", "hand.csv"],
+        // Served every fourth tick.
+        &["--profile", "./mine.toml"],
     ];
     for input in runs {
         let first = [&["simulate"][..], input, &["--seconds", "1.25", "--record", "a.mcap", "--json"]].concat();
         let (first, second) = (folder.json(&first), run_again_from_files(&folder));
         assert_eq!((&first["state_hash"], &first["ticks"]), (&second["state_hash"], &second["ticks"]), "{input:?}");
         assert!(outputs(&folder, "a.mcap") == outputs(&folder, "b.mcap"), "{input:?}");
+        assert_eq!(folder.json(&["replay", "a.mcap", "--json"])["state_hash"], first["state_hash"], "{input:?}");
         std::fs::remove_dir_all(folder.0.join("kept")).unwrap();
     }
 }
@@ -156,6 +162,44 @@ fn a_killed_daemon_leaves_a_recording_that_opens_and_proves_what_it_holds() {
 
 fn child_holds_ticks(file: &Path, ticks: u64) -> bool {
     hapticd::recording::kept::Kept::open(file).is_ok_and(|kept| kept.ticks >= ticks)
+}
+
+/// Asks the viewer of a daemon for something; whole answer.
+fn post(address: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head =
+        format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json");
+    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    answer
+}
+
+#[test]
+fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_before_and_after() {
+    let folder = Folder::new("button");
+    let mut child = folder.command(&["run", "--view", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let first = lines.next().unwrap();
+    let (_, address) = first.split_once("see it at http://").unwrap();
+    let address = address.split('/').next().unwrap().to_owned();
+    std::thread::spawn(move || lines.for_each(drop));
+    post(&address, "/api/scene", r#"{"name": "tower"}"#);
+    std::thread::sleep(Duration::from_millis(500));
+    post(&address, "/api/record/start", r#"{"file": "a.mcap"}"#);
+    let file = folder.0.join("hapticd/recordings/a.mcap");
+    wait_until("the first second", || child_holds_ticks(&file, 500));
+    post(&address, "/api/scene", r#"{"name": "peg"}"#);
+    std::thread::sleep(Duration::from_millis(500));
+    post(&address, "/api/record/stop", "{}");
+    signal(&child, "-TERM");
+    assert!(child.wait().unwrap().success());
+    let kept = hapticd::recording::kept::Kept::open(&file).unwrap();
+    let proof = folder.json(&["replay", "hapticd/recordings/a.mcap", "--json"]);
+    assert!(kept.span.unwrap().0 > 1 && proof["ticks"] == kept.ticks, "{proof}");
+    assert!(proof["first_difference"].is_null() && proof["unproved"].is_null(), "{proof}");
+    assert!(proof["truncated"] == false && !kept.orders.is_empty(), "{proof}");
 }
 
 #[test]

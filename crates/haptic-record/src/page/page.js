@@ -3,7 +3,7 @@
 const NS = 'http://www.w3.org/2000/svg';
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", sans-serif';
 /// Least value on a logarithmic axis.
-const LEAST = 0.1;
+const LEAST = 1;
 const timePlots = [];
 const full = DATA.time.range;
 let view = full.slice();
@@ -48,7 +48,7 @@ function frame(svg, spec, xRange, yRange, size) {
   const yTicks = spec.yLog ? decades(...yRange) : steps(yRange[0], yRange[1], H / 55);
   for (const [value, text] of xTicks) {
     node('line', { x1: x(value), x2: x(value), y1: top, y2: H - bottom, stroke: colour('grid') }, svg);
-    node('text', { x: x(value), y: H - bottom + 17, 'text-anchor': 'middle', fill: colour('soft') }, svg, text);
+    node('text', { x: Math.min(x(value), W - 3.6 * text.length), y: H - bottom + 17, 'text-anchor': 'middle', fill: colour('soft') }, svg, text);
   }
   for (const [value, text] of yTicks) {
     node('line', { x1: left, x2: W - right, y1: y(value), y2: y(value), stroke: Math.abs(value) < 1e-12 && !spec.yLog ? colour('line') : colour('grid') }, svg);

@@ -40,15 +40,15 @@ pub(super) fn data(gathered: &Gathered, facts: &Facts<'_>, summary: &Summary) ->
         plots.push(punctuality(gathered));
     }
     if facts.events.iter().any(|event| event.level > INFORMATION) {
-        plots.iter_mut().filter(|plot| plot["kind"] == "time").for_each(add_fault_to_legend);
+        let time_plots = plots.iter_mut().filter(|plot| plot["kind"] == "time");
+        time_plots.for_each(|plot| add_to_legend(plot, "fault or warning", "warn"));
     }
     json!({ "time": { "t": rounded(&times), "range": range }, "events": events, "plots": plots })
 }
 
-/// Dashed lines in time plots are faults and warnings.
-fn add_fault_to_legend(plot: &mut Value) {
+fn add_to_legend(plot: &mut Value, name: &str, colour: &str) {
     if let Some(legend) = plot["legend"].as_array_mut() {
-        legend.push(json!({ "name": "fault or warning", "colour": "warn" }));
+        legend.push(json!({ "name": name, "colour": colour }));
     }
 }
 
@@ -125,7 +125,7 @@ fn path(gathered: &Gathered) -> Value {
 fn punctuality(gathered: &Gathered) -> Value {
     let micro = |values: &[u32]| gathered.thinned(values.iter().map(|value| f64::from(*value) / 1e3));
     let caption = format!(
-        "How late the thread woke and how long a tick took; the dashed line is the period. {} periods were skipped.",
+        "How late the thread woke and how long a tick took, logarithmic. {} periods were skipped.",
         gathered.skipped
     );
     let series = vec![
@@ -135,6 +135,7 @@ fn punctuality(gathered: &Gathered) -> Value {
     // One late tick in a thousand would leave no room for all others on a plain axis.
     let mut plot = time_plot("Punctuality", "time / µs", &caption, series);
     (plot["log"], plot["limit"]) = (Value::from(true), Value::from(PERIOD_US));
+    add_to_legend(&mut plot, "period (dashed)", "soft");
     plot
 }
 
