@@ -1,6 +1,6 @@
 /** The stream from the daemon: opens, listens, and opens again by itself. */
 
-import { withToken } from './requests.js';
+import { isTokenMissing, token, withToken } from './requests.js';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 2000;
@@ -12,6 +12,8 @@ export class Connection extends EventTarget {
     connected = false;
     /** Whether there was a connection before: a first attempt is no loss. */
     wasConnected = false;
+    /** Whether the daemon answers and wants a token that this page does not have. */
+    needsToken = false;
     /** @type {WebSocket|null} */
     #socket = null;
     #retryMs = FIRST_RETRY_MS;
@@ -27,6 +29,8 @@ export class Connection extends EventTarget {
         socket.addEventListener('close', () => {
             clearInterval(watch);
             this.#tell(false);
+            // Who was let in without a token needs none later.
+            if (token || !this.wasConnected) isTokenMissing().then((isMissing) => { this.needsToken = isMissing; });
             setTimeout(() => this.open(), this.#retryMs);
             this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
         });

@@ -170,10 +170,11 @@ export function drawContacts(context, places, radius, hasHalo) {
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {Vector} at
- * @param {string} ink */
-export function drawWords(context, text, [x, y], ink) {
+ * @param {string} ink
+ * @param {string} [ground] What the halo is the colour of. */
+export function drawWords(context, text, [x, y], ink, ground = 'stage') {
     context.lineJoin = 'round';
-    context.strokeStyle = colour('stage');
+    context.strokeStyle = colour(ground);
     context.lineWidth = 4;
     context.strokeText(text, x, y);
     context.fillStyle = ink;

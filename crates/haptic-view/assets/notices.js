@@ -51,7 +51,9 @@ export class Notices {
         if (state?.fault && state.phase === 'engaged' && !state.paused) this.#overcome = state.fault.tick;
         const fault = state?.fault && state.fault.tick !== this.#overcome ? state.fault : null;
         this.#showPhase(fault !== null);
-        if (!connection.connected && (connection.wasConnected || performance.now() > 1500)) {
+        if (!connection.connected && connection.needsToken) {
+            this.#banner('warning', 'This page lacks the daemon’s token. Open the whole address that hapticd printed at its start; the token in it is new each time.');
+        } else if (!connection.connected && (connection.wasConnected || performance.now() > 1500)) {
             this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Trying again by itself; what you see is the last that came.`);
         } else if (fault) {
             this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until the world is quiet in the hand.`);

@@ -6,6 +6,8 @@
 const MOUSE_REACH_PX = 26;
 const TOUCH_REACH_PX = 46;
 const WHEEL_ZOOM = 0.0015;
+/** A mouse may tell of 1000 moves a second; the daemon takes 250. The last of a frame is never left out. */
+const PULL_EVERY_MS = 5;
 
 export class Pointer {
     /** @type {Map<number, Vector>} Where each finger or the mouse is, while pressed. */
@@ -14,6 +16,7 @@ export class Pointer {
     #holder = -1;
     /** @type {Vector} From the pointer to the place that is pulled, so that taking the hand does not jerk it; m. */
     #offset = [0, 0];
+    #pulledAt = -Infinity;
     /** @type {Vector|null} Where the mouse is; null when it is not over the scene. */
     hover = null;
 
@@ -23,6 +26,8 @@ export class Pointer {
         const canvas = view.surface.canvas;
         canvas.addEventListener('pointerdown', (event) => this.#press(event));
         canvas.addEventListener('pointermove', (event) => this.#move(event));
+        // Moves come with the next frame, up to 17 ms late; where the browser tells of them at once, the hand hears of them at once.
+        canvas.addEventListener('pointerrawupdate', (event) => this.#pullEarly(/** @type {PointerEvent} */ (event)));
         canvas.addEventListener('pointerup', (event) => this.#lift(event));
         canvas.addEventListener('pointercancel', (event) => this.#lift(event));
         canvas.addEventListener('pointerleave', () => { this.hover = null; });
@@ -90,6 +95,13 @@ export class Pointer {
         else if (this.#fingers().length === 2) this.#pinch(event.pointerId, before, point);
         else this.view.camera.pan(point[0] - before[0], point[1] - before[1]);
         this.#pressed.set(event.pointerId, point);
+    }
+
+    /** @param {PointerEvent} event */
+    #pullEarly(event) {
+        if (event.pointerId !== this.#holder || event.timeStamp - this.#pulledAt < PULL_EVERY_MS) return;
+        this.#pulledAt = event.timeStamp;
+        this.#pull(this.#place(event));
     }
 
     /** @param {Vector} point */

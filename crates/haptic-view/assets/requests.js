@@ -10,6 +10,12 @@ export function withToken(path) {
     return `${path}${path.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`;
 }
 
+/** Whether the daemon answers but wants a token, or another one than this page's: it has a new one after each start. */
+export async function isTokenMissing() {
+    const response = await fetch(withToken('/api/timing')).catch(() => null);
+    return response?.status === 401;
+}
+
 /** @param {Response} response */
 async function reason(response) {
     const answer = await response.json().catch(() => null);

@@ -177,9 +177,9 @@ export class SceneView {
         context.textAlign = 'left';
         context.textBaseline = 'middle';
         const { width } = context.measureText(words);
-        const isRoomOnTheRight = end[0] + width + 2 * rem < edge;
-        const isRight = end[0] < width + 2 * rem || (end[0] >= hand[0] && isRoomOnTheRight);
-        drawWords(context, words, [isRight ? end[0] + rem : end[0] - rem - width, end[1]], colour('felt'));
+        const isRoomOnTheRight = end[0] + width + 2.6 * rem < edge;
+        const isRight = end[0] < width + 2.6 * rem || (end[0] >= hand[0] && isRoomOnTheRight);
+        drawWords(context, words, [isRight ? end[0] + 1.6 * rem : end[0] - 1.6 * rem - width, end[1]], colour('felt'));
     }
 }
 

@@ -1,6 +1,7 @@
 /** A chart of the last seconds that moves to the left. */
 
 import { SPAN_S } from './history.js';
+import { drawWords } from './marks.js';
 import { colour } from './palette.js';
 import { Surface } from './surface.js';
 import { fixed, niceAbove, plain } from './units.js';
@@ -100,10 +101,10 @@ export class StripChart {
         this.#drawAxis(context, area, left, leftLabels, false);
         if (right) this.#drawAxis(context, area, right, rightLabels, true);
         this.#drawTime(context, area);
-        if (description.line) this.#drawLevel(context, area, left, description.line);
         for (const series of description.series) {
             this.#drawSeries(context, area, series, series.isRight && right ? right : left);
         }
+        if (description.line) this.#drawLevel(context, area, left, description.line);
     }
 
     /** What the words beside the axes leave.
@@ -173,10 +174,10 @@ export class StripChart {
         context.lineWidth = 1.5;
         line(context, area.x, y, area.x + area.width, y);
         context.setLineDash([]);
-        context.fillStyle = colour('budget');
         context.textAlign = 'right';
         context.textBaseline = 'alphabetic';
-        context.fillText(name, area.x + area.width, y - 4);
+        // A tick that is too long is drawn through here; the words stay readable.
+        drawWords(context, name, [area.x + area.width, y - 4], colour('budget'), 'surface');
     }
 
     /** @param {CanvasRenderingContext2D} context

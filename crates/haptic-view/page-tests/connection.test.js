@@ -14,6 +14,7 @@ before(async () => {
 
 after(async () => {
     await browser?.close();
+    await Daemon.endAll();
 });
 
 test('the page tells of a lost daemon and finds it again by itself', async () => {
@@ -34,7 +35,7 @@ test('the page tells of a lost daemon and finds it again by itself', async () =>
 });
 
 test('a fault is told in words until the hand feels the world again', async () => {
-    const profile = (limit) => `scene = "table"\ndevice = "simulated-2dof"\n[safety]\nmax_speed_m_per_s = ${limit}\n`;
+    const profile = (limit) => `scene = "table"\ndevice = "simulated-2dof"\n[safety]\nengage_ramp_s = 4.0\nmax_speed_m_per_s = ${limit}\n`;
     const daemon = await Daemon.start(['--profile', 'timid.toml'], { 'timid.toml': profile(0.12) });
     const page = await browser.open(daemon);
     const banner = page.locator('#banner').filter({ hasText: 'Fault:' });
@@ -51,6 +52,28 @@ test('a fault is told in words until the hand feels the world again', async () =
     await banner.waitFor({ state: 'hidden' });
     await page.context().close();
     await daemon.end();
+});
+
+test('beyond this machine the page works with the token of its address, and says what is missing without', async () => {
+    const daemon = await Daemon.start([], {}, '0.0.0.0');
+    const page = await browser.open(daemon);
+    const first = await page.evaluate(() => globalThis.hapticd.session.state.tick);
+    await page.waitForFunction((tick) => globalThis.hapticd.session.state.tick > tick, first);
+    await page.locator('#scene-button').click();
+    await until('every picture is there', () => page.evaluate(() => {
+        const pictures = [...document.querySelectorAll('.scene-card img')];
+        return pictures.length > 0 && pictures.every((picture) => picture.complete && picture.naturalWidth > 0);
+    }));
+    await page.locator('.scene-card[data-scene="tower"]').click();
+    await page.locator('#scene-name').filter({ hasText: 'tower' }).waitFor();
+    assert.deepEqual(browser.complaints, []);
+    await page.goto(daemon.url);
+    await page.locator('#banner').filter({ hasText: 'token' }).waitFor();
+    await keep(page, 'without-token');
+    await page.context().close();
+    await daemon.end();
+    assert.ok(browser.complaints.every((text) => /WebSocket|401/.test(text)), browser.complaints.join('\n'));
+    browser.complaints = [];
 });
 
 test('nothing else was complained of in the console', () => {

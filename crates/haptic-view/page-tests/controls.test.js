@@ -21,7 +21,7 @@ before(async () => {
 
 after(async () => {
     await browser?.close();
-    await daemon?.end();
+    await Daemon.endAll();
 });
 
 /** A ball that falls on a floor, and a pen to hold. */
@@ -49,7 +49,7 @@ test('pause stops the world, a step moves it by one tick, resume lets it go on',
     await page.locator('#pause').click();
     await daemon.until('the world is paused', ({ paused }) => paused);
     await page.locator('#phase').filter({ hasText: 'paused' }).waitFor();
-    await daemon.ask('POST', 'scene', { toml: DROP });
+    await daemon.switchTo({ toml: DROP });
     await until('the ball hangs', async () => (await daemon.state()).paused && Math.abs(await ballHeight() - 0.2) < 1e-4);
     assert.deepEqual((await daemon.state()).force_n, [0, 0], 'a paused world is not felt');
     const high = await ballHeight();
@@ -109,9 +109,25 @@ test('a scene file of one’s own runs, and a wrong one is refused with its reas
     await give('[[body]]\nname = "floor"\nshape = { bax_m = [0.2, 0.02] }\n');
     await page.locator('.toast').filter({ hasText: 'bax_m' }).waitFor();
     assert.equal((await daemon.get('scene')).bodies.length, 3, 'the old one still runs');
-    await daemon.ask('POST', 'scene', { name: 'table' });
+    await daemon.switchTo({ name: 'table' });
     await page.locator('#scene-name').filter({ hasText: 'table' }).waitFor();
     browser.complaints = browser.complaints.filter((text) => !text.includes('422'));
+});
+
+test('a scene file that is dropped on the page runs', async () => {
+    const toml = '[[body]]\nname = "dropped"\nposition_m = [0.0, 0.04]\nshape = { disc_radius_m = 0.01 }\n[tool]\nbody = "dropped"\n';
+    const dropped = await page.evaluateHandle((text) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([text], 'own.toml', { type: 'text/plain' }));
+        return transfer;
+    }, toml);
+    await page.dispatchEvent('#stage', 'dragover', { dataTransfer: dropped });
+    assert.equal(await page.evaluate(() => document.documentElement.classList.contains('dragging-file')), true, 'the page shows that it takes it');
+    await page.dispatchEvent('#stage', 'drop', { dataTransfer: dropped });
+    await until('it runs', async () => (await daemon.get('scene')).bodies[0].name === 'dropped');
+    assert.equal(await page.evaluate(() => document.documentElement.classList.contains('dragging-file')), false);
+    await daemon.switchTo({ name: 'table' });
+    await page.locator('#scene-name').filter({ hasText: 'table' }).waitFor();
 });
 
 test('the point in the stability picture is dragged to other gains', async () => {

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Browser, VIEWS, holdOverTheWood, onPage, pull } from './support/browser.js';
+import { Browser, VIEWS, grab, holdOverTheWood, onPage, pull } from './support/browser.js';
 import { Daemon, until } from './support/daemon.js';
+import { quantile, tell } from './support/figures.js';
 
 /** @type {Browser} */
 let browser;
@@ -16,8 +17,12 @@ before(async () => {
 
 after(async () => {
     await browser?.close();
-    await daemon?.end();
+    await Daemon.endAll();
 });
+
+/** A pen in empty space, with a floor far below so that all of the hand's path is in view: nothing moves the hand but the mouse. */
+const EMPTY = '[world]\ngravity_m_per_s2 = [0.0, 0.0]\n[[body]]\nname = "floor"\nfixed = true\nposition_m = [0.0, -0.06]\nshape = { box_m = [0.4, 0.01] }\n'
+    + '[[body]]\nname = "pen"\nposition_m = [0.0, 0.04]\nshape = { disc_radius_m = 0.01 }\n[tool]\nbody = "pen"\n';
 
 /** The colour of the canvas at a place of a body's frame, as drawn last.
  * @param {import('playwright-core').Page} page
@@ -44,8 +49,7 @@ test('a person sees motion soon after opening the page', async () => {
     const picture = () => page.evaluate(() => document.getElementById('scene').toDataURL());
     const first = await picture();
     await until('the picture changes', async () => await picture() !== first);
-    const [opened, frames] = await page.evaluate(() => [performance.now(), globalThis.hapticd.frames]);
-    console.log(`# motion was seen within ${(opened / 1000).toFixed(2)} s of opening, after ${frames} frames`);
+    tell('from opening the page to motion', await page.evaluate(() => performance.now()), 'ms', { most: 1000 });
     assert.equal(await page.locator('#hint').isVisible(), true);
     await page.context().close();
 });
@@ -71,13 +75,65 @@ test('what the page draws is fresh', async () => {
         const look = () => {
             const { state } = globalThis.hapticd.session;
             seen.push(performance.now() + clock - state.monotonic_ns / 1e6);
-            if (seen.length < 120) requestAnimationFrame(look);
-            else resolve(seen.sort((a, b) => a - b));
+            if (seen.length < 300) requestAnimationFrame(look);
+            else resolve(seen);
         };
         requestAnimationFrame(look);
     }), offset);
-    console.log(`# a drawn frame shows a tick that is ${ages[60].toFixed(1)} ms old (median), ${ages[118].toFixed(1)} ms (99 %)`);
-    assert.ok(ages[0] > -5 && Number.isFinite(ages[119]), 'the clocks agree');
+    assert.ok(Math.min(...ages) > -5, 'the clocks agree');
+    tell('from a tick to the frame that shows it, median', quantile(ages, 0.5), 'ms', { most: 50 });
+    tell('from a tick to the frame that shows it, 99 %', quantile(ages, 0.99), 'ms', { most: 50 });
+    await page.context().close();
+});
+
+/** Notes when the mouse moves, and when the first sampled tick began in which the hand has moved; both on the page's clock.
+ * @param {import('playwright-core').Page} page
+ * @param {number} offset From the page's clock to the system's, ms. */
+function armDelay(page, offset) {
+    return page.evaluate((clock) => {
+        const { session } = globalThis.hapticd;
+        const [restX, restY] = session.state.hand_m;
+        globalThis.delay = null;
+        let movedAt = null;
+        addEventListener('pointermove', ({ timeStamp }) => { movedAt ??= timeStamp; }, { capture: true, once: true });
+        const look = () => {
+            const { monotonic_ns: now, t_s: time, samples } = session.state;
+            const first = movedAt !== null && samples.find(([t, x, y]) => (
+                now / 1e6 - clock - (time - t) * 1e3 > movedAt && Math.hypot(x - restX, y - restY) > 2e-5));
+            if (!first) return;
+            globalThis.delay = now / 1e6 - clock - (time - first[0]) * 1e3 - movedAt;
+            session.removeEventListener('state', look);
+        };
+        session.addEventListener('state', look);
+    }, offset);
+}
+
+test('the hand in the loop follows the mouse soon', async () => {
+    const page = await browser.open(daemon);
+    await daemon.switchTo({ toml: EMPTY });
+    await page.waitForFunction(() => globalThis.hapticd.view.poses.length === 2);
+    await grab(page);
+    const offset = await clockOffset(page);
+    const delays = [];
+    for (let attempt = 0; attempt < 15; attempt += 1) {
+        const [x, y] = await onPage(page, [attempt % 2 ? 0.005 : -0.005, 0.04]);
+        const { tick: started } = await daemon.state();
+        let rest = null;
+        await daemon.until('the hand rests', ({ tick, hand_m: hand }) => {
+            const isStill = rest !== null && Math.hypot(hand[0] - rest[0], hand[1] - rest[1]) < 2e-6;
+            rest = hand;
+            return isStill && tick > started + 300;
+        });
+        await armDelay(page, offset);
+        await page.mouse.move(x, y);
+        await page.waitForFunction(() => globalThis.delay !== null);
+        delays.push(await page.evaluate(() => globalThis.delay));
+    }
+    await page.mouse.up();
+    await daemon.switchTo({ name: 'table' });
+    await page.waitForFunction(() => globalThis.hapticd.view.poses.length > 5);
+    tell('from a mouse event to the hand in the loop, median', quantile(delays, 0.5), 'ms', { most: 20 });
+    tell('from a mouse event to the hand in the loop, longest of 15', Math.max(...delays), 'ms', { most: 20 });
     await page.context().close();
 });
 
@@ -182,6 +238,31 @@ test('a finger drags the hand too', async () => {
     assert.equal(await page.evaluate(() => scrollY), scrolled, 'the page does not scroll with it');
     await touch('touchEnd', []);
     await page.waitForFunction(() => !globalThis.hapticd.guide.isHolding);
+    await page.context().close();
+});
+
+test('two fingers zoom and move the view, and the hand stays free', async () => {
+    const page = await browser.open(daemon, VIEWS.phone);
+    const client = await page.context().newCDPSession(page);
+    const touch = (type, points) => client.send('Input.dispatchTouchEvent', {
+        type, touchPoints: points.map(([x, y], id) => ({ x, y, id })),
+    });
+    await page.evaluate(() => document.getElementById('scene').scrollIntoView({ block: 'center' }));
+    const box = await page.locator('#scene').boundingBox();
+    const [x, y] = [box.x + box.width / 2, box.y + 0.2 * box.height];
+    const camera = () => page.evaluate(() => ({ scale: globalThis.hapticd.camera.scale, scrolled: scrollY }));
+    // Above everything, where neither hand nor tool is.
+    await daemon.ask('POST', 'pause', { paused: true });
+    const before = await camera();
+    await touch('touchStart', [[x - 30, y], [x + 30, y]]);
+    for (let step = 1; step <= 6; step += 1) await touch('touchMove', [[x - 30 - 5 * step, y], [x + 30 + 5 * step, y]]);
+    await touch('touchEnd', []);
+    const after = await camera();
+    assert.ok(Math.abs(after.scale / before.scale - 2) < 0.05, `fingers twice as far apart: ${after.scale / before.scale} times as large`);
+    assert.equal(after.scrolled, before.scrolled, 'the page does not scroll with it');
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false);
+    assert.equal(await page.evaluate(() => visualViewport.scale), 1, 'nor does the browser zoom');
+    await daemon.ask('POST', 'pause', { paused: false });
     await page.context().close();
 });
 

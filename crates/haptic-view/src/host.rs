@@ -38,19 +38,22 @@ pub enum SceneChoice {
     Toml(String),
 }
 
-/// A device that is there.
+/// What is plugged in, and what this loop drives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FoundDevice {
+pub struct DevicesMessage {
+    /// As the daemon's own command lists them.
+    pub devices: Value,
+    /// What this loop drives; a model is not among those that are plugged in.
+    pub in_use: DeviceInUse,
+}
+
+/// What this loop drives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeviceInUse {
     /// For people.
     pub name: String,
-    /// The backend that drives it, or would.
+    /// As in a device file.
     pub kind: String,
-    /// Where it is plugged in; empty for a model.
-    pub port: String,
-    /// As the device gives it; empty if it has none.
-    pub serial_number: String,
-    /// Whether this loop drives it.
-    pub in_use: bool,
 }
 
 /// The daemon, as the viewer asks it. Every call is made on an ordinary thread; those that may take long say so.
@@ -98,7 +101,7 @@ pub trait Host: Send + Sync + 'static {
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, Refusal>;
 
     /// What is plugged in. May take long.
-    fn devices(&self) -> Vec<FoundDevice>;
+    fn devices(&self) -> DevicesMessage;
 
     /// Begins to record and says into which file.
     ///

@@ -4,6 +4,7 @@ mod common;
 
 use common::{server, server_at, wait_until};
 use serde_json::json;
+use std::sync::atomic::Ordering;
 
 #[test]
 fn scene_state_settings_timing_scenes_and_devices_are_json() {
@@ -19,6 +20,24 @@ fn scene_state_settings_timing_scenes_and_devices_are_json() {
     assert_eq!((&scene["moving"], &scene["tool"]), (&json!([0]), &json!(null)));
     let state = server.get("/api/state").json();
     assert_eq!((&state["tick"], &state["t_s"], &state["caption"]), (&json!(8), &json!(0.008), &json!("free")));
+}
+
+#[test]
+fn a_search_for_devices_that_hangs_holds_up_nobody_else() {
+    let server = server();
+    server.daemon.search_hangs.store(true, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let searches: Vec<_> = (0..4).map(|_| scope.spawn(|| server.get("/api/devices").json())).collect();
+        server.daemon.wait_for("look for devices");
+        // Quick requests, and those that take long themselves: scenes have a place of their own.
+        assert_eq!(server.get("/api/state").status, 200);
+        assert_eq!(server.post("/api/scene", r#"{"name":"tower"}"#).status, 200);
+        server.daemon.search_hangs.store(false, Ordering::Relaxed);
+        for search in searches {
+            let in_use = json!({ "name": "made up", "kind": "simulated" });
+            assert_eq!(search.join().unwrap(), json!({ "devices": [], "in_use": in_use }));
+        }
+    });
 }
 
 #[test]

@@ -3,106 +3,13 @@
 //! No test here measures time; they wait for what must come.
 #![cfg(unix)]
 
+mod common;
+
+use common::daemon::{Daemon, PATIENCE, exchange, hapticd};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
-use tungstenite::{Message, WebSocket};
-
-/// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A daemon with its viewer on a free port.
-struct Daemon {
-    child: Child,
-    address: String,
-}
-
-impl Daemon {
-    fn start(arguments: &[&str]) -> Self {
-        let mut command = hapticd(&["run", "--view", "127.0.0.1:0", "--json"]);
-        let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let first = lines.next().unwrap();
-        let (_, address) = first.split_once("see it at http://").unwrap_or_else(|| panic!("the first line is {first}"));
-        let address = address.split('/').next().unwrap().to_owned();
-        std::thread::spawn(move || lines.for_each(drop));
-        let daemon = Self { child, address };
-        daemon.wait_for("a first state", |state| state["tick"].as_u64().is_some_and(|tick| tick > 0));
-        daemon
-    }
-
-    fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let (status, text) = exchange(&self.address, method, path, &body);
-        (status, serde_json::from_str(&text).unwrap_or(Value::Null))
-    }
-
-    fn get(&self, path: &str) -> Value {
-        self.ask("GET", path, &Value::Null).1
-    }
-
-    fn state(&self) -> Value {
-        self.get("/api/state")
-    }
-
-    /// The first state for which something holds.
-    #[track_caller]
-    fn wait_for(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let state = self.state();
-            if holds(&state) {
-                return state;
-            }
-            assert!(Instant::now() < deadline, "never came: {what}; last: {state}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    fn open_stream(&self) -> WebSocket<TcpStream> {
-        let socket = TcpStream::connect(&self.address).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        tungstenite::client(format!("ws://{}/api/stream?hz=60", self.address), socket).unwrap().0
-    }
-
-    fn end(mut self) -> Value {
-        let kill = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(kill.success());
-        let summary = serde_json::from_reader(self.child.stdout.take().unwrap()).unwrap();
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        summary
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn hapticd(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
-    command.args(arguments).current_dir(std::env::temp_dir()).env_remove("RUST_LOG");
-    command
-}
-
-fn exchange(address: &str, method: &str, path: &str, body: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let length = body.len();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
-}
+use tungstenite::Message;
 
 /// The stiffness that the loop really has: from the coupling's energy and its stretch, if it is stretched enough to tell.
 fn stiffness_in_loop_n_per_m(state: &Value) -> Option<f64> {

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { chromium } from 'playwright-core';
 
 export const screenshotFolder = process.env.PAGE_SCREENSHOTS ?? 'screenshots';
-const GENEROUS_MS = 20_000;
+/** A machine that does much else is slow; whatever takes longer will not come. */
+export const GENEROUS_MS = 60_000;
 
 /** What a page may be opened as. */
 export const VIEWS = {
@@ -48,7 +49,7 @@ export class Browser {
             if (knows) localStorage.setItem('hapticd.knows-how-to-grab', 'yes');
             if (large) localStorage.setItem('hapticd.large-type', 'yes');
         }, [!isVisitor, isLarge]);
-        await page.goto(daemon.url);
+        await page.goto(daemon.address);
         await page.waitForFunction(() => globalThis.hapticd?.session.state && globalThis.hapticd.frames > 2);
         return page;
     }

@@ -27,7 +27,7 @@ function freePort() {
  * @param {() => Promise<T>|T} probe
  * @param {number} [limitMs]
  * @returns {Promise<T>} */
-export async function until(what, probe, limitMs = 20_000) {
+export async function until(what, probe, limitMs = 60_000) {
     const end = Date.now() + limitMs;
     for (;;) {
         const value = await probe();
@@ -42,14 +42,24 @@ export class Daemon {
     folder = mkdtempSync(path.join(tmpdir(), 'hapticd-page-'));
     log = '';
     #process = null;
+    /** @type {Set<Daemon>} Those that have not ended. */
+    static #running = new Set();
+
+    /** Ends all that a failed test has left behind; one that runs would keep the tests from ending. */
+    static async endAll() {
+        await Promise.all([...Daemon.#running].map((daemon) => daemon.end()));
+    }
 
     /** @param {string[]} [flags]
-     * @param {Record<string, string>} [files] What is in its folder, by name. */
-    static async start(flags = [], files = {}) {
+     * @param {Record<string, string>} [files] What is in its folder, by name.
+     * @param {string} [listen] The address that it listens at. */
+    static async start(flags = [], files = {}, listen = '127.0.0.1') {
         const daemon = new Daemon();
+        daemon.listen = listen;
         daemon.flags = flags;
         for (const [name, text] of Object.entries(files)) daemon.write(name, text);
         daemon.port = await freePort();
+        Daemon.#running.add(daemon);
         daemon.url = `http://127.0.0.1:${daemon.port}`;
         await daemon.run();
         return daemon;
@@ -57,7 +67,7 @@ export class Daemon {
 
     /** Starts it, again after a stop, at the same address. */
     async run() {
-        const child = spawn(program, ['run', '--view', `127.0.0.1:${this.port}`, ...this.flags], {
+        const child = spawn(program, ['run', '--view', `${this.listen}:${this.port}`, ...this.flags], {
             cwd: this.folder,
             env: { ...process.env, XDG_STATE_HOME: this.folder },
             stdio: ['ignore', 'ignore', 'pipe'],
@@ -67,7 +77,7 @@ export class Daemon {
         const isGone = () => child.exitCode !== null || child.signalCode !== null;
         await until('the daemon serves', async () => {
             if (isGone()) throw new Error(`the daemon ended with ${child.exitCode}:\n${this.log}`);
-            return fetch(`${this.url}/api/state`).then(({ ok }) => ok).catch(() => false);
+            return fetch(`${this.url}/api/state`, { headers: this.#headers() }).then(({ ok }) => ok).catch(() => false);
         }, START_MS);
     }
 
@@ -90,12 +100,27 @@ export class Daemon {
     /** Ends it for good. */
     async end() {
         await this.stop();
+        Daemon.#running.delete(this);
         rmSync(this.folder, { recursive: true, force: true });
+    }
+
+    /** The token that it printed, if it needs one. */
+    get token() {
+        return /\?token=([0-9a-f]+)/.exec(this.log)?.[1];
+    }
+
+    /** What a person opens. */
+    get address() {
+        return this.token ? `${this.url}/?token=${this.token}` : this.url;
+    }
+
+    #headers() {
+        return this.token ? { Authorization: `Bearer ${this.token}` } : {};
     }
 
     /** @param {string} what */
     async get(what) {
-        const response = await fetch(`${this.url}/api/${what}`);
+        const response = await fetch(`${this.url}/api/${what}`, { headers: this.#headers() });
         return response.json();
     }
 
@@ -118,12 +143,22 @@ export class Daemon {
         });
     }
 
+    /** Switches to another scene; it is asked again while the one before is still being prepared.
+     * @param {{name: string}|{toml: string}} scene */
+    async switchTo(scene) {
+        await until('the scene is taken', async () => {
+            const { status, body } = await this.ask('POST', 'scene', scene);
+            if (status !== 200 && status !== 503) throw new Error(`the scene is refused with ${status}: ${JSON.stringify(body)}`);
+            return status === 200;
+        });
+    }
+
     /** @param {string} method
      * @param {string} what
      * @param {object} body */
     async ask(method, what, body = {}) {
         const response = await fetch(`${this.url}/api/${what}`, {
-            method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
+            method, headers: { 'Content-Type': 'application/json', ...this.#headers() }, body: JSON.stringify(body),
         });
         return { status: response.status, body: await response.json() };
     }

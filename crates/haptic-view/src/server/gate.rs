@@ -84,11 +84,12 @@ impl Policy {
 pub async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     shared.counters.requests.fetch_add(1, Ordering::Relaxed);
     let what = format!("{} {}", request.method(), request.uri().path());
+    let is_way_out = leads_out(request.uri().path());
     let mut response = match check(&shared, &request) {
         Some(problem) => problem.into_response(),
         None => answer_in_time(request, next).await,
     };
-    if is_refusal(response.status()) {
+    if is_refusal(response.status()) || is_way_out {
         shared.refusals.note(&format!("{}: {}", printable(&what), response.status()));
     }
     for (name, value) in SECURITY_HEADERS {
@@ -128,6 +129,12 @@ fn is_refusal(status: StatusCode) -> bool {
             | StatusCode::METHOD_NOT_ALLOWED
     );
     status.is_client_error() && !is_ordinary
+}
+
+/// Whether a path tries to leave the page. It finds nothing: the page is a list of names; but somebody tried.
+fn leads_out(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.starts_with("//") || ["..", "%2e", "%2f", "%5c", "%00"].iter().any(|trick| path.contains(trick))
 }
 
 /// The start of a request as it may stand in a log.
@@ -199,6 +206,16 @@ mod tests {
 
     fn beyond() -> Policy {
         Policy { token: Some("0123abcd".to_owned()), host_name: Some("lab-pc".to_owned()) }
+    }
+
+    #[test]
+    fn paths_that_try_to_leave_the_page_are_told_from_those_that_do_not() {
+        for path in ["/../etc/passwd", "/%2E%2e/etc", "/..%2fetc", "//etc/passwd", "/index.html%00.js", "/a%5Cb"] {
+            assert!(leads_out(path), "{path}");
+        }
+        for path in ["/", "/main.js", "/api/state", "/api/scenes/two%20words.svg"] {
+            assert!(!leads_out(path), "{path}");
+        }
     }
 
     #[test]

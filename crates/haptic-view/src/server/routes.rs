@@ -93,8 +93,19 @@ async fn thumbnail(State(shared): Context, Path(picture): Path<String>) -> Answe
 }
 
 async fn devices(State(shared): Context) -> Answer {
-    let found = apart(&shared, |host| host.devices()).await?;
-    Ok(json(&serde_json::json!({ "devices": found })))
+    // One look at a time, to its end: whoever asks meanwhile waits here, where it costs nobody anything.
+    let turn = shared.device_search.clone().acquire_owned().await.map_err(|_| gone())?;
+    let found = apart(&shared, move |host| {
+        let found = host.devices();
+        drop(turn);
+        found
+    });
+    Ok(json(&found.await?))
+}
+
+/// The viewer is ending.
+fn gone() -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "hapticd ends")
 }
 
 /// Either a built-in's name or a scene's text.

@@ -23,6 +23,8 @@ pub struct Shared {
     pub streams: Arc<Semaphore>,
     /// One scene is prepared at a time.
     pub scene_switch: Semaphore,
+    /// One looks at a time for what is plugged in.
+    pub device_search: Arc<Semaphore>,
     pub counters: Counters,
     pub refusals: Refusals,
     paces: Mutex<Paces>,
@@ -64,6 +66,7 @@ impl Shared {
             stopped,
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             scene_switch: Semaphore::new(1),
+            device_search: Arc::new(Semaphore::new(1)),
             counters: Counters::default(),
             refusals: Refusals::default(),
             paces: Mutex::new(paces),

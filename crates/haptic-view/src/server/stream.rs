@@ -8,6 +8,7 @@ use super::limits::{FARTHEST_PLACE_M, LONGEST_SEND, MESSAGES_PER_S, MOST_MESSAGE
 use super::shared::Shared;
 use crate::feed::CurrentScene;
 use crate::host::Refusal;
+use crate::message::state::Observation;
 use crate::message::timing::TimingMessage;
 use crate::message::{Text, json, with_kind};
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -57,6 +58,9 @@ struct Stream {
     scene: watch::Receiver<Arc<CurrentScene>>,
     settings: watch::Receiver<Text>,
     timing: watch::Receiver<Arc<TimingMessage>>,
+    state: watch::Receiver<Option<Arc<Observation>>>,
+    /// It is time for a frame, and nothing new has come since.
+    is_due: bool,
     timing_told: Option<Instant>,
     /// The tick of the last frame.
     shown_tick: Option<u64>,
@@ -77,6 +81,8 @@ impl Stream {
         Self {
             id: shared.next_stream(),
             timing: feed.timing.subscribe(),
+            state: feed.state.subscribe(),
+            is_due: false,
             next_sample: feed.next_sample(),
             scene,
             settings,
@@ -95,7 +101,11 @@ impl Stream {
         let shared = self.shared.clone();
         loop {
             tokio::select! {
-                _ = self.frames.tick() => self.tell().await?,
+                _ = self.frames.tick() => self.frame_is_due().await?,
+                Ok(()) = self.state.changed(), if self.is_due => {
+                    self.is_due = false;
+                    self.tell().await?;
+                }
                 message = self.socket.recv() => match message {
                     Some(Ok(message)) => self.take(message).await?,
                     Some(Err(error)) => return self.drop_for(&error.to_string()),
@@ -104,6 +114,17 @@ impl Stream {
                 () = shared.until_stopped() => return self.close(close_code::AWAY, "hapticd ends").await,
             }
         }
+    }
+
+    /// A frame is not sent when it is due but when the next state comes, a few ms later: it is as fresh as can be then. What
+    /// else is new does not wait for longer than a frame.
+    async fn frame_is_due(&mut self) -> Outcome {
+        let is_first = self.shown_tick.is_none();
+        if is_first || std::mem::replace(&mut self.is_due, true) {
+            return self.tell().await;
+        }
+        self.state.mark_unchanged();
+        Ok(())
     }
 
     /// Everything that is new: the scene before the first state of it.

@@ -8,8 +8,9 @@ use crate::admission;
 use crate::files::builtin::SCENES;
 use crate::files::scene;
 use crate::files::source::Source;
+use crate::hardware::discovery;
 use haptic_loop::command::Command;
-use haptic_view::host::{FoundDevice, SceneChoice};
+use haptic_view::host::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::ScenesMessage;
 use haptic_view::message::settings::CouplingMessage;
 use haptic_view::{Host, Refusal};
@@ -42,7 +43,8 @@ impl Host for Session {
     }
 
     fn retune(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, Refusal> {
-        let gains = retuned(&self.settings().coupling, keys, self.facts.limits())?;
+        let settings = self.settings();
+        let gains = retuned(&settings.coupling, keys, &self.facts.limits(&settings))?;
         self.order(Command::Retune(gains))?;
         Ok(coupling_message(&gains))
     }
@@ -69,15 +71,11 @@ impl Host for Session {
         Ok(scene_id)
     }
 
-    fn devices(&self) -> Vec<FoundDevice> {
+    fn devices(&self) -> DevicesMessage {
         let device = self.facts.device();
-        vec![FoundDevice {
-            name: device.name.clone(),
-            kind: device.kind.clone(),
-            port: String::new(),
-            serial_number: String::new(),
-            in_use: true,
-        }]
+        let in_use = DeviceInUse { name: device.name.clone(), kind: device.kind.clone() };
+        // What is found has no map with keys that are not text, so it is always JSON.
+        DevicesMessage { devices: serde_json::to_value(discovery::found()).unwrap_or_default(), in_use }
     }
 
     fn start_recording(&self, file: Option<&str>) -> Result<String, Refusal> {

@@ -110,6 +110,7 @@ impl Session {
         match &command {
             Command::Retune(gains) => changed.coupling = *gains,
             Command::Protect(safety) => changed.safety = *safety,
+            Command::Remap(frame) => changed.mapping = frame.settings(),
             _ => {}
         }
         let pause = match command {

@@ -32,24 +32,24 @@ pub struct Facts {
     device: DeviceMessage,
     model: DeviceModel,
     hand: Hand,
+    /// In the device's frame; the world's units follow from the mapping in force.
     region: Vec<RegionPoint>,
-    limits: LimitsMessage,
+    /// What the profile had at the start: that much can always be set.
+    own: Gains,
 }
 
 impl Facts {
     /// Of a setup; works the region out, which takes some milliseconds.
     pub fn of(setup: &Setup, device_name: &str) -> Self {
         let (model, hand) = (setup.device_model(), hand_of(setup));
-        let settings = setup.settings();
-        let region = region(&model, &hand, settings.mapping.scale);
-        let limits = limits(&region, &settings.coupling, setup.max_force_n());
         let device = device(&setup.device, device_name, &model, setup.max_force_n());
-        Self { device, model, hand, region, limits }
+        Self { device, region: region(&model, &hand), own: setup.settings().coupling, model, hand }
     }
 
-    /// What holds through the viewer.
-    pub fn limits(&self) -> &LimitsMessage {
-        &self.limits
+    /// What can be set through the viewer.
+    pub fn limits(&self, settings: &Settings) -> LimitsMessage {
+        let max_force_n = settings.safety.max_force_n.min(self.device.max_force_n);
+        limits(&in_world(&self.region, settings.mapping.scale), &self.own, max_force_n)
     }
 
     /// Whether the device is a model and not hardware.
@@ -69,13 +69,13 @@ impl Facts {
         let margins = Margins::of(&self.model, &self.hand, coupling, mapping.scale, tool_mass_kg);
         SettingsMessage {
             coupling: coupling_message(coupling),
-            limits: LimitsMessage { max_force_n: safety.max_force_n.min(self.device.max_force_n), ..self.limits },
+            limits: self.limits(settings),
             safety: safety_message(safety),
             stability: StabilityMessage {
                 passive: margins.is_passive(),
                 stable: margins.is_stable(),
                 text: margins.to_string(),
-                region: self.region.clone(),
+                region: in_world(&self.region, mapping.scale),
             },
             device: self.device.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -137,27 +137,46 @@ fn limits(region: &[RegionPoint], own: &Gains, max_force_n: f64) -> LimitsMessag
     let angular_damping = MAX_ANGULAR_DAMPING_N_M_S_PER_RAD.max(own.angular_damping_n_m_s_per_rad);
     LimitsMessage {
         max_force_n,
-        stiffness_n_per_m: [0.0, stiffest.max(own.stiffness_n_per_m)],
-        damping_n_s_per_m: [0.0, damping.max(own.damping_n_s_per_m)],
+        stiffness_n_per_m: [0.0, rounded_down(stiffest).max(own.stiffness_n_per_m)],
+        damping_n_s_per_m: [0.0, rounded_down(damping).max(own.damping_n_s_per_m)],
         angular_stiffness_n_m_per_rad: [0.0, angular_stiffness],
         angular_damping_n_m_s_per_rad: [0.0, angular_damping],
     }
 }
 
-/// The stiffest passive and the stiffest stable coupling from no damping to the most that comes to rest, in the world's
-/// units; empty for a device that is so late that no picture is worth its cost.
-fn region(model: &DeviceModel, hand: &Hand, scale: f64) -> Vec<RegionPoint> {
+/// To three digits: a limit that people can read.
+fn rounded_down(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let digit = 10f64.powf(value.log10().floor() - 2.0);
+    (value / digit).floor() * digit
+}
+
+/// The region in the world's units: a mapping that magnifies makes the device feel a stiffer spring.
+fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
+    let to_world = 1.0 / (scale * scale);
+    let point = |point: &RegionPoint| RegionPoint {
+        damping_n_s_per_m: point.damping_n_s_per_m * to_world,
+        stiffness_passive_n_per_m: point.stiffness_passive_n_per_m * to_world,
+        stiffness_stable_n_per_m: point.stiffness_stable_n_per_m * to_world,
+    };
+    region.iter().map(point).collect()
+}
+
+/// The stiffest passive and the stiffest stable coupling from no damping to the most that comes to rest, in the device's
+/// frame; empty for a device that is so late that no picture is worth its cost.
+fn region(model: &DeviceModel, hand: &Hand) -> Vec<RegionPoint> {
     if model.delay_s > MOST_DELAY_PERIODS * model.period_s {
         return Vec::new();
     }
     let most = most_damping_n_s_per_m(model, hand);
     let steps = (REGION_POINTS - 2) as f64;
     let above_none = (0..REGION_POINTS - 1).map(|step| most * LEAST_SHARE.powf(1.0 - step as f64 / steps));
-    let to_world = 1.0 / (scale * scale);
     let point = |damping: f64| RegionPoint {
-        damping_n_s_per_m: damping * to_world,
-        stiffness_passive_n_per_m: ((model.damping_n_s_per_m - damping) / model.lateness_s()).max(0.0) * to_world,
-        stiffness_stable_n_per_m: stiffest_stable_n_per_m(model, hand, damping) * to_world,
+        damping_n_s_per_m: damping,
+        stiffness_passive_n_per_m: ((model.damping_n_s_per_m - damping) / model.lateness_s()).max(0.0),
+        stiffness_stable_n_per_m: stiffest_stable_n_per_m(model, hand, damping),
     };
     std::iter::once(0.0).chain(above_none).map(point).collect()
 }
@@ -177,7 +196,7 @@ mod tests {
     use super::*;
 
     fn default_region() -> Vec<RegionPoint> {
-        region(&DeviceModel::default(), &Hand::default(), 1.0)
+        region(&DeviceModel::default(), &Hand::default())
     }
 
     #[test]
@@ -193,14 +212,16 @@ mod tests {
 
     #[test]
     fn dampings_rise_from_none_and_a_magnifying_mapping_shrinks_the_region() {
-        let (plain, doubled) = (default_region(), region(&DeviceModel::default(), &Hand::default(), 2.0));
+        let (plain, doubled) = (default_region(), in_world(&default_region(), 2.0));
         assert!(plain.windows(2).all(|pair| pair[0].damping_n_s_per_m < pair[1].damping_n_s_per_m));
         let [a, b] = [&plain, &doubled].map(|region| region[7].stiffness_stable_n_per_m);
         assert!((a / b - 4.0).abs() < 1e-9);
+        let [a, b] = [&plain, &doubled].map(|region| limits(region, &Gains::default(), 4.0).stiffness_n_per_m[1]);
+        assert!((a / b - 4.0).abs() < 0.04, "{a} {b}");
     }
 
     #[test]
     fn a_device_that_is_very_late_has_no_region_and_costs_nothing() {
-        assert!(region(&DeviceModel { delay_s: 1.0, ..DeviceModel::default() }, &Hand::default(), 1.0).is_empty());
+        assert!(region(&DeviceModel { delay_s: 1.0, ..DeviceModel::default() }, &Hand::default()).is_empty());
     }
 }

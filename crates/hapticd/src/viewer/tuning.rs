@@ -61,7 +61,9 @@ fn within(limits: &LimitsMessage, gains: Gains) -> Result<Gains, Refusal> {
         None => Ok(gains),
         Some(((key, value), [_, most])) => {
             let advice = "the profile may have more, if it is meant";
-            Err(Refusal::Wrong(format!("coupling.{key}: must not be more than {most:.6}, got {value}; {advice}")))
+            let most = format!("{most:.6}");
+            let most = most.trim_end_matches('0').trim_end_matches('.');
+            Err(Refusal::Wrong(format!("coupling.{key}: must not be more than {most}, got {value}; {advice}")))
         }
     }
 }
