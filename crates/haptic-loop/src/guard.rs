@@ -16,7 +16,7 @@ use crate::watch::{Hand, Trust};
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::DeviceModel;
 use haptic_coupling::tank::{RESERVE_J, Stored, Tank, TankSettings, nearest_on_way_to, shortened};
-use haptic_device::Sent;
+use haptic_device::{Sent, WriteError};
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 
@@ -142,11 +142,15 @@ impl Guard {
     }
 
     /// Learns what became of the force: one that did not go out leaves the last one acting, and one that failed is the
-    /// next tick's fault. Real-time: constant.
+    /// next tick's fault. A device that is gone gives none, for lack of power or by its watchdog: whatever its handle does
+    /// until it is plugged in again is not the tank's to pay, or its debt would hold back every later force.
+    /// Real-time: constant.
     pub fn learn(&mut self, sent: Sent) {
         if sent != Sent::Written {
-            self.shortfall_n += self.tank.held_n() - self.given_before_n;
-            self.tank.hold(self.given_before_n);
+            let is_gone = sent == Sent::Failed(WriteError::NotConnected);
+            let acting_n = if is_gone { Vector2::zeros() } else { self.given_before_n };
+            self.shortfall_n += self.tank.held_n() - acting_n;
+            self.tank.hold(acting_n);
         }
         self.unsent = match sent {
             Sent::Failed(error) => Some(Fault::NotSent(error)),

@@ -95,6 +95,21 @@ fn a_force_that_failed_to_go_out_is_the_next_ticks_fault() {
 }
 
 #[test]
+fn a_handle_that_moved_while_it_was_unplugged_leaves_no_debt() {
+    let gone = Trust::Broken(Fault::Lost { silent_s: 0.1 });
+    let mut guard = guard(&bare());
+    let still = Request { stored: lively(0.0), ..request(0.0) };
+    guard.admit(&request(1.0), &hand(0.0));
+    guard.learn(Sent::Written);
+    for _ in 0..1000 {
+        guard.admit(&still, &Hand { is_new: false, ..with(gone) });
+        guard.learn(Sent::Failed(WriteError::NotConnected));
+    }
+    guard.admit(&still, &hand(0.05));
+    assert!(guard.tank_j() >= 0.0, "{} J", guard.tank_j());
+}
+
+#[test]
 fn a_force_that_found_the_link_busy_leaves_the_last_one_on_account() {
     let mut guard = guard(&Safety { slew_n_per_s: 1000.0, ..bare() });
     guard.admit(&request(0.5), &hand(0.0));
