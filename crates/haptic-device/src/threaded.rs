@@ -419,9 +419,10 @@ impl Receiving {
         self.window = AdaptiveWindow::new(self.encoder_step_m);
         (self.newest, self.alike) = (nothing_yet(), 0);
         self.samples.publish(self.newest);
-        self.hand_over.send(connection.sending).ok()?;
         self.shared.alive_ns.store(monotonic_ns(), Relaxed);
+        // Before the link is handed over: the sending thread drops what it has as long as nothing is connected.
         self.shared.is_connected.store(true, Relaxed);
+        self.hand_over.send(connection.sending).ok()?;
         self.shared.reconnects.fetch_add(1, Relaxed);
         self.sender.unpark();
         Some(connection.receiving)
