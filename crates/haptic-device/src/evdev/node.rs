@@ -48,7 +48,8 @@ pub fn list() -> Vec<NodeInfo> {
     list_in(Path::new("/"))
 }
 
-fn list_in(root: &Path) -> Vec<NodeInfo> {
+/// The same below another root than `/`, for tests.
+pub fn list_in(root: &Path) -> Vec<NodeInfo> {
     let folder = root.join("sys/class/input");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

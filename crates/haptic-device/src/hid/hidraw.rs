@@ -42,7 +42,8 @@ pub fn list() -> Vec<HidrawInfo> {
     list_in(Path::new("/"))
 }
 
-fn list_in(root: &Path) -> Vec<HidrawInfo> {
+/// The same below another root than `/`, for tests.
+pub fn list_in(root: &Path) -> Vec<HidrawInfo> {
     let folder = root.join("sys/class/hidraw");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

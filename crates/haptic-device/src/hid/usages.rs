@@ -11,6 +11,8 @@ const fn pid(id: u16) -> Usage {
     Usage::new(PHYSICAL_INTERFACE, id)
 }
 
+pub const JOYSTICK: Usage = Usage::new(GENERIC_DESKTOP, 0x04);
+pub const GAMEPAD: Usage = Usage::new(GENERIC_DESKTOP, 0x05);
 pub const X: Usage = Usage::new(GENERIC_DESKTOP, 0x30);
 pub const Y: Usage = Usage::new(GENERIC_DESKTOP, 0x31);
 pub const STEERING: Usage = Usage::new(SIMULATION, 0xC8);

@@ -21,15 +21,24 @@ pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
         return print_json(&Devices { devices });
     }
     if devices.is_empty() {
-        return print_line("nothing is plugged in that could be driven; `hapticd emulate` makes a device of software");
+        return print_line("nothing is plugged in that could be felt; `hapticd emulate` makes a device of software");
     }
     devices.iter().try_for_each(|found| print_line(&told(found)))
 }
 
 fn told(found: &Found) -> String {
-    let Found { port, serial_number, name, usb, backend, missing } = found;
-    let mut text = format!("{port}: {name} ({usb}), serial number {}\n", or_none(serial_number));
-    text += &format!("    would be driven by kind = \"{backend}\"");
+    let Found { port, serial_number, name, usb, backend, axes, capabilities, missing } = found;
+    let mut text = format!("{port}: {name} ({usb}), serial number {}", or_none(serial_number));
+    let of_axes = axes.map(|axes| if axes == 1 { "one axis".to_owned() } else { format!("{axes} axes") });
+    let abilities: Vec<String> =
+        of_axes.into_iter().chain(Some(capabilities.clone())).filter(|text| !text.is_empty()).collect();
+    if !abilities.is_empty() {
+        text += &format!("\n    {}", abilities.join(": "));
+    }
+    text += &match found.can_be_driven() {
+        true => format!("\n    would be driven by kind = \"{backend}\""),
+        false => "\n    cannot be driven".to_owned(),
+    };
     if *backend == "serial" {
         text += "; if it is a Haply 2diy, write kind = \"haply-2diy\"";
     }

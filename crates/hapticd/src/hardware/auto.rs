@@ -23,30 +23,22 @@ pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
     // Everything else is opened as for a model; the device takes its place.
     let stand_in = InputArguments { device: Some("simulated-2dof".to_owned()), ..input.clone() };
     let mut setup = Setup::open(&stand_in, None)?;
-    let text = device_text(&found);
-    setup.sources.device = Source { name: WHATEVER_IS_THERE.to_owned(), text, folder: None };
+    let name = WHATEVER_IS_THERE.to_owned();
+    setup.sources.device = Source { name, text: found.device_file(), folder: None };
     setup.device = device::load(&setup.sources.device)?;
     setup.profile.device = Reference::from_flag(WHATEVER_IS_THERE);
     setup.profile.bareness.refuse_on_hardware(true)?;
     Ok(setup)
 }
 
-/// A file for it: by serial number where it has one, since the names of ports change.
-fn device_text(found: &Found) -> String {
-    let number = &found.serial_number;
-    let is_plain =
-        !number.is_empty() && number.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.:".contains(letter));
-    let place = if is_plain { format!("serial_number = \"{number}\"") } else { format!("port = \"{}\"", found.port) };
-    format!("kind = \"{}\"\n{place}\n", found.backend)
-}
-
 fn the_only_one(mut found: Vec<Found>) -> Result<Found, Failure> {
+    found.retain(Found::can_be_driven);
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(last), false) => {
             found.push(last);
             let list: Vec<_> = found.iter().map(|found| format!("{} ({})", found.port, found.name)).collect();
-            let advice = "unplug the others, or write a device file with the port or serial_number of one";
+            let advice = "unplug the others, or write a device file with the port, path or serial_number of one";
             Err(Failure::BadInput(format!("--device auto: several devices are there: {}; {advice}", list.join(", "))))
         }
         (None, _) => {
@@ -59,10 +51,19 @@ fn the_only_one(mut found: Vec<Found>) -> Result<Found, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hardware::discovery::NO_BACKEND;
 
     fn device(port: &str) -> Found {
-        let (serial_number, usb, missing) = (String::new(), "2341:0043".to_owned(), Vec::new());
-        Found { port: port.to_owned(), serial_number, name: "board".to_owned(), usb, backend: "serial", missing }
+        let (name, usb) = ("board".to_owned(), "2341:0043".to_owned());
+        let (serial_number, capabilities, missing) = (String::new(), String::new(), Vec::new());
+        Found { port: port.to_owned(), serial_number, name, usb, backend: "serial", axes: None, capabilities, missing }
+    }
+
+    #[test]
+    fn auto_passes_over_what_nothing_drives() {
+        let pad = Found { backend: NO_BACKEND, ..device("/dev/hidraw0") };
+        assert_eq!(the_only_one(vec![pad.clone(), device("/dev/a")]).unwrap().port, "/dev/a");
+        assert_eq!(the_only_one(vec![pad]).unwrap_err().exit_code(), 1);
     }
 
     #[test]
@@ -76,8 +77,8 @@ mod tests {
 
     #[test]
     fn its_file_finds_it_by_serial_number_where_it_has_one() {
-        assert_eq!(device_text(&device("/dev/a")), "kind = \"serial\"\nport = \"/dev/a\"\n");
+        assert_eq!(device("/dev/a").device_file(), "kind = \"serial\"\nport = \"/dev/a\"\n");
         let numbered = Found { serial_number: "385A-01".to_owned(), ..device("/dev/a") };
-        assert_eq!(device_text(&numbered), "kind = \"serial\"\nserial_number = \"385A-01\"\n");
+        assert_eq!(numbered.device_file(), "kind = \"serial\"\nserial_number = \"385A-01\"\n");
     }
 }

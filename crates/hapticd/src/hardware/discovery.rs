@@ -1,5 +1,7 @@
-//! What is plugged in: serial ports of USB devices, as the kernel tells of them. Nothing is opened: opening a port raises its
-//! DTR line, which resets many boards.
+//! What is plugged in, as the kernel tells of it: serial ports of USB devices here, HID and input devices in [`usb`]. Nothing is
+//! opened: opening a port raises its DTR line, which resets many boards.
+
+mod usb;
 
 use crate::files::device::DeviceKind;
 use serde::Serialize;
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Something that could be driven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// Where it is, e.g. `/dev/ttyACM0`.
+    /// Where it is, e.g. `/dev/ttyACM0` or `/dev/hidraw0`.
     pub port: String,
     /// As its USB plug says; empty if it has none.
     pub serial_number: String,
@@ -17,32 +19,72 @@ pub struct Found {
     pub name: String,
     /// USB vendor and product, as in `2341:0043`.
     pub usb: String,
-    /// The `kind` of a device file that would drive it.
+    /// The `kind` of a device file that would drive it, or [`NO_BACKEND`].
     pub backend: &'static str,
+    /// How many of x and y it has, where that is known before it is opened.
+    pub axes: Option<usize>,
+    /// What its force feedback can do, in words; empty where that is not known before it is opened.
+    pub capabilities: String,
     /// What stands in the way, with the remedy.
     pub missing: Vec<String>,
+}
+
+/// The backend of what nothing here can drive, such as a joystick without force feedback.
+pub const NO_BACKEND: &str = "none";
+
+impl Found {
+    /// Whether a backend would drive it.
+    pub fn can_be_driven(&self) -> bool {
+        self.backend != NO_BACKEND
+    }
+
+    /// A device file that means this one, as short as can be: on a serial line by serial number where it has one, since the
+    /// names of ports change.
+    pub fn device_file(&self) -> String {
+        let is_serial = [DeviceKind::Serial, DeviceKind::Odrive].iter().any(|kind| kind.name() == self.backend);
+        let (key, place) = match (is_serial, self.has_plain_number()) {
+            (true, true) => ("serial_number", &self.serial_number),
+            (true, false) => ("port", &self.port),
+            (false, _) => ("path", &self.port),
+        };
+        let axes = self.axes.map_or(String::new(), |axes| format!("axes = {axes}\n"));
+        format!("kind = \"{}\"\n{key} = \"{place}\"\n{axes}", self.backend)
+    }
+
+    /// Whether its serial number can stand in a file as it is.
+    fn has_plain_number(&self) -> bool {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
+        !self.serial_number.is_empty() && self.serial_number.chars().all(plain)
+    }
 }
 
 /// ODrive controllers: this vendor, these products.
 const ODRIVE_VENDOR: &str = "1209";
 const ODRIVE_PRODUCTS: [&str; 4] = ["0d31", "0d32", "0d33", "0d34"];
 
-/// Everything that is plugged in and could be driven.
+/// Everything that is plugged in and looks like a device to be felt.
 pub fn found() -> Vec<Found> {
     found_under(Path::new("/"))
 }
 
 /// The same with another root, for tests.
 pub fn found_under(root: &Path) -> Vec<Found> {
+    let mut found = serial_ports(root);
+    found.extend(usb::found_under(root));
+    found
+}
+
+/// The serial port of the USB device with a serial number.
+pub fn port_of(serial_number: &str) -> Option<String> {
+    let ports = serial_ports(Path::new("/"));
+    ports.into_iter().find(|found| found.serial_number == serial_number).map(|found| found.port)
+}
+
+fn serial_ports(root: &Path) -> Vec<Found> {
     let ports = fs::read_dir(root.join("sys/class/tty")).into_iter().flatten().flatten();
     let mut found: Vec<Found> = ports.filter_map(|port| serial_port(root, &port.path())).collect();
     found.sort_by(|a, b| a.port.cmp(&b.port));
     found
-}
-
-/// The port of the USB device with a serial number.
-pub fn port_of(serial_number: &str) -> Option<String> {
-    found().into_iter().find(|found| found.serial_number == serial_number).map(|found| found.port)
 }
 
 fn serial_port(root: &Path, port: &Path) -> Option<Found> {
@@ -57,6 +99,8 @@ fn serial_port(root: &Path, port: &Path) -> Option<Found> {
         name: if name.is_empty() { "serial port".to_owned() } else { name },
         backend: backend(&vendor, &product).name(),
         usb: format!("{vendor}:{product}"),
+        axes: None,
+        capabilities: String::new(),
         missing: missing(&root.join("dev").join(&node), port),
     })
 }
@@ -67,11 +111,7 @@ fn backend(vendor: &str, product: &str) -> DeviceKind {
 }
 
 fn missing(node: &Path, port: &Path) -> Vec<String> {
-    let mut missing = Vec::new();
-    if !may_open(node) {
-        let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";
-        missing.push(format!("this user may not open it: {remedy}"));
-    }
+    let mut missing = missing_rights(node);
     let timer = attribute(&port.join("device"), "latency_timer");
     if timer.as_deref().is_some_and(|timer| timer != "1") {
         let remedy = "run scripts/install-udev and plug it in again";
@@ -80,9 +120,14 @@ fn missing(node: &Path, port: &Path) -> Vec<String> {
     missing
 }
 
-/// Whether this user may open it; it is not opened for that.
-fn may_open(node: &Path) -> bool {
-    rustix::fs::access(node, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK).is_ok()
+/// What this user lacks to open a node; it is not opened for that.
+fn missing_rights(node: &Path) -> Vec<String> {
+    use rustix::fs::{Access, access};
+    let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";
+    match access(node, Access::READ_OK | Access::WRITE_OK) {
+        Ok(()) => Vec::new(),
+        Err(_) => vec![format!("this user may not open it: {remedy}")],
+    }
 }
 
 /// The USB device that a port belongs to: the nearest folder above it that has a vendor.
