@@ -33,7 +33,7 @@ struct Socket {
 type SharedSocket = Arc<Mutex<Socket>>;
 
 fn socket(style: Option<Style>, room: Option<usize>) -> SharedSocket {
-    let handle = Handle::new(0.03);
+    let handle = Handle::still();
     let gadget = match style {
         Some(style) => Gadget::joystick(style, room, FULL_SCALE_N, handle),
         None => Gadget::board(FULL_SCALE_N, handle),
@@ -229,7 +229,7 @@ fn a_device_that_vanishes_in_the_middle_of_a_write_is_lost_and_then_found_again(
     assert!(matches!(device.write(Effort { force_n }, MonotonicNs(monotonic_ns())), Sent::Failed(_)));
     {
         let mut socket = socket.lock().unwrap();
-        socket.gadget = Gadget::joystick(OPEN_FFBOARD, None, FULL_SCALE_N, Handle::new(0.03));
+        socket.gadget = Gadget::joystick(OPEN_FFBOARD, None, FULL_SCALE_N, Handle::still());
         socket.is_plugged = true;
     }
     tick_until(device.as_mut(), force_n, |device| device.read(MonotonicNs(monotonic_ns())).health == Health::Ready);
@@ -244,6 +244,40 @@ fn a_full_pool_is_told_with_what_would_help() {
     assert!(refusal.contains("no room for an effect"), "{refusal}");
     let refusal = open(&socket(Some(ARDUINO), Some(1))).err().unwrap();
     assert!(refusal.contains("axes = 1"), "{refusal}");
+}
+
+/// Opens a device with another descriptor than its own; the refusal, after which nothing must have been written to it.
+fn refusal_of(descriptor: Vec<u8>) -> String {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    socket.lock().unwrap().descriptor = descriptor;
+    let refusal = open(&socket).err().unwrap();
+    let Firmware::Joystick(joystick, _) = &socket.lock().unwrap().gadget.firmware else { panic!() };
+    assert_eq!((joystick.heard_us, joystick.plays()), (None, false), "it was written to");
+    refusal
+}
+
+#[test]
+fn a_joystick_without_force_feedback_is_refused_and_never_written_to() {
+    let pad = [
+        0x05, 0x01, 0x09, 0x04, 0xA1, 0x01, 0x15, 0x00, 0x26, 0xFF, 0x03, 0x75, 0x10, 0x95, 0x02, 0x09, 0x30, 0x09,
+        0x31, 0x81, 0x02, 0xC0,
+    ];
+    assert!(refusal_of(pad.to_vec()).contains("no force feedback"));
+}
+
+#[test]
+fn a_descriptor_that_lacks_or_contradicts_something_is_refused_and_never_written_to() {
+    let descriptor = OPEN_FFBOARD.descriptor();
+    let magnitude = descriptor.windows(2).position(|pair| pair == [0x09, 0x70]).unwrap();
+    let mut lacking = descriptor.clone();
+    lacking[magnitude + 1] = 0x71;
+    assert!(refusal_of(lacking).contains("magnitude of a constant force"));
+    // Its range does not fit 8 bits any more: the size is the first after the usage.
+    let size = magnitude + descriptor[magnitude..].windows(2).position(|pair| pair == [0x75, 0x10]).unwrap();
+    let mut contradictory = descriptor.clone();
+    contradictory[size + 1] = 0x08;
+    assert!(refusal_of(contradictory).contains("contradicts itself"));
+    assert!(refusal_of(descriptor[..descriptor.len() / 2].to_vec()).contains("report descriptor"));
 }
 
 #[test]

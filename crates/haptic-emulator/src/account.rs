@@ -9,12 +9,33 @@ use std::io::Write;
 pub struct Quadrant {
     /// Signs of x and y.
     pub signs: [i8; 2],
-    /// Samples with the handle well beyond both walls of this quadrant.
+    /// Samples with the handle well inside the post, on its way through this quadrant.
     pub samples: u64,
-    /// Of those, samples whose force does not push back on both axes.
+    /// Of those, samples without a force away from the middle.
     pub wrong: u64,
     /// Mean force, N.
     pub mean_force_n: [f64; 2],
+    /// Largest angle between the force and the direction away from the middle, degrees.
+    pub angle_max_deg: f64,
+}
+
+/// From plugging in to pulling the plug.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Life {
+    /// Forces or commands taken.
+    pub taken: u64,
+    /// Commands that never arrived, where they are numbered.
+    pub lost: u64,
+    /// Mistakes of the host.
+    pub mistakes: u64,
+    /// Largest force on an axis, N.
+    pub force_max_n: f64,
+    /// Force when it ended, N.
+    pub force_end_n: [f64; 2],
+    /// From plugging in to the first force, ms.
+    pub first_force_after_ms: Option<f64>,
+    /// From the last word of the host to the end of a force that ran out of time, ms.
+    pub expired_after_ms: Option<f64>,
 }
 
 /// The whole account; the names are those of the JSON.
@@ -26,84 +47,102 @@ pub struct Account {
     pub mistakes: u64,
     /// The first of them.
     pub mistake_texts: Vec<String>,
-    /// Forces or commands taken.
-    pub taken: u64,
     /// Commands that never arrived, where they are numbered.
     pub lost: u64,
+    /// Forces or commands taken in the second with most of them.
+    pub taken_in_busiest_s: u64,
     /// Input reports sent.
     pub inputs: u64,
     /// Longest time that a force acted after the last word of the host, ms.
     pub force_outlives_host_ms: f64,
-    /// Largest force on an axis, N.
-    pub force_max_n: f64,
-    /// Force at the end, N.
-    pub force_end_n: [f64; 2],
     /// What happened in each quadrant.
     pub quadrants: [Quadrant; 4],
-    /// From the last word of the host to the end of a force that ran out of time, ms.
-    pub expired_after_ms: Option<f64>,
+    /// Every time that it was plugged in.
+    pub lives: Vec<Life>,
 }
 
 /// Keeps the account of a gadget.
 pub struct Accountant {
     account: Account,
-    wall_m: f64,
+    life: Life,
+    born_us: Option<u64>,
     sums_n: [[f64; 2]; 4],
     heard_us: u64,
+    /// Forces taken when the current second began.
+    taken_before: u64,
     log: Option<Box<dyn Write + Send>>,
 }
 
-/// How far beyond a wall a handle must be for its force to be judged, m: past the onset of contact.
-const WELL_BEYOND_M: f64 = 0.002;
+/// Where a tool begins to touch the post, by the middle of both, m: the scene of the guest has it so.
+const TOUCH_M: f64 = 0.015;
+/// How far inside a handle must be for its force to be judged, m: past the onset of contact.
+const WELL_INSIDE_M: f64 = 0.002;
+/// Nearer to an axis of the plane than this no quadrant is meant, m.
+const BESIDE_AXIS_M: f64 = 0.001;
 /// Forces below this do not count as pushing, N.
-const LEAST_PUSH_N: f64 = 0.05;
+const LEAST_PUSH_N: f64 = 0.1;
+const STEPS_A_SECOND: u64 = 1000;
 
 impl Accountant {
-    /// An account of a room whose walls are so far from the middle; each step is logged if there is a log.
-    pub fn new(wall_m: f64, mut log: Option<Box<dyn Write + Send>>) -> Self {
+    /// An account; each step is logged if there is a log.
+    pub fn new(mut log: Option<Box<dyn Write + Send>>) -> Self {
         if let Some(log) = &mut log {
             let _ = writeln!(log, "t_us,x_m,y_m,force_x_n,force_y_n");
         }
         let signs = [[1, 1], [-1, 1], [-1, -1], [1, -1]];
         let account =
             Account { quadrants: signs.map(|signs| Quadrant { signs, ..Quadrant::default() }), ..Account::default() };
-        Self { account, wall_m, sums_n: [[0.0; 2]; 4], heard_us: 0, log }
+        Self { account, life: Life::default(), born_us: None, sums_n: [[0.0; 2]; 4], heard_us: 0, taken_before: 0, log }
     }
 
     /// Takes note of a step.
     pub fn step(&mut self, gadget: &Gadget, now_us: u64) {
         let ([x, y], [force_x, force_y]) = (gadget.handle.position_m, gadget.force_n);
         self.account.steps += 1;
-        self.account.force_max_n = self.account.force_max_n.max(force_x.abs()).max(force_y.abs());
-        self.judge_quadrant([x, y], [force_x, force_y]);
+        let born_us = *self.born_us.get_or_insert(now_us);
+        if gadget.force_n != [0.0; 2] && self.life.first_force_after_ms.is_none() {
+            self.life.first_force_after_ms = Some(milliseconds(born_us, now_us));
+        }
+        self.life.force_max_n = self.life.force_max_n.max(force_x.abs()).max(force_y.abs());
+        if gadget.firmware.is_driven() {
+            self.judge_quadrant([x, y], [force_x, force_y]);
+        }
         self.judge_silence(gadget, now_us);
+        if self.account.steps.is_multiple_of(STEPS_A_SECOND) {
+            self.end_second(gadget.firmware.taken());
+        }
         if let Some(log) = &mut self.log {
             let _ = writeln!(log, "{now_us},{x:.7},{y:.7},{force_x:.6},{force_y:.6}");
         }
     }
 
+    fn end_second(&mut self, taken: u64) {
+        let in_second = taken.saturating_sub(self.taken_before);
+        self.account.taken_in_busiest_s = self.account.taken_in_busiest_s.max(in_second);
+        self.taken_before = taken;
+    }
+
     fn judge_quadrant(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
-        let beyond_m = self.wall_m + WELL_BEYOND_M;
-        if position_m.iter().any(|position| position.abs() < beyond_m) {
+        let [x, y] = position_m;
+        let is_inside = libm::hypot(x, y) < TOUCH_M - WELL_INSIDE_M;
+        if !is_inside || position_m.iter().any(|position| position.abs() < BESIDE_AXIS_M) {
             return;
         }
         let signs = position_m.map(|position| if position > 0.0 { 1i8 } else { -1 });
         let Some(index) = self.account.quadrants.iter().position(|quadrant| quadrant.signs == signs) else { return };
-        let pushes_back = [0, 1].iter().all(|axis| force_n[*axis] * f64::from(signs[*axis]) < -LEAST_PUSH_N);
+        let angle_deg = angle_deg(position_m, force_n);
+        let pushes_away = libm::hypot(force_n[0], force_n[1]) > LEAST_PUSH_N && angle_deg < 90.0;
         let quadrant = &mut self.account.quadrants[index];
         quadrant.samples += 1;
-        quadrant.wrong += u64::from(!pushes_back);
+        quadrant.wrong += u64::from(!pushes_away);
+        quadrant.angle_max_deg = quadrant.angle_max_deg.max(angle_deg);
         [0, 1].iter().for_each(|axis| self.sums_n[index][*axis] += force_n[*axis]);
     }
 
     fn judge_silence(&mut self, gadget: &Gadget, now_us: u64) {
-        let heard_us = match &gadget.firmware {
-            Firmware::Joystick(joystick, _) => joystick.heard_us,
-            Firmware::Board(board) => board.heard_us,
-        };
-        self.heard_us = heard_us.unwrap_or(self.heard_us);
+        self.heard_us = gadget.firmware.heard_us().unwrap_or(self.heard_us);
         if gadget.force_n != [0.0; 2] {
-            let silence_ms = now_us.saturating_sub(self.heard_us) as f64 * 1e-3;
+            let silence_ms = milliseconds(self.heard_us, now_us);
             self.account.force_outlives_host_ms = self.account.force_outlives_host_ms.max(silence_ms);
         }
     }
@@ -113,32 +152,96 @@ impl Accountant {
         self.account.inputs += 1;
     }
 
+    /// The plug was pulled, or the time is over: what a gadget saw until now is one life. One that was never plugged in had none.
+    pub fn end_life(&mut self, gadget: &Gadget) {
+        if self.born_us.take().is_none() {
+            return;
+        }
+        let mut life = std::mem::take(&mut self.life);
+        let firmware = &gadget.firmware;
+        let texts = firmware.mistake_texts();
+        (life.taken, life.lost, life.mistakes) = (firmware.taken(), firmware.lost(), firmware.mistakes());
+        life.expired_after_ms = firmware.expired_us().map(|at_us| milliseconds(self.heard_us, at_us));
+        life.force_end_n = gadget.force_n;
+        self.account.mistakes += life.mistakes;
+        self.account.lost += life.lost;
+        self.account.mistake_texts.extend(texts);
+        self.account.lives.push(life);
+        self.taken_before = 0;
+    }
+
     /// The account so far.
     pub fn conclude(&mut self, gadget: &Gadget) -> Account {
+        self.end_life(gadget);
         let mut account = self.account.clone();
         for (quadrant, sum_n) in account.quadrants.iter_mut().zip(self.sums_n) {
             quadrant.mean_force_n = sum_n.map(|sum| sum / (quadrant.samples.max(1) as f64));
         }
-        account.force_end_n = gadget.force_n;
-        let expired_us = match &gadget.firmware {
-            Firmware::Joystick(joystick, _) => {
-                let (count, texts) = joystick.mistakes();
-                account.mistakes = count;
-                account.mistake_texts =
-                    texts.iter().map(|mistake| format!("{} µs: {}", mistake.at_us, mistake.what)).collect();
-                account.taken = joystick.forces_taken;
-                joystick.expired_us
-            }
-            Firmware::Board(board) => {
-                (account.mistakes, account.taken, account.lost) =
-                    (board.mistakes, board.commands_taken, board.commands_lost);
-                board.expired_us
-            }
-        };
-        account.expired_after_ms = expired_us.map(|at_us| at_us.saturating_sub(self.heard_us) as f64 * 1e-3);
         if let Some(log) = &mut self.log {
             let _ = log.flush();
         }
         account
+    }
+}
+
+fn milliseconds(from_us: u64, to_us: u64) -> f64 {
+    to_us.saturating_sub(from_us) as f64 * 1e-3
+}
+
+/// The angle between two directions; 180 if one of them is none.
+fn angle_deg(a: [f64; 2], b: [f64; 2]) -> f64 {
+    let (dot, cross) = (a[0] * b[0] + a[1] * b[1], a[0] * b[1] - a[1] * b[0]);
+    if dot == 0.0 && cross == 0.0 { 180.0 } else { libm::atan2(cross, dot).abs().to_degrees() }
+}
+
+impl Firmware {
+    /// Forces or commands taken.
+    fn taken(&self) -> u64 {
+        match self {
+            Self::Joystick(joystick, _) => joystick.forces_taken,
+            Self::Board(board) => board.commands_taken,
+        }
+    }
+
+    /// Commands that never arrived.
+    fn lost(&self) -> u64 {
+        match self {
+            Self::Joystick(..) => 0,
+            Self::Board(board) => board.commands_lost,
+        }
+    }
+
+    /// Whether a host has switched its motors on and not off again: only then it owes a force.
+    fn is_driven(&self) -> bool {
+        match self {
+            Self::Joystick(joystick, _) => joystick.plays(),
+            Self::Board(board) => board.is_enabled(),
+        }
+    }
+
+    fn mistakes(&self) -> u64 {
+        match self {
+            Self::Joystick(joystick, _) => joystick.mistakes().0,
+            Self::Board(board) => board.mistakes,
+        }
+    }
+
+    fn mistake_texts(&self) -> Vec<String> {
+        let Self::Joystick(joystick, _) = self else { return Vec::new() };
+        joystick.mistakes().1.iter().map(|mistake| format!("{} µs: {}", mistake.at_us, mistake.what)).collect()
+    }
+
+    fn heard_us(&self) -> Option<u64> {
+        match self {
+            Self::Joystick(joystick, _) => joystick.heard_us,
+            Self::Board(board) => board.heard_us,
+        }
+    }
+
+    fn expired_us(&self) -> Option<u64> {
+        match self {
+            Self::Joystick(joystick, _) => joystick.expired_us,
+            Self::Board(board) => board.expired_us,
+        }
     }
 }

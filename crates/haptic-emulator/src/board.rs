@@ -58,6 +58,11 @@ impl Board {
         }
     }
 
+    /// Whether its host has switched the motors on.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// The number of the next message that the board sends.
     pub fn next_sequence(&mut self) -> u8 {
         self.counter = self.counter.wrapping_add(1);

@@ -102,6 +102,8 @@ impl ForceFeedback {
         let id = *report.first().ok_or("empty")?;
         match id {
             id if id == style.effect_id => self.set_effect(sized(report, style.effect_bytes())?),
+            // Constant forces come on at once; an envelope is taken for any effect there is, and changes nothing.
+            id if id == style.envelope_id => self.effect(sized(report, style.envelope_bytes())?[1]).map(drop),
             id if id == style.constant_id => self.set_magnitude(sized(report, 4)?),
             id if id == style.operation_id => self.operate(sized(report, 4)?, now_us),
             id if id == style.control_id => self.control(sized(report, 2)?),

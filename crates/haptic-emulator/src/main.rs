@@ -1,12 +1,17 @@
-//! `haptic-emulator DEVICE CARRIER [--seconds S] [--room N] [--full-scale N] [--reach M] [--wall M] [--log FILE] [--unplug S]`
+//! `haptic-emulator DEVICE CARRIER [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
+//! `haptic-emulator compare LOG TRACE STEP_N`
 //!
 //! DEVICE: openffboard, arduino, vpforce or native. CARRIER: uhid, functionfs=FOLDER or serial=PATH. Runs for so many seconds, then
 //! prints what it saw of its host as a JSON object. With --unplug the device is gone for a second at that time (uhid only).
+//!
+//! `compare` says whether all forces at the motors, which a device wrote to its log, are forces that a host let through, as
+//! `hapticd export --csv` tells of them, to so many newtons.
 #![forbid(unsafe_code)]
 
 use haptic_emulator::account::{Account, Accountant};
-use haptic_emulator::carrier::function_fs::FunctionFs;
+use haptic_emulator::carrier::function_fs::{FunctionFs, Socket};
 use haptic_emulator::carrier::{now_us, serial, uhid};
+use haptic_emulator::compare::compare;
 use haptic_emulator::gadget::Gadget;
 use haptic_emulator::handle::Handle;
 use haptic_emulator::style::{STYLES, Style};
@@ -28,8 +33,6 @@ struct Arguments {
     seconds: f64,
     room: Option<usize>,
     full_scale_n: f64,
-    reach_m: f64,
-    wall_m: f64,
     log: Option<String>,
     unplug_s: Option<f64>,
 }
@@ -55,15 +58,13 @@ impl Arguments {
             seconds: number("--seconds", 10.0)?,
             room: option("--room").and_then(|text| text.parse().ok()),
             full_scale_n: number("--full-scale", 4.0)?,
-            reach_m: number("--reach", 0.03)?,
-            wall_m: number("--wall", 0.015)?,
             log: option("--log"),
             unplug_s: option("--unplug").and_then(|text| text.parse().ok()),
         })
     }
 
     fn gadget(&self) -> Gadget {
-        let handle = Handle::new(self.reach_m);
+        let handle = Handle::round_the_post();
         match self.style {
             Some(style) => Gadget::joystick(style, self.room, self.full_scale_n, handle),
             None => Gadget::board(self.full_scale_n, handle),
@@ -82,10 +83,12 @@ impl Arguments {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let ran = Arguments::parse(&words).and_then(|arguments| run(arguments).map_err(|error| error.to_string()));
-    match ran {
-        Ok(account) => {
-            let text = serde_json::to_string(&account).unwrap_or_default();
+    let told = match &words[..] {
+        [word, log, trace, step_n] if word == "compare" => compared(log, trace, step_n),
+        _ => emulated(&words),
+    };
+    match told {
+        Ok(text) => {
             println!("{text}");
             ExitCode::SUCCESS
         }
@@ -96,12 +99,24 @@ fn main() -> ExitCode {
     }
 }
 
+fn emulated(words: &[String]) -> Result<String, String> {
+    let account = run(Arguments::parse(words)?).map_err(|error| error.to_string())?;
+    serde_json::to_string(&account).map_err(|error| error.to_string())
+}
+
+fn compared(log: &str, trace: &str, step_n: &str) -> Result<String, String> {
+    let step_n = step_n.parse().map_err(|_| format!("{step_n}: give the step of a force, N"))?;
+    let text = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
+    let comparison = compare(&text(log)?, &text(trace)?, step_n)?;
+    serde_json::to_string(&comparison).map_err(|error| error.to_string())
+}
+
 fn run(arguments: Arguments) -> io::Result<Account> {
     let log = match &arguments.log {
         Some(path) => Some(Box::new(BufWriter::with_capacity(1 << 20, File::create(path)?)) as Box<dyn Write + Send>),
         None => None,
     };
-    let accountant = Accountant::new(arguments.wall_m, log);
+    let accountant = Accountant::new(log);
     let gadget = arguments.gadget();
     match arguments.carrier.split_once('=') {
         None if arguments.carrier == "uhid" => alone(move || on_uhid(&arguments, gadget, accountant)),
@@ -141,6 +156,7 @@ fn on_uhid(arguments: &Arguments, mut gadget: Gadget, mut accountant: Accountant
         std::thread::sleep(std::time::Duration::from_micros(at(from_s).saturating_sub(now_us())));
         if index > 0 {
             // Plugged in again it has forgotten everything.
+            accountant.end_life(&gadget);
             gadget = arguments.gadget();
         }
         uhid::Uhid::create(&identity)?.serve(&mut gadget, &mut accountant, at(to_s))?;
@@ -161,13 +177,12 @@ fn on_serial(
 
 fn on_function_fs(folder: &Path, arguments: &Arguments, gadget: Gadget, accountant: Accountant) -> io::Result<Account> {
     let function = FunctionFs::create(folder, Gadget::descriptor(arguments.style.as_ref()))?;
-    let shared = Arc::new(Mutex::new((gadget, accountant)));
+    let shared = Arc::new(Mutex::new(Socket::new(gadget, accountant)));
     let until_us = now_us() + (arguments.seconds * 1e6) as u64;
     let [control, output, input, clock] = function.into_threads(&shared, until_us)?;
     let _control = spawn(request(), move |_| control())?;
     let _output = spawn(request(), move |_| output())?;
     let _input = spawn(request(), move |_| input())?;
     spawn(request(), move |_| clock())?.join().map_err(io::Error::other)?;
-    let (gadget, accountant) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(accountant.conclude(gadget))
+    Ok(shared.lock().unwrap_or_else(PoisonError::into_inner).conclude())
 }

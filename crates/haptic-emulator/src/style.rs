@@ -70,6 +70,7 @@ pub struct Style {
     pub effect_parts: &'static [Part],
     pub effect_gain_max: i64,
     pub direction_max: i64,
+    pub envelope_id: u8,
     pub constant_id: u8,
     pub magnitude_max: i64,
     pub operation_id: u8,
@@ -100,6 +101,7 @@ pub const OPEN_FFBOARD: Style = Style {
     effect_parts: &[Duration, TriggerRepeat, SamplePeriod, StartDelay, Gain, TriggerButton, Enables, Directions],
     effect_gain_max: 255,
     direction_max: 36000,
+    envelope_id: 2,
     constant_id: 5,
     magnitude_max: 32767,
     operation_id: 0x0A,
@@ -127,6 +129,7 @@ pub const ARDUINO: Style = Style {
     effect_parts: &[Duration, TriggerRepeat, SamplePeriod, Gain, TriggerButton, Enables, Directions],
     effect_gain_max: 255,
     direction_max: 255,
+    envelope_id: 2,
     constant_id: 5,
     magnitude_max: 10000,
     operation_id: 0x0A,
@@ -154,6 +157,7 @@ pub const VPFORCE: Style = Style {
     effect_parts: &[Duration, TriggerRepeat, SamplePeriod, Gain, TriggerButton, Enables, Directions, StartDelay],
     effect_gain_max: 4096,
     direction_max: 255,
+    envelope_id: 102,
     constant_id: 105,
     magnitude_max: 4096,
     operation_id: 110,
@@ -199,6 +203,11 @@ impl Style {
         3 + self.effect_parts.iter().map(|part| self.part_bytes(*part)).sum::<usize>()
     }
 
+    /// Bytes of Set Envelope with its id.
+    pub fn envelope_bytes(&self) -> usize {
+        10
+    }
+
     /// The report descriptor.
     pub fn descriptor(&self) -> Vec<u8> {
         let mut writer = DescriptorWriter::default();
@@ -208,6 +217,7 @@ impl Style {
             writer.page(PHYSICAL_INTERFACE);
             self.write_state(writer);
             self.write_set_effect(writer);
+            self.write_envelope(writer);
             self.write_constant(writer);
             self.write_operation(writer);
             self.write_control(writer);
@@ -281,6 +291,19 @@ impl Style {
             writer.physical((0, 36000));
             writer.numbers(Main::Output, 8 * width(self.direction_max) as i64, 2, (0, self.direction_max));
             writer.physical((0, 0));
+        });
+    }
+
+    /// Set Envelope, without which the kernel's driver offers no constant force: attack and fade, level and time of each.
+    fn write_envelope(&self, writer: &mut DescriptorWriter) {
+        writer.logical(0x5A, |writer| {
+            writer.report_id(self.envelope_id);
+            self.write_block_index(writer, Main::Output);
+            for (level, time) in [(0x5B, 0x5C), (0x5D, 0x5E)] {
+                writer.usage(level);
+                writer.numbers(Main::Output, 16, 1, (0, self.magnitude_max));
+                write_time(writer, time);
+            }
         });
     }
 

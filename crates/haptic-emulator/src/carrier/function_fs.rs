@@ -3,7 +3,7 @@
 //! The folder is a mounted FunctionFS: `ep0` takes descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt out.
 
 use super::{STEP_US, now_us};
-use crate::account::Accountant;
+use crate::account::{Account, Accountant};
 use crate::gadget::Gadget;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,8 +13,51 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A gadget and its account, as several threads use them.
-pub type SharedGadget = Arc<Mutex<(Gadget, Accountant)>>;
+/// A gadget in a socket and its account.
+pub struct Socket {
+    gadget: Gadget,
+    /// The gadget as it is whenever it gets power.
+    fresh: Gadget,
+    accountant: Accountant,
+    is_plugged: bool,
+}
+
+impl Socket {
+    /// A gadget that is not plugged in yet.
+    pub fn new(gadget: Gadget, accountant: Accountant) -> Self {
+        Self { fresh: gadget.clone(), gadget, accountant, is_plugged: false }
+    }
+
+    fn plug(&mut self) {
+        self.is_plugged = true;
+    }
+
+    /// Without power it forgets everything.
+    fn unplug(&mut self) {
+        if std::mem::take(&mut self.is_plugged) {
+            self.accountant.end_life(&self.gadget);
+            self.gadget = self.fresh.clone();
+        }
+    }
+
+    /// A millisecond of its own time; the report that goes out by itself, if there is one.
+    fn step(&mut self) -> Option<Vec<u8>> {
+        if !self.is_plugged {
+            return None;
+        }
+        let report = self.gadget.advance(now_us());
+        self.accountant.step(&self.gadget, now_us());
+        report
+    }
+
+    /// What came of it.
+    pub fn conclude(&mut self) -> Account {
+        self.accountant.conclude(&self.gadget)
+    }
+}
+
+/// A socket as several threads use it.
+pub type SharedSocket = Arc<Mutex<Socket>>;
 
 /// Longest packet of a full-speed interrupt endpoint, bytes.
 const PACKET_BYTES: usize = 64;
@@ -74,24 +117,24 @@ impl FunctionFs {
     ///
     /// # Errors
     /// When an endpoint cannot be opened.
-    pub fn into_threads(self, shared: &SharedGadget, until_us: u64) -> io::Result<[Box<dyn FnOnce() + Send>; 4]> {
+    pub fn into_threads(self, shared: &SharedSocket, until_us: u64) -> io::Result<[Box<dyn FnOnce() + Send>; 4]> {
         let endpoint = |name: &str| OpenOptions::new().read(true).write(true).open(self.folder.join(name));
         let (input, output) = (endpoint("ep1")?, endpoint("ep2")?);
-        let [control_gadget, output_gadget, input_gadget, clock_gadget] = [0; 4].map(|_| shared.clone());
+        let [control_socket, output_socket, input_socket, clock_socket] = [0; 4].map(|_| shared.clone());
         let Self { control, descriptor, .. } = self;
         // An answer must not wait for the clock, and a report that nobody fetches must not pile up.
         let (answer, reports) = sync_channel(REPORTS_WAITING);
         let report = answer.clone();
         Ok([
-            Box::new(move || serve_control(control, &descriptor, &control_gadget)),
-            Box::new(move || serve_output(output, &output_gadget, &answer)),
-            Box::new(move || serve_input(input, &input_gadget, &reports)),
-            Box::new(move || keep_time(&clock_gadget, &report, until_us)),
+            Box::new(move || serve_control(control, &descriptor, &control_socket)),
+            Box::new(move || serve_output(output, &output_socket, &answer)),
+            Box::new(move || serve_input(input, &input_socket, &reports)),
+            Box::new(move || keep_time(&clock_socket, &report, until_us)),
         ])
     }
 }
 
-fn lock(shared: &SharedGadget) -> MutexGuard<'_, (Gadget, Accountant)> {
+fn lock(shared: &SharedSocket) -> MutexGuard<'_, Socket> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -103,8 +146,11 @@ struct Setup {
     length: usize,
 }
 
-fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedGadget) {
+fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
     const EVENT_BYTES: usize = 12;
+    const UNBIND: u8 = 1;
+    const ENABLE: u8 = 2;
+    const DISABLE: u8 = 3;
     const SETUP: u8 = 4;
     loop {
         let mut event = [0; EVENT_BYTES];
@@ -112,20 +158,25 @@ fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedGadget) {
             sleep(Duration::from_millis(1));
             continue;
         }
-        if event[8] == SETUP {
-            let setup = Setup {
-                kind: event[0],
-                request: event[1],
-                value: u16::from_le_bytes([event[2], event[3]]),
-                length: usize::from(u16::from_le_bytes([event[6], event[7]])),
-            };
-            answer_setup(&mut control, &setup, descriptor, shared);
+        match event[8] {
+            ENABLE => lock(shared).plug(),
+            UNBIND | DISABLE => lock(shared).unplug(),
+            SETUP => {
+                let setup = Setup {
+                    kind: event[0],
+                    request: event[1],
+                    value: u16::from_le_bytes([event[2], event[3]]),
+                    length: usize::from(u16::from_le_bytes([event[6], event[7]])),
+                };
+                answer_setup(&mut control, &setup, descriptor, shared);
+            }
+            _ => {}
         }
     }
 }
 
 /// Answers a request. Doing the opposite of what it asks for is how a request is refused.
-fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &SharedGadget) {
+fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &SharedSocket) {
     const TO_HOST: u8 = 0x80;
     const GET_DESCRIPTOR: (u8, u8) = (0x81, 0x06);
     const GET_REPORT: (u8, u8) = (0xA1, 0x01);
@@ -137,13 +188,13 @@ fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &S
         let mut content = vec![0; setup.length];
         let taken = control.read(&mut content).unwrap_or(0);
         if (setup.kind, setup.request) == SET_REPORT && high == FEATURE {
-            lock(shared).0.set_feature(&content[..taken], now_us());
+            lock(shared).gadget.set_feature(&content[..taken], now_us());
         }
         return;
     }
     let answer = match (setup.kind, setup.request) {
         GET_DESCRIPTOR if high == REPORT_DESCRIPTOR => Some(descriptor.to_vec()),
-        GET_REPORT if high == FEATURE => lock(shared).0.get_feature(low),
+        GET_REPORT if high == FEATURE => lock(shared).gadget.get_feature(low),
         _ => None,
     };
     let _ = match answer {
@@ -152,12 +203,12 @@ fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &S
     };
 }
 
-fn serve_output(mut output: File, shared: &SharedGadget, answers: &SyncSender<Vec<u8>>) {
+fn serve_output(mut output: File, shared: &SharedSocket, answers: &SyncSender<Vec<u8>>) {
     loop {
         let mut report = [0; PACKET_BYTES];
         match output.read(&mut report) {
             Ok(length) if length > 0 => {
-                let answer = lock(shared).0.output(&report[..length], now_us());
+                let answer = lock(shared).gadget.output(&report[..length], now_us());
                 answer.map(|answer| answers.try_send(answer));
             }
             _ => sleep(Duration::from_millis(1)),
@@ -166,24 +217,22 @@ fn serve_output(mut output: File, shared: &SharedGadget, answers: &SyncSender<Ve
 }
 
 /// Hands reports to the host; each takes until the host has asked. Without a host they are dropped.
-fn serve_input(mut input: File, shared: &SharedGadget, reports: &Receiver<Vec<u8>>) {
+fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8>>) {
     while let Ok(report) = reports.recv() {
         match input.write_all(&report) {
-            Ok(()) => lock(shared).1.sent(),
+            Ok(()) => lock(shared).accountant.sent(),
             Err(_) => sleep(Duration::from_millis(1)),
         }
     }
 }
 
-/// Moves the handle every millisecond, plugged in or not.
-fn keep_time(shared: &SharedGadget, reports: &SyncSender<Vec<u8>>, until_us: u64) {
+/// Moves the handle every millisecond while it is plugged in.
+fn keep_time(shared: &SharedSocket, reports: &SyncSender<Vec<u8>>, until_us: u64) {
     let mut step_us = now_us();
     while step_us < until_us {
         step_us += STEP_US;
         sleep(Duration::from_micros(step_us.saturating_sub(now_us())));
-        let (gadget, accountant) = &mut *lock(shared);
-        let report = gadget.advance(now_us());
-        accountant.step(gadget, now_us());
+        let report = lock(shared).step();
         report.map(|report| reports.try_send(report));
     }
 }

@@ -1,0 +1,178 @@
+//! Is what the motors did what the host let through?
+//!
+//! The log of a device and the trace of a host are written by two programs, each once a millisecond and each from a beginning of
+//! its own. They are laid over each other where they fit best; then every force at a motor must be one that was let through within
+//! a few milliseconds of that moment.
+
+use serde::Serialize;
+use std::ops::RangeInclusive;
+
+/// How the forces of one axis match.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AxisMatch {
+    /// Forces other than zero that the motor had, one a millisecond.
+    pub forces: usize,
+    /// Of all forces, those that were not let through at about that time.
+    pub unmatched: usize,
+    /// The first of them: when on the device's clock, µs, and how much, N.
+    pub first_unmatched: Option<(f64, f64)>,
+    /// The longest time between letting a force through and its effect, less the shortest, ms.
+    pub lag_spread_ms: i64,
+}
+
+/// A force counts as the same if it is off by at most so many steps: two rounded magnitudes of directions that are not quite those
+/// of the axes, and the log's digits.
+const STEPS_OFF: f64 = 1.5;
+/// How far from the moment that fits best a force may have been let through, ms.
+const WINDOW_MS: i64 = 12;
+/// How much later than the device the host may have begun, ms.
+const STARTS_MS: RangeInclusive<i64> = -100..=5000;
+/// Every so many-th force is enough to see what fits best.
+const STRIDE: usize = 37;
+
+/// Compares both axes of a device's log with a host's trace, both as CSV, to `step_n`.
+///
+/// # Errors
+/// When a column is missing or a number is none.
+pub fn compare(log: &str, trace: &str, step_n: f64) -> Result<[AxisMatch; 2], String> {
+    let [times_us, motor_x_n, motor_y_n] = columns(log, ["t_us", "force_x_n", "force_y_n"])?;
+    let admitted_n = columns(trace, ["force_x_n", "force_y_n"])?;
+    let began_us = times_us.first().copied().unwrap_or(0.0);
+    let at_ms: Vec<i64> = times_us.iter().map(|time_us| libm::round((time_us - began_us) / 1000.0) as i64).collect();
+    let motors_n = [motor_x_n, motor_y_n];
+    let start_ms = best_start(&at_ms, &motors_n, &admitted_n);
+    let matched = |axis: usize| {
+        let pairs = Laid { at_ms: &at_ms, motor_n: &motors_n[axis], admitted_n: &admitted_n[axis], start_ms };
+        pairs.judge(&times_us, STEPS_OFF * step_n)
+    };
+    Ok([matched(0), matched(1)])
+}
+
+/// Columns of a table, by their names in its first line.
+fn columns<const N: usize>(csv: &str, names: [&str; N]) -> Result<[Vec<f64>; N], String> {
+    let mut lines = csv.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let mut places = [0; N];
+    for (place, name) in places.iter_mut().zip(names) {
+        *place = header.iter().position(|column| *column == name).ok_or(format!("there is no column {name}"))?;
+    }
+    let mut columns = names.map(|_| Vec::new());
+    for line in lines {
+        for (index, text) in line.split(',').enumerate() {
+            let Some(wanted) = places.iter().position(|place| *place == index) else { continue };
+            columns[wanted].push(text.parse().map_err(|_| format!("no number in column {}: {line}", names[wanted]))?);
+        }
+    }
+    Ok(columns)
+}
+
+/// What was let through at a moment; before the first and after the last row nothing.
+fn at(admitted_n: &[f64], moment_ms: i64) -> f64 {
+    usize::try_from(moment_ms).ok().and_then(|row| admitted_n.get(row)).copied().unwrap_or(0.0)
+}
+
+/// How much later than the log the trace begins, by the least sum of differences.
+fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2]) -> i64 {
+    let difference_n = |start_ms: i64| -> f64 {
+        let rows = (0..at_ms.len()).step_by(STRIDE);
+        let of_row = |row: usize| -> f64 {
+            let off = |axis: usize| (motors_n[axis][row] - at(&admitted_n[axis], at_ms[row] - start_ms)).abs();
+            off(0) + off(1)
+        };
+        rows.map(of_row).sum()
+    };
+    let sums = STARTS_MS.map(|start_ms| (difference_n(start_ms), start_ms));
+    sums.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, start_ms)| start_ms)
+}
+
+/// One axis of a log laid over one of a trace.
+struct Laid<'a> {
+    at_ms: &'a [i64],
+    motor_n: &'a [f64],
+    admitted_n: &'a [f64],
+    start_ms: i64,
+}
+
+impl Laid<'_> {
+    fn judge(&self, times_us: &[f64], tolerance_n: f64) -> AxisMatch {
+        let mut told = AxisMatch::default();
+        let (mut earliest_ms, mut latest_ms) = (i64::MAX, i64::MIN);
+        for ((at_ms, force_n), time_us) in self.at_ms.iter().zip(self.motor_n).zip(times_us) {
+            let fits = |lag_ms: &i64| {
+                let admitted_n = at(self.admitted_n, at_ms - self.start_ms - lag_ms);
+                (admitted_n - force_n).abs() <= tolerance_n
+            };
+            // The nearest moment first: 0, 1, −1, 2, −2, …
+            let nearest = (0..=WINDOW_MS).flat_map(|lag_ms| [lag_ms, -lag_ms]).find(fits);
+            let is_force = *force_n != 0.0;
+            told.forces += usize::from(is_force);
+            match nearest {
+                Some(lag_ms) if is_force => {
+                    (earliest_ms, latest_ms) = (earliest_ms.min(lag_ms), latest_ms.max(lag_ms));
+                }
+                Some(_) => {}
+                None => {
+                    told.unmatched += 1;
+                    told.first_unmatched.get_or_insert((*time_us, *force_n));
+                }
+            }
+        }
+        told.lag_spread_ms = latest_ms.saturating_sub(earliest_ms).max(0);
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is let through in a tick, N: rises, stays a while, falls, and is never the same on both axes.
+    fn let_through(tick: i64) -> [f64; 2] {
+        let force_n = 0.01 * tick.min(400 - tick).clamp(0, 100) as f64;
+        [force_n, -0.5 * force_n]
+    }
+
+    fn table(name: &str, rows: impl Iterator<Item = (i64, [f64; 2])>) -> String {
+        let lines = rows.map(|(time, [x, y])| format!("{time},{x},{y}\n"));
+        format!("{name},force_x_n,force_y_n\n{}", lines.collect::<String>())
+    }
+
+    /// A device that began 70 ms before its host, takes every other force and gives it 3 ms later, changed by `spoil`.
+    fn compared(spoil: impl Fn(i64, [f64; 2]) -> [f64; 2]) -> [AxisMatch; 2] {
+        let trace = table("t_s", (1..=400).map(|tick| (tick, let_through(tick))));
+        let given = |ms: i64| spoil(ms, let_through((ms - 70 - 3) / 2 * 2));
+        let log = table("t_us", (0..600).map(|ms| (9_000_000 + 1000 * ms, given(ms))));
+        compare(&log, &trace, 0.0001).unwrap()
+    }
+
+    #[test]
+    fn a_device_that_takes_every_other_force_a_little_later_matches() {
+        let [x, y] = compared(|_, force_n| force_n);
+        assert_eq!((x.unmatched, y.unmatched), (0, 0));
+        assert!(x.forces > 300 && x.lag_spread_ms <= 4, "{x:?}");
+    }
+
+    #[test]
+    fn a_force_that_was_never_let_through_is_told() {
+        let [x, y] = compared(|ms, [x, y]| if ms == 300 { [-x, y] } else { [x, y] });
+        assert_eq!((x.unmatched, y.unmatched), (1, 0));
+        assert_eq!(x.first_unmatched, Some((9_300_000.0, -1.0)));
+    }
+
+    #[test]
+    fn axes_that_are_exchanged_or_reversed_do_not_match() {
+        assert!(compared(|_, [x, y]| [y, x])[0].unmatched > 100);
+        assert!(compared(|_, [x, y]| [x, -y])[1].unmatched > 100);
+    }
+
+    #[test]
+    fn a_force_that_stays_too_long_does_not_match() {
+        let [x, _] = compared(|ms, force_n| if (460..500).contains(&ms) { let_through(380) } else { force_n });
+        assert!(x.unmatched > 20, "{x:?}");
+    }
+
+    #[test]
+    fn a_missing_column_is_an_error() {
+        assert!(compare("t_us\n", "t_s\n", 0.001).is_err());
+    }
+}

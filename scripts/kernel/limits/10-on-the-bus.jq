@@ -1,0 +1,2 @@
+include "usb";
+felt(500; 10), pace(900; 1000)

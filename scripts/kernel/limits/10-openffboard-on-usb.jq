@@ -1,2 +1,0 @@
-include "usb";
-felt(500; 30)

@@ -1,0 +1,2 @@
+include "usb";
+felt(1000; 30), pace(990; 1010)
