@@ -222,6 +222,13 @@ impl Tank {
         }
     }
 
+    /// Starts N anew, from what moves and what is stretched. While the hand gets only part of the force, it lifts a tool
+    /// and stretches a spring that it does not pay for; that debt would silence every wall, and a hand that feels no force
+    /// pays nothing back. Real-time: constant.
+    pub fn forgive(&mut self, stored: Stored) {
+        self.near_j = self.cap_j(stored.all_j - stored.height_j);
+    }
+
     /// The energy on account, J; zero if no account is kept.
     pub fn level_j(&self) -> f64 {
         self.level_j

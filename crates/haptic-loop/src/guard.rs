@@ -204,6 +204,9 @@ impl Guard {
             }
             _ => self.tank.observe_nothing(elapsed_s),
         }
+        if self.engagement.phase() != Phase::Engaged {
+            self.tank.forgive(request.stored);
+        }
     }
 
     /// One look at everything that could be wrong; on nearly every tick nothing is.

@@ -65,6 +65,38 @@ fn a_tool_held_still_in_the_air_keeps_its_weight_for_a_minute() {
     }
 }
 
+#[test]
+fn a_tool_lifted_before_the_force_is_on_leaves_no_debt_that_silences_a_wall() {
+    let mut description = floor_and_tool(9.81);
+    let mut wall = BodyDescription::new("wall", ShapeDescription::Box { size_m: Vector2::new(0.02, 0.1) });
+    wall.fixed = true;
+    wall.position_m = Vector2::new(0.05, 0.09);
+    description.bodies.push(wall);
+    // Up at once, while the force is still off; then against the wall, which ends the tool's way at 30 mm.
+    let path = [[0.0, 0.0, 0.03], [0.2, 0.0, 0.09], [1.0, 0.0, 0.09], [2.0, 0.036, 0.09]];
+    let mut rendering = rendering(simulated(Some(&hand(&path))), world(&description), &settings(400.0, 0.1));
+    run(&mut rendering, 3500, |_| {});
+    run(&mut rendering, 500, |report| {
+        let pressed_n = 400.0 * (report.hand_m.x - report.tool.centre_m.x);
+        assert!(pressed_n > 0.5, "{pressed_n} N: the hand does not press");
+        assert!((report.force_n.x + pressed_n).abs() < 0.1 * pressed_n, "{} of {pressed_n} N", report.force_n.x);
+    });
+}
+
+#[test]
+fn a_hand_that_starts_inside_a_floor_and_leaves_it_unfelt_feels_it_when_it_comes_back() {
+    let up_m = |t_s: f64| (-0.03 + 0.06 * (t_s - 0.3)).clamp(-0.03, 0.03);
+    let down_m = |t_s: f64| (0.03 - 0.03 * (t_s - 2.5)).clamp(0.0, 0.03);
+    let led = PrescribedDevice::new(2, move |t_s: f64| Vector2::new(0.0, up_m(t_s).min(down_m(t_s))));
+    let safety = Safety { engage_ramp_s: 0.5, ..Safety::default() };
+    let soft = Settings { safety, ..settings(150.0, 0.1) };
+    let mut rendering = rendering(led, world(&floor_and_tool(9.81)), &soft);
+    run(&mut rendering, 4000, |_| {});
+    run(&mut rendering, 500, |report| {
+        assert!((report.force_n.y - 1.5).abs() < 0.15, "{} of 1.5 N", report.force_n.y);
+    });
+}
+
 /// Largest force on a hand that holds still, along a direction: what the world wanted and what the hand got.
 fn strike(gravity_m_per_s2: f64, from_m: Vector2<f64>, speed_m_per_s: Vector2<f64>) -> (f64, f64) {
     let mut description = floor_and_tool(gravity_m_per_s2);
