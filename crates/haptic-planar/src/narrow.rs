@@ -14,6 +14,8 @@ use nalgebra::Vector2;
 
 /// A face keeps being the reference unless another is better by this much, m. Less, and resting boxes swap faces.
 const FACE_HYSTERESIS_M: f64 = 1e-4;
+/// An overlap that is so much deeper than along a covered face is no contact, m.
+const FAR_SIDE_M: f64 = 1e-3;
 /// Room beside a face in which a corner that meets a corner still finds it, m.
 const CORNER_WIDENING_M: f64 = 3e-4;
 /// Points of a manifold closer than this are one, m. Less, and the manifold's mass matrix is singular.
@@ -227,7 +229,7 @@ fn touch_sharp(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Tou
 
 /// The best permitted face of both pieces; the first one beyond the margin is returned at once.
 fn reference_face(a: &Side, b: &Side, last: FeatureId, margin_m: f64, radii: f64) -> Option<Face> {
-    let mut choice = FaceChoice::default();
+    let mut choice = FaceChoice::new();
     for (of_first, of, other) in [(true, a, b), (false, b, a)] {
         if of.placed.count < 2 {
             continue;
@@ -240,6 +242,8 @@ fn reference_face(a: &Side, b: &Side, last: FeatureId, margin_m: f64, radii: f64
             }
             if permitted(of, other, index, support) {
                 choice.consider(of, other, face, last);
+            } else if face.separation_m > choice.covered_m {
+                choice.covered_m = face.separation_m;
             }
         }
     }
@@ -247,7 +251,6 @@ fn reference_face(a: &Side, b: &Side, last: FeatureId, margin_m: f64, radii: f64
 }
 
 /// Keeps the best face so far, by the rule of corners.
-#[derive(Default)]
 struct FaceChoice {
     /// Still separates at the end of the tick: the one that will be farthest then.
     open: Option<(f64, Face)>,
@@ -257,9 +260,16 @@ struct FaceChoice {
     deep: Option<(f64, Face)>,
     /// The face of the last tick, if it is a candidate.
     kept: Option<Face>,
+    /// The largest separation along a face that neighbours cover, m.
+    covered_m: f64,
 }
 
 impl FaceChoice {
+    #[inline]
+    fn new() -> Self {
+        Self { open: None, crossed: None, deep: None, kept: None, covered_m: f64::NEG_INFINITY }
+    }
+
     #[inline]
     fn consider(&mut self, of: &Side, other: &Side, face: Face, last: FeatureId) {
         let normal = of.placed.normals[face.index];
@@ -286,6 +296,8 @@ impl FaceChoice {
         match (separated, self.deep, self.kept) {
             (Some(face), _, Some(kept)) if same_plane(a, b, &face, &kept) => Some(kept),
             (Some(face), _, _) => Some(face),
+            // The pieces meet, or are apart, where neighbours carry; what is left is the far side of something thick.
+            (None, Some((least, _)), _) if least < self.covered_m - FAR_SIDE_M => None,
             (None, Some((least, _)), Some(kept)) if kept.separation_m >= least - FACE_HYSTERESIS_M => Some(kept),
             (None, Some((_, face)), _) => Some(face),
             (None, None, _) => None,

@@ -145,3 +145,20 @@ fn a_box_thrown_over_tiles_goes_as_far_as_on_one_floor() {
         assert_below("stop off, m", (thrown(tiles) - whole).norm(), 1e-6);
     }
 }
+
+#[test]
+fn a_concave_body_that_comes_down_tilted_is_never_pushed_through_the_far_side() {
+    // Cut from its corner at the left end to the inner one; tilted to the right, the arm's corner on the cut is covered.
+    let hook = [[-0.015, 0.0], [0.015, 0.0], [0.015, 0.01], [-0.005, 0.01], [-0.005, 0.03], [-0.015, 0.03]];
+    for tilt in -20..=20 {
+        let tool = with(body("tool", polygon(&hook), 0.0, 0.001), 0.1, FRICTION, 0.2);
+        let tilted = BodyDescription { angle_rad: 0.001 * f64::from(tilt), ..tool };
+        let ground = with(fixed("ground", box_shape(0.3, 0.02), 0.0, -0.01), 1.0, FRICTION, 0.2);
+        let mut lab = Lab::new(&scene(9.81, vec![ground, tilted], None));
+        for _ in 0..500 {
+            let felt = lab.free();
+            assert_below("penetration", felt.penetration_m, 2e-5);
+        }
+        assert_below("gain", lab.gain_j(), 1e-7);
+    }
+}
