@@ -1,4 +1,4 @@
-//! What is plugged in, as the kernel tells of it: serial ports of USB devices here, HID and input devices in [`usb`]. Nothing is
+//! What is plugged in, as the kernel tells of it: serial ports of USB devices here, HID and input devices in `usb`. Nothing is
 //! opened: opening a port raises its DTR line, which resets many boards.
 
 mod usb;
