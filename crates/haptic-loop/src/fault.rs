@@ -67,7 +67,7 @@ impl fmt::Display for Fault {
             Self::ReadingNotFinite => write!(f, "the device gave a position that is not a number"),
             Self::ForceNotFinite => write!(f, "the world answered with a force that is not a number"),
             Self::OverSpeed { speed_m_per_s, limit_m_per_s } => {
-                write!(f, "the hand moved at {speed_m_per_s:.2} m/s, the limit is {limit_m_per_s:.2} m/s")
+                write!(f, "the hand moved at {speed_m_per_s:.3} m/s, the limit is {limit_m_per_s:.3} m/s")
             }
             Self::Lost { silent_s } => write!(f, "the device gave no new reading for {:.0} ms", silent_s * 1e3),
             Self::Device(code) => write_device_fault(f, code),

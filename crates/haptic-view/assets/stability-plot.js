@@ -31,13 +31,19 @@ export class StabilityPlot {
         const context = this.surface.begin();
         const area = this.#area();
         if (area.width < 1 || area.height < 1) return;
-        context.fillStyle = this.#unstable(context);
-        context.fillRect(area.x, area.y, area.width, area.height);
-        const region = this.session.settings?.stability.region ?? [];
-        this.#fillBelow(context, area, region, 'stable', ({ stiffness_stable_n_per_m: limit }) => limit ?? Infinity);
-        this.#fillBelow(context, area, region, 'passive', ({ stiffness_passive_n_per_m: limit }) => limit);
+        if (this.session.settings) this.#drawRegion(context, area, this.session.settings.stability.region);
         this.#drawAxes(context, area);
         this.#drawPoint(context, area);
+    }
+
+    /** @param {CanvasRenderingContext2D} context
+     * @param {Area} area
+     * @param {RegionPoint[]} region */
+    #drawRegion(context, area, region) {
+        context.fillStyle = this.#unstable(context);
+        context.fillRect(area.x, area.y, area.width, area.height);
+        this.#fillBelow(context, area, region, 'stable', ({ stiffness_stable_n_per_m: limit }) => limit ?? Infinity);
+        this.#fillBelow(context, area, region, 'passive', ({ stiffness_passive_n_per_m: limit }) => limit);
     }
 
     /** @returns {Area} */

@@ -12,6 +12,7 @@
 //!   a thousand times what a healthy tick takes, so that a host that stalls a virtual machine does not set it off.
 
 mod acquire;
+mod company;
 mod cpu_choice;
 
 use std::io;
@@ -19,6 +20,7 @@ use std::sync::mpsc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use rustix::thread::{Pid, gettid};
 use serde::Serialize;
 
 pub use cpu_choice::{CpuChoice, CpuChoiceError, parse_cpu_list};
@@ -107,6 +109,7 @@ impl Granted {
 #[derive(Debug)]
 pub struct RealtimeThread<R> {
     handle: JoinHandle<R>,
+    id: Pid,
     granted: Granted,
 }
 
@@ -114,6 +117,15 @@ impl<R> RealtimeThread<R> {
     /// What the thread was granted, known before its body starts.
     pub fn granted(&self) -> &Granted {
         &self.granted
+    }
+
+    /// Takes the core that the thread is pinned to from all other threads of the process, and from those that they start later.
+    /// Does nothing if it is not pinned, or if they have no other core.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn keep_core_free(&self) -> io::Result<()> {
+        self.granted.cpu.map_or(Ok(()), |cpu| company::keep_off(cpu, self.id))
     }
 
     /// Whether the body has returned or panicked.
@@ -143,12 +155,13 @@ where
     let run = move || {
         let granted = settle(&request, memory_lock, stack_bytes);
         // The spawner waits for this; if it is gone the thread still runs.
-        let _ = report.send(granted.clone());
+        let _ = report.send((gettid(), granted.clone()));
         body(&granted)
     };
     let handle = Builder::new().name(name).stack_size(stack_bytes).spawn(run)?;
-    let granted = settled.recv().map_err(|_| io::Error::other("the real-time thread died before it could start"))?;
-    Ok(RealtimeThread { handle, granted })
+    let (id, granted) =
+        settled.recv().map_err(|_| io::Error::other("the real-time thread died before it could start"))?;
+    Ok(RealtimeThread { handle, id, granted })
 }
 
 /// Prepares the calling thread; runs inside the new thread.

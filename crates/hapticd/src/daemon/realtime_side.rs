@@ -293,6 +293,9 @@ impl Running {
         let body = move |granted: &Granted| run(side, rights, granted, figures, &stop_inside);
         let thread = spawn(request, body)
             .map_err(|error| Failure::WhileRunning(format!("the real-time thread cannot be started: {error}")))?;
+        if let Err(error) = thread.keep_core_free() {
+            tracing::warn!(%error, "the loop shares its core with the rest of the daemon");
+        }
         let granted = thread.granted().clone();
         let answer = rights.judge(&granted);
         Ok(Self { thread: Some(thread), granted, answer, stop })

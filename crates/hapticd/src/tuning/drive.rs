@@ -151,6 +151,9 @@ fn on_the_wall_clock<M: Measurement + Send + 'static>(
     let request = ThreadRequest { name: "measurement".to_owned(), ..ThreadRequest::default() };
     let thread = spawn(request, body)
         .map_err(|error| Failure::WhileRunning(format!("the real-time thread cannot be started: {error}")))?;
+    if let Err(error) = thread.keep_core_free() {
+        tracing::warn!(%error, "the measurement shares its core with the rest of the program");
+    }
     if let Answer::Warn(text) = rights.judge(thread.granted()) {
         tracing::warn!("{text}");
     }
