@@ -67,6 +67,8 @@ pub struct Accountant {
     life: Life,
     born_us: Option<u64>,
     sums_n: [[f64; 2]; 4],
+    /// The last step's place and push, judged only when the next step still pushes.
+    unjudged: Option<([f64; 2], [f64; 2])>,
     heard_us: u64,
     /// Forces taken when the current second began.
     taken_before: u64,
@@ -92,7 +94,17 @@ impl Accountant {
         let signs = [[1, 1], [-1, 1], [-1, -1], [1, -1]];
         let account =
             Account { quadrants: signs.map(|signs| Quadrant { signs, ..Quadrant::default() }), ..Account::default() };
-        Self { account, life: Life::default(), born_us: None, sums_n: [[0.0; 2]; 4], heard_us: 0, taken_before: 0, log }
+        let sums_n = [[0.0; 2]; 4];
+        Self {
+            account,
+            life: Life::default(),
+            born_us: None,
+            sums_n,
+            unjudged: None,
+            heard_us: 0,
+            taken_before: 0,
+            log,
+        }
     }
 
     /// Takes note of a step.
@@ -105,7 +117,9 @@ impl Accountant {
         }
         self.life.force_max_n = self.life.force_max_n.max(force_x.abs()).max(force_y.abs());
         if gadget.firmware.is_driven() {
-            self.judge_quadrant([x, y], [force_x, force_y]);
+            self.note_push([x, y], [force_x, force_y]);
+        } else {
+            self.unjudged = None;
         }
         self.judge_silence(gadget, now_us);
         if self.account.steps.is_multiple_of(STEPS_A_SECOND) {
@@ -120,6 +134,21 @@ impl Accountant {
         let in_second = taken.saturating_sub(self.taken_before);
         self.account.taken_in_busiest_s = self.account.taken_in_busiest_s.max(in_second);
         self.taken_before = taken;
+    }
+
+    /// When the force ends, one axis is off a report before the other: the direction of that moment means nothing.
+    fn note_push(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
+        let ends = force_n == [0.0; 2];
+        if let Some((position_m, force_n)) = self.unjudged.take()
+            && !ends
+        {
+            self.judge_quadrant(position_m, force_n);
+        }
+        if ends {
+            self.judge_quadrant(position_m, force_n);
+        } else {
+            self.unjudged = Some((position_m, force_n));
+        }
     }
 
     fn judge_quadrant(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {

@@ -1,5 +1,5 @@
 //! `haptic-emulator DEVICE CARRIER [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
-//! `haptic-emulator compare LOG TRACE STEP_N`
+//! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //!
 //! DEVICE: openffboard, arduino, vpforce or native. CARRIER: uhid, functionfs=FOLDER or serial=PATH. Runs for so many seconds, then
 //! prints what it saw of its host as a JSON object. With --unplug the device is gone for a second at that time (uhid only).
@@ -84,7 +84,8 @@ impl Arguments {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let told = match &words[..] {
-        [word, log, trace, step_n] if word == "compare" => compared(log, trace, step_n),
+        [word, log, trace, step_n] if word == "compare" => compared(log, trace, step_n, "0"),
+        [word, log, trace, step_n, leak] if word == "compare" => compared(log, trace, step_n, leak),
         _ => emulated(&words),
     };
     match told {
@@ -104,10 +105,11 @@ fn emulated(words: &[String]) -> Result<String, String> {
     serde_json::to_string(&account).map_err(|error| error.to_string())
 }
 
-fn compared(log: &str, trace: &str, step_n: &str) -> Result<String, String> {
+fn compared(log: &str, trace: &str, step_n: &str, leak: &str) -> Result<String, String> {
     let step_n = step_n.parse().map_err(|_| format!("{step_n}: give the step of a force, N"))?;
+    let leak = leak.parse().map_err(|_| format!("{leak}: give a part of a force, 0 to 1"))?;
     let text = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
-    let comparison = compare(&text(log)?, &text(trace)?, step_n)?;
+    let comparison = compare(&text(log)?, &text(trace)?, step_n, leak)?;
     serde_json::to_string(&comparison).map_err(|error| error.to_string())
 }
 

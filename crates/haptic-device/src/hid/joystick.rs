@@ -317,8 +317,9 @@ impl Send for JoystickSender {
 
     fn let_go(&mut self) {
         let layout = self.code.layout();
+        // Whatever fails on the way out, the effects end by themselves. This one ends them all at once, where it is known.
+        let _ = give_order(self.link.as_mut(), layout.control.stop_all.as_ref());
         for block in self.stream.blocks.clone() {
-            // Whatever fails on the way out, the effects end by themselves.
             let _ = self.link.write(&self.code.set_magnitude(block, 0));
             let _ = self.link.write(&self.code.stop(block));
             if let Some((shape, field)) = &layout.free {
