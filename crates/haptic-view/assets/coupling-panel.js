@@ -19,6 +19,9 @@ const VERDICTS = {
 };
 
 class GainControl {
+    /** Whether the field holds something that was not sent yet. */
+    #isTyping = false;
+
     /** @param {Gains} gains
      * @param {typeof SLIDERS[number]} description */
     constructor(gains, { key, name, unit, title }) {
@@ -38,7 +41,15 @@ class GainControl {
         this.slider.setAttribute('aria-label', `${name}, logarithmic, ${unit}`);
         this.element.append(label, entry, this.slider);
         this.slider.addEventListener('input', () => this.#wish(gains.scales[key].value(Number(this.slider.value) / STEPS)));
-        this.field.addEventListener('change', () => this.#wish(this.field.valueAsNumber));
+        this.field.addEventListener('input', () => { this.#isTyping = true; });
+        this.field.addEventListener('change', () => {
+            this.#isTyping = false;
+            this.#wish(this.field.valueAsNumber);
+        });
+        this.field.addEventListener('blur', () => {
+            this.#isTyping = false;
+            this.show();
+        });
     }
 
     /** @param {number} value */
@@ -52,7 +63,7 @@ class GainControl {
         if (value === undefined) return;
         this.slider.value = String(Math.round(this.gains.scales[this.key].place(value) * STEPS));
         this.slider.setAttribute('aria-valuetext', plain(value));
-        if (document.activeElement !== this.field || this.field.valueAsNumber !== value) this.field.value = String(Number(value.toPrecision(6)));
+        if (!this.#isTyping) this.field.value = String(Number(value.toPrecision(6)));
     }
 }
 

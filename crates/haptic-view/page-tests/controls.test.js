@@ -160,6 +160,20 @@ test('gains beyond the limits are refused in words and the field goes back', asy
     browser.complaints = browser.complaints.filter((text) => !text.includes('422'));
 });
 
+test('what is being typed is not overwritten by news from elsewhere', async () => {
+    const field = page.locator('#stiffness_n_per_m');
+    await field.fill('300');
+    await daemon.ask('PATCH', 'coupling', { stiffness_n_per_m: 200 });
+    await page.waitForFunction(() => globalThis.hapticd.session.settings.coupling.stiffness_n_per_m === 200);
+    await page.waitForFunction(() => document.getElementById('stiffness_n_per_m-slider').getAttribute('aria-valuetext') === '200');
+    assert.equal(await field.inputValue(), '300');
+    await field.press('Enter');
+    await until('the typed gain is in use', async () => (await daemon.get('settings')).coupling.stiffness_n_per_m === 300);
+    await field.fill('400');
+    await field.press('Enter');
+    await until('the old gain is back', async () => (await daemon.get('settings')).coupling.stiffness_n_per_m === 400);
+});
+
 test('record makes a file', async () => {
     await page.locator('#record').click();
     await page.locator('#record[aria-pressed="true"]').waitFor();
