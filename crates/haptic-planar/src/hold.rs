@@ -38,7 +38,8 @@ pub struct Hold {
     twist_rad: f64,
     saturated: bool,
     max_force_n: f64,
-    railed: bool,
+    /// Unit direction of the rail, if the handle rides on one.
+    rail: Option<Vector2<f64>>,
     full_stiffness: f64,
 }
 
@@ -82,7 +83,7 @@ impl Hold {
             twist_rad: rest_angle_rad - motion.angle_rad,
             saturated: share < 1.0,
             max_force_n: grip.max_force_n,
-            railed: grip.rail.is_some(),
+            rail: grip.rail,
             full_stiffness: k,
         }
     }
@@ -130,19 +131,31 @@ impl Hold {
         let work = &works.all[self.tool.body];
         let step = self.handle_step(work.velocity * TICK_S + work.shift, work.spin * TICK_S + work.shift_angle);
         let force = self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_step_m - step) / TICK_S;
-        let size = force.norm();
-        if size <= self.max_force_n || self.railed {
+        let clipped = self.clipped(force);
+        if clipped == force {
             return force;
         }
-        let clipped = force * (self.max_force_n / size);
         let excess = (clipped - force) * TICK_S;
         works.push(self.tool.body, excess, cross(self.arm_m, excess));
         clipped
     }
 
+    /// A force cut to the limit; on a rail only its part along it, since the rail itself gives whatever it takes.
+    fn clipped(&self, force: Vector2<f64>) -> Vector2<f64> {
+        let limit = self.max_force_n;
+        match self.rail {
+            None if force.norm() > limit => force * (limit / force.norm()),
+            Some(axis) if axis.dot(&force).abs() > limit => {
+                let along = axis.dot(&force);
+                force + axis * (along.clamp(-limit, limit) - along)
+            }
+            _ => force,
+        }
+    }
+
     /// Whether the midpoint rule may take this tick.
     pub fn allows_midpoint(&self) -> bool {
-        !self.saturated && !self.railed
+        !self.saturated && self.rail.is_none()
     }
 
     /// Whether a force keeps to the coupling's limit.
@@ -200,16 +213,19 @@ impl Hold {
     pub fn stored_j(&self, hand_m: Vector2<f64>, handle_m: Vector2<f64>, twist_rad: f64) -> f64 {
         let stretch = hand_m - handle_m;
         let angular = 0.5 * self.angular_stiffness * twist_rad * twist_rad;
-        if self.railed {
-            return 0.5 * stretch.dot(&(self.stiffness * stretch)) + angular;
-        }
-        let size = stretch.norm();
-        let linear = if self.full_stiffness * size <= self.max_force_n {
-            0.5 * self.full_stiffness * size * size
+        let Some(axis) = self.rail else { return self.spring_j(stretch.norm()) + angular };
+        let along = axis.dot(&stretch);
+        let across = stretch - axis * along;
+        self.spring_j(along.abs()) + 0.5 * RAIL_STIFFNESS_N_PER_M * across.norm_squared() + angular
+    }
+
+    /// Energy of the spring at a stretch, J. How far the gains of this tick are shrunk must not show: it differs from tick to tick.
+    fn spring_j(&self, stretch_m: f64) -> f64 {
+        if self.full_stiffness * stretch_m <= self.max_force_n {
+            0.5 * self.full_stiffness * stretch_m * stretch_m
         } else {
-            self.max_force_n * (size - 0.5 * self.max_force_n / self.full_stiffness)
-        };
-        linear + angular
+            self.max_force_n * (stretch_m - 0.5 * self.max_force_n / self.full_stiffness)
+        }
     }
 
     /// Energy that the coupling stores more at the end of the tick than at its start, J.
@@ -244,7 +260,7 @@ impl Hold {
 
     /// Held at the centre of mass and alike in all directions: the mass matrix stays diagonal.
     fn is_plain(&self) -> bool {
-        !self.railed && self.tool.handle_m == Vector2::zeros()
+        self.rail.is_none() && self.tool.handle_m == Vector2::zeros()
     }
 
     /// Inverse of mass plus the coupling's resistance at the arm's end.

@@ -315,3 +315,21 @@ fn a_tool_on_a_rail_stays_on_it_and_feels_the_wall_at_its_end() {
     assert_near("push of the wall, N", -felt.force_on_hand_n.x, STIFFNESS * 0.005, 1e-3);
     assert_below("penetration, m", lab.penetration_m, 1e-5);
 }
+
+#[test]
+fn a_spring_on_a_rail_that_is_stretched_beyond_its_limit_makes_no_energy_and_pulls_no_harder() {
+    const LIMIT_N: f64 = 2.0;
+    let tool = with(body("tool", disc(0.01), 0.0, 0.0), MASS_KG, 0.3, 0.0);
+    let mut lab = Lab::new(&scene(GRAVITY, vec![tool], Some("tool"))).gains(STIFFNESS, DAMPING);
+    (lab.grip.rail, lab.grip.max_force_n) = (Some(vector![0.0, 1.0]), LIMIT_N);
+    let (mut hardest_n, mut stretched) = (0.0f64, 0);
+    for tick in 0..3000 {
+        // Jumps to and fro, often farther than the limit stretches the spring.
+        let felt = lab.hand(vector![0.0, if tick / 150 % 2 == 0 { 0.03 } else { -0.02 }]);
+        hardest_n = hardest_n.max(felt.force_on_hand_n.y.abs());
+        stretched += u32::from(felt.force_on_hand_n.y.abs() > 0.999 * LIMIT_N);
+    }
+    assert_below("force along the rail, N", hardest_n, LIMIT_N + 1e-9);
+    assert!(stretched > 100, "the limit was met in {stretched} ticks only");
+    assert_below("energy gain, J", lab.gain_j(), 1e-4);
+}
