@@ -49,3 +49,8 @@ static_cargo() {
     CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
         RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" "$@"
 }
+
+# build_static: everything that is tested from outside, in one build. Each alone would want other features of what they share.
+build_static() {
+    static_cargo build --quiet --package hapticd --package haptic-onlooker --package haptic-emulator
+}

@@ -1,2 +1,2 @@
 include "usb";
-felt(500; 30), pace(900; 1000)
+felt(500; .seconds), pace(900; 1000)

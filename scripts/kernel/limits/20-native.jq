@@ -1,2 +1,2 @@
 include "usb";
-felt(1000; 30), pace(990; 1010)
+felt(1000; .seconds), pace(990; 1010)
