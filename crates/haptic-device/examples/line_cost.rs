@@ -2,9 +2,8 @@
 //! waiting for each answer with the `serialport` crate, as a plain client does; reading and writing from the tick; and the way
 //! of `SerialDevice`, with a thread that listens.
 //!
-//! The three take turns, so that what else the machine does meets all of them, and as it can only make things slower, each is
-//! judged by the least of its turns, figure by figure; medians are told too. It fails if the round trip of `SerialDevice` is more
-//! than 1.3 times that of the plain client at the 99th percentile.
+//! The three take turns, so that what else the machine does meets all of them; medians are told at the end, and the least of all
+//! turns. It fails if the median round trip of `SerialDevice` is more than 1.3 times that of the plain client at the 99th percentile.
 //!
 //! `cargo run --release -p haptic-device --example line_cost -- [TICKS [TURNS]]`
 
@@ -205,8 +204,8 @@ fn compare(port: &Path, ticks: u32, turns: usize) -> bool {
             figures.push(found);
         }
     }
-    tell_all(&format!("medians of {turns} turns of {ticks} ticks"), turns / 2, &figures);
-    let [plain, _, listened] = tell_all("least of them", 0, &figures);
+    tell_all("least of all turns", 0, &figures);
+    let [plain, _, listened] = tell_all(&format!("medians of {turns} turns of {ticks} ticks"), turns / 2, &figures);
     let ratio = listened.trip_p99 / plain.trip_p99;
     println!("round trip at the 99th percentile: {ratio:.2} times that of the plain client");
     ratio <= MOST_TIMES_PLAIN
