@@ -77,10 +77,16 @@ pub fn keep_heap_memory() -> io::Result<()> {
 }
 
 /// Touches `bytes` of heap once and gives them back to the allocator, which keeps them after [`keep_heap_memory`].
+///
+/// They are asked for in large pages. A ring that is written once around in two seconds touches hundreds of small pages,
+/// each so seldom that the processor, and the host of a virtual machine, have long forgotten where it is: finding it again
+/// was seen to take 150 µs. Where there are no large pages, small ones serve.
 pub fn prefault_heap(bytes: usize) {
-    let page_bytes = rustix::param::page_size();
-    let mut heap = vec![0u8; bytes];
-    heap.iter_mut().step_by(page_bytes).for_each(|byte| *byte = 1);
+    let mut heap: Vec<u8> = Vec::with_capacity(bytes);
+    let room = heap.spare_capacity_mut();
+    // Refused only by kernels that were built without large pages.
+    let _ = system_calls::ask_for_large_pages(room);
+    room.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| _ = byte.write(1));
     black_box(&heap);
 }
 
@@ -150,6 +156,20 @@ mod tests {
         let partial = report(Ok(()), LockedMemory::CurrentOnly, Some(8 << 20));
         assert_eq!(partial.locked, LockedMemory::CurrentOnly);
         assert!(partial.reason.unwrap().contains("so far"));
+    }
+
+    #[test]
+    fn a_prefaulted_heap_does_not_fault_again() {
+        keep_heap_memory().unwrap();
+        let allocate_and_touch = || {
+            let mut kept = vec![0_u8; 3 << 20];
+            kept.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| *byte = 1);
+            black_box(&kept);
+        };
+        prefault_heap(16 << 20);
+        let before = PageFaults::of_this_thread().unwrap();
+        allocate_and_touch();
+        assert_eq!(PageFaults::of_this_thread().unwrap().since(before), PageFaults::default());
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 #![allow(unsafe_code)]
 
+use rustix::mm::{Advice, madvise};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 /// Takes over an open file from a type that gives away only its number.
@@ -106,10 +108,11 @@ pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
     Ok((usage.ru_minflt as u64, usage.ru_majflt as u64))
 }
 
-/// Tells the allocator to keep memory once it has it: never trim the heap, never serve a request by its own mapping.
+/// Tells the allocator to keep memory once it has it: never trim the heap, never serve a request by its own mapping, and
+/// let all threads share one heap, so that what was touched beforehand is there for each of them.
 #[cfg(target_env = "gnu")]
 pub fn keep_heap_memory() -> io::Result<()> {
-    for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0)] {
+    for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0), (libc::M_ARENA_MAX, 1)] {
         // SAFETY: takes two integers; glibc serialises the change with concurrent allocations by its own lock.
         if unsafe { libc::mallopt(parameter, value) } == 0 {
             return Err(io::Error::other(format!("mallopt({parameter}, {value}) was refused")));
@@ -122,6 +125,16 @@ pub fn keep_heap_memory() -> io::Result<()> {
 #[cfg(not(target_env = "gnu"))]
 pub fn keep_heap_memory() -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this C library has no mallopt"))
+}
+
+/// Asks the kernel to back memory that was not touched yet with large pages, as far as whole ones fit into it.
+pub fn ask_for_large_pages(memory: &mut [MaybeUninit<u8>]) -> io::Result<()> {
+    let page_bytes = rustix::param::page_size();
+    let before_first_page = memory.as_ptr().align_offset(page_bytes).min(memory.len());
+    let pages = &mut memory[before_first_page..];
+    let whole_pages_bytes = pages.len() - pages.len() % page_bytes;
+    // SAFETY: the range lies within memory that is borrowed exclusively, and this advice changes no content.
+    unsafe { madvise(pages.as_mut_ptr().cast(), whole_pages_bytes, Advice::LinuxHugepage) }.map_err(io::Error::from)
 }
 
 fn check(returned: i32) -> io::Result<i32> {

@@ -224,6 +224,7 @@ fn wrong_values_of_a_profile_are_refused() {
         ("[realtime]\nrate_hz = 300", "p.toml:2:11: realtime.rate_hz: 300 Hz is not served"),
         ("[realtime]\ncpu = \"first\"", "p.toml:2:7: realtime.cpu: must be a whole number"),
         ("[realtime]\npriority = 100", "p.toml:2:12: realtime.priority: must be a whole number from 1 to 99"),
+        ("[realtime]\nwake_early_s = 0.001", "p.toml:2:16: realtime.wake_early_s: must be from 0 to 0.0002"),
         ("[view]\nlisten = \"8520\"", "p.toml:2:10: view.listen: is not an address: \"8520\""),
         ("scene = 3", "p.toml:1:9: scene: must be a text, got 3"),
     ] {

@@ -19,6 +19,7 @@ use haptic_loop::black_box::state_folder;
 /// # Errors
 /// When the input is wrong, the device may not be driven, or the loop fails.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;
     let objection = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;

@@ -32,7 +32,7 @@ use haptic_device::Device;
 use haptic_planar::scene::TICK_S;
 use haptic_realtime::dma_latency::DmaLatencyGuard;
 use haptic_realtime::exchange::latest;
-use haptic_realtime::memory::keep_heap_memory;
+use haptic_realtime::memory::{keep_heap_memory, prefault_heap};
 use haptic_realtime::runner::LoopFigures;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest};
 use haptic_view::Listener;
@@ -46,6 +46,9 @@ use watched::Watched;
 
 /// A tick, ns.
 pub const PERIOD_NS: u64 = (TICK_S * 1e9) as u64;
+
+/// Heap that is there from the start: what a loop, its black boxes and a recording of it take, and some to spare.
+const HEAP_BYTES: usize = 16 << 20;
 
 /// How the daemon shall run.
 #[derive(Debug, Default)]
@@ -66,6 +69,14 @@ pub struct Options {
     pub recording: RecordArguments,
 }
 
+/// Sees to it that whatever is allocated from now on lies in memory that is there and stays. Before anything is loaded.
+pub fn keep_memory() {
+    match keep_heap_memory() {
+        Ok(()) => prefault_heap(HEAP_BYTES),
+        Err(error) => tracing::debug!("the allocator does not keep its memory: {error}"),
+    }
+}
+
 /// Runs until it is told to end, and says what came of it.
 ///
 /// # Errors
@@ -78,8 +89,7 @@ pub fn run(
     status: Status,
 ) -> Result<Summary, Failure> {
     let _awake = hold_processor_awake();
-    keep_memory();
-    let request = thread_request(&setup);
+    let (request, wake_early_ns) = (thread_request(&setup), setup.profile.realtime.wake_early_ns);
     let reload = Reload::new(&setup, options.input, options.i_know);
     let rights = rights::Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
     let recording = Recording::new(&setup, device.as_ref(), &options.recording);
@@ -94,7 +104,8 @@ pub fn run(
     }
     let black_boxes = options.black_box_folder.map(|folder| BlackBoxes::begin(folder, &recording, &mut side));
     let (figures_writer, figures) = latest(LoopFigures::default());
-    let running = Running::start(request, rights, side, figures_writer, signals.stop.clone())?;
+    let runner = realtime_side::runner(wake_early_ns, figures_writer);
+    let running = Running::start(request, rights, side, runner, signals.stop.clone())?;
     let watched = options.listener.zip(session).map(|(listener, session)| Watched::start(listener, session, &running));
     let lower_side = LowerSide::new(ends, figures, reload, black_boxes, status, watched, recording);
     lower_side.keep_watch(running, signals)
@@ -110,10 +121,4 @@ fn thread_request(setup: &Setup) -> ThreadRequest {
 /// Deep idle states make wake-ups late; keeping them off is a help, not a need.
 fn hold_processor_awake() -> Option<DmaLatencyGuard> {
     DmaLatencyGuard::hold().inspect_err(|refused| tracing::debug!("{refused}")).ok()
-}
-
-fn keep_memory() {
-    if let Err(error) = keep_heap_memory() {
-        tracing::debug!("the allocator does not keep its memory: {error}");
-    }
 }

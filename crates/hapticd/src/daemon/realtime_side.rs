@@ -95,6 +95,12 @@ pub struct Ends {
     pub longest_tick_ns: Arc<AtomicU64>,
 }
 
+/// What runs the thread: a tick every millisecond, for which it wakes so much early.
+pub fn runner(wake_early_ns: u64, figures: LatestWriter<LoopFigures>) -> Runner<MonotonicClock> {
+    let period_ns = NonZeroU64::new(PERIOD_NS).unwrap_or(NonZeroU64::MIN);
+    Runner::new(MonotonicClock, period_ns).waking_early(wake_early_ns).publishing(figures, FIGURES_EVERY)
+}
+
 /// The queue of orders.
 pub fn orders() -> (CommandSender<Order>, CommandReceiver<Order>) {
     commands(ORDERS_WAITING)
@@ -286,11 +292,11 @@ impl Running {
         request: ThreadRequest,
         rights: Rights,
         side: RealtimeSide,
-        figures: LatestWriter<LoopFigures>,
+        runner: Runner<MonotonicClock>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let stop_inside = stop.clone();
-        let body = move |granted: &Granted| run(side, rights, granted, figures, &stop_inside);
+        let body = move |granted: &Granted| run(side, rights, granted, runner, &stop_inside);
         let thread = spawn(request, body)
             .map_err(|error| Failure::WhileRunning(format!("the real-time thread cannot be started: {error}")))?;
         if let Err(error) = thread.keep_core_free() {
@@ -344,15 +350,13 @@ fn run(
     mut side: RealtimeSide,
     rights: Rights,
     granted: &Granted,
-    figures: LatestWriter<LoopFigures>,
+    mut runner: Runner<MonotonicClock>,
     stop: &AtomicBool,
 ) -> Body {
     if let Answer::Refuse(text) = rights.judge(granted) {
         side.rendering.close();
         return Err(text);
     }
-    let period_ns = NonZeroU64::new(PERIOD_NS).unwrap_or(NonZeroU64::MIN);
-    let mut runner = Runner::new(MonotonicClock, period_ns).publishing(figures, FIGURES_EVERY);
     let before = PageFaults::of_this_thread().unwrap_or_default();
     quiet_panic::be_quiet();
     let mut ended = runner.run_guarded(stop, &mut side, RealtimeSide::tick, RealtimeSide::let_go);

@@ -2,7 +2,7 @@
 
 use super::builtin::{DEVICES, Library, SCENES};
 use super::error::{FileErrors, Problem};
-use super::rule::{ANY, POSITIVE, ZERO_OR_MORE};
+use super::rule::{ANY, POSITIVE, UP_TO_A_FIFTH_OF_A_TICK, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
 use haptic_coupling::coupling::Gains;
@@ -95,6 +95,8 @@ pub struct Realtime {
     pub priority: u8,
     /// Whether memory is locked.
     pub lock_memory: bool,
+    /// So long before each tick the loop is up and waits awake, ns.
+    pub wake_early_ns: u64,
 }
 
 /// Reads a profile file.
@@ -242,6 +244,7 @@ fn realtime(section: &Section<'_>) -> Realtime {
         cpu: cpu(section),
         priority: section.whole("priority", 80, 1..=99) as u8,
         lock_memory: section.flag("lock_memory", true),
+        wake_early_ns: (section.number("wake_early_s", 0.0, UP_TO_A_FIFTH_OF_A_TICK) * 1e9).round() as u64,
     };
     section.refuse_unknown();
     realtime
