@@ -15,7 +15,7 @@ use crate::contract::{
     Device, Effort, Health, Identity, Kind, Limits, MAX_AXES, MonotonicNs, Reading, Sent, WriteError,
 };
 use crate::velocity::BackwardDifference;
-use axis::{AxisModel, AxisState, Drive};
+use axis::{AxisModel, AxisState, Drive, Passage};
 use delay::DelayLine;
 use hand::HandTarget;
 use nalgebra::Vector2;
@@ -45,6 +45,8 @@ struct Axis {
     model: AxisModel,
     state: AxisState,
     delay: DelayLine,
+    /// Through the parts of a tick on both sides of a command's arrival.
+    passages: [Passage; 2],
     encoder_step_m: f64,
 }
 
@@ -52,10 +54,11 @@ impl Axis {
     fn advance(&mut self, command_n: f64, from_m: f64, to_m: f64) {
         let mut drive = Drive { force_n: 0.0, target_m: from_m, target_m_per_s: (to_m - from_m) / TICK_S };
         self.delay.push(command_n);
-        for (force_n, duration_s) in self.delay.pieces() {
+        let parts = self.delay.acting_n().into_iter().zip(self.delay.parts_s()).zip(&self.passages);
+        for ((force_n, part_s), passage) in parts {
             drive.force_n = force_n;
-            self.model.advance(&mut self.state, drive, duration_s);
-            drive.target_m += drive.target_m_per_s * duration_s;
+            self.model.advance(&mut self.state, drive, passage);
+            drive.target_m += drive.target_m_per_s * part_s;
         }
     }
 
@@ -198,10 +201,12 @@ fn saturated(force_n: Vector2<f64>, max_force_n: f64) -> Vector2<f64> {
 }
 
 fn build_axis(model: &DeviceModel, hand: Option<&HandModel>, index: usize) -> Result<Axis, ModelError> {
+    let (axis, delay) = (model::axis_model(model, hand, index)?, DelayLine::new(model.delay_s[index]));
     Ok(Axis {
-        model: model::axis_model(model, hand, index)?,
+        model: axis,
         state: AxisState::default(),
-        delay: DelayLine::new(model.delay_s[index]),
+        passages: delay.parts_s().map(|part_s| axis.passage(part_s)),
+        delay,
         encoder_step_m: model.encoder_step_m[index],
     })
 }

@@ -336,5 +336,5 @@ fn hash_of_a_run() -> u64 {
 
 #[test]
 fn the_same_run_gives_the_same_bits_on_every_machine_and_build() {
-    assert_eq!(format!("{:016x}", hash_of_a_run()), "e04db8054269eb51");
+    assert_eq!(format!("{:016x}", hash_of_a_run()), "5bf4c47b917b52d5");
 }

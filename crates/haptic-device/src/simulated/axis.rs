@@ -19,8 +19,12 @@ pub(super) const MAX_SPANS: u32 = 64;
 /// the span's end.
 const MAX_STOPS: usize = 4;
 
-/// Halvings in the search for the instant of a stop: the span shrinks below its last bit.
-const HALVINGS: usize = 60;
+/// Halvings at the beginning of the search for the instant of a stop: what is left is 1/1024 of a span, in which the motion bends
+/// by so much of itself at most.
+const HALVINGS: usize = 10;
+
+/// Steps of that search. After the halvings each chord brings it a thousand times nearer: the third is at the last bits.
+const SEARCH_STEPS: usize = HALVINGS + 4;
 
 /// What an axis is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,11 +67,35 @@ impl Drive {
     }
 }
 
-/// The motion from now on, as a polynomial in time.
+/// What sets an axis in motion from now on, while nothing changes but time.
+#[derive(Clone, Copy, Debug)]
+struct Push {
+    /// Velocity now, m/s.
+    velocity_m_per_s: f64,
+    /// Force of motor, hand and dry friction on an axis at rest here, N.
+    load_n: f64,
+    /// How that grows, N/s.
+    load_n_per_s: f64,
+}
+
+impl Push {
+    /// Each of its parts alone, as large as one.
+    const UNITS: [Self; 3] = [
+        Self { velocity_m_per_s: 1.0, load_n: 0.0, load_n_per_s: 0.0 },
+        Self { velocity_m_per_s: 0.0, load_n: 1.0, load_n_per_s: 0.0 },
+        Self { velocity_m_per_s: 0.0, load_n: 0.0, load_n_per_s: 1.0 },
+    ];
+
+    fn weighed(&self, [of_velocity, of_load, of_growth]: [f64; 3]) -> f64 {
+        self.velocity_m_per_s * of_velocity + self.load_n * of_load + self.load_n_per_s * of_growth
+    }
+}
+
+/// The motion from now on, from here, as a polynomial in time.
 struct Series([f64; TERMS]);
 
 impl Series {
-    fn position(&self, time_s: f64) -> f64 {
+    fn travel(&self, time_s: f64) -> f64 {
         self.0.iter().rev().fold(0.0, |sum, term| sum * time_s + term)
     }
 
@@ -78,49 +106,68 @@ impl Series {
     fn acceleration(&self, time_s: f64) -> f64 {
         (2..TERMS).rev().fold(0.0, |sum, n| sum * time_s + (n * (n - 1)) as f64 * self.0[n])
     }
+}
 
-    fn state(&self, time_s: f64) -> AxisState {
-        AxisState { position_m: self.position(time_s), velocity_m_per_s: self.velocity(time_s) }
-    }
+/// A length of time that every tick goes through: where its spans lead is linear in the push, so the series of each part of a
+/// push is summed once, at load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    spans: u32,
+    /// Of one span.
+    span_s: f64,
+    /// Travel over a span for each unit of a push.
+    travel: [f64; 3],
+    /// Velocity after it, likewise.
+    velocity: [f64; 3],
 }
 
 impl AxisModel {
     /// Spans of series that `duration_s` takes.
     pub fn spans(&self, duration_s: f64) -> f64 {
         let spring_rate = (self.hand_stiffness_n_per_m / self.mass_kg).sqrt();
-        let damper_rate = (self.damping_n_s_per_m + self.hand_damping_n_s_per_m) / self.mass_kg;
+        let damper_rate = self.total_damping() / self.mass_kg;
         (spring_rate.max(damper_rate) * duration_s / SPAN).ceil().max(1.0)
     }
 
-    /// Moves the axis through `duration_s`.
+    /// Gets ready for a length of time, from zero to a tick.
+    pub fn passage(&self, duration_s: f64) -> Passage {
+        let spans = if duration_s > 0.0 { self.spans(duration_s).min(f64::from(MAX_SPANS)) } else { 0.0 };
+        let span_s = duration_s / spans.max(1.0);
+        let parts = Push::UNITS.map(|unit| self.series(&unit));
+        Passage {
+            spans: spans as u32,
+            span_s,
+            travel: parts.each_ref().map(|part| part.travel(span_s)),
+            velocity: parts.each_ref().map(|part| part.velocity(span_s)),
+        }
+    }
+
+    /// Moves the axis through a passage that was made for this model.
     ///
-    /// Real-time: at most [`MAX_SPANS`] series of [`TERMS`] terms, each with at most [`MAX_STOPS`] stops.
-    pub fn advance(&self, state: &mut AxisState, mut drive: Drive, duration_s: f64) {
-        if duration_s <= 0.0 {
+    /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs two series of [`TERMS`] terms
+    /// and [`SEARCH_STEPS`] looks at each of them.
+    pub fn advance(&self, state: &mut AxisState, mut drive: Drive, passage: &Passage) {
+        for _ in 0..passage.spans {
+            self.advance_span(state, drive, passage);
+            drive = drive.later(passage.span_s);
+        }
+    }
+
+    fn advance_span(&self, state: &mut AxisState, mut drive: Drive, passage: &Passage) {
+        if self.coulomb_n == 0.0 {
+            *state = passage.end(state, &self.push(state, drive, 0.0));
             return;
         }
-        let spans = self.spans(duration_s).min(f64::from(MAX_SPANS));
-        let span_s = duration_s / spans;
-        for _ in 0..spans as u32 {
-            self.advance_span(state, drive, span_s);
-            drive = drive.later(span_s);
-        }
-    }
-
-    fn advance_span(&self, state: &mut AxisState, drive: Drive, span_s: f64) {
-        if self.coulomb_n > 0.0 {
-            self.advance_with_friction(state, drive, span_s);
-        } else {
-            *state = self.series(state, drive, 0.0).state(span_s);
-        }
-    }
-
-    fn advance_with_friction(&self, state: &mut AxisState, mut drive: Drive, mut left_s: f64) {
+        let mut left_s = passage.span_s;
         for _ in 0..MAX_STOPS {
             let Some((start_s, direction)) = self.start_of_slide(state, drive, left_s) else { return };
             drive = drive.later(start_s);
             left_s -= start_s;
-            let Some(stop_s) = self.slide(state, drive, direction, left_s) else { return };
+            let push = self.push(state, drive, direction);
+            if left_s == passage.span_s && self.slides_through(state, &push, direction, passage) {
+                return;
+            }
+            let Some(stop_s) = self.slide(state, &push, direction, left_s) else { return };
             drive = drive.later(stop_s);
             left_s -= stop_s;
         }
@@ -131,7 +178,7 @@ impl AxisModel {
         if state.velocity_m_per_s != 0.0 {
             return Some((0.0, state.velocity_m_per_s.signum()));
         }
-        let (load_n, load_n_per_s) = self.load_at_rest(state, drive);
+        let Push { load_n, load_n_per_s, .. } = self.push(state, drive, 0.0);
         if load_n.abs() > self.coulomb_n {
             return Some((0.0, load_n.signum()));
         }
@@ -141,37 +188,67 @@ impl AxisModel {
         (breakaway_s < left_s).then_some((breakaway_s, direction))
     }
 
-    /// The force that friction must hold on an axis at rest, and how it grows.
-    fn load_at_rest(&self, state: &AxisState, drive: Drive) -> (f64, f64) {
+    /// What moves an axis that slides in `direction`; zero: that no friction acts on.
+    fn push(&self, state: &AxisState, drive: Drive, direction: f64) -> Push {
         let spring_n = self.hand_stiffness_n_per_m * (drive.target_m - state.position_m);
         let damper_n = self.hand_damping_n_s_per_m * drive.target_m_per_s;
-        (drive.force_n + spring_n + damper_n, self.hand_stiffness_n_per_m * drive.target_m_per_s)
+        Push {
+            velocity_m_per_s: state.velocity_m_per_s,
+            load_n: drive.force_n + spring_n + damper_n - direction * self.coulomb_n,
+            load_n_per_s: self.hand_stiffness_n_per_m * drive.target_m_per_s,
+        }
+    }
+
+    /// Goes through a whole span if nothing stops the axis on its way; else leaves it where it is.
+    fn slides_through(&self, state: &mut AxisState, push: &Push, direction: f64, passage: &Passage) -> bool {
+        let end = passage.end(state, push);
+        let acceleration = |time_s: f64, at: &AxisState| {
+            let spring_n = self.hand_stiffness_n_per_m * (at.position_m - state.position_m);
+            let damper_n = self.total_damping() * at.velocity_m_per_s;
+            (push.load_n + push.load_n_per_s * time_s - spring_n - damper_n) / self.mass_kg
+        };
+        let dips = direction * acceleration(0.0, state) < 0.0 && direction * acceleration(passage.span_s, &end) > 0.0;
+        let passes = direction * end.velocity_m_per_s >= 0.0 && (push.velocity_m_per_s == 0.0 || !dips);
+        if passes {
+            *state = end;
+        }
+        passes
     }
 
     /// Slides until the axis stops, and says when; none if it slides to the end.
-    fn slide(&self, state: &mut AxisState, drive: Drive, direction: f64, left_s: f64) -> Option<f64> {
-        let series = self.series(state, drive, -direction * self.coulomb_n);
+    fn slide(&self, state: &mut AxisState, push: &Push, direction: f64, left_s: f64) -> Option<f64> {
+        let series = self.series(push);
         let stop_s = first_stop(&series, direction, left_s);
-        *state = match stop_s {
-            Some(stop_s) => AxisState { position_m: series.position(stop_s), velocity_m_per_s: 0.0 },
-            None => series.state(left_s),
-        };
+        state.position_m += series.travel(stop_s.unwrap_or(left_s));
+        state.velocity_m_per_s = if stop_s.is_some() { 0.0 } else { series.velocity(left_s) };
         stop_s
     }
 
-    fn series(&self, state: &AxisState, drive: Drive, friction_n: f64) -> Series {
-        let (stiffness, damping) = (self.hand_stiffness_n_per_m, self.damping_n_s_per_m + self.hand_damping_n_s_per_m);
-        let (load_n, load_n_per_s) = self.load_at_rest(state, drive);
+    fn series(&self, push: &Push) -> Series {
+        let (stiffness, damping) = (self.hand_stiffness_n_per_m, self.total_damping());
         let mut terms = [0.0; TERMS];
-        terms[0] = state.position_m;
-        terms[1] = state.velocity_m_per_s;
-        terms[2] = (load_n + friction_n - damping * terms[1]) / (2.0 * self.mass_kg);
-        terms[3] = (load_n_per_s - stiffness * terms[1] - 2.0 * damping * terms[2]) / (6.0 * self.mass_kg);
+        terms[1] = push.velocity_m_per_s;
+        terms[2] = (push.load_n - damping * terms[1]) / (2.0 * self.mass_kg);
+        terms[3] = (push.load_n_per_s - stiffness * terms[1] - 2.0 * damping * terms[2]) / (6.0 * self.mass_kg);
         for n in 2..TERMS - 2 {
             let (next, after) = ((n + 1) as f64, (n + 2) as f64);
             terms[n + 2] = -(stiffness * terms[n] + damping * next * terms[n + 1]) / (self.mass_kg * next * after);
         }
         Series(terms)
+    }
+
+    fn total_damping(&self) -> f64 {
+        self.damping_n_s_per_m + self.hand_damping_n_s_per_m
+    }
+}
+
+impl Passage {
+    /// Where one span leads.
+    fn end(&self, state: &AxisState, push: &Push) -> AxisState {
+        AxisState {
+            position_m: state.position_m + push.weighed(self.travel),
+            velocity_m_per_s: push.weighed(self.velocity),
+        }
     }
 }
 
@@ -195,16 +272,22 @@ fn first_stop(series: &Series, direction: f64, left_s: f64) -> Option<f64> {
 }
 
 /// Where `value` falls through zero between `low` (above zero) and `high` (below).
-fn falling_zero(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        if value(middle) > 0.0 {
-            low = middle;
-        } else {
-            high = middle;
+///
+/// Halves the bracket until the curve in it is all but straight, then takes where its chord meets zero.
+fn falling_zero(value: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
+    let (mut low, mut high) = ((low, value(low)), (high, value(high)));
+    let mut best = low.0;
+    for step in 0..SEARCH_STEPS {
+        let chord = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
+        best = if step < HALVINGS { 0.5 * (low.0 + high.0) } else { chord };
+        // Also taken where the chord has no direction.
+        if !(low.0 < best && best < high.0) {
+            return best.min(high.0).max(low.0);
         }
+        let here = (best, value(best));
+        if here.1 > 0.0 { low = here } else { high = here }
     }
-    low
+    best
 }
 
 #[cfg(test)]
@@ -225,7 +308,7 @@ mod tests {
         let mut state = AxisState { position_m: 0.0, velocity_m_per_s: 0.5e-3 };
         let drive = Drive { force_n: 0.0, target_m: -1e-4, target_m_per_s: 1.0 };
         assert_eq!(model.spans(0.001), 1.0, "all of it in one span");
-        model.advance(&mut state, drive, 0.001);
+        model.advance(&mut state, drive, &model.passage(0.001));
         let breakaway_s = 0.4e-3;
         let since_breakaway = 1.0 - libm::cos(100.0 * (0.001 - breakaway_s));
         assert!(
@@ -244,11 +327,66 @@ mod tests {
             hand_stiffness_n_per_m: 300.0,
             hand_damping_n_s_per_m: 3.0,
         };
-        let mut state = AxisState::default();
+        let (mut state, passage) = (AxisState::default(), model.passage(0.001));
         for tick in 0..1000 {
             let sign = if tick % 2 == 0 { 1.0 } else { -1.0 };
-            model.advance(&mut state, Drive { force_n: sign * 0.3, target_m: 0.0, target_m_per_s: 0.0 }, 0.001);
+            model.advance(&mut state, Drive { force_n: sign * 0.3, target_m: 0.0, target_m_per_s: 0.0 }, &passage);
         }
         assert_eq!(state, AxisState::default());
+    }
+
+    #[test]
+    fn a_passage_leads_where_many_short_ones_lead() {
+        let free = AxisModel {
+            mass_kg: 0.1,
+            damping_n_s_per_m: 0.0,
+            coulomb_n: 0.0,
+            hand_stiffness_n_per_m: 0.0,
+            hand_damping_n_s_per_m: 0.0,
+        };
+        let held = AxisModel { hand_stiffness_n_per_m: 800.0, hand_damping_n_s_per_m: 4.0, ..free };
+        let stiff = AxisModel { damping_n_s_per_m: 300.0, hand_stiffness_n_per_m: 4e5, ..free };
+        let rough = AxisModel { coulomb_n: 0.4, ..held };
+        for model in [free, held, stiff, rough] {
+            let start = AxisState { position_m: 0.01, velocity_m_per_s: 0.2 };
+            let (mut whole, mut parts) = (start, start);
+            let mut drive = Drive { force_n: -0.7, target_m: 0.009, target_m_per_s: 0.3 };
+            model.advance(&mut whole, drive, &model.passage(0.001));
+            let short = model.passage(0.001 / 128.0);
+            for _ in 0..128 {
+                model.advance(&mut parts, drive, &short);
+                drive = drive.later(0.001 / 128.0);
+            }
+            assert!((whole.position_m - parts.position_m).abs() < 1e-16, "{model:?} {whole:?} {parts:?}");
+            assert!((whole.velocity_m_per_s - parts.velocity_m_per_s).abs() < 1e-13, "{model:?} {whole:?} {parts:?}");
+        }
+    }
+
+    #[test]
+    fn an_axis_that_friction_brakes_stops_where_it_should() {
+        let model = AxisModel {
+            mass_kg: 0.1,
+            damping_n_s_per_m: 0.0,
+            coulomb_n: 0.3,
+            hand_stiffness_n_per_m: 0.0,
+            hand_damping_n_s_per_m: 0.0,
+        };
+        // Braked at 3 m/s²: at rest after 0.2 ms, 0.06 µm further on.
+        let mut state = AxisState { position_m: 0.0, velocity_m_per_s: 0.6e-3 };
+        let drive = Drive { force_n: 0.0, target_m: 0.0, target_m_per_s: 0.0 };
+        model.advance(&mut state, drive, &model.passage(0.001));
+        assert_eq!(state.velocity_m_per_s, 0.0);
+        assert!((state.position_m - 0.06e-6).abs() < 1e-20, "{}", state.position_m);
+    }
+
+    #[test]
+    fn a_falling_zero_is_found_to_the_last_bits_wherever_it_is_and_however_the_curve_bends() {
+        for zero in [1e-9, 0.1, 0.5, 0.7, 0.999_999] {
+            for bend in [-0.5, 0.0, 0.5] {
+                let curve = |time: f64| (zero - time) * (1.0 + bend * time);
+                let found = falling_zero(curve, 0.0, 1.0);
+                assert!((found - zero).abs() < 1e-14, "{zero} {bend}: {found}");
+            }
+        }
     }
 }

@@ -35,13 +35,16 @@ impl DelayLine {
         self.commands_n[self.newest] = command_n;
     }
 
-    /// What acts during this tick: the older command for a duration, then the newer one for the rest.
+    /// What acts during this tick: the older command, then the newer one, each for its part of the tick.
     ///
     /// Real-time: two loads.
-    pub fn pieces(&self) -> [(f64, f64); 2] {
-        let older = (self.command_before(self.whole_ticks + 1), self.fraction_s);
-        let newer = (self.command_before(self.whole_ticks), super::TICK_S - self.fraction_s);
-        [older, newer]
+    pub fn acting_n(&self) -> [f64; 2] {
+        [self.command_before(self.whole_ticks + 1), self.command_before(self.whole_ticks)]
+    }
+
+    /// Those parts of every tick, s.
+    pub fn parts_s(&self) -> [f64; 2] {
+        [self.fraction_s, super::TICK_S - self.fraction_s]
     }
 
     fn command_before(&self, ticks: usize) -> f64 {
@@ -53,21 +56,22 @@ impl DelayLine {
 mod tests {
     use super::*;
 
-    fn effect_after_one_command(delay_s: f64) -> Vec<[(f64, f64); 2]> {
+    /// Force and duration, one after the other.
+    fn effect_after_one_command(delay_s: f64) -> Vec<(f64, f64)> {
         let mut line = DelayLine::new(delay_s);
-        line.push(1.0);
-        let first = line.pieces();
-        (0..130).map(|_| (line.push(0.0), line.pieces()).1).fold(vec![first], |mut all, next| {
-            all.push(next);
-            all
-        })
+        let commands = std::iter::once(1.0).chain(std::iter::repeat_n(0.0, 130));
+        let effect_of = |command| {
+            line.push(command);
+            std::iter::zip(line.acting_n(), line.parts_s())
+        };
+        commands.flat_map(effect_of).collect()
     }
 
     #[test]
     fn every_command_acts_for_exactly_one_tick() {
         for delay_s in [0.0, 0.0003, 0.001, 0.0017, 0.003, 0.0999, MAX_DELAY_S] {
             let pieces = effect_after_one_command(delay_s);
-            let impulse: f64 = pieces.iter().flatten().map(|(force, duration)| force * duration).sum();
+            let impulse: f64 = pieces.iter().map(|(force, duration)| force * duration).sum();
             assert!((impulse - super::super::TICK_S).abs() < 1e-15, "delay {delay_s}: {impulse}");
         }
     }
@@ -76,7 +80,7 @@ mod tests {
     fn a_command_begins_to_act_after_its_delay() {
         for delay_s in [0.0, 0.0003, 0.001, 0.0017, 0.003, 0.0999, MAX_DELAY_S] {
             let mut elapsed_s = 0.0;
-            for (force, duration) in effect_after_one_command(delay_s).into_iter().flatten() {
+            for (force, duration) in effect_after_one_command(delay_s) {
                 if force > 0.0 && duration > 0.0 {
                     break;
                 }
