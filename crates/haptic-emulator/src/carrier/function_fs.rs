@@ -2,11 +2,13 @@
 //!
 //! The folder is a mounted FunctionFS: `ep0` takes descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt out.
 
-use super::{STEP_US, now_us};
+use super::{STEP_US, now_us, wait};
 use crate::account::{Account, Accountant};
 use crate::gadget::Gadget;
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,6 +64,9 @@ pub type SharedSocket = Arc<Mutex<Socket>>;
 /// Longest packet of a full-speed interrupt endpoint, bytes.
 const PACKET_BYTES: usize = 64;
 
+/// Longest wait for an event before looking again, µs.
+const LONGEST_WAIT_US: u64 = 1_000_000;
+
 /// Reports that wait for the host to fetch them; a device keeps few, so that none is old.
 const REPORTS_WAITING: usize = 2;
 
@@ -105,7 +110,9 @@ impl FunctionFs {
     /// # Errors
     /// When the folder is no FunctionFS, or the kernel refuses the descriptors.
     pub fn create(folder: &Path, descriptor: Vec<u8>) -> io::Result<Self> {
-        let mut control = OpenOptions::new().read(true).write(true).open(folder.join("ep0"))?;
+        let nonblocking = OFlags::NONBLOCK.bits() as i32;
+        let mut control =
+            OpenOptions::new().read(true).write(true).custom_flags(nonblocking).open(folder.join("ep0"))?;
         let (descriptors, strings) = introduction(descriptor.len());
         control.write_all(&descriptors)?;
         control.write_all(&strings)?;
@@ -153,6 +160,8 @@ fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
     const DISABLE: u8 = 3;
     const SETUP: u8 = 4;
     loop {
+        // A read that waits holds a lock that newer kernels want when the plug is pulled: so the waiting is done outside.
+        let _ = wait(&control, now_us() + LONGEST_WAIT_US);
         let mut event = [0; EVENT_BYTES];
         if !matches!(control.read(&mut event), Ok(EVENT_BYTES)) {
             sleep(Duration::from_millis(1));
