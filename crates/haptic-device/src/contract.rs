@@ -269,6 +269,12 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn guide_hand(&mut self, _target_m: Option<Vector2<f64>>) {}
 
+    /// There is another tool to hold, its handle at this place, device frame, m: the hand of a simulated device goes there and
+    /// begins its path anew. Real devices are held by hands of their own and ignore it.
+    ///
+    /// Real-time: no allocation, lock, wait or log.
+    fn call_hand(&mut self, _handle_m: Vector2<f64>) {}
+
     /// How the link has been doing; none for devices without one. Not for the tick.
     fn link_statistics(&self) -> Option<LinkStatistics> {
         None
@@ -298,6 +304,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
         (**self).guide_hand(target_m);
+    }
+
+    fn call_hand(&mut self, handle_m: Vector2<f64>) {
+        (**self).call_hand(handle_m);
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {

@@ -315,6 +315,11 @@ impl<D: Device> Device for FaultyDevice<D> {
     fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
         self.device.guide_hand(target_m);
     }
+
+    /// Real-time: the wrapped device's.
+    fn call_hand(&mut self, handle_m: Vector2<f64>) {
+        self.device.call_hand(handle_m);
+    }
 }
 
 #[cfg(test)]

@@ -63,6 +63,10 @@ impl<D: Device> Device for PacedDevice<D> {
         self.device.guide_hand(target_m);
     }
 
+    fn call_hand(&mut self, handle_m: Vector2<f64>) {
+        self.device.call_hand(handle_m);
+    }
+
     fn link_statistics(&self) -> Option<LinkStatistics> {
         self.device.link_statistics().map(|link| LinkStatistics { rate_hz: self.limits.rate_hz, ..link })
     }

@@ -186,6 +186,13 @@ impl Device for SimulatedDevice {
             hand.guide(target_m);
         }
     }
+
+    /// Real-time: one comparison.
+    fn call_hand(&mut self, handle_m: Vector2<f64>) {
+        if let Some(hand) = &mut self.hand {
+            hand.call(handle_m);
+        }
+    }
 }
 
 impl SimulatedDevice {

@@ -69,7 +69,9 @@ impl fmt::Display for Fault {
             Self::OverSpeed { speed_m_per_s, limit_m_per_s } => {
                 write!(f, "the hand moved at {speed_m_per_s:.3} m/s, the limit is {limit_m_per_s:.3} m/s")
             }
-            Self::Lost { silent_s } => write!(f, "the device gave no new reading for {:.0} ms", silent_s * 1e3),
+            Self::Lost { silent_s } => {
+                write!(f, "the device is lost: its last new reading is {:.0} ms old", silent_s * 1e3)
+            }
             Self::Device(code) => write_device_fault(f, code),
             Self::NotSent(error) => write_unsent(f, error),
             Self::PairsDropped { pairs } => write!(f, "{pairs} near pairs of bodies found no room in the world"),

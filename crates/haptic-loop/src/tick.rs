@@ -58,7 +58,7 @@ impl HapticLoop {
         let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;
         Ok(Self {
             frame,
-            watch: Watch::new(&settings.safety),
+            watch: Watch::new(&settings.safety, device.limits().rate_hz),
             coupling: Coupling::new(settings.coupling, max_force_n, frame.rail),
             guard: Guard::new(&settings.safety, &model, world.stored_at_start()),
             safety: settings.safety,
@@ -176,6 +176,7 @@ impl HapticLoop {
             let strain = self.world.strain(self.coupling.hand_m().unwrap_or(hand_m));
             let drawn_j = self.coupling.ramp(&strain, self.guard.surplus_j());
             self.guard.draw(drawn_j);
+            self.world.state.ledger.explain(drawn_j);
         }
         Some(self.coupling.grip(hand_m))
     }
@@ -243,12 +244,15 @@ impl HapticLoop {
             self.frame = frame;
             self.coupling.regrip(frame.rail);
             self.coupling.limit(self.max_coupling_force_n());
+            self.world.state.ledger.look_away();
             self.guard.disengage();
         }
     }
 
     fn resume(&mut self) {
         if self.pause.take().is_some() {
+            // The hand has moved on in the meantime, and nobody kept account of it.
+            self.world.state.ledger.look_away();
             self.guard.disengage();
         }
     }
@@ -257,6 +261,10 @@ impl HapticLoop {
         self.guard.change_world(world.stored_at_start());
         *self.recorder.page_mut() = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
         self.coupling.regrip(self.frame.rail);
+        if world.scene.tool.is_some() {
+            let handle_m = world.state.handle_m(&world.scene);
+            self.device.call_hand(self.frame.mapping.position_to_device(handle_m));
+        }
         std::mem::replace(&mut self.world, world)
     }
 }

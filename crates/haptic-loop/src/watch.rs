@@ -5,6 +5,7 @@ mod image;
 use crate::fault::Fault;
 use crate::settings::Safety;
 use haptic_device::{Health, Reading};
+use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 
 /// Where the hand is, as far as it can be known, and how far that can be trusted. Device frame.
@@ -29,9 +30,16 @@ pub enum Trust {
     Broken(Fault),
 }
 
+/// A device that is served less often than every tick may miss two services before its readings are stale, and that many
+/// service periods before it is lost.
+const STALE_SERVICES: f64 = 2.5;
+const LOST_SERVICES: f64 = 4.0;
+
 /// Watches the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watch {
+    /// Between two readings of a device that is served less often than every tick, s; else zero.
+    service_period_s: f64,
     stale_after_s: f64,
     stale_after_ns: u64,
     lost_after_s: f64,
@@ -46,9 +54,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch that has seen nothing yet.
-    pub fn new(safety: &Safety) -> Self {
+    /// A watch that has seen nothing yet, of a device that is served so often.
+    pub fn new(safety: &Safety, service_rate_hz: f64) -> Self {
+        let period_s = 1.0 / service_rate_hz;
         let mut watch = Self {
+            service_period_s: if period_s > 1.5 * TICK_S { period_s } else { 0.0 },
             stale_after_s: 0.0,
             stale_after_ns: 0,
             lost_after_s: 0.0,
@@ -64,9 +74,9 @@ impl Watch {
 
     /// Takes other limits. Real-time: constant.
     pub fn resettle(&mut self, safety: &Safety) {
-        self.stale_after_s = safety.stale_after_s;
-        self.stale_after_ns = (safety.stale_after_s * 1e9) as u64;
-        self.lost_after_s = safety.lost_after_s;
+        self.stale_after_s = safety.stale_after_s.max(STALE_SERVICES * self.service_period_s);
+        self.stale_after_ns = (self.stale_after_s * 1e9) as u64;
+        self.lost_after_s = safety.lost_after_s.max(LOST_SERVICES * self.service_period_s);
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
     }
 
@@ -141,8 +151,6 @@ mod tests {
     use haptic_device::FaultCode;
     use std::cell::Cell;
 
-    const TICK_S: f64 = 0.001;
-
     /// The next sample, at a place.
     fn at(x_m: f64) -> Reading {
         thread_local!(static SEQUENCE: Cell<u32> = const { Cell::new(u32::MAX - 1) });
@@ -156,7 +164,7 @@ mod tests {
     }
 
     fn watch_at_rest() -> Watch {
-        let mut watch = Watch::new(&Safety::default());
+        let mut watch = Watch::new(&Safety::default(), 1000.0);
         assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Trust::Good);
         watch
     }
@@ -176,8 +184,19 @@ mod tests {
     }
 
     #[test]
+    fn a_device_that_is_served_every_tenth_tick_may_miss_two_services() {
+        let mut watch = Watch::new(&Safety::default(), 100.0);
+        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Trust::Good);
+        for tick in 1..=100 {
+            let trust = watch.judge(&repeated(0.0), TICK_S).trust;
+            let expected = if tick < 25 { Trust::Good } else { Trust::Stale };
+            assert!(trust == expected || tick == 100, "{tick}: {trust:?}");
+        }
+    }
+
+    #[test]
     fn a_device_that_never_speaks_is_stale_and_then_lost_and_its_hand_is_nowhere() {
-        let mut watch = Watch::new(&Safety::default());
+        let mut watch = Watch::new(&Safety::default(), 1000.0);
         let hand = watch.judge(&Reading::nothing_yet(), TICK_S);
         assert_eq!((hand.position_m, hand.trust), (None, Trust::Stale));
         let last = (0..99).map(|_| watch.judge(&Reading::nothing_yet(), TICK_S)).last().unwrap();

@@ -5,6 +5,7 @@ mod common;
 use common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
 use haptic_device::faulty::{Fault, FaultPlan, FaultyDevice, PerKind};
 use haptic_device::{FaultCode, MonotonicNs};
+use haptic_loop::command::Command;
 use haptic_loop::engagement::Phase;
 use haptic_loop::snapshot::{Publish, Snapshot};
 use haptic_loop::tick::HapticLoop;
@@ -98,8 +99,21 @@ fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
 
 #[test]
 fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
-    let mut rendering = pressing(scheduled(&[(2000, Fault::NotANumber)]));
-    run(&mut rendering, 1000, |report| assert_eq!(report.force_n, Vector2::zeros()));
+    let cases = [Fault::NotANumber, Fault::Jump { distance_m: 0.02 }, Fault::Loss { ticks: 5 }, Fault::WriteFailure];
+    for fault in cases {
+        // Fails from here on, or from the next tick on.
+        let mut rendering = pressing(scheduled(&[(2000, fault)]));
+        rendering.tick(MonotonicNs(0), 0);
+        run(&mut rendering, 1000, |report| assert_eq!(report.force_n, Vector2::zeros(), "{fault:?}"));
+        let mut ramp = Vec::new();
+        for place_m in [Vector2::new(0.0, 0.04), Vector2::new(0.0, 0.003)] {
+            rendering.apply(Command::GuideHand(Some(place_m)));
+            run(&mut rendering, 1000, |report| ramp.push(report.share));
+        }
+        assert!(rendering.last().force_n.y > 0.5, "{fault:?}: {} N", rendering.last().force_n.y);
+        let steepest = ramp.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+        assert!(steepest < 0.01, "{fault:?}: force came back {steepest} at once");
+    }
 }
 
 #[test]

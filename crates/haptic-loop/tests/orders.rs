@@ -133,6 +133,37 @@ fn a_replaced_world_starts_anew_and_the_old_one_comes_back() {
 }
 
 #[test]
+fn a_simulated_hand_takes_hold_of_the_tool_of_a_replaced_world() {
+    let mut rendering = pressing();
+    // Meanwhile the hand is 30 mm too low for this tool, which lies on a floor of its own.
+    rendering.apply(Command::Replace(Box::new(world(&floor_and_tool(9.81)))));
+    run(&mut rendering, 1000, |report| assert_eq!(report.fault, None));
+    assert_eq!(rendering.last().phase, Phase::Engaged);
+    run(&mut rendering, 3000, |report| assert_eq!(report.fault, None));
+    assert!(rendering.last().force_n.y > 0.5, "the path was begun anew, and presses: {}", rendering.last().force_n);
+}
+
+#[test]
+fn what_a_pause_or_new_gains_or_a_new_mapping_bring_is_no_energy_from_nowhere() {
+    let mut rendering = pressing();
+    rendering.apply(Command::Pause);
+    rendering.apply(Command::GuideHand(Some(Vector2::new(0.0, 0.10))));
+    run(&mut rendering, 200, |_| {});
+    rendering.apply(Command::Resume);
+    run(&mut rendering, 1000, |_| {});
+    rendering.apply(Command::GuideHand(Some(Vector2::new(0.0, 0.0))));
+    run(&mut rendering, 1000, |_| {});
+    rendering.apply(Command::Retune(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
+    run(&mut rendering, 500, |_| {});
+    let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
+    rendering.apply(Command::Remap(shifted.frame(2).unwrap()));
+    run(&mut rendering, 500, |_| {});
+    // Each of the three would show as millijoules and more; a stiffness that changes in flight leaves a microjoule.
+    let gain_j = rendering.last().felt.energy.gain_max_j;
+    assert!(gain_j < 1e-5, "{gain_j} J");
+}
+
+#[test]
 fn a_guided_hand_goes_where_it_is_led() {
     let mut rendering = pressing();
     rendering.apply(Command::GuideHand(Some(Vector2::new(0.05, 0.04))));

@@ -46,6 +46,16 @@ impl Ledger {
         self.kinetic_j + self.potential_j + self.coupling_j
     }
 
+    /// Energy came in otherwise than through the hand and was paid for elsewhere: it counts as no gain. Real-time: constant.
+    pub fn explain(&mut self, joules: f64) {
+        self.lowest_j += joules;
+    }
+
+    /// Later gains count from the next tick: what lies between was not watched. Real-time: constant.
+    pub fn look_away(&mut self) {
+        self.lowest_j = f64::INFINITY;
+    }
+
     /// Books the new stored energies and updates the largest unexplained gain. Real-time: constant.
     pub(crate) fn balance(&mut self, kinetic_j: f64, potential_j: f64, coupling_j: f64, work_j: f64) {
         self.kinetic_j = kinetic_j;

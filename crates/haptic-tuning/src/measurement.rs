@@ -13,6 +13,8 @@ use std::fmt;
 pub const MAX_SPEED_M_PER_S: f64 = 2.0;
 /// A tick of virtual time, ns.
 const TICK_NS: u64 = 1_000_000;
+/// Silence counts as it does for a device that is served in every tick.
+const EVERY_TICK_HZ: f64 = 1000.0;
 
 /// What a measurement may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,7 +112,7 @@ impl Guardrail {
     /// For a device with so many axes.
     pub fn new(axes: usize, allowance: &Allowance) -> Self {
         let safety = Safety { max_speed_m_per_s: MAX_SPEED_M_PER_S, ..Safety::default() };
-        Self { watch: Watch::new(&safety), axes, travel_m: allowance.travel_m, home_m: None }
+        Self { watch: Watch::new(&safety, EVERY_TICK_HZ), axes, travel_m: allowance.travel_m, home_m: None }
     }
 
     /// Travel counts from the next place on.

@@ -19,6 +19,8 @@ pub const LARGEST_SHARE: f64 = 0.5;
 
 /// The time that measuring the worst tick may take before a scene is felt.
 const ADMISSION_BUDGET: Duration = Duration::from_millis(200);
+/// Measurements that it takes to refuse a scene: a machine that does much else makes every one of them too long.
+const MEASUREMENTS_TO_REFUSE: usize = 8;
 
 /// The cost of the worst tick.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -45,8 +47,7 @@ pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<Str
         let problem = "world.impact_state: \"exact\" has no bound on its cost and is for `simulate` only";
         return Err(Failure::BadInput(format!("{name}: {problem}; write impact_state = \"inter-state\"")));
     }
-    let worst = WorstTick::measure(scene, ADMISSION_BUDGET);
-    match worst.objection().map(|text| format!("{name}: {text}")) {
+    match WorstTick::measure_for_admission(scene).objection().map(|text| format!("{name}: {text}")) {
         Some(text) if !is_simulated => Err(Failure::BadInput(text)),
         objection => Ok(objection),
     }
@@ -63,6 +64,19 @@ impl WorstTick {
         let (fixed_ns, per_pair_ns) = line_through(&points);
         let [.., (_, worst_ns)] = points;
         Self { ns: worst_ns as u64, share_of_period: worst_ns * 1e-9 / TICK_S, pairs, fixed_ns, per_pair_ns }
+    }
+
+    /// Measures it until it is short enough, or was too long often enough; the least counts.
+    fn measure_for_admission(scene: &Scene) -> Self {
+        let mut least = Self::measure(scene, ADMISSION_BUDGET);
+        for _ in 1..MEASUREMENTS_TO_REFUSE {
+            if least.objection().is_none() {
+                break;
+            }
+            let again = Self::measure(scene, ADMISSION_BUDGET);
+            least = if again.ns < least.ns { again } else { least };
+        }
+        least
     }
 
     /// Why a loop should not be run with it, if so.

@@ -20,6 +20,8 @@ pub struct Figures {
     pub pairs_dropped: u64,
     /// The gain of energy that nothing explains, J.
     pub energy_gain_max_j: f64,
+    /// Ticks in which force was on, at least in part.
+    pub engaged: u64,
 }
 
 impl Figures {
@@ -36,7 +38,8 @@ impl Figures {
         self.force_max_squared = larger(report.force_n.norm_squared(), self.force_max_squared);
         self.contacts_max = self.contacts_max.max(felt.contacts);
         self.pairs_dropped += u64::from(felt.pairs_dropped);
-        self.energy_gain_max_j = felt.energy.gain_max_j;
+        self.engaged += u64::from(report.share > 0.0);
+        self.energy_gain_max_j = larger(felt.energy.gain_max_j, self.energy_gain_max_j);
     }
 }
 

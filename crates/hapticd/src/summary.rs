@@ -41,6 +41,8 @@ pub struct Summary {
     pub pairs_dropped: u64,
     /// Ticks without a new reading for too long.
     pub stale: u64,
+    /// Ticks in which force was on, at least in part.
+    pub engaged: u64,
     /// What went wrong and was recovered from.
     pub faults: Vec<Fault>,
     /// Of the final state, hexadecimal.
@@ -107,6 +109,7 @@ impl Summary {
             contacts_max: figures.contacts_max,
             pairs_dropped: figures.pairs_dropped,
             stale: rendering.tally().stale,
+            engaged: figures.engaged,
             faults,
             state_hash: format!("{:016x}", rendering.world().state.hash()),
         }

@@ -6,6 +6,8 @@ use haptic_realtime::histogram::Percentiles;
 
 /// Share of late ticks that is still called steady.
 const STEADY_SHARE: f64 = 1e-3;
+/// Ticks after which force should have come on.
+const LONG_ENOUGH: u64 = 3000;
 
 /// Five lines: how long, how punctual, how costly, what was felt, and whether all was well.
 pub fn verdict(summary: &Summary) -> [String; 5] {
@@ -33,6 +35,10 @@ fn how_costly(summary: &Summary) -> String {
 
 fn what_was_felt(summary: &Summary) -> String {
     let Summary { force_max_n, contacts_max, penetration_max_m, .. } = summary;
+    if summary.engaged == 0 && summary.ticks > LONG_ENOUGH {
+        return "no force came on: the hand was never at rest with the tool; let it begin at the tool's handle"
+            .to_owned();
+    }
     let depth_um = penetration_max_m * 1e6;
     format!("felt up to {force_max_n:.2} N, {contacts_max} contacts at once, penetration up to {depth_um:.1} µm")
 }
@@ -76,6 +82,7 @@ mod tests {
             contacts_max: 3,
             pairs_dropped: 0,
             stale: 0,
+            engaged: 1500,
             faults: Vec::new(),
             state_hash: "00".to_owned(),
         }
@@ -88,6 +95,12 @@ mod tests {
         assert_eq!(lines[1], "woke p50 1.5, p99 20.0, max 40.0 µs; 1 overruns");
         assert_eq!(lines[3], "felt up to 1.25 N, 3 contacts at once, penetration up to 2.0 µm");
         assert_eq!(lines[4], "all well; state 00");
+    }
+
+    #[test]
+    fn a_run_in_which_force_never_came_on_says_so() {
+        let silent = Summary { ticks: 10_000, engaged: 0, force_max_n: 0.0, ..summary() };
+        assert!(verdict(&silent)[3].starts_with("no force came on"), "{:?}", verdict(&silent));
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn assert_let_go(log: &Shared) {
 }
 
 #[test]
-fn every_fault_is_told_kept_in_a_black_box_and_recovered_from() {
+fn every_fault_is_zero_force_is_told_and_kept_in_a_black_box() {
     let cases = [
         (Fault::NotANumber, "reading-not-finite"),
         (Fault::Jump { distance_m: 0.05 }, "over-speed"),

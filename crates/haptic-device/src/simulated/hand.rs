@@ -9,12 +9,17 @@ const DRAG_SPEED_M_PER_S: f64 = 1.0;
 /// After the mouse lets go the path waits so long, ticks (2 s).
 const WAIT_TICKS: u32 = 2000;
 
+/// With a tool in hand the path waits so long, ticks (1 s): time for the hand to come to rest and for force to come on.
+const TAKE_HOLD_TICKS: u32 = 1000;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Leader {
     /// The path, which moves on.
     Path,
     /// The mouse, which wants the target there.
     Mouse(Vector2<f64>),
+    /// A handle, which the hand takes before its path begins anew.
+    Handle(Vector2<f64>),
     /// Nobody, for so many ticks more; the target rests.
     Nobody(u32),
     /// The path again, but the target has yet to be dragged back to where the path was left.
@@ -55,6 +60,16 @@ impl HandTarget {
         }
     }
 
+    /// Goes to the handle of another tool, and begins the path anew from there; not while the mouse leads.
+    ///
+    /// Real-time: one comparison.
+    pub fn call(&mut self, handle_m: Vector2<f64>) {
+        self.path_ticks = 0;
+        if !matches!(self.leader, Leader::Mouse(_)) {
+            self.leader = Leader::Handle(handle_m);
+        }
+    }
+
     /// Moves on by a tick and gives the new place.
     ///
     /// Real-time: one look at the path.
@@ -62,6 +77,7 @@ impl HandTarget {
         match self.leader {
             Leader::Path => self.follow_path(),
             Leader::Mouse(place) => self.drag_towards(place),
+            Leader::Handle(place) => self.take_hold(place),
             Leader::Nobody(0) => self.return_to_path(),
             Leader::Nobody(ticks) => self.leader = Leader::Nobody(ticks - 1),
             Leader::Return => self.return_to_path(),
@@ -72,6 +88,13 @@ impl HandTarget {
     fn follow_path(&mut self) {
         self.path_ticks += 1;
         self.position_m = self.place_on_path();
+    }
+
+    fn take_hold(&mut self, handle_m: Vector2<f64>) {
+        self.drag_towards(handle_m);
+        if self.position_m == handle_m {
+            self.leader = Leader::Nobody(TAKE_HOLD_TICKS);
+        }
     }
 
     fn return_to_path(&mut self) {
@@ -130,6 +153,25 @@ mod tests {
         assert!((advance(&mut target, 1) - held_at).norm() > 0.0009, "then it moves");
         assert_eq!(advance(&mut target, 49), left_at, "back to the path in 50 mm at 1 m/s");
         assert!((advance(&mut target, 1).x - 0.0301).abs() < 1e-15, "and on");
+    }
+
+    #[test]
+    fn a_called_hand_takes_hold_of_the_handle_and_begins_its_path_anew() {
+        let mut target = HandTarget::new(Some(slow_path()));
+        advance(&mut target, 300);
+        target.call(Vector2::new(0.03, 0.05));
+        assert_eq!(advance(&mut target, 51), Vector2::new(0.03, 0.05), "at 1 m/s");
+        assert_eq!(advance(&mut target, 999), Vector2::new(0.03, 0.05), "it waits a second");
+        advance(&mut target, 60);
+        assert!((advance(&mut target, 100).x - 0.01).abs() < 2e-3, "and begins at the start of its path");
+    }
+
+    #[test]
+    fn a_hand_that_the_mouse_leads_is_not_called_away() {
+        let mut target = HandTarget::new(Some(slow_path()));
+        target.guide(Some(Vector2::new(0.02, 0.0)));
+        target.call(Vector2::new(0.03, 0.05));
+        assert_eq!(advance(&mut target, 100), Vector2::new(0.02, 0.0));
     }
 
     #[test]

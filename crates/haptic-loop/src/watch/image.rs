@@ -8,6 +8,8 @@ impl Watch {
     /// All of it. Real-time: constant.
     pub fn carry(&mut self, carrier: &mut impl Carrier) {
         let Self {
+            // A matter of the device, which whoever restores an image has as well.
+            service_period_s: _,
             stale_after_s,
             stale_after_ns,
             lost_after_s,

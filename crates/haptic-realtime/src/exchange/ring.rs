@@ -35,6 +35,21 @@ impl<T> RingWriter<T> {
         pushed
     }
 
+    /// How many values can be pushed for certain. Real-time: one atomic load.
+    pub fn room(&self) -> usize {
+        self.producer.slots()
+    }
+
+    /// Pushes `value` if that leaves room for `reserve` more; else drops it, counts it and answers false.
+    /// Real-time: as [`RingWriter::push`].
+    pub fn push_leaving(&mut self, reserve: usize, value: T) -> bool {
+        if self.room() > reserve {
+            return self.push(value);
+        }
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
     /// Values dropped since the start because the ring was full. Real-time: one atomic load.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
@@ -72,6 +87,15 @@ impl<T> RingReader<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_leaves_a_reserve_is_dropped_before_the_ring_is_full() {
+        let (mut writer, mut reader) = ring(4);
+        (0..9).for_each(|value| _ = writer.push_leaving(2, value));
+        assert_eq!((writer.room(), writer.dropped()), (2, 7));
+        assert!(writer.push(9) && writer.push(10));
+        assert_eq!(reader.drain().collect::<Vec<_>>(), [0, 1, 9, 10]);
+    }
 
     #[test]
     fn values_come_out_in_order() {

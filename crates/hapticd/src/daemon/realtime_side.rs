@@ -30,6 +30,8 @@ const ORDERS_PER_TICK: usize = 4;
 const ORDERS_WAITING: usize = 64;
 /// Faults that can wait to be logged; a device that fails every tick fills a second.
 const FAULTS_WAITING: usize = 1024;
+/// Room that faults leave for what owns memory: the loop must not free any. A black box, and two displaced things an order.
+const NEWS_RESERVE: usize = 1 + 2 * ORDERS_PER_TICK;
 /// Figures are published every so many ticks: four times a second.
 const FIGURES_EVERY: NonZeroU64 = NonZeroU64::new(250).unwrap();
 
@@ -198,9 +200,11 @@ impl RealtimeSide {
         let report = self.rendering.tick(MonotonicNs(wake.now_ns), skipped);
         self.figures.take_in(report);
         if let Some(fault) = report.fault {
-            self.news.push(News::Fault { tick: report.tick, fault });
+            self.news.push_leaving(NEWS_RESERVE, News::Fault { tick: report.tick, fault });
         }
-        if let Some(black_box) = self.rendering.take_black_box() {
+        if self.news.room() > 0
+            && let Some(black_box) = self.rendering.take_black_box()
+        {
             self.news.push(News::BlackBox(black_box));
         }
         let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
@@ -219,7 +223,11 @@ impl RealtimeSide {
         }
     }
 
+    /// Orders wait while nobody takes away what they displace.
     fn take_orders(&mut self) {
+        if self.news.room() < NEWS_RESERVE {
+            return;
+        }
         for order in self.orders.poll(ORDERS_PER_TICK) {
             match order {
                 Order::Loop(command) => apply(command, &mut self.rendering, &mut self.taps, &mut self.news),
