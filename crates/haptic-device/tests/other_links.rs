@@ -149,6 +149,57 @@ fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
     assert!(room.newest.position_m.y > 0.09, "not taken for home: {}", room.newest.position_m);
 }
 
+/// A Haply that was greeted and moved to the middle of its workspace, with the protocol that will find it again.
+fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
+    let mut board = HaplyBoard::new(HaplyVariant::V3, &DeviceModel::default(), None).unwrap();
+    let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(Ledger::default()));
+    greet(&mut protocol, &mut board).unwrap();
+    (0..2000).for_each(|_| board.tick(&mut Vec::new()));
+    while board.news().is_some() {}
+    (protocol, board)
+}
+
+#[test]
+fn a_haply_that_forgot_its_angles_away_from_home_is_not_set_up_there_but_refused_with_the_remedy() {
+    let (mut protocol, mut board) = haply_in_the_middle();
+    heard_by(&mut board, &[0, 0]);
+    for _ in 0..3 {
+        let refusal = greet(&mut protocol, &mut board).err().expect("wrong angles were taken for right ones");
+        assert_eq!(refusal, GreetingError::PlaceForgotten);
+        assert!(refusal.to_string().contains("hold the arm against its home stop and start anew"), "{refusal}");
+        assert_eq!((board.news(), board.force_n()), (None, Vector2::zeros()), "it was set up");
+    }
+}
+
+#[test]
+fn a_haply_that_waits_for_the_rest_of_a_message_keeps_its_angles_when_it_is_found_again() {
+    for heard in 1..10 {
+        let (mut protocol, mut board) = haply_in_the_middle();
+        let push = haptic_device::serial::haply::message::write(&HaplyVariant::V3, [0.1, 0.1]);
+        heard_by(&mut board, &push.bytes()[..heard]);
+        let session = greet(&mut protocol, &mut board).unwrap_or_else(|error| panic!("{heard} bytes: {error}"));
+        assert_eq!(board.force_n(), Vector2::zeros(), "{heard} bytes");
+        let (ledger, newest) = (Arc::new(Ledger::default()), Sample::nothing_yet());
+        let mut room = Room { board, session, ledger, now: MonotonicNs(1), newest };
+        room.run(2, Vector2::zeros());
+        assert!(room.newest.position_m.y > 0.09, "{heard} bytes: {}", room.newest.position_m);
+    }
+}
+
+#[test]
+fn the_last_words_end_the_torques_of_a_haply_wherever_a_message_was_cut_short() {
+    for heard in 0..10 {
+        let mut room = haply(HaplyVariant::V3);
+        room.run(10, Vector2::new(1.0, 1.0));
+        assert_ne!(room.board.force_n(), Vector2::zeros());
+        let (words, _) = room.session.voice.say(Effort { force_n: Vector2::new(1.0, 1.0) }, &room.newest, room.now);
+        heard_by(&mut room.board, &words.bytes()[..heard]);
+        let words = room.session.voice.farewell();
+        heard_by(&mut room.board, words.bytes());
+        assert_eq!(room.board.force_n(), Vector2::zeros(), "after {heard} bytes");
+    }
+}
+
 #[test]
 fn what_is_lost_on_the_way_from_a_haply_is_counted() {
     let mut room = haply(HaplyVariant::V3);
