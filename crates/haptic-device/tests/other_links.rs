@@ -240,11 +240,79 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
     assert!(matches!(refusal(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), GreetingError::NotHome { .. }));
 }
 
-fn odrive() -> Room<OdriveBoard> {
+const ODRIVE: OdriveSettings = OdriveSettings { lever_m: 0.02, watchdog_s: 0.05, baud: None };
+
+fn odrive_board() -> OdriveBoard {
     let model = DeviceModel { coulomb_n: [0.0; 2], encoder_step_m: [0.0; 2], ..DeviceModel::default() };
-    let board = OdriveBoard::new(0.02, Body::new(1, &model, None).unwrap());
-    let settings = OdriveSettings { lever_m: 0.02, watchdog_s: 0.05, baud: None };
-    Room::new(board, |ledger| Box::new(OdriveProtocol::new(settings, ledger)))
+    OdriveBoard::new(0.02, Body::new(1, &model, None).unwrap())
+}
+
+fn odrive() -> Room<OdriveBoard> {
+    Room::new(odrive_board(), |ledger| Box::new(OdriveProtocol::new(ODRIVE, ledger)))
+}
+
+/// An ODrive that never gets to hear one kind of line, or hears another in its place.
+struct Deafened {
+    board: OdriveBoard,
+    line: &'static str,
+    heard: &'static str,
+}
+
+impl Board for Deafened {
+    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+        let text = String::from_utf8(bytes.to_vec()).unwrap().replace(self.line, self.heard);
+        self.board.hear(text.as_bytes(), out);
+    }
+    fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
+        self.board.tick(out);
+    }
+    fn host_left(&mut self) {}
+    fn force_n(&self) -> Vector2<f64> {
+        self.board.force_n()
+    }
+    fn body(&self) -> &Body {
+        self.board.body()
+    }
+    fn news(&mut self) -> Option<String> {
+        self.board.news()
+    }
+}
+
+#[test]
+fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_remedy_and_its_motor_off() {
+    let cases = [
+        ("w axis0.config.watchdog_timeout 0.050\n", "", "waits 0 s although 0.05 s were written; update its firmware"),
+        ("watchdog_timeout 0.050\n", "watchdog_timeout 0.5\n", "write watchdog_s = 0.5"),
+        ("w axis0.config.enable_watchdog 1\n", "", "cannot be enabled; update its firmware"),
+    ];
+    for (line, heard, told) in cases {
+        let mut board = Deafened { board: odrive_board(), line, heard };
+        let mut protocol = OdriveProtocol::new(ODRIVE, Arc::new(Ledger::default()));
+        let refusal = greet(&mut protocol, &mut board).err().expect("a controller that would not let go was taken");
+        assert!(refusal.to_string().contains(told), "{refusal}");
+        assert!(std::iter::from_fn(|| board.news()).all(|news| !news.contains("motor on")), "after {line:?}");
+    }
+}
+
+#[test]
+fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
+    let mut board = odrive_board();
+    let mut greeting = OdriveProtocol::new(ODRIVE, Arc::new(Ledger::default())).greet(MonotonicNs(0));
+    for round in 0..5000 {
+        let now = MonotonicNs(round * MILLISECOND_NS);
+        match greeting.step(now) {
+            Step::Say(words) => {
+                let is_timeout = String::from_utf8_lossy(words.bytes()).contains("watchdog_timeout");
+                // What the input mode answered, once more.
+                greeting.hear(if is_timeout { b"1\r\n" } else { b"" }, now);
+                greeting.hear(&heard_by(&mut board, words.bytes()), now);
+            }
+            Step::Wait { .. } => board.tick(&mut Vec::new()),
+            Step::Done(_) => return,
+            Step::Failed(error) => panic!("{error}"),
+        }
+    }
+    panic!("neither done nor failed");
 }
 
 #[test]
