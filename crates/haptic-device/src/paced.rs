@@ -2,7 +2,7 @@
 //!
 //! It is still read every tick: a simulated device lives by its readings, and reading the newest value of a real one
 //! costs nothing. What comes between is handed out as old, and efforts between are told to be busy, so that the energy
-//! account counts the force that really acts.
+//! account counts the force that really acts. Only a zero that ends a force does not wait for the next service.
 
 use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent};
 use nalgebra::Vector2;
@@ -19,6 +19,8 @@ pub struct PacedDevice<D> {
     /// Ticks until the device is served again.
     left: u32,
     handed_out: Reading,
+    /// The device may still act on an effort that was not zero.
+    pushes: bool,
 }
 
 impl<D: Device> PacedDevice<D> {
@@ -27,7 +29,17 @@ impl<D: Device> PacedDevice<D> {
         let every_ticks = every_ticks.max(1);
         let rate_hz = device.limits().rate_hz.min(TICKS_PER_S / f64::from(every_ticks));
         let limits = Limits { rate_hz, ..*device.limits() };
-        Self { device, limits, every_ticks, left: 0, handed_out: Reading::nothing_yet() }
+        Self { device, limits, every_ticks, left: 0, handed_out: Reading::nothing_yet(), pushes: false }
+    }
+
+    /// What an effort that was passed on leaves the device doing; one that failed may have got through.
+    fn note(&mut self, effort: Effort, sent: Sent) {
+        let is_force = effort != Effort::zero();
+        match sent {
+            Sent::Written => self.pushes = is_force,
+            Sent::Failed(_) => self.pushes |= is_force,
+            Sent::Busy => {}
+        }
     }
 }
 
@@ -56,7 +68,14 @@ impl<D: Device> Device for PacedDevice<D> {
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
         // The reading of this tick has already counted down: a full count means that the device was just read.
         let is_due = self.left == self.every_ticks - 1;
-        if is_due || effort == Effort::zero() { self.device.write(effort, now) } else { Sent::Busy }
+        // A zero after a zero can wait: early ones would fill a line that is no faster than its services.
+        let ends_a_force = self.pushes && effort == Effort::zero();
+        if !is_due && !ends_a_force {
+            return Sent::Busy;
+        }
+        let sent = self.device.write(effort, now);
+        self.note(effort, sent);
+        sent
     }
 
     fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
@@ -101,17 +120,68 @@ mod tests {
         assert_eq!(places, [0.001, 0.001, 0.001, 0.004, 0.004, 0.004, 0.007]);
     }
 
+    /// A tick that asks for a force.
+    fn tick<D: Device>(device: &mut PacedDevice<D>, force_n: f64) -> Sent {
+        device.read(NOW);
+        device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)
+    }
+
     #[test]
-    fn efforts_between_are_busy_but_zero_always_goes_out() {
+    fn efforts_between_are_busy_but_a_zero_that_ends_a_force_goes_out() {
         let mut device = paced();
-        let mut write = |force_n: f64| {
-            device.read(NOW);
-            device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)
-        };
         assert_eq!(
-            [write(1.0), write(2.0), write(0.0), write(3.0)],
+            [1.0, 2.0, 0.0, 3.0].map(|force_n| tick(&mut device, force_n)),
             [Sent::Written, Sent::Busy, Sent::Written, Sent::Written]
         );
         assert_eq!(device.device.effort().force_n.x, 3.0);
+    }
+
+    #[test]
+    fn while_the_force_is_zero_a_device_gets_no_more_efforts_than_services() {
+        let mut device = paced();
+        let written = (0..30).filter(|_| tick(&mut device, 0.0) == Sent::Written).count();
+        assert_eq!(written, 10);
+        assert_eq!(
+            [1.0, 0.0, 0.0, 0.0].map(|force_n| tick(&mut device, force_n)),
+            [Sent::Written, Sent::Written, Sent::Busy, Sent::Written]
+        );
+    }
+
+    /// A device whose link is busy for some writes.
+    struct Jammed {
+        device: PrescribedDevice<Straight>,
+        jammed_writes: u32,
+    }
+
+    impl Device for Jammed {
+        fn identity(&self) -> &Identity {
+            self.device.identity()
+        }
+
+        fn limits(&self) -> &Limits {
+            self.device.limits()
+        }
+
+        fn read(&mut self, now: MonotonicNs) -> Reading {
+            self.device.read(now)
+        }
+
+        fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+            let is_jammed = effort == Effort::zero() && self.jammed_writes > 0;
+            self.jammed_writes -= u32::from(is_jammed);
+            if is_jammed { Sent::Busy } else { self.device.write(effort, now) }
+        }
+
+        fn close(&mut self) {}
+    }
+
+    #[test]
+    fn a_zero_that_found_no_room_is_tried_again_in_the_next_tick() {
+        let straight: Straight = |time_s| Vector2::new(time_s, 0.0);
+        let mut device = PacedDevice::new(Jammed { device: PrescribedDevice::new(2, straight), jammed_writes: 1 }, 4);
+        assert_eq!(
+            [1.0, 0.0, 0.0, 0.0].map(|force_n| tick(&mut device, force_n)),
+            [Sent::Written, Sent::Busy, Sent::Written, Sent::Busy]
+        );
     }
 }

@@ -261,5 +261,33 @@ fn the_board_holds_to_the_force_that_the_host_allowed() {
     let effort = Effort { force_n: Vector2::new(3.0, -3.0) };
     let (words, _) = session.voice.say(effort, &Sample::nothing_yet(), MonotonicNs(1));
     heard_by(&mut board, words.bytes());
+    (0..10).for_each(|_| board.tick(&mut Vec::new()));
     assert!((board.force_n() - Vector2::new(1.0, -1.0)).norm() < 1e-3, "{}", board.force_n());
+}
+
+#[test]
+fn a_zero_ends_the_greatest_force_at_once_and_the_next_force_needs_no_arming() {
+    let mut room = Room::new(NativeTraits::default());
+    room.run(10, Vector2::new(4.0, -4.0));
+    assert_eq!(room.board.force_n(), Vector2::new(4.0, -4.0));
+    let (words, _) = room.session.voice.say(Effort::zero(), &room.newest, room.now);
+    heard_by(&mut room.board, words.bytes());
+    assert_eq!(room.board.force_n(), Vector2::zeros());
+    let heard = room.exchange(Vector2::new(0.5, 0.0), |_, _| {});
+    assert_eq!((heard.reply, room.newest.health), (None, Health::Ready));
+    assert!((room.board.force_n() - Vector2::new(0.5, 0.0)).norm() < 1e-3, "{}", room.board.force_n());
+}
+
+#[test]
+fn a_board_changes_its_force_no_faster_than_its_slew() {
+    let mut room = Room::new(NativeTraits { slew_q15_per_ms: 8192, ..NativeTraits::default() });
+    let forces: Vec<f64> = (0..5)
+        .map(|_| {
+            room.exchange(Vector2::new(4.0, 0.0), |_, _| {});
+            room.board.force_n().x
+        })
+        .collect();
+    for (force_n, expected_n) in forces.iter().zip([1.0, 2.0, 3.0, 4.0, 4.0]) {
+        assert!((force_n - expected_n).abs() < 1e-3, "{forces:?}");
+    }
 }

@@ -149,6 +149,57 @@ fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
     assert!(room.newest.position_m.y > 0.09, "not taken for home: {}", room.newest.position_m);
 }
 
+/// A Haply that was greeted and moved to the middle of its workspace, with the protocol that will find it again.
+fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
+    let mut board = HaplyBoard::new(HaplyVariant::V3, &DeviceModel::default(), None).unwrap();
+    let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(Ledger::default()));
+    greet(&mut protocol, &mut board).unwrap();
+    (0..2000).for_each(|_| board.tick(&mut Vec::new()));
+    while board.news().is_some() {}
+    (protocol, board)
+}
+
+#[test]
+fn a_haply_that_forgot_its_angles_away_from_home_is_not_set_up_there_but_refused_with_the_remedy() {
+    let (mut protocol, mut board) = haply_in_the_middle();
+    heard_by(&mut board, &[0, 0]);
+    for _ in 0..3 {
+        let refusal = greet(&mut protocol, &mut board).err().expect("wrong angles were taken for right ones");
+        assert_eq!(refusal, GreetingError::PlaceForgotten);
+        assert!(refusal.to_string().contains("hold the arm against its home stop and start anew"), "{refusal}");
+        assert_eq!((board.news(), board.force_n()), (None, Vector2::zeros()), "it was set up");
+    }
+}
+
+#[test]
+fn a_haply_that_waits_for_the_rest_of_a_message_keeps_its_angles_when_it_is_found_again() {
+    for heard in 1..10 {
+        let (mut protocol, mut board) = haply_in_the_middle();
+        let push = haptic_device::serial::haply::message::write(&HaplyVariant::V3, [0.1, 0.1]);
+        heard_by(&mut board, &push.bytes()[..heard]);
+        let session = greet(&mut protocol, &mut board).unwrap_or_else(|error| panic!("{heard} bytes: {error}"));
+        assert_eq!(board.force_n(), Vector2::zeros(), "{heard} bytes");
+        let (ledger, newest) = (Arc::new(Ledger::default()), Sample::nothing_yet());
+        let mut room = Room { board, session, ledger, now: MonotonicNs(1), newest };
+        room.run(2, Vector2::zeros());
+        assert!(room.newest.position_m.y > 0.09, "{heard} bytes: {}", room.newest.position_m);
+    }
+}
+
+#[test]
+fn the_last_words_end_the_torques_of_a_haply_wherever_a_message_was_cut_short() {
+    for heard in 0..10 {
+        let mut room = haply(HaplyVariant::V3);
+        room.run(10, Vector2::new(1.0, 1.0));
+        assert_ne!(room.board.force_n(), Vector2::zeros());
+        let (words, _) = room.session.voice.say(Effort { force_n: Vector2::new(1.0, 1.0) }, &room.newest, room.now);
+        heard_by(&mut room.board, &words.bytes()[..heard]);
+        let words = room.session.voice.farewell();
+        heard_by(&mut room.board, words.bytes());
+        assert_eq!(room.board.force_n(), Vector2::zeros(), "after {heard} bytes");
+    }
+}
+
 #[test]
 fn what_is_lost_on_the_way_from_a_haply_is_counted() {
     let mut room = haply(HaplyVariant::V3);
@@ -189,11 +240,79 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
     assert!(matches!(refusal(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), GreetingError::NotHome { .. }));
 }
 
-fn odrive() -> Room<OdriveBoard> {
+const ODRIVE: OdriveSettings = OdriveSettings { lever_m: 0.02, watchdog_s: 0.05, baud: None };
+
+fn odrive_board() -> OdriveBoard {
     let model = DeviceModel { coulomb_n: [0.0; 2], encoder_step_m: [0.0; 2], ..DeviceModel::default() };
-    let board = OdriveBoard::new(0.02, Body::new(1, &model, None).unwrap());
-    let settings = OdriveSettings { lever_m: 0.02, watchdog_s: 0.05, baud: None };
-    Room::new(board, |ledger| Box::new(OdriveProtocol::new(settings, ledger)))
+    OdriveBoard::new(0.02, Body::new(1, &model, None).unwrap())
+}
+
+fn odrive() -> Room<OdriveBoard> {
+    Room::new(odrive_board(), |ledger| Box::new(OdriveProtocol::new(ODRIVE, ledger)))
+}
+
+/// An ODrive that never gets to hear one kind of line, or hears another in its place.
+struct Deafened {
+    board: OdriveBoard,
+    line: &'static str,
+    heard: &'static str,
+}
+
+impl Board for Deafened {
+    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+        let text = String::from_utf8(bytes.to_vec()).unwrap().replace(self.line, self.heard);
+        self.board.hear(text.as_bytes(), out);
+    }
+    fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
+        self.board.tick(out);
+    }
+    fn host_left(&mut self) {}
+    fn force_n(&self) -> Vector2<f64> {
+        self.board.force_n()
+    }
+    fn body(&self) -> &Body {
+        self.board.body()
+    }
+    fn news(&mut self) -> Option<String> {
+        self.board.news()
+    }
+}
+
+#[test]
+fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_remedy_and_its_motor_off() {
+    let cases = [
+        ("w axis0.config.watchdog_timeout 0.050\n", "", "waits 0 s although 0.05 s were written; update its firmware"),
+        ("watchdog_timeout 0.050\n", "watchdog_timeout 0.5\n", "write watchdog_s = 0.5"),
+        ("w axis0.config.enable_watchdog 1\n", "", "cannot be enabled; update its firmware"),
+    ];
+    for (line, heard, told) in cases {
+        let mut board = Deafened { board: odrive_board(), line, heard };
+        let mut protocol = OdriveProtocol::new(ODRIVE, Arc::new(Ledger::default()));
+        let refusal = greet(&mut protocol, &mut board).err().expect("a controller that would not let go was taken");
+        assert!(refusal.to_string().contains(told), "{refusal}");
+        assert!(std::iter::from_fn(|| board.news()).all(|news| !news.contains("motor on")), "after {line:?}");
+    }
+}
+
+#[test]
+fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
+    let mut board = odrive_board();
+    let mut greeting = OdriveProtocol::new(ODRIVE, Arc::new(Ledger::default())).greet(MonotonicNs(0));
+    for round in 0..5000 {
+        let now = MonotonicNs(round * MILLISECOND_NS);
+        match greeting.step(now) {
+            Step::Say(words) => {
+                let is_timeout = String::from_utf8_lossy(words.bytes()).contains("watchdog_timeout");
+                // What the input mode answered, once more.
+                greeting.hear(if is_timeout { b"1\r\n" } else { b"" }, now);
+                greeting.hear(&heard_by(&mut board, words.bytes()), now);
+            }
+            Step::Wait { .. } => board.tick(&mut Vec::new()),
+            Step::Done(_) => return,
+            Step::Failed(error) => panic!("{error}"),
+        }
+    }
+    panic!("neither done nor failed");
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use haptic_device::emulated::native::NativeTraits;
 use haptic_device::emulated::{Body, Life, LineFaults, NativeBoard, serve};
+use haptic_device::serial::protocol::{Ear, Greeting, Heard, Protocol, Sample, Session, Spoken, Step, Voice};
 use haptic_device::serial::{
     Ledger, NativeProtocol, NativeSettings, OpenError, Port, PortError, SerialDevice, SerialSettings,
 };
-use haptic_device::{Device, DeviceModel, Effort, Health, MonotonicNs, Reading, Sent};
+use haptic_device::{
+    Device, DeviceModel, Effort, Health, Identity, Kind, Limits, MonotonicNs, Reading, Sent, WriteError,
+};
 use haptic_realtime::clock::monotonic_ns;
 use nalgebra::Vector2;
 use std::path::PathBuf;
@@ -155,6 +158,69 @@ fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
     let emulator = Emulator::start("one", one, Life::default());
     let error = open(&emulator.port, 2).err().unwrap().to_string();
     assert!(error.contains("axes = 1"), "{error}");
+}
+
+/// A board that agrees to everything and then never answers.
+struct Mute(Arc<Ledger>);
+
+impl Protocol for Mute {
+    fn greet(&mut self, _: MonotonicNs) -> Box<dyn Greeting> {
+        Box::new(Self(Arc::clone(&self.0)))
+    }
+}
+
+impl Greeting for Mute {
+    fn hear(&mut self, _: &[u8], _: MonotonicNs) {}
+
+    fn step(&mut self, _: MonotonicNs) -> Step {
+        let (name, serial_number, firmware) = ("mute".to_owned(), String::new(), String::new());
+        let everywhere = Vector2::repeat(f64::INFINITY);
+        Step::Done(Box::new(Session {
+            identity: Identity { name, kind: Kind::Serial, serial_number, firmware, axes: 1 },
+            limits: Limits { max_force_n: 1.0, travel_min_m: -everywhere, travel_max_m: everywhere, rate_hz: 1000.0 },
+            voice: Box::new(Self(Arc::clone(&self.0))),
+            ear: Box::new(Self(Arc::clone(&self.0))),
+        }))
+    }
+}
+
+impl Ear for Mute {
+    fn hear(&mut self, _: &[u8], _: MonotonicNs) -> Heard {
+        Heard { sample: None, reply: None }
+    }
+}
+
+impl Voice for Mute {
+    fn say(&mut self, effort: Effort, _: &Sample, now: MonotonicNs) -> (Spoken, Result<(), WriteError>) {
+        let sequence = self.0.next_sequence();
+        self.0.note_sent(sequence, now);
+        (Spoken::of(if effort == Effort::zero() { b"0" } else { b"1" }), Ok(()))
+    }
+
+    fn farewell(&mut self) -> Spoken {
+        Spoken::of(b"q")
+    }
+}
+
+#[test]
+fn a_zero_goes_out_although_nothing_that_was_sent_before_was_answered() {
+    let mut pty = haptic_device::emulated::pty::Pty::open(None).unwrap();
+    let (ledger, port) = (Arc::new(Ledger::default()), pty.name().to_str().unwrap().to_owned());
+    let mut device = SerialDevice::open(SerialSettings {
+        find: Box::new(move || Ok(port.clone())),
+        baud: 1_000_000,
+        protocol: Box::new(Mute(Arc::clone(&ledger))),
+        ledger: Arc::clone(&ledger),
+        guardian: None,
+        priority: 79,
+    })
+    .unwrap();
+    (0..6).for_each(|_| assert_eq!(tick(&mut device).1, Sent::Written));
+    assert_eq!((ledger.open_commands(), device.write(Effort::zero(), MonotonicNs(0))), (6, Sent::Written));
+    device.close();
+    let mut heard = [0; 64];
+    let count = pty.read(&mut heard);
+    assert_eq!(String::from_utf8_lossy(&heard[..count]), "1111110qq");
 }
 
 #[test]

@@ -84,6 +84,9 @@ const HOMING_RATE: f64 = 15.0;
 const LATENCY_S: f64 = 0.008;
 /// Readings that the speed is taken over.
 const SPEED_TICKS: usize = 4;
+/// Ticks that a change by the strongest force takes. Firmware limits how fast efforts change, the reference boards to full scale in
+/// 4 ms; a force that changed faster would not be the one that acts, and the fit would take the difference for friction and delay.
+const CHANGE: f64 = 4.0;
 /// By how much the force of swings adapts at a time.
 const ADAPT: f64 = 1.25;
 /// Acceleration that is taken for granted before any was seen, m/s²: low, so that the first pushes end early.
@@ -200,8 +203,8 @@ impl Excitation {
         self.gave_up
     }
 
-    /// The force for this tick, N, the handle being at `position_m`. Real-time: constant.
-    pub fn next(&mut self, position_m: f64) -> f64 {
+    /// The force for this tick, N, the handle being at `position_m` and the motor giving `acting_n`. Real-time: constant.
+    pub fn next(&mut self, position_m: f64, acting_n: f64) -> f64 {
         let home_m = self.look(position_m);
         self.ticks += 1;
         self.total += 1;
@@ -213,7 +216,24 @@ impl Excitation {
             Stage::Pulse(index) => self.pulse(index, position_m - home_m),
             Stage::Done => 0.0,
         };
-        force_n.clamp(-self.bounds.force_n, self.bounds.force_n)
+        if self.is_done() { 0.0 } else { self.towards(force_n, acting_n) }
+    }
+
+    /// The greatest change in a tick, N.
+    fn step_n(&self) -> f64 {
+        self.bounds.force_n / CHANGE
+    }
+
+    /// Ticks from nothing to a force.
+    fn ticks_to(&self, force_n: f64) -> u32 {
+        (force_n / self.step_n()).round() as u32
+    }
+
+    /// A tick's part of the way to a force, N.
+    fn towards(&self, wanted_n: f64, acting_n: f64) -> f64 {
+        let step_n = self.step_n();
+        let wanted_n = wanted_n.clamp(-self.bounds.force_n, self.bounds.force_n);
+        acting_n + (wanted_n - acting_n).clamp(-step_n, step_n)
     }
 
     /// Takes note of a position and gives the place where it all began, m.
@@ -371,9 +391,11 @@ impl Excitation {
         };
         let (strength_n, length) = self.pulse_size(share.abs() * self.bounds.force_n);
         let force_n = strength_n.copysign(*share);
+        // Turning round changes the force twice as far as beginning and ending: it begins earlier by half of what that takes.
+        let early = (self.ticks_to(strength_n) / 2).min(length / 2);
         match self.ticks {
-            tick if tick <= length || (3 * length < tick && tick <= 4 * length) => force_n,
-            tick if tick <= 3 * length => -force_n,
+            tick if tick + early <= length || (3 * length < tick + early && tick <= 4 * length) => force_n,
+            tick if tick + early <= 3 * length => -force_n,
             tick if tick < 4 * length + AFTER_PULSE => self.homewards_n(way_m),
             _ => {
                 self.enter(Stage::Pulse(index + 1));

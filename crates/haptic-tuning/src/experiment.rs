@@ -99,7 +99,7 @@ impl Measurement for Experiment {
         }
         self.position_m = seen.new_m.map_or(f64::NAN, |place| place[self.axis]);
         self.asked_n = match (self.end, seen.trusted_m) {
-            (None, Some(position_m)) => self.excitations[self.axis].next(position_m[self.axis]),
+            (None, Some(position_m)) => self.excitations[self.axis].next(position_m[self.axis], self.acting_n),
             _ => 0.0,
         };
         let mut force_n = Vector2::zeros();

@@ -79,7 +79,7 @@ fn intervals_hold_the_truth_most_of_the_time() {
     let (mut held, mut all) = (0, 0);
     for seed in 200..200 + devices() {
         let model = random_device(seed);
-        let found = measured(&model, 4.0).unwrap();
+        let found = measured(&model, 4.0).unwrap_or_else(|refusal| panic!("{seed}: {refusal} {model:?}"));
         for (_, interval, truth, _) in &compared(&found, &model)[..4] {
             held += u64::from((interval.value - truth).abs() <= interval.plus_minus);
             all += 1;

@@ -1,4 +1,5 @@
-//! Talks to a board: HELLO, AXIS_INFO, ARM, then CMD/STATE exchanges, then silence until the watchdog cuts in.
+//! Talks to a board: HELLO, AXIS_INFO, ARM, then CMD/STATE exchanges, a zero in the middle of a push, then silence until the
+//! watchdog cuts in.
 //!
 //! `cargo run --release -p haptic-wire --example talk -- PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]`; PORT is a pseudo-terminal, or a serial
 //! port already set to raw mode and the right speed. Rate 0 sends each command as soon as the last was answered.
@@ -155,6 +156,28 @@ impl Tally {
     }
 }
 
+/// Commands an effort on every axis; the answer, if one comes.
+fn command(board: &mut Board, axes: u8, effort: i16) -> Outcome<Option<State>> {
+    let sequence = board.send(&Message::Command(Command::pushing(per_axis(axes, effort))))?;
+    Ok(board.wait_for(ANSWER_WITHIN, |message| match message {
+        Message::State(state) if state.acknowledged == sequence => Some(*state),
+        _ => None,
+    }))
+}
+
+/// A zero in the middle of a push: the motor must be off when it is answered, and the next push must need no ARM.
+fn let_go_and_push_again(board: &mut Board, axes: u8) -> Outcome<()> {
+    for (effort, wanted) in [(9000, Status::ENABLED), (0, 0), (9000, Status::ENABLED)] {
+        let state = command(board, axes, effort)?.ok_or("a command of the zero in a push was not answered")?;
+        let is_slewed_zero = effort == 0 && state.status.has(Status::SLEWING);
+        if !state.status.has(Status::ARMED) || state.status.0 & Status::ENABLED != wanted || is_slewed_zero {
+            return Err(format!("effort {effort} in the middle of a push: {:?}", state.status));
+        }
+    }
+    println!("a zero ended a push at once, and the board stayed armed");
+    Ok(())
+}
+
 fn exchange(board: &mut Board, axes: u8, count: u32, period: Duration) -> Outcome<Tally> {
     let mut tally = Tally::default();
     let mut next = Instant::now();
@@ -162,12 +185,7 @@ fn exchange(board: &mut Board, axes: u8, count: u32, period: Duration) -> Outcom
         // A push that changes sign every 128 exchanges, so that the handle visibly moves.
         let effort = if index & 128 == 0 { 9000 } else { -9000 };
         let sent_at = Instant::now();
-        let command = Command { flags: Command::ENABLE, efforts_q15: per_axis(axes, effort) };
-        let sequence = board.send(&Message::Command(command))?;
-        let state = board.wait_for(ANSWER_WITHIN, |message| match message {
-            Message::State(state) if state.acknowledged == sequence => Some(*state),
-            _ => None,
-        });
+        let state = command(board, axes, effort)?;
         tally.take(state, sent_at.elapsed());
         next += period;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
@@ -212,6 +230,7 @@ fn talk(path: &str, count: u32, period: Duration, watchdog_ms: u16) -> Outcome<(
     println!("{:?}", arm(&mut board, hello.axes, watchdog_ms)?);
     let mut tally = exchange(&mut board, hello.axes, count, period)?;
     print_tally(&mut tally, count, board.decoder.counters());
+    let_go_and_push_again(&mut board, hello.axes)?;
     provoke_watchdog(&mut board)?;
     board.send(&Message::Stop)?;
     if tally.lost == 0 && tally.unarmed == 0 {

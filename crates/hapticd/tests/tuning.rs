@@ -83,7 +83,7 @@ fn identify_tells_in_words_what_it_found_and_what_to_do_with_it() {
     let folder = Folder::new("words");
     let text = folder.done(&["identify", "--device", "simulated-1dof", "--out", "a.toml", "--known-mass-kg", "0.08"]);
     for words in
-        ["mass          99.99", "dry friction", "delay         0.299", "encoder step  10 µm", "force scale   0.8000"]
+        ["mass          99.99", "dry friction", "delay         0.300", "encoder step  10 µm", "force scale   0.8000"]
     {
         assert!(text.contains(words), "‘{words}’ is missing in:\n{text}");
     }

@@ -367,6 +367,34 @@ static void cutting_is_never_slewed(void)
     CHECK(board.effort[0] == 0 && !(last_state().status & HAPTIC_STATUS_ENABLED));
 }
 
+static void a_zero_without_enable_ends_full_effort_at_once_and_the_device_stays_armed(void)
+{
+    boot(2);
+    config.slew_q15_per_ms = 8192;
+    ticks(1);
+    say_hello(NONCE);
+    ask_to_arm(NONCE, 20, 32767, 0);
+    command(1, HAPTIC_ENABLE, 20000, -20000);
+    ticks(4 * TICKS_PER_MS);
+    CHECK(board.effort[0] == 20000 && board.effort[1] == -20000);
+    command(2, 0, 0, 0);
+    CHECK(board.effort[0] == 0 && board.effort[1] == 0);
+    CHECK((last_state().status & (HAPTIC_STATUS_ARMED | HAPTIC_STATUS_SLEWING)) == HAPTIC_STATUS_ARMED);
+    command(3, HAPTIC_ENABLE, 100, -100);
+    ticks(1);
+    CHECK(board.effort[0] == 100 && board.effort[1] == -100);
+}
+
+static void zeros_without_enable_feed_the_watchdog(void)
+{
+    boot_armed(1);
+    for (uint8_t sequence = 1; sequence <= 50; sequence++) {
+        command(sequence, 0, 0, 0);
+        ticks(TICKS_PER_MS);
+    }
+    CHECK(device.mode == HAPTIC_ARMED);
+}
+
 static void an_overtaken_command_is_dropped_and_does_not_feed(void)
 {
     boot_armed(1);
@@ -555,6 +583,8 @@ int main(void)
         effort_is_clamped_to_the_smaller_limit,
         effort_changes_no_faster_than_the_slew,
         cutting_is_never_slewed,
+        a_zero_without_enable_ends_full_effort_at_once_and_the_device_stays_armed,
+        zeros_without_enable_feed_the_watchdog,
         an_overtaken_command_is_dropped_and_does_not_feed,
         stop_is_obeyed_at_once_whatever_its_number,
         a_stream_comes_once_a_millisecond_and_ends_with_the_commands,

@@ -1,4 +1,5 @@
-//! A Haply 2diy: no framing, no watchdog, and the last torque is held for ever.
+//! A Haply 2diy: no framing, no watchdog, and the last torque is held for ever. A reset forgets ports and angles but leaves the
+//! torque on; what is no command is passed over byte by byte.
 
 use super::{Board, Body};
 use crate::pantograph::Pantograph;
@@ -62,7 +63,8 @@ impl HaplyBoard {
         match message[0] {
             1 => self.set_up(&message),
             2 => self.write(&message, out),
-            _ => self.torques_n_m = Vector2::zeros(),
+            0 => self.ports = None,
+            _ => {}
         }
         true
     }
@@ -70,11 +72,17 @@ impl HaplyBoard {
     /// How long the message is that begins what was collected; none if that cannot be told yet.
     fn message_length(&self) -> Option<usize> {
         match *self.collected.first()? {
+            0 => Some(2),
             1 => setup_length(&self.collected),
-            // Two motors and no other outputs, as hosts set it up.
-            2 => Some(10),
-            _ => Some(2),
+            // Two motors and no other outputs, as hosts set it up; no torques for a number that nothing was set up for.
+            2 => Some(if self.ports_of(*self.collected.get(1)?).is_some() { 10 } else { 2 }),
+            _ => Some(1),
         }
+    }
+
+    /// What was set up under a board's number.
+    fn ports_of(&self, board: u8) -> Option<&Ports> {
+        self.ports.as_ref().filter(|ports| ports.board == board)
     }
 
     fn set_up(&mut self, message: &[u8]) {
@@ -88,7 +96,7 @@ impl HaplyBoard {
     }
 
     fn write(&mut self, message: &[u8], out: &mut Vec<Vec<u8>>) {
-        let Some(ports) = self.ports.clone() else { return };
+        let Some(ports) = self.ports_of(message[1]).cloned() else { return out.push(vec![message[1]]) };
         let number = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|offset| message[at + offset]));
         let torques = self.variant.by_port([number(2), number(6)]);
         let cut = |torque: f32| f64::from(torque).clamp(-MAX_TORQUE_N_M, MAX_TORQUE_N_M);

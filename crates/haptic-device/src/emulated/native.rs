@@ -10,6 +10,8 @@ use nalgebra::Vector2;
 const COUNTS_PER_METRE: u32 = 100_000;
 const DEFAULT_WATCHDOG_MS: u16 = 20;
 const LONGEST_WATCHDOG_MS: u16 = 100;
+/// The slew of the reference boards: 4 ms from zero to full effort.
+const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
 
 /// What the board is like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub struct NativeTraits {
     pub axes: u8,
     /// Force at full effort, N.
     pub full_scale_n: f64,
+    /// Its own limit of how fast efforts change; what is cut is cut at once.
+    pub slew_q15_per_ms: u16,
     /// Whether STATE carries velocities.
     pub gives_velocity: bool,
     /// The major version it pretends to speak.
@@ -28,7 +32,14 @@ pub struct NativeTraits {
 
 impl Default for NativeTraits {
     fn default() -> Self {
-        Self { axes: 2, full_scale_n: 4.0, gives_velocity: false, major_version: VERSION.0, uid: *b"EMULATED" }
+        Self {
+            axes: 2,
+            full_scale_n: 4.0,
+            slew_q15_per_ms: REFERENCE_SLEW_Q15_PER_MS,
+            gives_velocity: false,
+            major_version: VERSION.0,
+            uid: *b"EMULATED",
+        }
     }
 }
 
@@ -54,7 +65,12 @@ pub struct NativeBoard {
     silent_ms: u16,
     watchdog_ms: u16,
     limits_q15: [u16; 2],
-    efforts_q15: [i16; 2],
+    slew_q15_per_ms: u16,
+    /// The newest command enabled its efforts.
+    enabled: bool,
+    /// What was commanded, within the limits, and what the motors do now.
+    targets_q15: [i16; 2],
+    applied_q15: [i16; 2],
     time_us: u32,
     news: Vec<String>,
 }
@@ -74,7 +90,10 @@ impl NativeBoard {
             silent_ms: 0,
             watchdog_ms: DEFAULT_WATCHDOG_MS,
             limits_q15: [0; 2],
-            efforts_q15: [0; 2],
+            slew_q15_per_ms: traits.slew_q15_per_ms,
+            enabled: false,
+            targets_q15: [0; 2],
+            applied_q15: [0; 2],
             time_us: 0,
             news: Vec::new(),
         }
@@ -155,12 +174,18 @@ impl NativeBoard {
         for (own, &asked) in self.limits_q15.iter_mut().zip(arm.limits_q15.iter()) {
             *own = asked.min(FULL_SCALE_Q15);
         }
-        let held = Arm { watchdog_ms: self.watchdog_ms, ..*arm };
+        self.slew_q15_per_ms = self.slew_for(arm);
+        let held = Arm { watchdog_ms: self.watchdog_ms, slew_q15_per_ms: self.slew_q15_per_ms, ..*arm };
         self.answer(&Message::ArmAck(held), out);
     }
 
     fn watchdog_for(&self, arm: &Arm) -> u16 {
         if arm.watchdog_ms == 0 { DEFAULT_WATCHDOG_MS } else { arm.watchdog_ms.min(LONGEST_WATCHDOG_MS) }
+    }
+
+    fn slew_for(&self, arm: &Arm) -> u16 {
+        let own = self.traits.slew_q15_per_ms;
+        if arm.slew_q15_per_ms == 0 { own } else { arm.slew_q15_per_ms.min(own) }
     }
 
     fn on_command(&mut self, command: &Command, number: u8, out: &mut Vec<Vec<u8>>) {
@@ -178,12 +203,27 @@ impl NativeBoard {
 
     fn adopt(&mut self, command: &Command) {
         (self.commanded, self.silent_ms) = (true, 0);
-        self.efforts_q15 = [0; 2];
-        if command.flags & Command::ENABLE != 0 {
-            for (axis, &effort) in command.efforts_q15.iter().enumerate() {
-                let limit = self.limits_q15[axis] as i16;
-                self.efforts_q15[axis] = effort.clamp(-limit, limit);
-            }
+        if command.flags & Command::ENABLE == 0 {
+            return self.let_go();
+        }
+        self.enabled = true;
+        for (axis, &effort) in command.efforts_q15.iter().enumerate() {
+            let limit = self.limits_q15[axis] as i16;
+            self.targets_q15[axis] = effort.clamp(-limit, limit);
+        }
+    }
+
+    /// No effort from here on, at once.
+    fn let_go(&mut self) {
+        (self.enabled, self.targets_q15, self.applied_q15) = (false, [0; 2], [0; 2]);
+    }
+
+    /// A millisecond of the way to what was commanded.
+    fn slew(&mut self) {
+        let step = i32::from(self.slew_q15_per_ms);
+        for (applied, target) in self.applied_q15.iter_mut().zip(self.targets_q15) {
+            let change = (i32::from(target) - i32::from(*applied)).clamp(-step, step);
+            *applied = (i32::from(*applied) + change) as i16;
         }
     }
 
@@ -199,7 +239,7 @@ impl NativeBoard {
 
     fn cut(&mut self, mode: Mode) {
         self.mode = mode;
-        self.efforts_q15 = [0; 2];
+        self.let_go();
         self.silent_ms = 0;
     }
 
@@ -209,10 +249,13 @@ impl NativeBoard {
         let (position_m, speed) = (self.body.encoder_m(), self.body.true_state().velocity_m_per_s);
         let reading = |axis: usize| AxisReading { position: counts(position_m[axis]), velocity: counts(speed[axis]) };
         let axes = if self.traits.axes == 1 { PerAxis::one(reading(0)) } else { PerAxis::two(reading(0), reading(1)) };
-        let is_armed = self.mode == Mode::Armed;
+        let status = bit(self.mode == Mode::Armed, Status::ARMED)
+            | bit(self.enabled, Status::ENABLED)
+            | bit(self.mode == Mode::Faulted, Status::FAULT)
+            | bit(self.applied_q15 != self.targets_q15, Status::SLEWING);
         State {
             acknowledged: self.acknowledged,
-            status: Status(bit(is_armed, Status::ARMED) | bit(self.mode == Mode::Faulted, Status::FAULT)),
+            status: Status(status),
             sampled_at_us: self.time_us,
             axes,
             velocity_given: self.traits.gives_velocity,
@@ -234,7 +277,7 @@ impl NativeBoard {
 
     fn motors_n(&self) -> Vector2<f64> {
         let newton = self.traits.full_scale_n / f64::from(FULL_SCALE_Q15);
-        Vector2::from_fn(|axis, _| f64::from(self.efforts_q15[axis]) * newton)
+        Vector2::from_fn(|axis, _| f64::from(self.applied_q15[axis]) * newton)
     }
 }
 
@@ -248,6 +291,7 @@ impl Board for NativeBoard {
     fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
         self.time_us = self.time_us.wrapping_add(1000);
         self.watch(out);
+        self.slew();
         self.body.advance(self.motors_n());
     }
 

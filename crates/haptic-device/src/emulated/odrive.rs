@@ -79,7 +79,7 @@ impl OdriveBoard {
             ["u", "0"] => self.unfed_s = 0.0,
             ["sc"] => self.set(ERROR, 0.0),
             ["r", name] if self.properties.contains_key(name) => {
-                let text: String = self.value(name).to_string().chars().take(LONGEST_VALUE).collect();
+                let text: String = written(self.value(name)).chars().take(LONGEST_VALUE).collect();
                 out.push(format!("{text}\r\n").into_bytes());
             }
             ["w", name, value] if self.properties.contains_key(name) => self.write(name, value, out),
@@ -174,4 +174,9 @@ impl Board for OdriveBoard {
     fn news(&mut self) -> Option<String> {
         if self.news.is_empty() { None } else { Some(self.news.remove(0)) }
     }
+}
+
+/// A value as the firmware writes it: whole numbers as they are, others as short floats with six digits behind the point.
+fn written(value: f64) -> String {
+    if value.fract() == 0.0 { value.to_string() } else { format!("{:.6}", value as f32) }
 }

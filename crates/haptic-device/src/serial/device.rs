@@ -4,7 +4,9 @@ use super::guardian::GuardianProgram;
 use super::keeper::{Connection, Dialler, FindPort, Keeper, Line, OpenError, now};
 use super::ledger::Ledger;
 use super::port::Port;
-use super::protocol::{Ear, Protocol, Sample, Spoken};
+use super::protocol::{Ear, Protocol, Sample};
+use super::queue::CommandQueue;
+use super::unsent::Unsent;
 use crate::contract::{
     Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
 };
@@ -13,21 +15,9 @@ use haptic_realtime::thread::{CpuChoice, RealtimeThread, ThreadRequest, spawn};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Lines on their way between the threads: one is, at most; the rest is room.
 const LINES: usize = 4;
-
-/// The last words go out twice, this far apart, and have as long to be heard before the port closes.
-const LAST_WORDS_APART: Duration = Duration::from_millis(5);
-
-/// So many commands may be on their way. A line or a device that stalls gets no longer queue to work off: what is sent after
-/// the stall is the newest effort, and no buffer of a small board overflows.
-const OPEN_COMMANDS: u64 = 6;
-
-/// With a full queue a command still goes out this often, ns: it may be the answers that were lost, and the device's
-/// watchdog must be fed.
-const INSIST_EVERY_NS: u64 = 10_000_000;
 
 /// How a serial device is opened.
 pub struct SerialSettings {
@@ -52,8 +42,8 @@ pub struct SerialDevice {
     ledger: Arc<Ledger>,
     line: Option<Line>,
     /// The end of a frame that found no room; it goes out before anything else.
-    rest: Rest,
-    sent_at: MonotonicNs,
+    rest: Unsent,
+    queue: CommandQueue,
     samples: LatestReader<Sample>,
     newest: Sample,
     handed_out: u32,
@@ -92,8 +82,8 @@ impl SerialDevice {
             limits,
             ledger,
             line: Some(line),
-            rest: Rest::none(),
-            sent_at: MonotonicNs(0),
+            rest: Unsent::none(),
+            queue: CommandQueue::new(),
             samples,
             newest: Sample::nothing_yet(),
             handed_out: 0,
@@ -109,7 +99,7 @@ impl SerialDevice {
         let new = self.lines.pop();
         if new.is_some() || self.newest.health == Health::Lost {
             let old = std::mem::replace(&mut self.line, new);
-            self.rest = Rest::none();
+            (self.rest, self.queue) = (Unsent::none(), CommandQueue::new());
             if let Some(old) = old {
                 self.returned.push(old);
             }
@@ -118,20 +108,21 @@ impl SerialDevice {
 
     fn say(&mut self, effort: Effort) -> Sent {
         let Some(line) = &mut self.line else { return Sent::Failed(WriteError::NotConnected) };
-        match self.rest.send(&line.port) {
+        let port = line.port.as_ref();
+        match self.rest.send(port) {
             Ok(true) => {}
             Ok(false) => return Sent::Busy,
             Err(error) => return failed(&error),
         }
         let now = now();
-        if self.ledger.open_commands() >= OPEN_COMMANDS && now.since(self.sent_at) < INSIST_EVERY_NS {
+        if !self.queue.admits(effort, self.ledger.open_commands(), now) {
             return Sent::Busy;
         }
-        self.sent_at = now;
         let (words, verdict) = line.voice.say(effort, &self.newest, now);
-        match line.port.write(words.bytes()) {
+        match port.write(words.bytes()) {
             Ok(count) => {
-                self.rest = Rest { words, sent: count };
+                self.rest = Unsent::after(words, count);
+                self.queue.note(effort, now);
                 verdict.map_or_else(Sent::Failed, |()| Sent::Written)
             }
             Err(error) => {
@@ -143,13 +134,8 @@ impl SerialDevice {
 
     fn last_words(&mut self) {
         let Some(line) = &mut self.line else { return };
-        for _ in 0..2 {
-            let words = line.voice.farewell();
-            // A device that is gone hears nothing; its own watchdog has ended the force.
-            let _ = self.rest.send(&line.port);
-            let _ = line.port.write_patiently(words.bytes());
-            std::thread::sleep(LAST_WORDS_APART);
-        }
+        // A device that is gone hears nothing; its own watchdog has ended the force.
+        let _ = self.rest.say_last_words(line.voice.as_mut(), line.port.as_ref());
     }
 }
 
@@ -204,34 +190,6 @@ impl Device for SerialDevice {
 impl Drop for SerialDevice {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-/// What of a frame is still to be sent.
-struct Rest {
-    words: Spoken,
-    sent: usize,
-}
-
-impl Rest {
-    fn none() -> Self {
-        Self { words: Spoken::nothing(), sent: 0 }
-    }
-
-    /// Sends the rest; false if there is still no room for all of it.
-    ///
-    /// Real-time: at most one system call that does not wait.
-    fn send(&mut self, port: &Port) -> io::Result<bool> {
-        let left = self.words.bytes().get(self.sent..).unwrap_or_default();
-        if left.is_empty() {
-            return Ok(true);
-        }
-        match port.write(left) {
-            Ok(count) => self.sent += count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-        Ok(self.sent == self.words.bytes().len())
     }
 }
 

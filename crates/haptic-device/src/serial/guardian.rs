@@ -129,18 +129,21 @@ fn comes_within(signs: &impl AsFd, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// The port does not block: what finds no room is tried again soon.
+/// The port does not block: what finds no room is tried again soon, from where it was cut.
 fn say(port: &mut impl Write, words: &[u8]) -> io::Result<()> {
+    let mut left = words;
     for _ in 0..100 {
-        match port.write(words) {
-            Ok(_) => {
-                port.flush()?;
-                std::thread::sleep(APART);
-                return Ok(());
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(1)),
+        match port.write(left) {
+            Ok(count) => left = &left[count..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
+        if left.is_empty() {
+            port.flush()?;
+            std::thread::sleep(APART);
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
     Err(io::ErrorKind::TimedOut.into())
 }
@@ -169,6 +172,36 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (port, said) = channel();
         (ours, said, std::thread::spawn(move || stand_guard(theirs, Kept(port), b"zero", patience)))
+    }
+
+    /// A port that takes three bytes at a time, every other time.
+    #[derive(Default)]
+    struct Narrow {
+        taken: Vec<u8>,
+        tries: u32,
+    }
+
+    impl Write for Narrow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.tries += 1;
+            if self.tries % 2 == 1 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let count = bytes.len().min(3);
+            self.taken.extend(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn words_that_find_room_for_a_part_only_are_said_to_their_end() {
+        let mut port = Narrow::default();
+        say(&mut port, b"no more torque").unwrap();
+        assert_eq!(port.taken, b"no more torque");
     }
 
     const LONG: Duration = Duration::from_secs(3600);

@@ -2,7 +2,8 @@
 //!
 //! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque is
 //! the first and the last thing it hears. The encoders are set to the home angles when it is set up, so the arm must then
-//! stand at its home stop; nothing on the line can tell whether it does.
+//! stand at its home stop; nothing on the line can tell whether it does. So it is set up once, when a person has just started the
+//! program and knows; a board that forgot its angles in the middle of a run is not taken up again.
 
 mod ear;
 mod greeting;
@@ -89,7 +90,7 @@ impl HaplyVariant {
 pub struct HaplyProtocol {
     variant: HaplyVariant,
     ledger: Arc<Ledger>,
-    /// A board that was set up before may have kept its angles; setting it up anew would take them for home.
+    /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any pose for home.
     was_set_up: bool,
 }
 
@@ -107,6 +108,6 @@ impl Protocol for HaplyProtocol {
     }
 
     fn dead_mans_words(&self) -> Option<Spoken> {
-        Some(message::write(&self.variant, [0.0; 2]))
+        Some(message::let_go(&self.variant))
     }
 }

@@ -10,6 +10,7 @@ use super::protocol::{Ear, Greeting, GreetingError, Protocol, Sample, Session, S
 use crate::contract::{Health, Identity, Limits, MonotonicNs};
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,7 +28,7 @@ const GONE_AFTER_NS: u64 = 250_000_000;
 /// And so many of them at least, so that a host that stalls does not blame the device.
 const GONE_AFTER_COMMANDS: u64 = 20;
 
-/// Reasons for a failing reconnection are told again after so many tries: every ten seconds or so.
+/// The same reason for a failing reconnection is told again after so many tries: every ten seconds or so where a try is short.
 const TELL_EVERY_TRIES: u32 = 200;
 
 /// Why a device cannot be opened.
@@ -224,14 +225,19 @@ impl Keeper {
     }
 
     fn find_again(&mut self) -> Option<Connection> {
-        let mut tries: u32 = 0;
+        let (mut tries, mut told): (u32, Option<Reason>) = (0, None);
         while !self.stop.load(Ordering::Relaxed) {
             // The tick's half of the old session holds the old port open: let go of it here, where closing may wait.
             self.returned.drain().for_each(drop);
             match self.dial_the_same() {
                 Ok(connection) => return Some(connection),
-                Err(error) if tries.is_multiple_of(TELL_EVERY_TRIES) => tracing::info!("{error}"),
-                Err(_) => {}
+                Err(error) => {
+                    let reason = Some(reason_of(&error));
+                    if tries.is_multiple_of(TELL_EVERY_TRIES) || told != reason {
+                        tracing::warn!("{error}");
+                        told = reason;
+                    }
+                }
             }
             tries = tries.wrapping_add(1);
             std::thread::sleep(TRY_AGAIN_AFTER);
@@ -263,6 +269,17 @@ impl Keeper {
     }
 }
 
+/// What kind of obstacle it is, whatever its numbers: another kind is told at once.
+type Reason = (Discriminant<OpenError>, Option<Discriminant<GreetingError>>);
+
+fn reason_of(error: &OpenError) -> Reason {
+    let cause = match error {
+        OpenError::Greeting { cause, .. } => Some(discriminant(cause)),
+        OpenError::Port(_) | OpenError::System { .. } => None,
+    };
+    (discriminant(error), cause)
+}
+
 /// Since when nothing was heard, and how many commands had gone out by then.
 struct Silence {
     since: MonotonicNs,
@@ -287,6 +304,15 @@ pub fn now() -> MonotonicNs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_kind_of_obstacle_is_another_reason_and_other_numbers_are_not() {
+        let greeting = |cause| reason_of(&OpenError::Greeting { port: String::new(), cause });
+        let babble = |bytes| greeting(GreetingError::NotUnderstood { bytes, expected: "" });
+        assert_eq!(babble(1), babble(2));
+        assert_ne!(babble(1), greeting(GreetingError::PlaceForgotten));
+        assert_ne!(babble(1), reason_of(&OpenError::Port(PortError::Missing { port: String::new() })));
+    }
 
     #[test]
     fn only_commands_without_an_answer_make_a_silence() {

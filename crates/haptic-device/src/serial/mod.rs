@@ -3,7 +3,8 @@
 //! A protocol is three pure halves ([`protocol`]): a greeting, the tick's voice and an ear. [`native`] is the protocol of
 //! `firmware-protocol/PROTOCOL.md`, [`haply`] and [`odrive`] are those of devices people own. Around them is thin input and
 //! output: [`port`] opens a line for us alone, [`keeper`] is the thread that listens and reconnects, [`device`] is what the tick
-//! reads and writes, [`ledger`] counts, and [`guardian`] is the process that ends the force of a device without a watchdog.
+//! reads and writes, with `queue` and `unsent` for lines that stall, [`ledger`] counts, and [`guardian`] is the process that ends the
+//! force of a device without a watchdog.
 //!
 //! The tick writes to the port itself, one call that does not wait, and reads a slot that the listening thread fills;
 //! the page on serial lines in `docs/decisions` has the measurements behind that.
@@ -18,6 +19,8 @@ pub mod odrive;
 pub mod ordered;
 pub mod port;
 pub mod protocol;
+mod queue;
+mod unsent;
 
 pub use device::{SerialDevice, SerialSettings};
 pub use haply::{HaplyProtocol, HaplyVariant};

@@ -1,7 +1,7 @@
 //! An ODrive motor controller as a haptic device with one axis, over its ASCII protocol.
 //!
-//! Its watchdog is off unless enabled: it is enabled first and read back, and every torque feeds it. Turns become metres
-//! over a lever.
+//! Its watchdog is off unless enabled: its time is set and it is enabled first, both are read back, and every torque feeds
+//! it. Turns become metres over a lever.
 
 mod ear;
 mod greeting;

@@ -129,6 +129,8 @@ pub enum GreetingError {
         /// What they must say.
         home_deg: (i32, i32),
     },
+    /// The device forgot in the middle of a run where its arm stands.
+    PlaceForgotten,
 }
 
 impl fmt::Display for GreetingError {
@@ -155,6 +157,11 @@ impl fmt::Display for GreetingError {
                 write!(f, "another board answers: {found} in place of {wanted}; plug that one in, or start anew")
             }
             Self::Refused(text) => write!(f, "the device refused: {text}"),
+            Self::PlaceForgotten => write!(
+                f,
+                "the board does not know any more where its arm stands, as after a loss of power, and gets no force; hold the arm \
+                 against its home stop and start anew"
+            ),
             Self::NotHome { found_deg, home_deg } => write!(
                 f,
                 "the arm stands at {}°, {}° and not at its home stop of {}°, {}°; hold it against the stop and start anew",
@@ -265,8 +272,10 @@ mod tests {
             GreetingError::NotUnderstood { bytes: 9, expected: "in this protocol" },
             GreetingError::Version { theirs: (2, 0), ours: (1, 0) },
             GreetingError::Axes { wanted: 2, found: 1 },
+            GreetingError::PlaceForgotten,
         ];
-        for (reason, remedy) in reasons.iter().zip(["powered", "`kind`", "flash", "axes = 1"]) {
+        let remedies = ["powered", "`kind`", "flash", "axes = 1", "against its home stop and start anew"];
+        for (reason, remedy) in reasons.iter().zip(remedies) {
             assert!(reason.to_string().contains(remedy), "{reason}");
         }
     }

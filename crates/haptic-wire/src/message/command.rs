@@ -64,6 +64,15 @@ impl Command {
     /// Send STATE by yourself every millisecond instead of answering each CMD, until a CMD without this flag.
     pub const STREAM: u8 = 1 << 1;
 
+    /// The command for these efforts: enabled, unless all of them are zero. A device comes down to a zero that is enabled no
+    /// faster than its slew allows, but ends all effort at once on a command that is not, and stays armed.
+    ///
+    /// Real-time: a comparison an axis.
+    pub fn pushing(efforts_q15: PerAxis<i16>) -> Self {
+        let is_zero = efforts_q15.iter().all(|&effort| effort == 0);
+        Self { flags: if is_zero { 0 } else { Self::ENABLE }, efforts_q15 }
+    }
+
     /// Reads a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = CommandView::new_checked(payload)?;
@@ -79,5 +88,21 @@ impl Command {
             write(payload, field::EFFORTS + 2 * axis, effort.to_le_bytes());
         }
         payload_length(self.efforts_q15.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_command_without_any_effort_is_not_enabled() {
+        let flags = |first, second| Command::pushing(PerAxis::two(first, second)).flags;
+        assert_eq!([flags(0, 0), flags(1, 0), flags(0, -1)], [0, Command::ENABLE, Command::ENABLE]);
+        assert_eq!(Command::pushing(PerAxis::one(0)).flags, 0);
+        assert_eq!(
+            Command::pushing(PerAxis::one(-5)),
+            Command { flags: Command::ENABLE, efforts_q15: PerAxis::one(-5) }
+        );
     }
 }

@@ -18,17 +18,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Errors
 /// What stands in the way, with the remedy.
 pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
-    let file = &setup.device;
     let ledger = Arc::new(Ledger::default());
-    let settings = NativeSettings {
+    let protocol = NativeProtocol::new(native_settings(setup), Arc::clone(&ledger), first_nonce());
+    open(setup, Box::new(protocol), ledger)
+}
+
+/// What is asked of a board.
+pub(super) fn native_settings(setup: &Setup) -> NativeSettings {
+    let file = &setup.device;
+    NativeSettings {
         axes: file.axes_are_given.then_some(file.axes as u8),
         lever_m: file.lever_m,
-        max_force_n: setup.max_force_n(),
+        max_force_n: super::arming_limit_n(setup),
         watchdog_ms: (file.watchdog_s * 1e3).round() as u16,
         baud: line_baud(setup),
-    };
-    let protocol = NativeProtocol::new(settings, Arc::clone(&ledger), first_nonce());
-    open(setup, Box::new(protocol), ledger)
+    }
 }
 
 /// Opens a Haply 2diy.

@@ -34,7 +34,7 @@ pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     let settings = NativeSettings {
         axes: setup.device.axes,
         lever_m: setup.device.lever_m,
-        max_force_n: setup.max_force_n(),
+        max_force_n: super::arming_limit_n(setup),
         watchdog_ms: (setup.device.watchdog_s * 1e3).round() as u16,
         nonce: first_nonce(),
     };

@@ -1,8 +1,9 @@
-//! Flush, set up, ask for zero torque until an answer comes.
+//! At the first opening: flush, set up, ask for zero torque until an answer comes. Later: realign, ask; a board that does not know
+//! its angles any more is refused.
 
 use super::HaplyVariant;
 use super::ear::HaplyEar;
-use super::message::{AnswerFinder, flush, setup, write};
+use super::message::{AnswerFinder, flush, realign, setup, write};
 use super::voice::HaplyVoice;
 use crate::contract::{Identity, Kind, Limits, MonotonicNs};
 use crate::serial::ledger::Ledger;
@@ -15,7 +16,7 @@ const MILLISECOND_NS: u64 = 1_000_000;
 const SETTLE_NS: u64 = 20 * MILLISECOND_NS;
 /// A question is repeated after this.
 const REPEAT_NS: u64 = 60 * MILLISECOND_NS;
-/// After so many questions without an answer the board is set up anew.
+/// After so many questions without an answer it all begins again.
 const QUESTIONS: u32 = 3;
 const WITHIN_S: u64 = 5;
 /// How far from home the arm may be read right after it was set up, degrees.
@@ -25,6 +26,7 @@ const HOME_TOLERANCE_DEG: f32 = 10.0;
 enum Stage {
     Flush,
     Setup,
+    Realign,
     Ask(u32),
 }
 
@@ -39,22 +41,23 @@ pub struct HaplyGreeting {
     finder: AnswerFinder,
     bytes_heard: usize,
     answer_deg: Option<[f32; 2]>,
-    was_set_up_now: bool,
+    /// It was set up before: it must know its angles.
+    keeps_angles: bool,
 }
 
 impl HaplyGreeting {
-    /// Begins now; a board that may have kept its angles is first asked whether it has.
+    /// Begins now; a board that must have kept its angles is asked for them and never set up.
     pub fn new(variant: HaplyVariant, ledger: Arc<Ledger>, keeps_angles: bool, now: MonotonicNs) -> Self {
         Self {
             variant,
             ledger,
-            stage: if keeps_angles { Stage::Ask(0) } else { Stage::Flush },
+            stage: Self::first_stage(keeps_angles),
             next_at: now,
             deadline: now.after(WITHIN_S * 1000 * MILLISECOND_NS),
             finder: AnswerFinder::default(),
             bytes_heard: 0,
             answer_deg: None,
-            was_set_up_now: false,
+            keeps_angles,
         }
     }
 
@@ -62,25 +65,27 @@ impl HaplyGreeting {
         let (words, wait_ns, next) = match self.stage {
             Stage::Flush => (flush(), SETTLE_NS, Stage::Setup),
             Stage::Setup => (setup(&self.variant), SETTLE_NS, Stage::Ask(0)),
-            Stage::Ask(count) => {
-                let next = if count + 1 < QUESTIONS { Stage::Ask(count + 1) } else { Stage::Flush };
-                (write(&self.variant, [0.0; 2]), REPEAT_NS, next)
-            }
+            Stage::Realign => (realign(), SETTLE_NS, Stage::Ask(0)),
+            Stage::Ask(count) => (write(&self.variant, [0.0; 2]), REPEAT_NS, self.after_question(count)),
         };
-        self.was_set_up_now |= self.stage == Stage::Setup;
-        if self.stage == Stage::Setup {
-            // What came before belongs to another conversation.
-            self.finder = AnswerFinder::default();
-            self.answer_deg = None;
-        }
+        // What came before belongs to another question, and scraps of several answers must not add up to one.
+        (self.finder, self.answer_deg) = (AnswerFinder::default(), None);
         (self.stage, self.next_at) = (next, now.after(wait_ns));
         Step::Say(words)
+    }
+
+    fn after_question(&self, count: u32) -> Stage {
+        if count + 1 < QUESTIONS { Stage::Ask(count + 1) } else { Self::first_stage(self.keeps_angles) }
+    }
+
+    fn first_stage(keeps_angles: bool) -> Stage {
+        if keeps_angles { Stage::Realign } else { Stage::Flush }
     }
 
     fn conclude(&self, answer_deg: [f32; 2]) -> Step {
         let home_deg = self.variant.home_deg;
         let is_home = (0..2).all(|joint| (answer_deg[joint] - home_deg[joint]).abs() <= HOME_TOLERANCE_DEG);
-        if self.was_set_up_now && !is_home {
+        if !self.keeps_angles && !is_home {
             let whole = |degrees: [f32; 2]| (degrees[0].round() as i32, degrees[1].round() as i32);
             return Step::Failed(GreetingError::NotHome { found_deg: whole(answer_deg), home_deg: whole(home_deg) });
         }
@@ -96,6 +101,8 @@ impl HaplyGreeting {
     fn give_up(&self) -> GreetingError {
         match self.bytes_heard {
             0 => GreetingError::Silent { within_s: WITHIN_S },
+            // A board that was reset has no angles to answer with.
+            _ if self.keeps_angles => GreetingError::PlaceForgotten,
             bytes => GreetingError::NotUnderstood { bytes, expected: "like a Haply 2diy" },
         }
     }
@@ -113,8 +120,8 @@ impl Greeting for HaplyGreeting {
 
     fn step(&mut self, now: MonotonicNs) -> Step {
         match self.answer_deg {
-            // Only an answer to a question counts, not what arrives in the middle of setting up.
-            Some(answer_deg) if matches!(self.stage, Stage::Ask(1..)) || self.stage == Stage::Flush => {
+            // Only an answer to a question counts, not what arrives in the middle of setting up. The stage is the one to come.
+            Some(answer_deg) if matches!(self.stage, Stage::Ask(1..) | Stage::Flush | Stage::Realign) => {
                 self.conclude(answer_deg)
             }
             _ if now >= self.deadline => Step::Failed(self.give_up()),

@@ -15,10 +15,32 @@ pub const ANSWER_LENGTH: usize = 9;
 
 /// Angles beyond this are no angles of an arm, degrees: two turns either way.
 const FARTHEST_DEG: f32 = 720.0;
+/// Nor are angles below this that are not zero, degrees: no encoder counts so finely. A board that was reset answers with its number
+/// alone, and nine of those look like two angles of 6e-36.
+const FINEST_DEG: f32 = 1e-3;
 
-/// More zeros than the longest message has bytes: whatever the board was waiting for, it ends as resets.
+/// No command, and the highest byte of a torque that is too small to drive a motor, 1e-19 N·m.
+const FILLER: u8 = 0x20;
+/// What the board can still wait for in a torque message: its own number and two torques.
+const LONGEST_WAIT: usize = 9;
+
+/// More zeros than the longest message has bytes: whatever the board was waiting for, it ends as resets. A reset makes the board
+/// forget its motors, with the last torque still on them, and its angles: only for a board that is set up right after.
 pub fn flush() -> Spoken {
     Spoken::of(&[0; 32])
+}
+
+/// Ends a torque message that was cut short; a board that waits for nothing passes it over, and nothing is forgotten.
+pub fn realign() -> Spoken {
+    Spoken::of(&[FILLER; LONGEST_WAIT])
+}
+
+/// Ends all torque, whatever the board heard before: in the middle of a message bare zeros would be taken for resets, after which
+/// no torque reaches the motors any more, not even zero.
+pub fn let_go(variant: &HaplyVariant) -> Spoken {
+    let mut spoken = realign();
+    spoken.append(write(variant, [0.0; 2]).bytes());
+    spoken
 }
 
 /// Sets motors and encoders up; the present place becomes home.
@@ -61,7 +83,7 @@ impl AnswerFinder {
             return None;
         }
         let degrees = [1, 5].map(|at| f32::from_le_bytes([0, 1, 2, 3].map(|offset| self.collected[at + offset])));
-        if degrees.iter().all(|angle| angle.abs() <= FARTHEST_DEG) {
+        if degrees.iter().all(|&angle| is_angle(angle)) {
             self.collected.clear();
             return Some(variant.by_port(degrees));
         }
@@ -80,6 +102,10 @@ impl AnswerFinder {
         self.collected.remove(0);
         self.skipped += 1;
     }
+}
+
+fn is_angle(degrees: f32) -> bool {
+    degrees == 0.0 || (FINEST_DEG..=FARTHEST_DEG).contains(&degrees.abs())
 }
 
 #[cfg(test)]
@@ -118,5 +144,12 @@ mod tests {
         let found: Vec<_> = stream.iter().filter_map(|&byte| finder.push(byte, &HaplyVariant::V3)).collect();
         assert_eq!(found.last(), Some(&[168.25, 12.5]));
         assert!(found.len() >= 2 && finder.take_spoilt() > 0, "{found:?}");
+    }
+
+    #[test]
+    fn the_number_of_a_board_that_was_reset_said_again_and_again_is_no_answer() {
+        let mut finder = AnswerFinder::default();
+        assert_eq!((0..100).find_map(|_| finder.push(BOARD, &HaplyVariant::V3)), None);
+        assert!(finder.take_spoilt() > 0);
     }
 }

@@ -1,6 +1,6 @@
 //! From forces to torques, at the pose that was last heard of.
 
-use super::message::write;
+use super::message::{let_go, write};
 use super::{HaplyVariant, MAX_TORQUE_N_M};
 use crate::contract::{Effort, Health, MonotonicNs, WriteError};
 use crate::serial::ledger::Ledger;
@@ -48,6 +48,6 @@ impl Voice for HaplyVoice {
     }
 
     fn farewell(&mut self) -> Spoken {
-        write(&self.variant, [0.0; 2])
+        let_go(&self.variant)
     }
 }

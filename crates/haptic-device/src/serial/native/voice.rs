@@ -33,8 +33,8 @@ impl Voice for NativeVoice {
         let (effort, verdict) = if is_number { (effort, Ok(())) } else { (Effort::zero(), Err(WriteError::NotFinite)) };
         self.last_sequence = self.ledger.next_sequence();
         self.ledger.note_sent(self.last_sequence, now);
-        let command = Command { flags: Command::ENABLE, efforts_q15: self.efforts(effort) };
-        (spoken(&Message::Command(command), self.last_sequence), verdict)
+        let command = Message::Command(Command::pushing(self.efforts(effort)));
+        (spoken(&command, self.last_sequence), verdict)
     }
 
     fn take_back(&mut self) {

@@ -1,4 +1,4 @@
-//! Who is it; zero torque; torque control; watchdog on and read back; motor on and read back.
+//! Who is it; torque control; time and enabling of the watchdog, both read back; zero torque; motor on and read back.
 
 use super::ear::OdriveEar;
 use super::voice::OdriveVoice;
@@ -18,6 +18,8 @@ const REPEAT_STATE_NS: u64 = 20 * MILLISECOND_NS;
 /// A motor that is still off after so many questions is switched on again.
 const QUESTIONS_BEFORE_SWITCHING_ON: u32 = 25;
 const WITHIN_S: u64 = 5;
+/// The watchdog's time is written in whole milliseconds and kept as a short float: it may be read back so far off, s.
+const WATCHDOG_TOLERANCE_S: f64 = 1e-3;
 
 /// What is being asked; each has one number for an answer, but the serial number is too long for the answer of some
 /// firmwares and may come as anything.
@@ -27,6 +29,7 @@ enum Question {
     SerialNumber,
     ControlMode,
     InputMode,
+    WatchdogTime,
     Watchdog,
     State,
 }
@@ -43,6 +46,8 @@ pub struct OdriveGreeting {
     bytes_heard: usize,
     firmware: String,
     serial_number: String,
+    /// What was read back of the watchdog's time and is not what was written, s.
+    wrong_watchdog_s: Option<f64>,
     outcome: Option<Result<(), GreetingError>>,
 }
 
@@ -60,6 +65,7 @@ impl OdriveGreeting {
             bytes_heard: 0,
             firmware: String::new(),
             serial_number: String::new(),
+            wrong_watchdog_s: None,
             outcome: None,
         }
     }
@@ -73,11 +79,12 @@ impl OdriveGreeting {
             Question::SerialNumber => words.append(b"r serial_number\n"),
             Question::ControlMode => write_and_read(&mut words, "axis0.controller.config.control_mode", 1.0),
             Question::InputMode => write_and_read(&mut words, "axis0.controller.config.input_mode", 1.0),
-            Question::Watchdog => {
-                // Without this line the question stays right; the watchdog then waits as long as it did before.
-                let _ = writeln!(words, "w axis0.config.watchdog_timeout {:.3}", self.settings.watchdog_s);
-                write_and_read(&mut words, "axis0.config.enable_watchdog", 1.0);
+            Question::WatchdogTime => {
+                // There is room for it.
+                let property = "axis0.config.watchdog_timeout";
+                let _ = writeln!(words, "w {property} {:.3}\nr {property}", self.settings.watchdog_s);
             }
+            Question::Watchdog => write_and_read(&mut words, "axis0.config.enable_watchdog", 1.0),
             Question::State => {
                 let is_switched_on = self.times_asked.is_multiple_of(QUESTIONS_BEFORE_SWITCHING_ON);
                 words.append(if is_switched_on { take_control() } else { Spoken::of(b"u 0\n") }.bytes());
@@ -99,11 +106,22 @@ impl OdriveGreeting {
                 self.ask(Question::SerialNumber);
             }
             (Question::ControlMode, 1.0) => self.ask(Question::InputMode),
-            (Question::InputMode, 1.0) => self.ask(Question::Watchdog),
+            (Question::InputMode, 1.0) => self.ask(Question::WatchdogTime),
+            (Question::WatchdogTime, found_s) => self.take_watchdog_time(found_s),
             (Question::Watchdog, 1.0) => self.ask(Question::State),
-            (Question::Watchdog, _) => self.refuse("its watchdog cannot be enabled; update its firmware"),
+            // Anything else is a late answer to the question before.
+            (Question::Watchdog, 0.0) => self.refuse("its watchdog cannot be enabled; update its firmware"),
             (Question::State, CLOSED_LOOP) => self.outcome = Some(Ok(())),
             _ => {}
+        }
+    }
+
+    /// A wrong one may be a late answer to the question before, so it is asked for again before it is believed.
+    fn take_watchdog_time(&mut self, found_s: f64) {
+        if (found_s - self.settings.watchdog_s).abs() <= WATCHDOG_TOLERANCE_S {
+            self.ask(Question::Watchdog);
+        } else {
+            self.wrong_watchdog_s = Some(found_s);
         }
     }
 
@@ -116,6 +134,13 @@ impl OdriveGreeting {
     }
 
     fn give_up(&self) -> GreetingError {
+        if let (Question::WatchdogTime, Some(found_s)) = (self.question, self.wrong_watchdog_s) {
+            let wanted_s = self.settings.watchdog_s;
+            return GreetingError::Refused(format!(
+                "its watchdog waits {found_s} s although {wanted_s} s were written; update its firmware, or write watchdog_s = \
+                 {found_s} into the device file if a force may go on for so long"
+            ));
+        }
         match (self.bytes_heard, self.question) {
             (0, _) => GreetingError::Silent { within_s: WITHIN_S },
             (bytes, Question::Firmware) => GreetingError::NotUnderstood { bytes, expected: "like an ODrive" },
