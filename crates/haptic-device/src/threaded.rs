@@ -59,10 +59,10 @@ pub struct Connection {
 pub enum Received {
     /// Nothing within the time, or nothing that matters.
     Nothing,
-    /// Where the handle is, device frame, m.
-    Position(Vector2<f64>),
-    /// It failed, or let go by itself.
-    Fault(FaultCode),
+    /// Where the handle is, device frame, m, and what keeps the device from giving force, if anything does.
+    Position(Vector2<f64>, Option<FaultCode>),
+    /// What keeps the device from giving force now, if anything does; where the handle is, it did not say.
+    Condition(Option<FaultCode>),
 }
 
 /// The direction from the device.
@@ -131,9 +131,22 @@ struct Sample {
     position_m: Vector2<f64>,
     velocity_m_per_s: Vector2<f64>,
     at_ns: u64,
+    /// What keeps the device from giving force now.
     fault: Option<FaultCode>,
+    /// The newest fault, also when it is over, and how many there have been.
+    newest_fault: Option<FaultCode>,
+    faults: u32,
     /// The device reports also when nothing changed, so that its silence means something.
     streams: bool,
+}
+
+impl Sample {
+    /// The same with a fault that is, goes on, or is over.
+    fn with_fault(self, fault: Option<FaultCode>) -> Self {
+        let is_another = fault.is_some() && fault != self.fault;
+        let faults = self.faults.wrapping_add(u32::from(is_another));
+        Self { fault, newest_fault: fault.or(self.newest_fault), faults, ..self }
+    }
 }
 
 /// What both threads and the device know.
@@ -159,6 +172,8 @@ pub struct ThreadedDevice {
     /// Each thread drops its end when it has ended.
     ended: Receiver<()>,
     sequence: u32,
+    /// So many faults has the tick been told of.
+    faults_told: u32,
     is_closed: bool,
 }
 
@@ -208,12 +223,40 @@ impl ThreadedDevice {
             receiving.run(link);
             drop(has_ended);
         })?;
-        Ok(Self { identity, limits, shared, efforts, samples, sender, ended, sequence: 0, is_closed: false })
+        Ok(Self {
+            identity,
+            limits,
+            shared,
+            efforts,
+            samples,
+            sender,
+            ended,
+            sequence: 0,
+            faults_told: 0,
+            is_closed: false,
+        })
+    }
+
+    /// What keeps the device from giving force. A fault that is over before the tick looked is told once all the same: the motors have
+    /// been off, and the force must not come back at once.
+    ///
+    /// Real-time: two comparisons.
+    fn fault_to_tell(&mut self, sample: &Sample) -> Option<FaultCode> {
+        let is_untold = std::mem::replace(&mut self.faults_told, sample.faults) != sample.faults;
+        sample.fault.or(sample.newest_fault.filter(|_| is_untold))
     }
 }
 
 fn nothing_yet() -> Sample {
-    Sample { position_m: Vector2::zeros(), velocity_m_per_s: Vector2::zeros(), at_ns: 0, fault: None, streams: false }
+    Sample {
+        position_m: Vector2::zeros(),
+        velocity_m_per_s: Vector2::zeros(),
+        at_ns: 0,
+        fault: None,
+        newest_fault: None,
+        faults: 0,
+        streams: false,
+    }
 }
 
 impl Device for ThreadedDevice {
@@ -236,10 +279,11 @@ impl Device for ThreadedDevice {
         let is_confirmed = !sample.streams && sample.at_ns > 0 && silence_ns < BELIEVED_NS;
         let fresh = is_connected && (is_new || is_confirmed) && sample.at_ns > 0;
         self.sequence = self.sequence.wrapping_add(u32::from(fresh));
+        let fault = self.fault_to_tell(&sample);
         Reading {
             position_m: sample.position_m,
             velocity_m_per_s: if is_new || sample.streams { sample.velocity_m_per_s } else { settled(&sample, now) },
-            health: health(is_connected, sample.fault, fresh),
+            health: health(is_connected, fault, fresh),
             age_ns: if is_confirmed { 0 } else { now.0.saturating_sub(sample.at_ns) },
             fresh,
             sequence: self.sequence,
@@ -389,14 +433,14 @@ impl Receiving {
             return None;
         }
         match received {
-            Ok(Received::Position(position_m)) => self.take(position_m),
-            Ok(Received::Fault(code)) => self.publish(Sample { fault: Some(code), ..self.newest }),
+            Ok(Received::Position(position_m, fault)) => self.take(position_m, fault),
+            Ok(Received::Condition(fault)) => self.publish(self.newest.with_fault(fault)),
             _ => {}
         }
         Some(link)
     }
 
-    fn take(&mut self, position_m: Vector2<f64>) {
+    fn take(&mut self, position_m: Vector2<f64>, fault: Option<FaultCode>) {
         let now_ns = monotonic_ns();
         let elapsed_ns = now_ns.saturating_sub(self.newest.at_ns);
         let is_alike = position_m == self.newest.position_m && elapsed_ns < STREAM_GAP_NS;
@@ -404,7 +448,8 @@ impl Receiving {
         let velocity_m_per_s = self.window.update(position_m, elapsed_ns as f64 * 1e-9);
         let streams = self.newest.streams || self.alike >= ALIKE_TO_STREAM;
         self.shared.alive_ns.store(now_ns, Relaxed);
-        self.publish(Sample { position_m, velocity_m_per_s, at_ns: now_ns, fault: None, streams });
+        let sample = Sample { position_m, velocity_m_per_s, at_ns: now_ns, streams, ..self.newest };
+        self.publish(sample.with_fault(fault));
     }
 
     fn publish(&mut self, sample: Sample) {
@@ -417,7 +462,9 @@ impl Receiving {
         std::thread::sleep(SEARCH_EVERY);
         let connection = self.connector.connect().ok()?;
         self.window = AdaptiveWindow::new(self.encoder_step_m);
-        (self.newest, self.alike) = (nothing_yet(), 0);
+        // Faults are counted on, or one that is over would be told again.
+        let Sample { newest_fault, faults, .. } = self.newest;
+        (self.newest, self.alike) = (Sample { newest_fault, faults, ..nothing_yet() }, 0);
         self.samples.publish(self.newest);
         self.shared.alive_ns.store(monotonic_ns(), Relaxed);
         // Before the link is handed over: the sending thread drops what it has as long as nothing is connected.

@@ -6,7 +6,7 @@ use haptic_device::hid::joystick::{self, JoystickSettings};
 use haptic_device::hid::link::{Link, Opened, Port};
 use haptic_device::hid::native::{self, NativeSettings};
 use haptic_device::hid::report::Report;
-use haptic_device::{Device, Effort, Health, MonotonicNs, Sent};
+use haptic_device::{Device, Effort, FaultCode, Health, MonotonicNs, Reading, Sent};
 use haptic_emulator::gadget::{Firmware, Gadget};
 use haptic_emulator::handle::Handle;
 use haptic_emulator::style::{ARDUINO, OPEN_FFBOARD, STYLES, Style, VPFORCE};
@@ -236,6 +236,60 @@ fn a_device_that_vanishes_in_the_middle_of_a_write_is_lost_and_then_found_again(
     tick_until(device.as_mut(), force_n, |_| motor_n(&socket).x > 0.9);
     assert_eq!(device.link_statistics().unwrap().reconnects, 1);
     assert_eq!(mistakes(&socket), 0);
+}
+
+fn read(device: &mut dyn Device) -> Reading {
+    device.read(MonotonicNs(monotonic_ns()))
+}
+
+/// PID State of the emulated joysticks: the second bit is Actuators Enabled.
+const MOTORS_OFF: [u8; 2] = [2, 0b00];
+const MOTORS_ON: [u8; 2] = [2, 0b10];
+
+fn report(socket: &SharedSocket, report: [u8; 2]) {
+    socket.lock().unwrap().answers.push_back(report.to_vec());
+}
+
+#[test]
+fn motors_that_are_switched_off_are_a_fault_through_all_positions_until_they_are_on_again() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    let mut device = open(&socket).unwrap();
+    let disarmed = Health::Faulted(FaultCode::Disarmed);
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
+    report(&socket, MOTORS_OFF);
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == disarmed);
+    let since = read(device.as_mut()).sequence;
+    tick_until(device.as_mut(), Vector2::zeros(), |device| {
+        let reading = read(device);
+        assert_eq!(reading.health, disarmed, "the motors are still off");
+        reading.sequence.wrapping_sub(since) > 50
+    });
+    report(&socket, MOTORS_ON);
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
+}
+
+#[test]
+fn motors_that_are_off_at_the_start_are_a_fault_from_the_first_report_on() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    report(&socket, MOTORS_OFF);
+    let mut device = open(&socket).unwrap();
+    tick_until(device.as_mut(), Vector2::zeros(), |device| {
+        let health = read(device).health;
+        assert_ne!(health, Health::Ready);
+        health == Health::Faulted(FaultCode::Disarmed)
+    });
+}
+
+#[test]
+fn motors_that_are_off_between_two_looks_of_the_tick_are_told_once() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    let mut device = open(&socket).unwrap();
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
+    report(&socket, MOTORS_OFF);
+    report(&socket, MOTORS_ON);
+    tick_until(device.as_mut(), Vector2::zeros(), |_| socket.lock().unwrap().answers.is_empty());
+    assert_eq!(read(device.as_mut()).health, Health::Faulted(FaultCode::Disarmed));
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
 }
 
 #[test]

@@ -216,6 +216,6 @@ impl Receive for EvdevReceiver {
         for (axis, (scale, value)) in self.scales.iter().zip(&self.values).enumerate() {
             position_m[axis] = scale.position_m(f64::from(*value));
         }
-        Ok(Received::Position(position_m))
+        Ok(Received::Position(position_m, None))
     }
 }

@@ -290,7 +290,7 @@ impl Receive for NativeReceiver {
         let message = decode_report(&bytes[..length]).and_then(|frame| Message::parse(&frame).ok());
         Ok(match message {
             Some(Message::State(state)) => self.take(&state),
-            Some(Message::Fault(fault)) if fault.code.latches() => Received::Fault(told(&fault)),
+            Some(Message::Fault(fault)) if fault.code.latches() => Received::Condition(Some(told(&fault))),
             Some(_) => Received::Nothing,
             None => {
                 self.damaged.fetch_add(1, Relaxed);
@@ -307,13 +307,13 @@ impl NativeReceiver {
         }
         self.newest = Some(state.acknowledged);
         if !state.status.has(Status::ARMED) {
-            return Received::Fault(FaultCode::Disarmed);
+            return Received::Condition(Some(FaultCode::Disarmed));
         }
         let mut position_m = Vector2::zeros();
         for (axis, (scale, reading)) in self.axes.iter().zip(state.axes.iter()).enumerate() {
             position_m[axis] = f64::from(reading.position) * scale.m_per_count;
         }
-        Received::Position(position_m)
+        Received::Position(position_m, None)
     }
 }
 
