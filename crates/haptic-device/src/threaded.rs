@@ -7,6 +7,8 @@
 //! Two nets: the sending thread lets go when the tick has been silent for `TICK_SILENT_NS`, and a device that is closed or
 //! dropped is let go in any case.
 
+mod streaming;
+
 use crate::contract::{
     Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
 };
@@ -17,10 +19,14 @@ use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use nalgebra::Vector2;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Thread;
 use std::time::Duration;
+use streaming::{STREAM_GAP_NS, StreamTest};
 
 /// A tick that has left no effort for so long has died: no force is owed to it, ns.
 const TICK_SILENT_NS: u64 = 50_000_000;
@@ -32,10 +38,6 @@ const RECEIVE_WAIT: Duration = Duration::from_millis(20);
 const SEARCH_EVERY: Duration = Duration::from_millis(100);
 /// Longest wait for the threads to let go.
 const LET_GO_WITHIN: Duration = Duration::from_millis(500);
-/// So many samples alike in a row, each soon after the other, mean that the device reports also when nothing changed.
-const ALIKE_TO_STREAM: u32 = 3;
-/// How soon after one another samples of a streaming device come at most, ns.
-const STREAM_GAP_NS: u64 = 10_000_000;
 
 /// Finds, opens and arms a device, at the start and after every loss.
 pub trait Connect: std::marker::Send {
@@ -72,6 +74,22 @@ pub trait Receive: std::marker::Send {
     /// # Errors
     /// When the device is gone.
     fn receive(&mut self, wait: Duration) -> io::Result<Received>;
+
+    /// Whether the device speaks also when nothing changed, so that its silence means something.
+    fn habit(&self) -> Habit {
+        Habit::Unknown
+    }
+}
+
+/// When a device speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Habit {
+    /// Always.
+    Streams,
+    /// When something changed.
+    TellsChanges,
+    /// One of both; what it sends will show.
+    Unknown,
 }
 
 /// What a sender wants to do next.
@@ -154,6 +172,8 @@ impl Sample {
 struct Shared {
     is_connected: AtomicBool,
     is_closing: AtomicBool,
+    /// The sending thread has a link: as long as it does, nothing else may be told to the device.
+    is_held: AtomicBool,
     /// Last sign of life of the device, ns.
     alive_ns: AtomicU64,
     reconnects: AtomicU32,
@@ -192,6 +212,7 @@ impl ThreadedDevice {
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         shared.is_connected.store(true, Relaxed);
+        shared.is_held.store(true, Relaxed);
         shared.alive_ns.store(monotonic_ns(), Relaxed);
         let (efforts, effort_output) = latest(Effort::zero());
         let (sample_input, samples) = latest(nothing_yet());
@@ -215,8 +236,8 @@ impl ThreadedDevice {
             sender: sender.clone(),
             window: AdaptiveWindow::new(encoder_step_m),
             encoder_step_m,
-            newest: nothing_yet(),
-            alike: 0,
+            newest: Sample { streams: connection.receiving.habit() == Habit::Streams, ..nothing_yet() },
+            stream_test: stream_test(connection.receiving.habit(), encoder_step_m),
         };
         let link = connection.receiving;
         start_thread("haptic-receive", priority, move || {
@@ -359,10 +380,11 @@ impl Sending {
         let mut heard_ns = monotonic_ns();
         while !self.shared.is_closing.load(Relaxed) {
             if !self.shared.is_connected.load(Relaxed) {
-                self.link = None;
+                self.let_go();
             }
             if let Ok(link) = self.senders.try_recv() {
                 self.link = Some(link);
+                self.shared.is_held.store(true, Relaxed);
             }
             let now_ns = monotonic_ns();
             let is_new = self.efforts.read_if_new().is_some();
@@ -373,9 +395,16 @@ impl Sending {
             let force_n = if is_heard { self.efforts.read().force_n } else { Vector2::zeros() };
             self.step(force_n, is_new, now_ns);
         }
-        if let Some(mut link) = self.link {
+        self.let_go();
+    }
+
+    /// Drops the link, if there is one, without leaving a force behind: when only reading failed, the device may still listen. If it does
+    /// not, nothing is lost by telling it.
+    fn let_go(&mut self) {
+        if let Some(mut link) = self.link.take() {
             link.let_go();
         }
+        self.shared.is_held.store(false, Release);
     }
 
     fn step(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) {
@@ -386,6 +415,7 @@ impl Sending {
             Ok(Next::Wait { until_ns }) => std::thread::sleep(left(until_ns)),
             Err(_) => {
                 self.shared.is_connected.store(false, Relaxed);
+                // It refuses what it is told. Telling it more could block for seconds, report by report.
                 self.link = None;
             }
         }
@@ -411,7 +441,12 @@ struct Receiving {
     window: AdaptiveWindow,
     encoder_step_m: f64,
     newest: Sample,
-    alike: u32,
+    /// None if there is nothing to find out.
+    stream_test: Option<StreamTest>,
+}
+
+fn stream_test(habit: Habit, encoder_step_m: f64) -> Option<StreamTest> {
+    (habit == Habit::Unknown).then(|| StreamTest::new(encoder_step_m))
 }
 
 impl Receiving {
@@ -430,6 +465,7 @@ impl Receiving {
         let received = link.receive(RECEIVE_WAIT);
         if received.is_err() || !self.shared.is_connected.load(Relaxed) {
             self.shared.is_connected.store(false, Relaxed);
+            self.sender.unpark();
             return None;
         }
         match received {
@@ -443,10 +479,9 @@ impl Receiving {
     fn take(&mut self, position_m: Vector2<f64>, fault: Option<FaultCode>) {
         let now_ns = monotonic_ns();
         let elapsed_ns = now_ns.saturating_sub(self.newest.at_ns);
-        let is_alike = position_m == self.newest.position_m && elapsed_ns < STREAM_GAP_NS;
-        self.alike = if is_alike { self.alike.saturating_add(1) } else { 0 };
         let velocity_m_per_s = self.window.update(position_m, elapsed_ns as f64 * 1e-9);
-        let streams = self.newest.streams || self.alike >= ALIKE_TO_STREAM;
+        let has_passed = self.stream_test.as_mut().is_some_and(|test| test.is_passed_by(position_m, elapsed_ns));
+        let streams = has_passed || self.newest.streams;
         self.shared.alive_ns.store(now_ns, Relaxed);
         let sample = Sample { position_m, velocity_m_per_s, at_ns: now_ns, streams, ..self.newest };
         self.publish(sample.with_fault(fault));
@@ -460,15 +495,22 @@ impl Receiving {
     /// Looks for the device once; waits a while if it is not there.
     fn search(&mut self) -> Option<Box<dyn Receive>> {
         std::thread::sleep(SEARCH_EVERY);
+        // What the old link still has to say, "stop" above all, must not reach a device that was just armed.
+        if self.shared.is_held.load(Acquire) {
+            return None;
+        }
         let connection = self.connector.connect().ok()?;
         self.window = AdaptiveWindow::new(self.encoder_step_m);
         // Faults are counted on, or one that is over would be told again.
         let Sample { newest_fault, faults, .. } = self.newest;
-        (self.newest, self.alike) = (Sample { newest_fault, faults, ..nothing_yet() }, 0);
+        let streams = connection.receiving.habit() == Habit::Streams;
+        self.newest = Sample { newest_fault, faults, streams, ..nothing_yet() };
+        self.stream_test = stream_test(connection.receiving.habit(), self.encoder_step_m);
         self.samples.publish(self.newest);
         self.shared.alive_ns.store(monotonic_ns(), Relaxed);
         // Before the link is handed over: the sending thread drops what it has as long as nothing is connected.
         self.shared.is_connected.store(true, Relaxed);
+        self.shared.is_held.store(true, Relaxed);
         self.hand_over.send(connection.sending).ok()?;
         self.shared.reconnects.fetch_add(1, Relaxed);
         self.sender.unpark();
