@@ -2,7 +2,7 @@
 //!
 //! The folder is a mounted FunctionFS: `ep0` takes descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt out.
 
-use super::{STEP_US, now_us};
+use super::{STEP_US, now_us, wait};
 use crate::account::{Account, Accountant};
 use crate::gadget::Gadget;
 use std::fs::{File, OpenOptions};
@@ -146,18 +146,38 @@ struct Setup {
     length: usize,
 }
 
+/// Bytes of `struct usb_functionfs_event`.
+const EVENT_BYTES: usize = 12;
+
+/// The next event, if one came soon.
+///
+/// It is waited for with `poll`. A read that waits does so with a lock of the function held, which pulling the plug needs as well, just
+/// after it has told of itself: a reader that hears of it and is back in its next read before the lock was taken keeps the plug in for
+/// ever.
+fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
+    const SOON_US: u64 = 1_000_000;
+    if !wait(control, now_us() + SOON_US)? {
+        return Ok(None);
+    }
+    let mut event = [0; EVENT_BYTES];
+    let length = control.read(&mut event)?;
+    Ok((length == EVENT_BYTES).then_some(event))
+}
+
 fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
-    const EVENT_BYTES: usize = 12;
     const UNBIND: u8 = 1;
     const ENABLE: u8 = 2;
     const DISABLE: u8 = 3;
     const SETUP: u8 = 4;
     loop {
-        let mut event = [0; EVENT_BYTES];
-        if !matches!(control.read(&mut event), Ok(EVENT_BYTES)) {
-            sleep(Duration::from_millis(1));
-            continue;
-        }
+        let event = match next_event(&mut control) {
+            Ok(Some(event)) => event,
+            Ok(None) => continue,
+            Err(_) => {
+                sleep(Duration::from_millis(1));
+                continue;
+            }
+        };
         match event[8] {
             ENABLE => lock(shared).plug(),
             UNBIND | DISABLE => lock(shared).unplug(),
@@ -186,7 +206,8 @@ fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &S
     let (high, low) = (setup.value >> 8, setup.value as u8);
     if setup.kind & TO_HOST == 0 {
         let mut content = vec![0; setup.length];
-        let taken = control.read(&mut content).unwrap_or(0);
+        // The plug may be pulled, or the host may change its mind, before the content is there.
+        let Ok(taken) = control.read(&mut content) else { return };
         if (setup.kind, setup.request) == SET_REPORT && high == FEATURE {
             lock(shared).gadget.set_feature(&content[..taken], now_us());
         }
@@ -234,5 +255,22 @@ fn keep_time(shared: &SharedSocket, reports: &SyncSender<Vec<u8>>, until_us: u64
         sleep(Duration::from_micros(step_us.saturating_sub(now_us())));
         let report = lock(shared).step();
         report.map(|report| reports.try_send(report));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn an_event_is_taken_whole_and_what_is_none_is_left_out() {
+        let (mut kernel, control) = UnixStream::pair().unwrap();
+        let mut control = File::from(OwnedFd::from(control));
+        kernel.write_all(&[7; EVENT_BYTES]).unwrap();
+        assert_eq!(next_event(&mut control).unwrap(), Some([7; EVENT_BYTES]));
+        kernel.write_all(&[7; EVENT_BYTES - 1]).unwrap();
+        assert_eq!(next_event(&mut control).unwrap(), None);
     }
 }
