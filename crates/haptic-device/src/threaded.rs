@@ -7,6 +7,8 @@
 //! Two nets: the sending thread lets go when the tick has been silent for `TICK_SILENT_NS`, and a device that is closed or
 //! dropped is let go in any case.
 
+mod streaming;
+
 use crate::contract::{
     Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
 };
@@ -17,10 +19,14 @@ use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use nalgebra::Vector2;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Thread;
 use std::time::Duration;
+use streaming::{STREAM_GAP_NS, StreamTest};
 
 /// A tick that has left no effort for so long has died: no force is owed to it, ns.
 const TICK_SILENT_NS: u64 = 50_000_000;
@@ -32,10 +38,6 @@ const RECEIVE_WAIT: Duration = Duration::from_millis(20);
 const SEARCH_EVERY: Duration = Duration::from_millis(100);
 /// Longest wait for the threads to let go.
 const LET_GO_WITHIN: Duration = Duration::from_millis(500);
-/// So many samples alike in a row, each soon after the other, mean that the device reports also when nothing changed.
-const ALIKE_TO_STREAM: u32 = 3;
-/// How soon after one another samples of a streaming device come at most, ns.
-const STREAM_GAP_NS: u64 = 10_000_000;
 
 /// Finds, opens and arms a device, at the start and after every loss.
 pub trait Connect: std::marker::Send {
@@ -59,10 +61,10 @@ pub struct Connection {
 pub enum Received {
     /// Nothing within the time, or nothing that matters.
     Nothing,
-    /// Where the handle is, device frame, m.
-    Position(Vector2<f64>),
-    /// It failed, or let go by itself.
-    Fault(FaultCode),
+    /// Where the handle is, device frame, m, and what keeps the device from giving force, if anything does.
+    Position(Vector2<f64>, Option<FaultCode>),
+    /// What keeps the device from giving force now, if anything does; where the handle is, it did not say.
+    Condition(Option<FaultCode>),
 }
 
 /// The direction from the device.
@@ -72,6 +74,22 @@ pub trait Receive: std::marker::Send {
     /// # Errors
     /// When the device is gone.
     fn receive(&mut self, wait: Duration) -> io::Result<Received>;
+
+    /// Whether the device speaks also when nothing changed, so that its silence means something.
+    fn habit(&self) -> Habit {
+        Habit::Unknown
+    }
+}
+
+/// When a device speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Habit {
+    /// Always.
+    Streams,
+    /// When something changed.
+    TellsChanges,
+    /// One of both; what it sends will show.
+    Unknown,
 }
 
 /// What a sender wants to do next.
@@ -131,9 +149,22 @@ struct Sample {
     position_m: Vector2<f64>,
     velocity_m_per_s: Vector2<f64>,
     at_ns: u64,
+    /// What keeps the device from giving force now.
     fault: Option<FaultCode>,
+    /// The newest fault, also when it is over, and how many there have been.
+    newest_fault: Option<FaultCode>,
+    faults: u32,
     /// The device reports also when nothing changed, so that its silence means something.
     streams: bool,
+}
+
+impl Sample {
+    /// The same with a fault that is, goes on, or is over.
+    fn with_fault(self, fault: Option<FaultCode>) -> Self {
+        let is_another = fault.is_some() && fault != self.fault;
+        let faults = self.faults.wrapping_add(u32::from(is_another));
+        Self { fault, newest_fault: fault.or(self.newest_fault), faults, ..self }
+    }
 }
 
 /// What both threads and the device know.
@@ -141,6 +172,8 @@ struct Sample {
 struct Shared {
     is_connected: AtomicBool,
     is_closing: AtomicBool,
+    /// The sending thread has a link: as long as it does, nothing else may be told to the device.
+    is_held: AtomicBool,
     /// Last sign of life of the device, ns.
     alive_ns: AtomicU64,
     reconnects: AtomicU32,
@@ -159,6 +192,8 @@ pub struct ThreadedDevice {
     /// Each thread drops its end when it has ended.
     ended: Receiver<()>,
     sequence: u32,
+    /// So many faults has the tick been told of.
+    faults_told: u32,
     is_closed: bool,
 }
 
@@ -177,6 +212,7 @@ impl ThreadedDevice {
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         shared.is_connected.store(true, Relaxed);
+        shared.is_held.store(true, Relaxed);
         shared.alive_ns.store(monotonic_ns(), Relaxed);
         let (efforts, effort_output) = latest(Effort::zero());
         let (sample_input, samples) = latest(nothing_yet());
@@ -200,20 +236,48 @@ impl ThreadedDevice {
             sender: sender.clone(),
             window: AdaptiveWindow::new(encoder_step_m),
             encoder_step_m,
-            newest: nothing_yet(),
-            alike: 0,
+            newest: Sample { streams: connection.receiving.habit() == Habit::Streams, ..nothing_yet() },
+            stream_test: stream_test(connection.receiving.habit(), encoder_step_m),
         };
         let link = connection.receiving;
         start_thread("haptic-receive", priority, move || {
             receiving.run(link);
             drop(has_ended);
         })?;
-        Ok(Self { identity, limits, shared, efforts, samples, sender, ended, sequence: 0, is_closed: false })
+        Ok(Self {
+            identity,
+            limits,
+            shared,
+            efforts,
+            samples,
+            sender,
+            ended,
+            sequence: 0,
+            faults_told: 0,
+            is_closed: false,
+        })
+    }
+
+    /// What keeps the device from giving force. A fault that is over before the tick looked is told once all the same: the motors have
+    /// been off, and the force must not come back at once.
+    ///
+    /// Real-time: two comparisons.
+    fn fault_to_tell(&mut self, sample: &Sample) -> Option<FaultCode> {
+        let is_untold = std::mem::replace(&mut self.faults_told, sample.faults) != sample.faults;
+        sample.fault.or(sample.newest_fault.filter(|_| is_untold))
     }
 }
 
 fn nothing_yet() -> Sample {
-    Sample { position_m: Vector2::zeros(), velocity_m_per_s: Vector2::zeros(), at_ns: 0, fault: None, streams: false }
+    Sample {
+        position_m: Vector2::zeros(),
+        velocity_m_per_s: Vector2::zeros(),
+        at_ns: 0,
+        fault: None,
+        newest_fault: None,
+        faults: 0,
+        streams: false,
+    }
 }
 
 impl Device for ThreadedDevice {
@@ -236,10 +300,11 @@ impl Device for ThreadedDevice {
         let is_confirmed = !sample.streams && sample.at_ns > 0 && silence_ns < BELIEVED_NS;
         let fresh = is_connected && (is_new || is_confirmed) && sample.at_ns > 0;
         self.sequence = self.sequence.wrapping_add(u32::from(fresh));
+        let fault = self.fault_to_tell(&sample);
         Reading {
             position_m: sample.position_m,
             velocity_m_per_s: if is_new || sample.streams { sample.velocity_m_per_s } else { settled(&sample, now) },
-            health: health(is_connected, sample.fault, fresh),
+            health: health(is_connected, fault, fresh),
             age_ns: if is_confirmed { 0 } else { now.0.saturating_sub(sample.at_ns) },
             fresh,
             sequence: self.sequence,
@@ -315,10 +380,11 @@ impl Sending {
         let mut heard_ns = monotonic_ns();
         while !self.shared.is_closing.load(Relaxed) {
             if !self.shared.is_connected.load(Relaxed) {
-                self.link = None;
+                self.let_go();
             }
             if let Ok(link) = self.senders.try_recv() {
                 self.link = Some(link);
+                self.shared.is_held.store(true, Relaxed);
             }
             let now_ns = monotonic_ns();
             let is_new = self.efforts.read_if_new().is_some();
@@ -329,9 +395,16 @@ impl Sending {
             let force_n = if is_heard { self.efforts.read().force_n } else { Vector2::zeros() };
             self.step(force_n, is_new, now_ns);
         }
-        if let Some(mut link) = self.link {
+        self.let_go();
+    }
+
+    /// Drops the link, if there is one, without leaving a force behind: when only reading failed, the device may still listen. If it does
+    /// not, nothing is lost by telling it.
+    fn let_go(&mut self) {
+        if let Some(mut link) = self.link.take() {
             link.let_go();
         }
+        self.shared.is_held.store(false, Release);
     }
 
     fn step(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) {
@@ -342,6 +415,7 @@ impl Sending {
             Ok(Next::Wait { until_ns }) => std::thread::sleep(left(until_ns)),
             Err(_) => {
                 self.shared.is_connected.store(false, Relaxed);
+                // It refuses what it is told. Telling it more could block for seconds, report by report.
                 self.link = None;
             }
         }
@@ -367,7 +441,12 @@ struct Receiving {
     window: AdaptiveWindow,
     encoder_step_m: f64,
     newest: Sample,
-    alike: u32,
+    /// None if there is nothing to find out.
+    stream_test: Option<StreamTest>,
+}
+
+fn stream_test(habit: Habit, encoder_step_m: f64) -> Option<StreamTest> {
+    (habit == Habit::Unknown).then(|| StreamTest::new(encoder_step_m))
 }
 
 impl Receiving {
@@ -386,25 +465,26 @@ impl Receiving {
         let received = link.receive(RECEIVE_WAIT);
         if received.is_err() || !self.shared.is_connected.load(Relaxed) {
             self.shared.is_connected.store(false, Relaxed);
+            self.sender.unpark();
             return None;
         }
         match received {
-            Ok(Received::Position(position_m)) => self.take(position_m),
-            Ok(Received::Fault(code)) => self.publish(Sample { fault: Some(code), ..self.newest }),
+            Ok(Received::Position(position_m, fault)) => self.take(position_m, fault),
+            Ok(Received::Condition(fault)) => self.publish(self.newest.with_fault(fault)),
             _ => {}
         }
         Some(link)
     }
 
-    fn take(&mut self, position_m: Vector2<f64>) {
+    fn take(&mut self, position_m: Vector2<f64>, fault: Option<FaultCode>) {
         let now_ns = monotonic_ns();
         let elapsed_ns = now_ns.saturating_sub(self.newest.at_ns);
-        let is_alike = position_m == self.newest.position_m && elapsed_ns < STREAM_GAP_NS;
-        self.alike = if is_alike { self.alike.saturating_add(1) } else { 0 };
         let velocity_m_per_s = self.window.update(position_m, elapsed_ns as f64 * 1e-9);
-        let streams = self.newest.streams || self.alike >= ALIKE_TO_STREAM;
+        let has_passed = self.stream_test.as_mut().is_some_and(|test| test.is_passed_by(position_m, elapsed_ns));
+        let streams = has_passed || self.newest.streams;
         self.shared.alive_ns.store(now_ns, Relaxed);
-        self.publish(Sample { position_m, velocity_m_per_s, at_ns: now_ns, fault: None, streams });
+        let sample = Sample { position_m, velocity_m_per_s, at_ns: now_ns, streams, ..self.newest };
+        self.publish(sample.with_fault(fault));
     }
 
     fn publish(&mut self, sample: Sample) {
@@ -415,13 +495,22 @@ impl Receiving {
     /// Looks for the device once; waits a while if it is not there.
     fn search(&mut self) -> Option<Box<dyn Receive>> {
         std::thread::sleep(SEARCH_EVERY);
+        // What the old link still has to say, "stop" above all, must not reach a device that was just armed.
+        if self.shared.is_held.load(Acquire) {
+            return None;
+        }
         let connection = self.connector.connect().ok()?;
         self.window = AdaptiveWindow::new(self.encoder_step_m);
-        (self.newest, self.alike) = (nothing_yet(), 0);
+        // Faults are counted on, or one that is over would be told again.
+        let Sample { newest_fault, faults, .. } = self.newest;
+        let streams = connection.receiving.habit() == Habit::Streams;
+        self.newest = Sample { newest_fault, faults, streams, ..nothing_yet() };
+        self.stream_test = stream_test(connection.receiving.habit(), self.encoder_step_m);
         self.samples.publish(self.newest);
         self.shared.alive_ns.store(monotonic_ns(), Relaxed);
         // Before the link is handed over: the sending thread drops what it has as long as nothing is connected.
         self.shared.is_connected.store(true, Relaxed);
+        self.shared.is_held.store(true, Relaxed);
         self.hand_over.send(connection.sending).ok()?;
         self.shared.reconnects.fetch_add(1, Relaxed);
         self.sender.unpark();

@@ -6,7 +6,7 @@ use haptic_device::hid::joystick::{self, JoystickSettings};
 use haptic_device::hid::link::{Link, Opened, Port};
 use haptic_device::hid::native::{self, NativeSettings};
 use haptic_device::hid::report::Report;
-use haptic_device::{Device, Effort, Health, MonotonicNs, Sent};
+use haptic_device::{Device, Effort, FaultCode, Health, MonotonicNs, Reading, Sent};
 use haptic_emulator::gadget::{Firmware, Gadget};
 use haptic_emulator::handle::Handle;
 use haptic_emulator::style::{ARDUINO, OPEN_FFBOARD, STYLES, Style, VPFORCE};
@@ -25,7 +25,13 @@ struct Socket {
     gadget: Gadget,
     descriptor: Vec<u8>,
     is_plugged: bool,
+    /// How often it was plugged in: a link to an earlier life stays dead.
+    life: u32,
     answers: VecDeque<Vec<u8>>,
+    /// Its firmware hangs: what is written is taken, and nothing comes of it.
+    is_hung: bool,
+    /// Its reports cannot be fetched any more, as when its endpoint for them is halted.
+    is_unreadable: bool,
     /// Writes left before the plug is pulled by itself.
     writes_left: Option<u32>,
 }
@@ -39,21 +45,30 @@ fn socket(style: Option<Style>, room: Option<usize>) -> SharedSocket {
         None => Gadget::board(FULL_SCALE_N, handle),
     };
     let descriptor = Gadget::descriptor(style.as_ref());
-    Arc::new(Mutex::new(Socket { gadget, descriptor, is_plugged: true, answers: VecDeque::new(), writes_left: None }))
+    Arc::new(Mutex::new(Socket {
+        gadget,
+        descriptor,
+        is_plugged: true,
+        life: 1,
+        answers: VecDeque::new(),
+        is_hung: false,
+        is_unreadable: false,
+        writes_left: None,
+    }))
 }
 
 struct SocketPort(SharedSocket);
-struct SocketLink(SharedSocket);
+struct SocketLink(SharedSocket, u32);
 
 impl Port for SocketPort {
     fn open(&mut self) -> Result<Opened, String> {
         let socket = self.0.lock().unwrap();
-        if !socket.is_plugged {
+        if !socket.is_plugged || socket.is_unreadable {
             return Err("nothing there".to_owned());
         }
         Ok(Opened {
-            reading: Box::new(SocketLink(self.0.clone())),
-            writing: Box::new(SocketLink(self.0.clone())),
+            reading: Box::new(SocketLink(self.0.clone(), socket.life)),
+            writing: Box::new(SocketLink(self.0.clone(), socket.life)),
             descriptor: socket.descriptor.clone(),
             name: "emulated".to_owned(),
             serial_number: "S1".to_owned(),
@@ -65,7 +80,8 @@ impl Port for SocketPort {
 impl SocketLink {
     fn with<T>(&self, use_it: impl FnOnce(&mut Socket) -> T) -> io::Result<T> {
         let mut socket = self.0.lock().unwrap();
-        if socket.is_plugged { Ok(use_it(&mut socket)) } else { Err(io::ErrorKind::NotConnected.into()) }
+        let is_there = socket.is_plugged && socket.life == self.1;
+        if is_there { Ok(use_it(&mut socket)) } else { Err(io::ErrorKind::NotConnected.into()) }
     }
 }
 
@@ -81,6 +97,9 @@ impl Link for SocketLink {
                 (socket.is_plugged, socket.writes_left) = (false, None);
                 return;
             }
+            if socket.is_hung {
+                return;
+            }
             let bytes = report.bytes();
             let content = bytes.strip_prefix(&[0]).unwrap_or(bytes);
             let answer = socket.gadget.output(content, now_us());
@@ -91,7 +110,13 @@ impl Link for SocketLink {
     /// A joystick reports every millisecond, a board when it is asked.
     fn read(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
         std::thread::sleep(wait.min(Duration::from_millis(1)));
+        if self.0.lock().unwrap().is_unreadable {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         self.with(|socket| {
+            if socket.is_hung {
+                return 0;
+            }
             let own = socket.gadget.advance(now_us());
             let Some(report) = socket.answers.pop_front().or(own) else { return 0 };
             into[..report.len()].copy_from_slice(&report);
@@ -122,8 +147,11 @@ fn open(socket: &SharedSocket) -> Result<Box<dyn Device>, String> {
 }
 
 fn open_native(socket: &SharedSocket) -> Box<dyn Device> {
-    let settings = NativeSettings { axes: 2, lever_m: 0.05, max_force_n: FULL_SCALE_N, watchdog_ms: 100, nonce: 7 };
-    Box::new(native::open(Box::new(SocketPort(socket.clone())), settings, 0).unwrap())
+    Box::new(native::open(Box::new(SocketPort(socket.clone())), native_settings(), 0).unwrap())
+}
+
+fn native_settings() -> NativeSettings {
+    NativeSettings { axes: 2, lever_m: 0.05, max_force_n: FULL_SCALE_N, watchdog_ms: 100, nonce: 7 }
 }
 
 /// Ticks until something holds, writing a force all the while.
@@ -230,12 +258,142 @@ fn a_device_that_vanishes_in_the_middle_of_a_write_is_lost_and_then_found_again(
     {
         let mut socket = socket.lock().unwrap();
         socket.gadget = Gadget::joystick(OPEN_FFBOARD, None, FULL_SCALE_N, Handle::still());
-        socket.is_plugged = true;
+        (socket.is_plugged, socket.life) = (true, 2);
     }
     tick_until(device.as_mut(), force_n, |device| device.read(MonotonicNs(monotonic_ns())).health == Health::Ready);
     tick_until(device.as_mut(), force_n, |_| motor_n(&socket).x > 0.9);
     assert_eq!(device.link_statistics().unwrap().reconnects, 1);
     assert_eq!(mistakes(&socket), 0);
+}
+
+fn read(device: &mut dyn Device) -> Reading {
+    device.read(MonotonicNs(monotonic_ns()))
+}
+
+/// PID State of the emulated joysticks: the second bit is Actuators Enabled.
+const MOTORS_OFF: [u8; 2] = [2, 0b00];
+const MOTORS_ON: [u8; 2] = [2, 0b10];
+
+fn report(socket: &SharedSocket, report: [u8; 2]) {
+    socket.lock().unwrap().answers.push_back(report.to_vec());
+}
+
+#[test]
+fn motors_that_are_switched_off_are_a_fault_through_all_positions_until_they_are_on_again() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    let mut device = open(&socket).unwrap();
+    let disarmed = Health::Faulted(FaultCode::Disarmed);
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
+    report(&socket, MOTORS_OFF);
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == disarmed);
+    let since = read(device.as_mut()).sequence;
+    tick_until(device.as_mut(), Vector2::zeros(), |device| {
+        let reading = read(device);
+        assert_eq!(reading.health, disarmed, "the motors are still off");
+        reading.sequence.wrapping_sub(since) > 50
+    });
+    report(&socket, MOTORS_ON);
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
+}
+
+#[test]
+fn motors_that_are_off_at_the_start_are_a_fault_from_the_first_report_on() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    report(&socket, MOTORS_OFF);
+    let mut device = open(&socket).unwrap();
+    tick_until(device.as_mut(), Vector2::zeros(), |device| {
+        let health = read(device).health;
+        assert_ne!(health, Health::Ready);
+        health == Health::Faulted(FaultCode::Disarmed)
+    });
+}
+
+#[test]
+fn motors_that_are_off_between_two_looks_of_the_tick_are_told_once() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    let mut device = open(&socket).unwrap();
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
+    report(&socket, MOTORS_OFF);
+    report(&socket, MOTORS_ON);
+    tick_until(device.as_mut(), Vector2::zeros(), |_| socket.lock().unwrap().answers.is_empty());
+    assert_eq!(read(device.as_mut()).health, Health::Faulted(FaultCode::Disarmed));
+    tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
+}
+
+#[test]
+fn a_board_whose_watchdog_cut_its_force_is_told_of_armed_again_and_pushes_again() {
+    let socket = socket(None, None);
+    let mut device = open_native(&socket);
+    let force_n = Vector2::new(2.0, 0.0);
+    let pushes = |_: &mut dyn Device| (motor_n(&socket) - force_n).norm() < 1e-3;
+    tick_until(device.as_mut(), force_n, pushes);
+    {
+        let mut socket = socket.lock().unwrap();
+        // As after a silence twice as long as the watchdog's time.
+        let fault = socket.gadget.advance(now_us() + 200_000);
+        socket.answers.extend(fault);
+        assert_eq!(socket.gadget.force_n, [0.0; 2]);
+    }
+    let is_told = |device: &mut dyn Device| read(device).health == Health::Faulted(FaultCode::Watchdog);
+    tick_until(device.as_mut(), force_n, is_told);
+    tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Ready);
+    tick_until(device.as_mut(), force_n, pushes);
+    let statistics = device.link_statistics().unwrap();
+    assert_eq!((mistakes(&socket), statistics.frames_lost, statistics.reconnects), (0, 0, 0));
+}
+
+#[test]
+fn a_board_that_falls_silent_while_it_takes_commands_is_not_believed_and_greeted_anew() {
+    let socket = socket(None, None);
+    let mut device = open_native(&socket);
+    let force_n = Vector2::new(2.0, 0.0);
+    tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Ready);
+    socket.lock().unwrap().is_hung = true;
+    tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Stale && !read(device).fresh);
+    tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Lost);
+    {
+        let mut socket = socket.lock().unwrap();
+        // It has forgotten everything, as after a reset of its own.
+        socket.gadget = Gadget::board(FULL_SCALE_N, Handle::still());
+        (socket.is_hung, socket.answers) = (false, VecDeque::new());
+    }
+    tick_until(device.as_mut(), force_n, |_| (motor_n(&socket) - force_n).norm() < 1e-3);
+    assert_eq!(device.link_statistics().unwrap().reconnects, 1);
+}
+
+#[test]
+fn a_device_whose_reports_fail_alone_is_let_go_before_its_link_is_dropped() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    let mut device = open(&socket).unwrap();
+    let force_n = Vector2::new(2.0, 0.0);
+    tick_until(device.as_mut(), force_n, |_| motor_n(&socket).x > 1.9);
+    socket.lock().unwrap().is_unreadable = true;
+    tick_until(device.as_mut(), force_n, |_| {
+        let socket = socket.lock().unwrap();
+        let Firmware::Joystick(joystick, _) = &socket.gadget.firmware else { panic!() };
+        // Its time stands still: its effects cannot have ended by themselves.
+        !joystick.plays()
+    });
+    socket.lock().unwrap().is_unreadable = false;
+    tick_until(device.as_mut(), force_n, |_| motor_n(&socket).x > 1.9);
+    assert_eq!(mistakes(&socket), 0);
+}
+
+#[test]
+fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
+    let refusal = |style: Option<Style>, change: fn(&mut Socket), axes: usize| {
+        let socket = socket(style, None);
+        change(&mut socket.lock().unwrap());
+        native::open(Box::new(SocketPort(socket)), NativeSettings { axes, ..native_settings() }, 0).err().unwrap()
+    };
+    let joystick = refusal(Some(ARDUINO), |_| {}, 2);
+    assert!(joystick.contains("kind = \"hid-pid\""), "{joystick}");
+    let keyboard = refusal(None, |socket| socket.descriptor = vec![0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0xC0], 2);
+    assert!(keyboard.contains("flash the firmware") && keyboard.contains("hapticd devices"), "{keyboard}");
+    let silent = refusal(None, |socket| socket.is_hung = true, 2);
+    assert!(silent.contains("no answer to HELLO within 2 s; unplug it"), "{silent}");
+    let one_axis = refusal(None, |_| {}, 1);
+    assert!(one_axis.contains("has 2 axes, the device file says 1; write axes = 2"), "{one_axis}");
 }
 
 #[test]

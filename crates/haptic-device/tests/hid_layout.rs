@@ -63,6 +63,29 @@ fn the_force_at_the_motor_is_the_one_asked_for_in_every_quadrant() {
     }
 }
 
+/// What OpenFFBoard makes of a constant effect: its axes' shares of the magnitude are (sin, −cos) of the direction, in hundredths of a
+/// degree, and the force is minus magnitude times share, along x and y of the HID specification.
+fn open_ffboard_force(direction: i64, magnitude: i64) -> Vector2<f64> {
+    let (sine, cosine) = (direction as f64 / 100.0).to_radians().sin_cos();
+    let shares = Vector2::new(sine, -cosine);
+    -(magnitude as f64) * shares
+}
+
+#[test]
+fn directions_are_those_of_open_ffboard() {
+    let code = code(&OPEN_FFBOARD);
+    let effect = &code.layout().effect;
+    let direction = |axis: usize| code.set_effect(axis, 1).get(&effect.directions[0]);
+    let per_n = OPEN_FFBOARD.magnitude_max as f64 / FULL_SCALE_N;
+    for force_n in [[1.0, 0.0], [0.0, 1.0], [-2.0, 0.5], [0.7, -1.9]].map(Vector2::from) {
+        let [x, y] = code.magnitudes(force_n);
+        let felt = open_ffboard_force(direction(0), x) + open_ffboard_force(direction(1), y);
+        // Its y grows towards the user.
+        let wanted = Vector2::new(force_n.x, -force_n.y) * per_n;
+        assert!((felt - wanted).amax() < 1.0, "{force_n}: {felt} in place of {wanted}");
+    }
+}
+
 #[test]
 fn a_force_beyond_full_scale_or_no_number_stays_within_the_device() {
     let code = code(&ARDUINO);

@@ -244,7 +244,7 @@ impl Firmware {
     fn is_driven(&self) -> bool {
         match self {
             Self::Joystick(joystick, _) => joystick.plays(),
-            Self::Board(board) => board.is_enabled(),
+            Self::Board(board) => board.is_driven(),
         }
     }
 

@@ -58,9 +58,9 @@ impl Board {
         }
     }
 
-    /// Whether its host has switched the motors on.
-    pub fn is_enabled(&self) -> bool {
-        self.enabled
+    /// Whether a host has armed it and commands it: a command of no force enables nothing, and is one all the same.
+    pub fn is_driven(&self) -> bool {
+        self.armed.is_some() && self.heard_us.is_some()
     }
 
     /// The number of the next message that the board sends.

@@ -11,7 +11,7 @@ pub mod node;
 
 use crate::contract::{Identity, Kind, Limits, MAX_AXES};
 use crate::hid::joystick::JoystickSettings;
-use crate::threaded::{Connect, Connection, Next, Receive, Received, Send, ThreadedDevice};
+use crate::threaded::{Connect, Connection, Habit, Next, Receive, Received, Send, ThreadedDevice};
 use nalgebra::Vector2;
 use node::{Axis, Effect, EventFile, NodeInfo};
 use std::io;
@@ -216,6 +216,10 @@ impl Receive for EvdevReceiver {
         for (axis, (scale, value)) in self.scales.iter().zip(&self.values).enumerate() {
             position_m[axis] = scale.position_m(f64::from(*value));
         }
-        Ok(Received::Position(position_m))
+        Ok(Received::Position(position_m, None))
+    }
+
+    fn habit(&self) -> Habit {
+        Habit::TellsChanges
     }
 }

@@ -1,5 +1,6 @@
 //! Input devices of Linux: found through `/sys/class/input`, opened through `/dev/input/event*`.
 
+use crate::hid::hidraw::Selection;
 use haptic_realtime::ioctl::{Request, request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{self, File, OpenOptions};
@@ -14,6 +15,8 @@ const FORCE_BITS: Request = Request::reading(FAMILY, 0x20 + EV_FF as u8);
 const FIRST_AXIS: u8 = 0x40;
 
 const EV_SYN: u16 = 0x00;
+const SYN_REPORT: u16 = 0;
+const SYN_DROPPED: u16 = 3;
 const EV_ABS: u16 = 0x03;
 const EV_FF: u16 = 0x15;
 const FF_CONSTANT: u16 = 0x52;
@@ -70,6 +73,37 @@ fn info(device: &Path, name: &str) -> Option<NodeInfo> {
         has_constant_force: has_bit(&text("capabilities/ff").unwrap_or_default(), FF_CONSTANT),
         axes: (0..2).take_while(|axis| has_bit(&text("capabilities/abs").unwrap_or_default(), *axis)).count(),
     })
+}
+
+/// The device that a selection means.
+///
+/// # Errors
+/// In words for a person: none or several fit, and which there are.
+pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, String> {
+    let fits = |info: &&NodeInfo| {
+        // A path names one device, even if it then turns out to be of no use: that is told better later.
+        selection.path.as_ref().map_or(info.has_constant_force, |path| *path == info.path)
+            && selection.vendor_id.is_none_or(|id| id == info.vendor_id)
+            && selection.product_id.is_none_or(|id| id == info.product_id)
+            && selection.serial_number.as_ref().is_none_or(|number| *number == info.serial_number)
+    };
+    let fitting: Vec<&NodeInfo> = all.iter().filter(fits).collect();
+    match &fitting[..] {
+        [only] => Ok((*only).clone()),
+        [] if all.is_empty() => {
+            Err("no such input device with constant force is plugged in; there is none at all".to_owned())
+        }
+        [] => Err(format!("no such input device with constant force is plugged in; there are: {}", in_words(all))),
+        several => Err(format!("several input devices fit, write path: {}", in_words(several.iter().copied()))),
+    }
+}
+
+fn in_words<'a>(infos: impl IntoIterator<Item = &'a NodeInfo>) -> String {
+    let one = |info: &NodeInfo| {
+        let lack = if info.has_constant_force { "" } else { ", without constant force" };
+        format!("{} {:04x}:{:04x} {}{lack}", info.path.display(), info.vendor_id, info.product_id, info.name)
+    };
+    infos.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// Words of 64 bits in hexadecimal, the lowest last.
@@ -143,6 +177,7 @@ impl Effect {
 /// An open `/dev/input/event*`.
 pub struct EventFile {
     file: File,
+    is_behind: bool,
 }
 
 impl EventFile {
@@ -151,7 +186,7 @@ impl EventFile {
     /// # Errors
     /// What the system says.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().read(true).write(true).open(path)? })
+        Ok(Self { file: OpenOptions::new().read(true).write(true).open(path)?, is_behind: false })
     }
 
     /// Whether its driver offers constant forces.
@@ -204,11 +239,11 @@ impl EventFile {
         (&self.file).write_all(&event)
     }
 
-    /// Waits for a report at most so long and takes its axes over; true if there was one.
+    /// Waits for a report at most so long and takes its axes over; true if there was one. Axes of which events were lost are asked for.
     ///
     /// # Errors
     /// When the device is gone.
-    pub fn read_axes(&self, values: &mut [i32], wait: Duration) -> io::Result<bool> {
+    pub fn read_axes(&mut self, values: &mut [i32], wait: Duration) -> io::Result<bool> {
         let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
@@ -217,19 +252,66 @@ impl EventFile {
         }
         let mut bytes = [0; 32 * EVENT_BYTES];
         let length = (&self.file).read(&mut bytes)?;
-        // Every event is taken, also those after the end of a report.
-        let ends = bytes[..length].chunks_exact(EVENT_BYTES).filter(|event| take(event, values)).count();
-        Ok(ends > 0)
+        let mut is_behind = self.is_behind;
+        let heard = take_all(&bytes[..length], values, &mut is_behind, |number| Ok(self.axis(number)?.value));
+        self.is_behind = is_behind;
+        heard
     }
 }
 
-/// Takes an axis over; true at the end of a report.
-fn take(event: &[u8], values: &mut [i32]) -> bool {
-    let [kind, code] = [16, 18].map(|at| u16::from_ne_bytes([event[at], event[at + 1]]));
-    if let (EV_ABS, Some(value)) = (kind, values.get_mut(usize::from(code))) {
-        *value = i32::from_ne_bytes([event[20], event[21], event[22], event[23]]);
+/// Takes over what a read gave; true if it held the end of a report. Every event is taken, also those after the last end.
+///
+/// `is_behind` lasts from one read to the next: the kernel's queue ran over, and until the end of the report that is cut off, events are
+/// parts of nothing. Values that were lost never come again if nothing moves, so that every axis is then asked for.
+fn take_all(
+    events: &[u8],
+    values: &mut [i32],
+    is_behind: &mut bool,
+    ask: impl Fn(u16) -> io::Result<i32>,
+) -> io::Result<bool> {
+    let (mut has_ended, mut must_ask) = (false, false);
+    for event in events.chunks_exact(EVENT_BYTES) {
+        match (Event::parse(event), *is_behind) {
+            (Event::Overrun, _) => *is_behind = true,
+            (Event::End, true) => (*is_behind, must_ask, has_ended) = (false, true, true),
+            (Event::End, false) => has_ended = true,
+            (Event::Axis(number, value), false) => {
+                values.get_mut(usize::from(number)).into_iter().for_each(|place| *place = value);
+            }
+            (Event::Axis(..), true) | (Event::Other, _) => {}
+        }
     }
-    kind == EV_SYN
+    if must_ask {
+        for (number, place) in (0..).zip(values) {
+            *place = ask(number)?;
+        }
+    }
+    Ok(has_ended)
+}
+
+/// What an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// An axis has another value.
+    Axis(u16, i32),
+    /// The report is complete.
+    End,
+    /// Events were lost.
+    Overrun,
+    /// Nothing that matters here.
+    Other,
+}
+
+impl Event {
+    fn parse(event: &[u8]) -> Self {
+        let [kind, code] = [16, 18].map(|at| u16::from_ne_bytes([event[at], event[at + 1]]));
+        match (kind, code) {
+            (EV_ABS, number) => Self::Axis(number, i32::from_ne_bytes([event[20], event[21], event[22], event[23]])),
+            (EV_SYN, SYN_REPORT) => Self::End,
+            (EV_SYN, SYN_DROPPED) => Self::Overrun,
+            _ => Self::Other,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -251,18 +333,83 @@ mod tests {
         assert_eq!((effect.bytes[10..12].to_vec(), effect.level(), effect.id()), (vec![200, 0], -1234, -1));
     }
 
-    #[test]
-    fn axes_are_taken_over_until_the_end_of_a_report() {
-        let event = |kind: u16, code: u16, value: i32| {
+    fn events(events: &[(u16, u16, i32)]) -> Vec<u8> {
+        let event = |(kind, code, value): &(u16, u16, i32)| {
             let mut bytes = [0; EVENT_BYTES];
             bytes[16..18].copy_from_slice(&kind.to_ne_bytes());
             bytes[18..20].copy_from_slice(&code.to_ne_bytes());
             bytes[20..24].copy_from_slice(&value.to_ne_bytes());
             bytes
         };
-        let mut values = [0, 0];
-        assert!(!take(&event(EV_ABS, 1, 77), &mut values) && !take(&event(EV_ABS, 9, 5), &mut values));
-        assert!(take(&event(EV_SYN, 0, 0), &mut values));
+        events.iter().flat_map(event).collect()
+    }
+
+    const END: (u16, u16, i32) = (EV_SYN, SYN_REPORT, 0);
+    const OVERRUN: (u16, u16, i32) = (EV_SYN, SYN_DROPPED, 0);
+
+    fn never_asked(_: u16) -> io::Result<i32> {
+        panic!("nothing was lost")
+    }
+
+    #[test]
+    fn axes_are_taken_over_until_the_end_of_a_report() {
+        let (mut values, mut is_behind) = ([0, 0], false);
+        let part = events(&[(EV_ABS, 1, 77), (EV_ABS, 9, 5)]);
+        assert!(!take_all(&part, &mut values, &mut is_behind, never_asked).unwrap());
+        assert!(take_all(&events(&[END]), &mut values, &mut is_behind, never_asked).unwrap());
         assert_eq!(values, [0, 77]);
+    }
+
+    #[test]
+    fn after_an_overrun_every_axis_is_asked_for_at_the_end_of_the_report_that_is_cut_off() {
+        let (mut values, mut is_behind) = ([1, 2], false);
+        let ask = |number: u16| Ok(100 + i32::from(number));
+        let cut_off = events(&[(EV_ABS, 0, 3), OVERRUN, (EV_ABS, 1, 4)]);
+        assert!(!take_all(&cut_off, &mut values, &mut is_behind, ask).unwrap());
+        assert_eq!((values, is_behind), ([3, 2], true), "half a report was believed");
+        assert!(take_all(&events(&[(EV_ABS, 1, 5), END]), &mut values, &mut is_behind, ask).unwrap());
+        assert_eq!((values, is_behind), ([100, 101], false), "an axis kept a value of before the loss");
+        assert!(take_all(&events(&[(EV_ABS, 1, 6), END]), &mut values, &mut is_behind, never_asked).unwrap());
+        assert_eq!(values, [100, 6]);
+    }
+
+    #[test]
+    fn an_axis_that_cannot_be_asked_for_after_an_overrun_is_a_lost_device() {
+        let gone = |_: u16| Err(io::ErrorKind::NotConnected.into());
+        assert!(take_all(&events(&[OVERRUN, END]), &mut [0], &mut false, gone).is_err());
+    }
+
+    fn node(number: u16, has_constant_force: bool) -> NodeInfo {
+        NodeInfo {
+            path: format!("/dev/input/event{number}").into(),
+            name: format!("Wheel {number}"),
+            vendor_id: 0x046D,
+            product_id: number,
+            serial_number: String::new(),
+            has_constant_force,
+            axes: 1,
+        }
+    }
+
+    #[test]
+    fn the_only_device_with_constant_force_is_chosen_and_one_that_is_named_even_without() {
+        let all = [node(0, false), node(1, true)];
+        assert_eq!(choose(&all, &Selection::default()), Ok(all[1].clone()));
+        let named = Selection { path: Some(all[0].path.clone()), ..Selection::default() };
+        assert_eq!(choose(&all, &named), Ok(all[0].clone()));
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_told_with_those_that_are() {
+        let missing = Selection { vendor_id: Some(0x1209), ..Selection::default() };
+        let refusal = choose(&[node(0, false), node(1, true)], &missing).unwrap_err();
+        assert!(refusal.contains("/dev/input/event1 046d:0001 Wheel 1"), "{refusal}");
+        assert!(refusal.contains("/dev/input/event0 046d:0000 Wheel 0, without constant force"), "{refusal}");
+        assert!(choose(&[], &missing).unwrap_err().contains("there is none at all"));
+        let several = choose(&[node(0, true), node(1, true)], &Selection::default()).unwrap_err();
+        assert!(
+            several.contains("write path") && several.contains("event0") && several.contains("event1"),
+            "{several}"
+        );
     }
 }

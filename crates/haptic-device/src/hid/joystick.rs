@@ -166,7 +166,7 @@ impl JoystickConnector {
             axes: layout.axes.clone(),
             actuators_enabled: layout.actuators_enabled.clone(),
             scales: self.scales.clone(),
-            was_enabled: false,
+            are_actuators_off: false,
         };
         let sending =
             JoystickSender { link: writing, code: self.code.clone(), stream: EffortStream::new(blocks, interval_ns) };
@@ -335,7 +335,8 @@ struct JoystickReceiver {
     axes: Vec<Field>,
     actuators_enabled: Option<Field>,
     scales: Vec<AxisScale>,
-    was_enabled: bool,
+    /// A switch at the device, or the device itself, has cut the motors' power. Not before it says so: many never do.
+    are_actuators_off: bool,
 }
 
 impl Receive for JoystickReceiver {
@@ -347,24 +348,39 @@ impl Receive for JoystickReceiver {
 }
 
 impl JoystickReceiver {
+    /// A report may hold the axes, the state of the motors, or both.
     fn interpret(&mut self, bytes: &[u8]) -> Received {
-        let content = |field: &Field| match field.report_id {
-            0 => Some(bytes),
-            id if bytes.first() == Some(&id) => Some(&bytes[1..]),
-            _ => None,
-        };
-        if let Some((field, report)) = self.actuators_enabled.as_ref().and_then(|field| Some((field, content(field)?)))
-        {
-            let is_enabled = field.get(report) == 1;
-            let has_left = std::mem::replace(&mut self.was_enabled, is_enabled) && !is_enabled;
-            return if has_left { Received::Fault(FaultCode::Disarmed) } else { Received::Nothing };
+        let has_switched = self.look_at_actuators(bytes);
+        let fault = self.are_actuators_off.then_some(FaultCode::Disarmed);
+        match self.position_m(bytes) {
+            Some(position_m) => Received::Position(position_m, fault),
+            None if has_switched => Received::Condition(fault),
+            None => Received::Nothing,
         }
+    }
+
+    /// True if the motors were switched on or off since the last report that told.
+    fn look_at_actuators(&mut self, bytes: &[u8]) -> bool {
+        let told = self.actuators_enabled.as_ref().and_then(|field| Some((field, content(field, bytes)?)));
+        let Some((field, report)) = told else { return false };
+        let are_off = field.get(report) != 1;
+        std::mem::replace(&mut self.are_actuators_off, are_off) != are_off
+    }
+
+    fn position_m(&self, bytes: &[u8]) -> Option<Vector2<f64>> {
         let mut position_m = Vector2::zeros();
         for (axis, (field, scale)) in self.axes.iter().zip(&self.scales).enumerate() {
-            let Some(report) = content(field) else { return Received::Nothing };
-            position_m[axis] = scale.position_m(field.get(report));
+            position_m[axis] = scale.position_m(field.get(content(field, bytes)?));
         }
-        Received::Position(position_m)
+        Some(position_m)
+    }
+}
+
+/// A report without its id, if it is the one that a field is part of.
+fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    match field.report_id {
+        0 => Some(bytes),
+        id => bytes.strip_prefix(&[id]),
     }
 }
 
@@ -417,6 +433,64 @@ mod tests {
             acts.iter().filter(|(_, act)| matches!(act, Act::Start { block: 1 })).map(|(ms, _)| *ms).collect();
         assert_eq!(sets, 2);
         assert!(starts.windows(2).all(|pair| pair[1] - pair[0] <= 52) && starts.len() >= 19, "{starts:?}");
+    }
+
+    /// A link that nobody uses.
+    struct NoLink;
+
+    impl Link for NoLink {
+        fn write(&mut self, _: &Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn read(&mut self, _: &mut [u8], _: Duration) -> io::Result<usize> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn set_feature(&mut self, _: &Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn get_feature(&mut self, _: &mut Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+    }
+
+    /// A wheel of one axis in the first byte, whose motor is on or off by the first bit of the second.
+    fn wheel(axis_id: u8, state_id: u8) -> JoystickReceiver {
+        let field = super::super::field::tests::field;
+        let state_at = if axis_id == state_id { 8 } else { 0 };
+        JoystickReceiver {
+            link: Box::new(NoLink),
+            axes: vec![Field { report_id: axis_id, ..field(0, 8, (-128, 127)) }],
+            actuators_enabled: Some(Field { report_id: state_id, ..field(state_at, 1, (0, 1)) }),
+            scales: vec![AxisScale { m_per_count: 0.001, centre_counts: 0.0 }],
+            are_actuators_off: false,
+        }
+    }
+
+    #[test]
+    fn axes_are_taken_from_a_report_that_also_tells_whether_the_motors_are_on() {
+        let at = |x_m: f64, fault: Option<FaultCode>| Received::Position(Vector2::new(x_m, 0.0), fault);
+        let mut without_ids = wheel(0, 0);
+        assert_eq!(without_ids.interpret(&[10, 1]), at(0.01, None));
+        assert_eq!(without_ids.interpret(&[20, 0]), at(0.02, Some(FaultCode::Disarmed)));
+        let mut with_ids = wheel(3, 3);
+        assert_eq!(with_ids.interpret(&[3, 10, 0]), at(0.01, Some(FaultCode::Disarmed)));
+        assert_eq!(with_ids.interpret(&[3, 20, 1]), at(0.02, None));
+    }
+
+    #[test]
+    fn motors_that_are_off_stay_off_in_every_position_until_they_are_told_to_be_on() {
+        let mut wheel = wheel(1, 2);
+        let off = Some(FaultCode::Disarmed);
+        assert_eq!(wheel.interpret(&[2, 0]), Received::Condition(off));
+        for _ in 0..3 {
+            assert_eq!(wheel.interpret(&[1, 10]), Received::Position(Vector2::new(0.01, 0.0), off));
+            assert_eq!(wheel.interpret(&[2, 0]), Received::Nothing);
+        }
+        assert_eq!(wheel.interpret(&[2, 1]), Received::Condition(None));
+        assert_eq!(wheel.interpret(&[1, 10]), Received::Position(Vector2::new(0.01, 0.0), None));
     }
 
     #[test]

@@ -5,10 +5,8 @@
 use super::{STEP_US, now_us, wait};
 use crate::account::{Account, Accountant};
 use crate::gadget::Gadget;
-use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,9 +62,6 @@ pub type SharedSocket = Arc<Mutex<Socket>>;
 /// Longest packet of a full-speed interrupt endpoint, bytes.
 const PACKET_BYTES: usize = 64;
 
-/// Longest wait for an event before looking again, µs.
-const LONGEST_WAIT_US: u64 = 1_000_000;
-
 /// Reports that wait for the host to fetch them; a device keeps few, so that none is old.
 const REPORTS_WAITING: usize = 2;
 
@@ -110,9 +105,7 @@ impl FunctionFs {
     /// # Errors
     /// When the folder is no FunctionFS, or the kernel refuses the descriptors.
     pub fn create(folder: &Path, descriptor: Vec<u8>) -> io::Result<Self> {
-        let nonblocking = OFlags::NONBLOCK.bits() as i32;
-        let mut control =
-            OpenOptions::new().read(true).write(true).custom_flags(nonblocking).open(folder.join("ep0"))?;
+        let mut control = OpenOptions::new().read(true).write(true).open(folder.join("ep0"))?;
         let (descriptors, strings) = introduction(descriptor.len());
         control.write_all(&descriptors)?;
         control.write_all(&strings)?;
@@ -153,20 +146,38 @@ struct Setup {
     length: usize,
 }
 
+/// Bytes of `struct usb_functionfs_event`.
+const EVENT_BYTES: usize = 12;
+
+/// The next event, if one came soon.
+///
+/// It is waited for with `poll`. A read that waits does so with a lock of the function held, which pulling the plug needs as well, just
+/// after it has told of itself: a reader that hears of it and is back in its next read before the lock was taken keeps the plug in for
+/// ever.
+fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
+    const SOON_US: u64 = 1_000_000;
+    if !wait(control, now_us() + SOON_US)? {
+        return Ok(None);
+    }
+    let mut event = [0; EVENT_BYTES];
+    let length = control.read(&mut event)?;
+    Ok((length == EVENT_BYTES).then_some(event))
+}
+
 fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
-    const EVENT_BYTES: usize = 12;
     const UNBIND: u8 = 1;
     const ENABLE: u8 = 2;
     const DISABLE: u8 = 3;
     const SETUP: u8 = 4;
     loop {
-        // A read that waits holds a lock that newer kernels want when the plug is pulled: so the waiting is done outside.
-        let _ = wait(&control, now_us() + LONGEST_WAIT_US);
-        let mut event = [0; EVENT_BYTES];
-        if !matches!(control.read(&mut event), Ok(EVENT_BYTES)) {
-            sleep(Duration::from_millis(1));
-            continue;
-        }
+        let event = match next_event(&mut control) {
+            Ok(Some(event)) => event,
+            Ok(None) => continue,
+            Err(_) => {
+                sleep(Duration::from_millis(1));
+                continue;
+            }
+        };
         match event[8] {
             ENABLE => lock(shared).plug(),
             UNBIND | DISABLE => lock(shared).unplug(),
@@ -195,7 +206,8 @@ fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &S
     let (high, low) = (setup.value >> 8, setup.value as u8);
     if setup.kind & TO_HOST == 0 {
         let mut content = vec![0; setup.length];
-        let taken = control.read(&mut content).unwrap_or(0);
+        // The plug may be pulled, or the host may change its mind, before the content is there.
+        let Ok(taken) = control.read(&mut content) else { return };
         if (setup.kind, setup.request) == SET_REPORT && high == FEATURE {
             lock(shared).gadget.set_feature(&content[..taken], now_us());
         }
@@ -243,5 +255,22 @@ fn keep_time(shared: &SharedSocket, reports: &SyncSender<Vec<u8>>, until_us: u64
         sleep(Duration::from_micros(step_us.saturating_sub(now_us())));
         let report = lock(shared).step();
         report.map(|report| reports.try_send(report));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn an_event_is_taken_whole_and_what_is_none_is_left_out() {
+        let (mut kernel, control) = UnixStream::pair().unwrap();
+        let mut control = File::from(OwnedFd::from(control));
+        kernel.write_all(&[7; EVENT_BYTES]).unwrap();
+        assert_eq!(next_event(&mut control).unwrap(), Some([7; EVENT_BYTES]));
+        kernel.write_all(&[7; EVENT_BYTES - 1]).unwrap();
+        assert_eq!(next_event(&mut control).unwrap(), None);
     }
 }

@@ -3,8 +3,7 @@
 use crate::failure::Failure;
 use crate::setup::Setup;
 use haptic_device::Device;
-use haptic_device::evdev::node::{self, NodeInfo};
-use haptic_device::evdev::{self};
+use haptic_device::evdev::{self, node};
 use haptic_device::hid::force::ForceScale;
 use haptic_device::hid::hidraw::{HidrawPort, Selection};
 use haptic_device::hid::joystick::{self, JoystickSettings};
@@ -47,7 +46,7 @@ pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
 /// What stands in the way, with the remedy.
 pub fn open_input_device(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     let selection = selection(setup);
-    let find = Box::new(move || find_input_device(&selection));
+    let find = Box::new(move || node::choose(&node::list(), &selection));
     opened(setup, evdev::open(find, joystick_settings(setup), priority(setup)))
 }
 
@@ -55,25 +54,6 @@ fn opened<D: Device + 'static>(setup: &Setup, device: Result<D, String>) -> Resu
     match device {
         Ok(device) => Ok(Box::new(device)),
         Err(error) => Err(Failure::WhileRunning(format!("{}: {error}", setup.profile.device.name))),
-    }
-}
-
-fn find_input_device(selection: &Selection) -> Result<NodeInfo, String> {
-    let fits = |info: &NodeInfo| {
-        selection.path.as_ref().map_or(info.has_constant_force, |path| *path == info.path)
-            && selection.vendor_id.is_none_or(|id| id == info.vendor_id)
-            && selection.product_id.is_none_or(|id| id == info.product_id)
-            && selection.serial_number.as_ref().is_none_or(|number| *number == info.serial_number)
-    };
-    let all = node::list();
-    let found: Vec<&NodeInfo> = all.iter().filter(|info| fits(info)).collect();
-    let names = |infos: &[&NodeInfo]| {
-        infos.iter().map(|info| format!("{} {}", info.path.display(), info.name)).collect::<Vec<_>>().join("; ")
-    };
-    match &found[..] {
-        [only] => Ok((*only).clone()),
-        [] => Err("no such input device with constant force is plugged in".to_owned()),
-        several => Err(format!("several input devices fit, write path: {}", names(several))),
     }
 }
 
