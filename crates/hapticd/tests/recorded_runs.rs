@@ -255,3 +255,24 @@ fn what_is_no_recording_or_cannot_be_created_is_refused_with_a_reason() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no/such/folder.mcap: cannot be created"));
 }
+
+/// The message of a command that must end with this code.
+#[track_caller]
+fn said(folder: &Folder, code: i32, arguments: &[&str]) -> String {
+    let output = folder.hapticd(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn a_disk_that_takes_nothing_is_told_with_the_systems_own_word() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("SKIPPED: /dev/full is not here");
+        return;
+    }
+    let folder = Folder::new("nothing-taken");
+    let said = said(&folder, 1, &["simulate", "--seconds", "1", "--record", "/dev/full"]);
+    assert!(said.starts_with("/dev/full: the recording has ended: No space left on device"), "{said}");
+    assert!(said.contains("nothing of it is kept"), "{said}");
+}

@@ -6,7 +6,7 @@
 use super::realtime_side::Order;
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
-use crate::recording::{header, refused, rotation, worlds};
+use crate::recording::{header, rotation, worlds};
 use crate::setup::Setup;
 use haptic_device::Device;
 use haptic_loop::black_box::state_folder;
@@ -127,7 +127,7 @@ impl Recording {
     fn begin_with(&self, file: &Path, header: Header) -> Result<Box<Tap>, Failure> {
         let (tap, feed) = tap(self.moving_bodies);
         let worlds = self.worlds.clone();
-        let recorder = Recorder::create(file, header, feed, worlds, self.rotation).map_err(|error| refused(&error))?;
+        let recorder = Recorder::create(file, header, feed, worlds, self.rotation)?;
         let thread = RecorderThread::start(recorder)
             .map_err(|error| Failure::WhileRunning(format!("the recorder's thread cannot be started: {error}")))?;
         tracing::info!("recording to {}", file.display());
