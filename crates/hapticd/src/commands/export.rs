@@ -50,6 +50,7 @@ fn starting_from(kept: &Kept, folder: &Path) -> String {
 }
 
 fn export_tables(arguments: &ExportArguments, kept: &Kept) -> Result<(), Failure> {
+    kept.require_ticks()?;
     let replay = Replay::new(kept, Settings::AsRecorded)?;
     let mut csv = Traces::of_ticks(arguments.csv.as_deref())?;
     let mut parquet = match &arguments.parquet {
@@ -86,6 +87,9 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 
 fn judge(kept: &Kept, proof: &Proof) -> Result<(), Failure> {
     let file = kept.name();
+    if let Some(flaw) = kept.salvage() {
+        tracing::warn!("{flaw}");
+    }
     match (&proof.first_difference, &proof.unproved) {
         (Some(difference), _) => Err(Failure::Differs(format!(
             "{file}: run again it differs from tick {} on; the rows from there on are not what was recorded",
