@@ -259,6 +259,55 @@ fn a_trace_that_cannot_be_written_is_told_plainly() {
 }
 
 #[test]
+fn no_output_destroys_an_input_or_another_output() {
+    let folder = Folder::new("same-file");
+    let device = "kind = \"simulated\"\naxes = 1\n";
+    let files = [
+        ("s.toml", BALL),
+        ("s.svg", BALL),
+        ("p.toml", "scene = \"s.toml\"\ndevice = \"d.toml\"\n"),
+        ("d.toml", device),
+        ("d.svg", device),
+        ("h.csv", "t_s,x_m,y_m\n0,0,0.03\n"),
+    ];
+    files.iter().for_each(|(name, text)| _ = folder.file(name, text));
+    assert_done(&folder.hapticd(&["simulate", "--seconds", "0.1", "--record", "r.mcap"]));
+    let recording = std::fs::read(folder.0.join("r.mcap")).unwrap();
+    let simulate = ["simulate", "--profile", "p.toml", "--hand", "h.csv", "--seconds", "0.1"];
+    let golden = ["--golden", "new.json", "--update-golden", "--trace", "./new.json"];
+    for (command, more, flags) in [
+        (&simulate[..], &["--trace", "p.toml"][..], ["--trace", "--profile"]),
+        (&simulate, &["--trace", "s.toml"], ["--trace", "scene of the profile"]),
+        (&simulate, &["--scene", "s.svg", "--trace-bodies", "s.svg"], ["--trace-bodies", "--scene"]),
+        (&simulate, &["--record", "d.toml"], ["--record", "device of the profile"]),
+        (&simulate, &["--trace", "h.csv"], ["--trace", "--hand"]),
+        (&simulate, &["--trace", "new.csv", "--trace-bodies", "./new.csv"], ["--trace-bodies", "--trace"]),
+        (&simulate, &golden, ["--trace", "--golden"]),
+        (&["run", "--scene", "s.toml", "--seconds", "0.1"], &["--record", "s.toml"], ["--record", "--scene"]),
+        (&["report", "r.mcap"], &["--out", "r.mcap"], ["--out", "the recording"]),
+        (&["export", "r.mcap"], &["--csv", "r.mcap"], ["--csv", "the recording"]),
+        (&["export", "r.mcap"], &["--csv", "new.csv", "--parquet", "new.csv"], ["--parquet", "--csv"]),
+        (&["export", "r.mcap"], &["--files", "new", "--csv", "new/scene.toml"], ["--files", "--csv"]),
+        (&["snapshot", "--scene", "s.svg"], &["--out", "s.svg"], ["--out", "--scene"]),
+        (&["snapshot", "--scene", "s.svg", "--seconds", "0.1"], &["--out", "s.svg"], ["--out", "--scene"]),
+        (&["identify", "--device", "d.toml"], &["--out", "d.toml"], ["--out", "--device"]),
+        (&["zwidth", "--device", "d.svg"], &["--out", "d.svg"], ["--out", "--device"]),
+        (&["emulate", "odrive", "--device", "d.toml", "--link", "l"], &["--trace", "d.toml"], ["--trace", "--device"]),
+    ] {
+        let output = folder.hapticd(&[command, more].concat());
+        let [written, other] = flags;
+        assert_refused(&output, 2, written);
+        assert!(stderr(&output).contains(&format!("is the same file as {other} ")), "{}", stderr(&output));
+    }
+    files.iter().for_each(|(name, text)| assert_eq!(folder.read(name), *text, "{name}"));
+    assert!(std::fs::read(folder.0.join("r.mcap")).unwrap() == recording, "the recording has changed");
+    assert!(
+        !folder.0.join("new.csv").exists() && !folder.0.join("new.json").exists() && !folder.0.join("new").exists()
+    );
+    assert_done(&folder.hapticd(&[&simulate[..], &["--trace", "/dev/null", "--trace-bodies", "/dev/null"]].concat()));
+}
+
+#[test]
 fn a_golden_file_is_kept_compared_and_told_apart() {
     let folder = Folder::new("golden");
     let simulate = |seconds: &str, more: &[&str]| {

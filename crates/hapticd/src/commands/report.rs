@@ -17,6 +17,7 @@ use haptic_record::reader::Item;
 /// When there is no such recording, it holds no tick, or the page cannot be written.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let kept = Kept::open(&arguments.file)?;
+    kept.file_use().writes("--out", Some(&arguments.out)).check()?;
     kept.require_ticks()?;
     let mut gathered = Gathered::default();
     kept.visit(|item| {

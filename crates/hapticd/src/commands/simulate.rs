@@ -4,6 +4,7 @@ use super::print_summary;
 use crate::cli::SimulateArguments;
 use crate::failure::Failure;
 use crate::figures::{Figures, ticks_in};
+use crate::file_use::FileUse;
 use crate::golden::{ForceHash, Golden};
 use crate::recording::simulated::{Beginning, SimulatedRecording};
 use crate::setup::Setup;
@@ -24,6 +25,7 @@ const TICK_NS: u64 = 1_000_000;
 /// When the input is wrong, a file cannot be written, or the comparison does not hold.
 pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let setup = Setup::open(&arguments.input, arguments.hand.as_deref())?;
+    file_use(arguments, &setup).check()?;
     let golden = arguments.golden.as_deref().map(|path| GoldenFile::look(path, arguments.update_golden)).transpose()?;
     let device = setup.simulated_device()?;
     let beginning = Beginning::of(&setup, device.as_ref());
@@ -74,6 +76,17 @@ impl<'a> GoldenFile<'a> {
             Self::Compare(path, golden) => golden.compare(new, path),
         }
     }
+}
+
+fn file_use(arguments: &SimulateArguments, setup: &Setup) -> FileUse {
+    let (golden, is_updated) = (arguments.golden.as_deref(), arguments.update_golden);
+    FileUse::of_setup(setup, &arguments.input)
+        .reads("--hand", arguments.hand.as_deref())
+        .reads("--golden", golden.filter(|_| !is_updated))
+        .writes("--golden", golden.filter(|_| is_updated))
+        .writes("--trace", arguments.trace.as_deref())
+        .writes("--trace-bodies", arguments.trace_bodies.as_deref())
+        .writes("--record", arguments.recording.record.as_deref())
 }
 
 /// The loop in virtual time, and what came of it.

@@ -1,6 +1,7 @@
 //! A recording that was opened: what it was made of, what the loop was told, and in how many files it is.
 
 use crate::failure::Failure;
+use crate::file_use::FileUse;
 use haptic_record::header::{END_NAME, Header};
 use haptic_record::reader::{Event, Item, ReadEnd, RecordingReader};
 use haptic_record::recorder::{part_path, world_of_attachment};
@@ -113,6 +114,11 @@ impl Kept {
             self.scenes.insert(world, text.clone());
         }
         self.attachments.entry(name).or_insert(text);
+    }
+
+    /// What is read of it.
+    pub fn file_use(&self) -> FileUse {
+        self.files.iter().fold(FileUse::default(), |used, file| used.reads("the recording", Some(file)))
     }
 
     /// Its last file, for messages.
