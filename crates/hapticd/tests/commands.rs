@@ -308,6 +308,29 @@ fn no_output_destroys_an_input_or_another_output() {
 }
 
 #[test]
+fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
+    let folder = Folder::new("wrong-kind");
+    folder.file("s.toml", BALL);
+    folder.file("p.toml", "[coupling]\nstiffness_n_per_m = 300\n");
+    folder.file("d.toml", "kind = \"simulated\"\n");
+    folder.file("h.csv", "t_s,x_m,y_m\n0,0,0.03\n");
+    for (flag, file, told) in [
+        ("--profile", "s.toml", "s.toml: is a scene, not a profile; give it with --scene\n"),
+        ("--profile", "h.csv", "h.csv: is a hand, not a profile; give it with --hand\n"),
+        ("--scene", "p.toml", "p.toml: is a profile, not a scene; give it with --profile\n"),
+        ("--device", "s.toml", "s.toml: is a scene, not a device; give it with --scene\n"),
+        ("--scene", "d.toml", "d.toml: is a device, not a scene; give it with --device\n"),
+        ("--hand", "d.toml", "d.toml: is a device, not a hand; give it with --device\n"),
+    ] {
+        let output = folder.hapticd(&["simulate", flag, file, "--seconds", "0.01"]);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), told), "{flag} {file}");
+    }
+    // A slip in a file of the right kind is still told as such.
+    folder.file("p.toml", "[coupling]\n[tool]\n");
+    assert_refused(&folder.hapticd(&["simulate", "--profile", "p.toml", "--seconds", "0.01"]), 2, "p.toml:2:2: tool: ");
+}
+
+#[test]
 fn a_golden_file_is_kept_compared_and_told_apart() {
     let folder = Folder::new("golden");
     let simulate = |seconds: &str, more: &[&str]| {

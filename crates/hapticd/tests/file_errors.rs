@@ -284,3 +284,11 @@ fn a_files_kind_is_told_by_its_keys_even_misspelt_ones() {
     assert!(kind("").unwrap_err().starts_with("f.toml: is empty; a scene has [[body]]"));
     assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is no scene, profile or device"));
 }
+
+#[test]
+fn every_key_of_a_device_tells_that_a_file_is_one() {
+    for key in ["watchdog_s", "travel_m", "centre_counts", "reverse_force_x", "reverse_force_y", "lever_m"] {
+        let kind = FileKind::of(&Source::in_memory("f.toml", &format!("{key} = 1\n")));
+        assert_eq!(kind, Ok(FileKind::Device), "{key}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::calibration::Calibration;
 use super::error::FileErrors;
+use super::kind::FileKind;
 use super::rule::{POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
@@ -146,6 +147,10 @@ impl SimulatedHand {
 /// # Errors
 /// Everything that is wrong in the text.
 pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
+    load_device(source).map_err(|errors| FileKind::Device.blame(source, errors))
+}
+
+fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {
     let document = Document::parse(source)?;
     let device = device(&document.root());
     document.conclude(Some(device))
