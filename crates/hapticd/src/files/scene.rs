@@ -162,6 +162,10 @@ fn body(section: &Section<'_>) -> Option<BodyDescription> {
         ..default
     };
     section.refuse_unknown();
+    if section.has("mass_kg") && section.has("density_kg_per_m2") {
+        let problem = "is given beside mass_kg, which alone would count";
+        section.complain("density_kg_per_m2", problem, "write mass_kg or density_kg_per_m2, not both");
+    }
     Some(BodyDescription { name: name?.to_owned(), shape: shape?, ..body })
 }
 
