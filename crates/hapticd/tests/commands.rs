@@ -483,6 +483,13 @@ fn run_refuses_what_has_no_bound() {
     let scene = folder.file("s.toml", format!("[world]\nimpact_state = \"exact\"\n{BALL}"));
     let output = folder.hapticd(&["run", "--scene", &scene, "--seconds", "0.01"]);
     assert_refused(&output, 2, "s.toml: world.impact_state: \"exact\" has no bound");
+    let profile = folder.file("p.toml", "scene = \"s.toml\"\n");
+    for file in [scene, profile] {
+        let output = folder.hapticd(&["check", "--json", &file]);
+        assert_done(&output);
+        let warning = json(&output)["files"][0]["warnings"][0].as_str().unwrap_or_default().to_owned();
+        assert!(warning.contains("`simulate` takes it, `run` refuses it"), "{file}: {warning}");
+    }
 }
 
 #[cfg(unix)]
