@@ -331,6 +331,27 @@ fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
 }
 
 #[test]
+fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
+    let folder = Folder::new("told");
+    let run = |format: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+        command.args(["--log-format", format, "run", "--seconds", "0.05", "--view", "127.0.0.1:0"]);
+        let output = command.current_dir(&folder.0).env("RUST_LOG", "off").output().unwrap();
+        assert_done(&output);
+        stderr(&output)
+    };
+    let text = run("text");
+    assert!(text.contains("see it at http://127.0.0.1:") && text.contains(" ran "), "{text}");
+    assert!(!text.contains("Ctrl-C ends it"), "RUST_LOG=off leaves out the rest: {text}");
+    let lines: Vec<Value> = run("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |words: &str| {
+        let is_told = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(words));
+        lines.iter().any(is_told)
+    };
+    assert!(told("see it at http://127.0.0.1:") && told("felt up to "), "{lines:?}");
+}
+
+#[test]
 fn a_golden_file_is_kept_compared_and_told_apart() {
     let folder = Folder::new("golden");
     let simulate = |seconds: &str, more: &[&str]| {
