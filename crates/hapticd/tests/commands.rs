@@ -331,6 +331,24 @@ fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
 }
 
 #[test]
+fn times_that_make_no_sense_are_refused_with_what_would() {
+    let folder = Folder::new("seconds");
+    for (arguments, words) in [
+        (&["doctor", "--seconds", "0"][..], "a number of seconds above 0"),
+        (&["latency", "--seconds", "0"], "a number of seconds above 0"),
+        (&["latency", "--seconds", "-1"], "a number of seconds above 0"),
+        (&["run", "--seconds", "-1"], "a number of seconds from 0"),
+        (&["simulate", "--seconds", "-0.5"], "a number of seconds from 0"),
+        (&["run", "--record", "r.mcap", "--record-rotate-mb", "-3"], "a number above zero"),
+        (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a share from 0 to 1"),
+    ] {
+        let output = folder.hapticd(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
     let folder = Folder::new("told");
     let run = |format: &str| {
