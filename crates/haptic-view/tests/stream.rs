@@ -119,6 +119,22 @@ fn whoever_takes_a_hand_that_is_not_yet_let_go_keeps_it() {
 }
 
 #[test]
+fn a_message_that_is_too_large_is_told_as_such() {
+    let server = server();
+    let mut stream = server.open_stream("");
+    stream.say(&"x".repeat(5 << 10));
+    let farewell = loop {
+        match stream.0.read() {
+            Ok(Message::Close(frame)) => break frame,
+            Ok(_) => {}
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(u16::from(farewell.unwrap().code), 1009);
+    assert!(server.get("/metrics").body.contains("\nhapticd_view_refused_total 1\n"));
+}
+
+#[test]
 fn only_who_has_the_hand_can_let_it_go() {
     let server = server();
     let (mut first, mut second) = (server.open_stream(""), server.open_stream(""));
@@ -140,13 +156,14 @@ fn nonsense_is_answered_and_too_much_of_it_ends_the_stream() {
     for nonsense in [
         "{",
         r#"{"type":"fly"}"#,
+        r#"{"type":"hand"}"#,
         r#"{"type":"hand"}x"#,
         r#"{"type":"hand","position_m":[1e9,0]}"#,
     ] {
         stream.say(nonsense);
         assert!(stream.next("error")["error"].is_string(), "{nonsense}");
     }
-    (0..16).for_each(|_| stream.say("nonsense"));
+    (0..15).for_each(|_| stream.say("nonsense"));
     while stream.next_of_any_kind().is_some() {}
     assert!(server.daemon.asked.lock().unwrap().is_empty());
     assert_eq!(server.get("/api/state").status, 200);
