@@ -5,7 +5,7 @@
 //! put behind the last whole chunk: 50 bytes, for which the cut-off chunk left room.
 
 use mcap::records::{MessageHeader, Metadata};
-use mcap::{Attachment, Compression, WriteOptions, Writer};
+use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,13 +33,22 @@ const EMPTY_END: [u8; 50] = {
 /// Bytes that are gathered before they go to the system.
 const GATHERED: usize = 1 << 16;
 
-/// Why a recording cannot go on.
+/// Why a recording cannot begin or go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordError {
     /// The file.
     pub path: PathBuf,
+    /// Nothing was written: the file could not even be opened.
+    pub is_unopened: bool,
     /// What is wrong, and what can be done.
     pub problem: String,
+}
+
+impl RecordError {
+    /// A recording that cannot go on.
+    pub fn ended(path: &Path, problem: String) -> Self {
+        Self { path: path.to_owned(), is_unopened: false, problem }
+    }
 }
 
 impl fmt::Display for RecordError {
@@ -121,6 +130,7 @@ impl RecordingFile {
     pub fn create(path: &Path, version: &str) -> Result<Self, RecordError> {
         let refuse = |error: &dyn fmt::Display| RecordError {
             path: path.to_owned(),
+            is_unopened: true,
             problem: format!("cannot be created: {error}; name a file in a folder that exists and may be written to"),
         };
         let open = || OpenOptions::new().write(true).create(true).truncate(true).open(path);
@@ -134,7 +144,7 @@ impl RecordingFile {
             .compression_threads(0)
             .chunk_size(None)
             .disable_seeking(true);
-        let writer = options.create(sink).map_err(|error| refuse(&error))?;
+        let writer = options.create(sink).map_err(|error| refuse(&cause(&error)))?;
         Ok(Self { path: path.to_owned(), writer, file, shared, whole: 0 })
     }
 
@@ -218,19 +228,29 @@ impl RecordingFile {
     }
 
     /// Cuts off what is torn and ends the file. From now on nothing is taken any more.
-    fn fail(&mut self, error: &dyn fmt::Display) -> RecordError {
+    fn fail(&mut self, error: &McapError) -> RecordError {
         let is_first = !self.shared.is_sealed.swap(true, Ordering::Relaxed);
         let sealed = if is_first { self.seal() } else { Ok(()) };
         let state = match sealed {
+            _ if self.whole == 0 => "nothing of it is kept",
             Ok(()) => "what was written before opens as usual",
             Err(_) => "what was written before opens up to the last whole second",
         };
-        RecordError { path: self.path.clone(), problem: format!("the recording has ended: {error}; {state}") }
+        let error = cause(error);
+        RecordError::ended(&self.path, format!("the recording has ended: {error}; {state}"))
     }
 
     fn seal(&self) -> io::Result<()> {
         self.file.set_len(self.whole)?;
         self.file.write_all_at(&EMPTY_END, self.whole)
+    }
+}
+
+/// What the system said, where it was the system: the library only tells that something did not work.
+fn cause(error: &McapError) -> String {
+    match error {
+        McapError::Io(error) => error.to_string(),
+        error => error.to_string(),
     }
 }
 

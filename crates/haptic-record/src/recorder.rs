@@ -124,7 +124,7 @@ impl Recorder {
         rotation: Rotation,
     ) -> Result<Self, RecordError> {
         let world = header.world;
-        let unknown = || RecordError { path: path.to_owned(), problem: format!("nobody knows world {world}") };
+        let unknown = || RecordError::ended(path, format!("nobody knows world {world}"));
         let notes = worlds.get(world).ok_or_else(unknown)?;
         let part = Part::begin(path, &header)?;
         if header.first_tick != 1 {
@@ -406,7 +406,7 @@ impl Recorder {
     }
 
     fn senseless(&self, error: &serde_json::Error) -> RecordError {
-        RecordError { path: self.path().to_owned(), problem: format!("an order cannot be written: {error}") }
+        RecordError::ended(self.path(), format!("an order cannot be written: {error}"))
     }
 }
 

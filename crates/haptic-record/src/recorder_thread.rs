@@ -2,6 +2,7 @@
 
 use crate::file::RecordError;
 use crate::recorder::{Outcome, Recorder};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -62,7 +63,7 @@ impl RecorderThread {
     /// When the recording has failed.
     pub fn finish(self) -> Result<Outcome, RecordError> {
         self.stop.store(true, Ordering::Release);
-        let panicked = |_| RecordError { path: Default::default(), problem: "the recorder panicked".to_owned() };
+        let panicked = |_| RecordError::ended(Path::new(""), "the recorder panicked".to_owned());
         self.thread.join().map_err(panicked)?
     }
 }
@@ -79,7 +80,7 @@ fn record(mut recorder: Recorder, stop: &AtomicBool, notices: &Sender<Notice>) -
         rounds = rounds.wrapping_add(1);
         if rounds.is_multiple_of(ROUNDS_PER_LOOK) && recorder.is_removed() {
             let problem = "somebody has removed the file: the recording has ended, and what it held is gone".to_owned();
-            return Err(RecordError { path: recorder.path().to_owned(), problem });
+            return Err(RecordError::ended(recorder.path(), problem));
         }
         std::thread::sleep(ROUND);
     }

@@ -76,6 +76,65 @@ fn the_hand_is_led_let_go_and_let_go_by_a_page_that_is_closed() {
 }
 
 #[test]
+fn a_hand_that_is_let_go_while_the_loop_is_busy_is_let_go_afterwards() {
+    let server = server();
+    let let_go = || server.daemon.asked.lock().unwrap().iter().filter(|asked| *asked == "let go").count();
+    let busy = |is_busy| server.daemon.is_busy.store(is_busy, Ordering::Relaxed);
+    // By its own word, and by going away.
+    for (farewell, released) in [(Some(r#"{"type":"hand","position_m":null}"#), 1), (None, 2)] {
+        let mut stream = server.open_stream("");
+        stream.say(r#"{"type":"hand","position_m":[0.25,-0.5]}"#);
+        wait_until("guided", || server.get("/api/state").json()["hand_guided"] == true);
+        busy(true);
+        server.daemon.asked.lock().unwrap().retain(|asked| asked == "let go");
+        let stream = farewell.map(|farewell| {
+            stream.say(farewell);
+            stream
+        });
+        server.daemon.wait_for("too busy to let go");
+        assert_eq!((let_go(), &server.get("/api/state").json()["hand_guided"]), (released - 1, &json!(true)));
+        busy(false);
+        wait_until("let go", || let_go() == released);
+        wait_until("not guided", || server.get("/api/state").json()["hand_guided"] == false);
+        drop(stream);
+    }
+}
+
+#[test]
+fn whoever_takes_a_hand_that_is_not_yet_let_go_keeps_it() {
+    let server = server();
+    let (mut first, mut second) = (server.open_stream(""), server.open_stream(""));
+    first.say(r#"{"type":"hand","position_m":[0.1,0]}"#);
+    server.daemon.wait_for("guide 0.1 0");
+    server.daemon.is_busy.store(true, Ordering::Relaxed);
+    first.say(r#"{"type":"hand","position_m":null}"#);
+    server.daemon.wait_for("too busy to let go");
+    second.say(r#"{"type":"hand","position_m":[0.2,0]}"#);
+    server.daemon.wait_for("guide 0.2 0");
+    server.daemon.is_busy.store(false, Ordering::Relaxed);
+    second.say(r#"{"type":"hand","position_m":[0.3,0]}"#);
+    server.daemon.wait_for("guide 0.3 0");
+    assert_eq!(server.get("/api/state").json()["hand_guided"], true);
+    assert!(!server.daemon.asked.lock().unwrap().contains(&"let go".to_owned()));
+}
+
+#[test]
+fn a_message_that_is_too_large_is_told_as_such() {
+    let server = server();
+    let mut stream = server.open_stream("");
+    stream.say(&"x".repeat(5 << 10));
+    let farewell = loop {
+        match stream.0.read() {
+            Ok(Message::Close(frame)) => break frame,
+            Ok(_) => {}
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(u16::from(farewell.unwrap().code), 1009);
+    assert!(server.get("/metrics").body.contains("\nhapticd_view_refused_total 1\n"));
+}
+
+#[test]
 fn only_who_has_the_hand_can_let_it_go() {
     let server = server();
     let (mut first, mut second) = (server.open_stream(""), server.open_stream(""));
@@ -94,11 +153,17 @@ fn only_who_has_the_hand_can_let_it_go() {
 fn nonsense_is_answered_and_too_much_of_it_ends_the_stream() {
     let server = server();
     let mut stream = server.open_stream("");
-    for nonsense in ["{", r#"{"type":"fly"}"#, r#"{"type":"hand"}x"#, r#"{"type":"hand","position_m":[1e9,0]}"#] {
+    for nonsense in [
+        "{",
+        r#"{"type":"fly"}"#,
+        r#"{"type":"hand"}"#,
+        r#"{"type":"hand"}x"#,
+        r#"{"type":"hand","position_m":[1e9,0]}"#,
+    ] {
         stream.say(nonsense);
         assert!(stream.next("error")["error"].is_string(), "{nonsense}");
     }
-    (0..16).for_each(|_| stream.say("nonsense"));
+    (0..15).for_each(|_| stream.say("nonsense"));
     while stream.next_of_any_kind().is_some() {}
     assert!(server.daemon.asked.lock().unwrap().is_empty());
     assert_eq!(server.get("/api/state").status, 200);

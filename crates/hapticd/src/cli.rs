@@ -87,10 +87,10 @@ pub struct RecordArguments {
     #[arg(long, value_name = "FILE.mcap")]
     pub record: Option<PathBuf>,
     /// Begin a new file after so many megabytes.
-    #[arg(long, value_name = "MB", requires = "record", value_parser = above_zero)]
+    #[arg(long, value_name = "MB", requires = "record", value_parser = above_zero, allow_negative_numbers = true)]
     pub record_rotate_mb: Option<f64>,
     /// Begin a new file after so many minutes.
-    #[arg(long, value_name = "MINUTES", requires = "record", value_parser = above_zero)]
+    #[arg(long, value_name = "MINUTES", requires = "record", value_parser = above_zero, allow_negative_numbers = true)]
     pub record_rotate_minutes: Option<f64>,
 }
 
@@ -101,7 +101,7 @@ pub struct RunArguments {
     #[command(flatten)]
     pub input: InputArguments,
     /// End after so many seconds.
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Drive hardware even without real-time scheduling.
     #[arg(long)]
@@ -133,7 +133,7 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "FILE.csv")]
     pub hand: Option<PathBuf>,
     /// How many seconds of the world's time.
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Write one row a tick: hand, tool, force, contact, energy.
     #[arg(long, value_name = "FILE.csv")]
@@ -170,7 +170,7 @@ pub struct CheckArguments {
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
     /// How many seconds of each world's time.
-    #[arg(long, value_parser = seconds, default_value = "2")]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "2")]
     pub seconds: f64,
     /// Print the figures as a JSON object.
     #[arg(long)]
@@ -181,7 +181,7 @@ pub struct BenchArguments {
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArguments {
     /// How long the self-test of the loop takes.
-    #[arg(long, value_parser = seconds, default_value = "10")]
+    #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
     /// Print the findings as a JSON object.
     #[arg(long)]
@@ -192,7 +192,7 @@ pub struct DoctorArguments {
 #[derive(Args, Clone, Debug)]
 pub struct LatencyArguments {
     /// How long to measure.
-    #[arg(long, value_parser = seconds, default_value = "10")]
+    #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
     /// Print the figures as a JSON object.
     #[arg(long)]
@@ -259,34 +259,34 @@ pub struct EmulateArguments {
     #[arg(long, value_enum, default_value = "v3")]
     pub variant: HaplyMake,
     /// Metres that the handle moves per radian of the motor (odrive).
-    #[arg(long, default_value = "0.05", value_parser = above_zero, value_name = "METRES")]
+    #[arg(long, default_value = "0.05", value_parser = above_zero, allow_negative_numbers = true, value_name = "METRES")]
     pub lever_m: f64,
     /// Pretend to speak this major version of the protocol (native).
-    #[arg(long, default_value = "1", value_name = "MAJOR")]
+    #[arg(long, default_value = "1", value_name = "MAJOR", allow_negative_numbers = true)]
     pub protocol_version: u8,
     /// Lose this share of exchanges.
-    #[arg(long, value_parser = share, default_value = "0", value_name = "SHARE")]
+    #[arg(long, value_parser = share, allow_negative_numbers = true, default_value = "0", value_name = "SHARE")]
     pub drop: f64,
     /// Damage this share of exchanges.
-    #[arg(long, value_parser = share, default_value = "0", value_name = "SHARE")]
+    #[arg(long, value_parser = share, allow_negative_numbers = true, default_value = "0", value_name = "SHARE")]
     pub garbage: f64,
     /// Answer up to this late, at random.
-    #[arg(long, value_parser = seconds, default_value = "0", value_name = "MILLISECONDS")]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0", value_name = "MILLISECONDS")]
     pub delay_ms: f64,
     /// Be unplugged after so many seconds, once.
-    #[arg(long, value_parser = seconds, value_name = "SECONDS")]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true, value_name = "SECONDS")]
     pub die_after: Option<f64>,
     /// And be plugged in again after this.
-    #[arg(long, value_parser = seconds, default_value = "0.3", value_name = "SECONDS")]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
     /// Write a row for each millisecond: its time, where the handle is, and the force of the motors on it.
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
     /// Where chance begins.
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "1", allow_negative_numbers = true)]
     pub seed: u64,
     /// End after so many seconds.
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
 }
 
@@ -307,13 +307,13 @@ pub struct IdentifyArguments {
     #[arg(long, value_name = "FILE.toml")]
     pub out: PathBuf,
     /// How far the handle may go from where it is, either way, in metres.
-    #[arg(long, value_name = "METRES", value_parser = above_zero, default_value = "0.02")]
+    #[arg(long, value_name = "METRES", value_parser = above_zero, allow_negative_numbers = true, default_value = "0.02")]
     pub travel_m: f64,
     /// The strongest force to use, if less than the device's own limit.
-    #[arg(long, value_name = "NEWTONS", value_parser = above_zero)]
+    #[arg(long, value_name = "NEWTONS", value_parser = above_zero, allow_negative_numbers = true)]
     pub max_force_n: Option<f64>,
     /// The moving mass, if it is known from a balance: tells how many newtons the motor gives for each one asked for.
-    #[arg(long, value_name = "KG", value_parser = above_zero)]
+    #[arg(long, value_name = "KG", value_parser = above_zero, allow_negative_numbers = true)]
     pub known_mass_kg: Option<f64>,
     /// Drive hardware even without real-time scheduling.
     #[arg(long)]
@@ -336,7 +336,7 @@ pub struct ZwidthArguments {
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
     /// How many dampings are looked at.
-    #[arg(long, default_value = "28", value_parser = clap::value_parser!(u16).range(2..=1000))]
+    #[arg(long, default_value = "28", value_parser = clap::value_parser!(u16).range(2..=1000), allow_negative_numbers = true)]
     pub points: u16,
     /// Also try springs of rising stiffness on the device itself, with nobody holding it; each ends when it rings up.
     #[arg(long)]
@@ -359,7 +359,7 @@ pub struct SnapshotArguments {
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: PathBuf,
     /// Run the world for so many seconds first, and draw the ways of hand and tool, the contacts and the force.
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Leave the bodies' names out.
     #[arg(long)]
@@ -424,5 +424,13 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
         _ => Err(format!("give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5")),
+    }
+}
+
+/// Of a measurement: with no tick there is nothing to judge, and nothing would look like a good result.
+fn seconds_above_zero(text: &str) -> Result<f64, String> {
+    match seconds(text) {
+        Ok(seconds) if seconds > 0.0 => Ok(seconds),
+        _ => Err(format!("a measurement takes time: give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")),
     }
 }

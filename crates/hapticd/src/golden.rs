@@ -1,9 +1,11 @@
 //! Golden files: hash and figures of a run, kept to compare later runs with.
 
 use crate::failure::Failure;
-use crate::summary::Summary;
+use crate::summary::{Fault, Summary};
+use crate::tuning::whole_file;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
+use std::fs::OpenOptions;
 use std::path::Path;
 
 /// What of a summary is the same on every machine.
@@ -19,6 +21,12 @@ pub struct Golden {
     pub force_max_n: f64,
     pub contacts_max: u32,
     pub pairs_dropped: u64,
+    /// Files that were kept before it was looked at do not have it, and are not compared by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale: Option<u64>,
+    /// The same holds for these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Vec<Fault>>,
 }
 
 /// Sixty-four bits over the force of every tick (FNV-1a): two traces of forces are the same if these are.
@@ -52,6 +60,8 @@ impl Golden {
             force_max_n: summary.force_max_n,
             contacts_max: summary.contacts_max,
             pairs_dropped: summary.pairs_dropped,
+            stale: Some(summary.stale),
+            faults: Some(summary.faults.clone()),
         }
     }
 
@@ -72,18 +82,24 @@ impl Golden {
         })
     }
 
+    /// Refuses a place where no golden file can be written, before any work is done for it.
+    ///
+    /// # Errors
+    /// When the file or its folder may not be written to.
+    pub fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
+        if !path.exists() {
+            return whole_file::refuse_impossible(path);
+        }
+        OpenOptions::new().write(true).open(path).map(drop).map_err(|error| unwritable(path, &error))
+    }
+
     /// Writes a golden file.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
-        std::fs::write(path, json + "\n").map_err(|error| {
-            Failure::BadInput(format!(
-                "{}: cannot be written: {error}; name a file in a folder that exists",
-                path.display()
-            ))
-        })
+        std::fs::write(path, json + "\n").map_err(|error| unwritable(path, &error))
     }
 
     /// Compares a new run with this one, bit for bit.
@@ -91,9 +107,6 @@ impl Golden {
     /// # Errors
     /// Everything that differs.
     pub fn compare(&self, new: &Self, path: &Path) -> Result<(), Failure> {
-        if self == new {
-            return Ok(());
-        }
         let differences = [
             difference("ticks", self.ticks, new.ticks),
             difference("state_hash", &self.state_hash, &new.state_hash),
@@ -103,13 +116,51 @@ impl Golden {
             difference("force_max_n", self.force_max_n, new.force_max_n),
             difference("contacts_max", self.contacts_max, new.contacts_max),
             difference("pairs_dropped", self.pairs_dropped, new.pairs_dropped),
+            self.stale.zip(new.stale).and_then(|(kept, new)| difference("stale", kept, new)),
+            self.faults.as_ref().zip(new.faults.as_ref()).and_then(|(kept, new)| difference("faults", kept, new)),
         ];
         let lines: Vec<String> =
             differences.into_iter().flatten().map(|text| format!("{}: {text}", path.display())).collect();
-        Err(Failure::Differs(lines.join("\n")))
+        if lines.is_empty() { Ok(()) } else { Err(Failure::Differs(lines.join("\n"))) }
     }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let advice = "name a file in a folder that exists and may be written to";
+    Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", path.display()))
 }
 
 fn difference<T: PartialEq + std::fmt::Debug>(key: &str, kept: T, new: T) -> Option<String> {
     (kept != new).then(|| format!("{key}: was {kept:?}, is {new:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn golden() -> Golden {
+        Golden {
+            ticks: 10,
+            state_hash: "00".to_owned(),
+            force_hash: "00".to_owned(),
+            energy_gain_max_j: 0.0,
+            penetration_max_m: 0.0,
+            force_max_n: 1.0,
+            contacts_max: 1,
+            pairs_dropped: 0,
+            stale: Some(0),
+            faults: Some(Vec::new()),
+        }
+    }
+
+    #[test]
+    fn faults_and_stale_readings_are_compared_if_they_were_kept() {
+        let fault = Fault { tick: 3, kind: "lost".to_owned(), text: "gone".to_owned() };
+        let faulty = Golden { stale: Some(7), faults: Some(vec![fault]), ..golden() };
+        let told = golden().compare(&faulty, Path::new("g.json")).unwrap_err();
+        assert_eq!(told.exit_code(), 4);
+        assert!(told.to_string().starts_with("g.json: stale: was 0, is 7\ng.json: faults: was [], is ["), "{told}");
+        let old = Golden { stale: None, faults: None, ..golden() };
+        assert_eq!(old.compare(&faulty, Path::new("g.json")), Ok(()));
+    }
 }

@@ -10,6 +10,7 @@ pub mod commands;
 pub mod daemon;
 pub mod failure;
 pub mod figures;
+pub mod file_use;
 pub mod files;
 pub mod generated;
 pub mod golden;

@@ -1,10 +1,10 @@
 //! How a running daemon shows that it is well: a live picture on a terminal, log lines elsewhere.
 
+use crate::log;
 use crate::terminal::{Screen, Wish};
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopFigures;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// How often a log line comes.
@@ -67,14 +67,14 @@ impl Status {
     }
 }
 
-/// Says something at the end: plainly to a person, as log lines otherwise.
+/// Says something at the end, whatever the log leaves out: plainly to a person, as log lines otherwise.
 pub fn conclude(lines: &[String]) {
-    let to_person = std::io::stderr().is_terminal();
+    let to_person = log::is_read_by_a_person();
     for line in lines {
         if to_person {
             eprintln!("{line}");
         } else {
-            tracing::info!("{line}");
+            tracing::info!(target: log::ALWAYS, "{line}");
         }
     }
 }

@@ -5,7 +5,7 @@ use haptic_device::LinkStatistics;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::histogram::Percentiles;
 use haptic_realtime::memory::PageFaults;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The summary of `run` and `simulate`; the names are those of the JSON.
@@ -82,7 +82,8 @@ impl From<LinkStatistics> for Link {
 }
 
 /// Something that went wrong in a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fault {
     /// In which tick.
     pub tick: u64,

@@ -259,23 +259,134 @@ fn a_trace_that_cannot_be_written_is_told_plainly() {
 }
 
 #[test]
+fn no_output_destroys_an_input_or_another_output() {
+    let folder = Folder::new("same-file");
+    let device = "kind = \"simulated\"\naxes = 1\n";
+    let files = [
+        ("s.toml", BALL),
+        ("s.svg", BALL),
+        ("p.toml", "scene = \"s.toml\"\ndevice = \"d.toml\"\n"),
+        ("d.toml", device),
+        ("d.svg", device),
+        ("h.csv", "t_s,x_m,y_m\n0,0,0.03\n"),
+    ];
+    files.iter().for_each(|(name, text)| _ = folder.file(name, text));
+    assert_done(&folder.hapticd(&["simulate", "--seconds", "0.1", "--record", "r.mcap"]));
+    let recording = std::fs::read(folder.0.join("r.mcap")).unwrap();
+    let simulate = ["simulate", "--profile", "p.toml", "--hand", "h.csv", "--seconds", "0.1"];
+    let golden = ["--golden", "new.json", "--update-golden", "--trace", "./new.json"];
+    for (command, more, flags) in [
+        (&simulate[..], &["--trace", "p.toml"][..], ["--trace", "--profile"]),
+        (&simulate, &["--trace", "s.toml"], ["--trace", "scene of the profile"]),
+        (&simulate, &["--scene", "s.svg", "--trace-bodies", "s.svg"], ["--trace-bodies", "--scene"]),
+        (&simulate, &["--record", "d.toml"], ["--record", "device of the profile"]),
+        (&simulate, &["--trace", "h.csv"], ["--trace", "--hand"]),
+        (&simulate, &["--trace", "new.csv", "--trace-bodies", "./new.csv"], ["--trace-bodies", "--trace"]),
+        (&simulate, &golden, ["--trace", "--golden"]),
+        (&["run", "--scene", "s.toml", "--seconds", "0.1"], &["--record", "s.toml"], ["--record", "--scene"]),
+        (&["report", "r.mcap"], &["--out", "r.mcap"], ["--out", "the recording"]),
+        (&["export", "r.mcap"], &["--csv", "r.mcap"], ["--csv", "the recording"]),
+        (&["export", "r.mcap"], &["--csv", "new.csv", "--parquet", "new.csv"], ["--parquet", "--csv"]),
+        (&["export", "r.mcap"], &["--files", "new", "--csv", "new/scene.toml"], ["--files", "--csv"]),
+        (&["snapshot", "--scene", "s.svg"], &["--out", "s.svg"], ["--out", "--scene"]),
+        (&["snapshot", "--scene", "s.svg", "--seconds", "0.1"], &["--out", "s.svg"], ["--out", "--scene"]),
+        (&["identify", "--device", "d.toml"], &["--out", "d.toml"], ["--out", "--device"]),
+        (&["zwidth", "--device", "d.svg"], &["--out", "d.svg"], ["--out", "--device"]),
+        (&["emulate", "odrive", "--device", "d.toml", "--link", "l"], &["--trace", "d.toml"], ["--trace", "--device"]),
+    ] {
+        let output = folder.hapticd(&[command, more].concat());
+        let [written, other] = flags;
+        assert_refused(&output, 2, written);
+        assert!(stderr(&output).contains(&format!("is the same file as {other} ")), "{}", stderr(&output));
+    }
+    files.iter().for_each(|(name, text)| assert_eq!(folder.read(name), *text, "{name}"));
+    assert!(std::fs::read(folder.0.join("r.mcap")).unwrap() == recording, "the recording has changed");
+    assert!(
+        !folder.0.join("new.csv").exists() && !folder.0.join("new.json").exists() && !folder.0.join("new").exists()
+    );
+    assert_done(&folder.hapticd(&[&simulate[..], &["--trace", "/dev/null", "--trace-bodies", "/dev/null"]].concat()));
+}
+
+#[test]
+fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
+    let folder = Folder::new("wrong-kind");
+    folder.file("s.toml", BALL);
+    folder.file("p.toml", "[coupling]\nstiffness_n_per_m = 300\n");
+    folder.file("d.toml", "kind = \"simulated\"\n");
+    folder.file("h.csv", "t_s,x_m,y_m\n0,0,0.03\n");
+    for (flag, file, told) in [
+        ("--profile", "s.toml", "s.toml: is a scene, not a profile; give it with --scene\n"),
+        ("--profile", "h.csv", "h.csv: is a hand, not a profile; give it with --hand\n"),
+        ("--scene", "p.toml", "p.toml: is a profile, not a scene; give it with --profile\n"),
+        ("--device", "s.toml", "s.toml: is a scene, not a device; give it with --scene\n"),
+        ("--scene", "d.toml", "d.toml: is a device, not a scene; give it with --device\n"),
+        ("--hand", "d.toml", "d.toml: is a device, not a hand; give it with --device\n"),
+    ] {
+        let output = folder.hapticd(&["simulate", flag, file, "--seconds", "0.01"]);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), told), "{flag} {file}");
+    }
+    // A slip in a file of the right kind is still told as such.
+    folder.file("p.toml", "[coupling]\n[tool]\n");
+    assert_refused(&folder.hapticd(&["simulate", "--profile", "p.toml", "--seconds", "0.01"]), 2, "p.toml:2:2: tool: ");
+}
+
+#[test]
+fn times_that_make_no_sense_are_refused_with_what_would() {
+    let folder = Folder::new("seconds");
+    for (arguments, words) in [
+        (&["doctor", "--seconds", "0"][..], "a number of seconds above 0"),
+        (&["latency", "--seconds", "0"], "a number of seconds above 0"),
+        (&["latency", "--seconds", "-1"], "a number of seconds above 0"),
+        (&["run", "--seconds", "-1"], "a number of seconds from 0"),
+        (&["simulate", "--seconds", "-0.5"], "a number of seconds from 0"),
+        (&["run", "--record", "r.mcap", "--record-rotate-mb", "-3"], "a number above zero"),
+        (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a share from 0 to 1"),
+    ] {
+        let output = folder.hapticd(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
+    let folder = Folder::new("told");
+    let run = |format: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+        command.args(["--log-format", format, "run", "--seconds", "0.05", "--view", "127.0.0.1:0"]);
+        let output = command.current_dir(&folder.0).env("RUST_LOG", "off").output().unwrap();
+        assert_done(&output);
+        stderr(&output)
+    };
+    let text = run("text");
+    assert!(text.contains("see it at http://127.0.0.1:") && text.contains(" ran "), "{text}");
+    assert!(!text.contains("Ctrl-C ends it"), "RUST_LOG=off leaves out the rest: {text}");
+    let lines: Vec<Value> = run("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |words: &str| {
+        let is_told = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(words));
+        lines.iter().any(is_told)
+    };
+    assert!(told("see it at http://127.0.0.1:") && told("felt up to "), "{lines:?}");
+}
+
+#[test]
 fn a_golden_file_is_kept_compared_and_told_apart() {
     let folder = Folder::new("golden");
     let simulate = |seconds: &str, more: &[&str]| {
         let fixed = ["simulate", "--scene", "tower", "--seconds", seconds, "--golden", "g.json"];
         folder.hapticd(&[&fixed[..], more].concat())
     };
-    assert_refused(&simulate("0.1", &[]), 2, "100 ticks");
-    assert!(stderr(&simulate("0.1", &[])).contains("g.json: cannot be read"));
+    // It is looked at first: the summary does not come before.
+    assert_refused(&simulate("0.1", &[]), 2, "g.json: cannot be read");
     assert_done(&simulate("0.1", &["--update-golden"]));
     assert_done(&simulate("0.1", &[]));
     let differs = simulate("0.2", &[]);
     assert_eq!(differs.status.code(), Some(4));
     assert!(stderr(&differs).contains("g.json: ticks: was 100, is 200"), "{}", stderr(&differs));
     folder.file("g.json", "{\n  \"ticks\": x }");
-    let broken = simulate("0.1", &[]);
-    assert_eq!(broken.status.code(), Some(2));
-    assert!(stderr(&broken).contains("g.json:2:12: is not a golden file"), "{}", stderr(&broken));
+    assert_refused(&simulate("0.1", &[]), 2, "g.json:2:12: is not a golden file");
+    let nowhere = ["simulate", "--seconds", "0.1", "--golden", "nowhere/g.json", "--update-golden"];
+    assert_refused(&folder.hapticd(&nowhere), 2, "nowhere/g.json: cannot be written");
     assert_eq!(folder.hapticd(&["simulate", "--seconds", "1", "--update-golden"]).status.code(), Some(2));
 }
 
@@ -411,6 +522,13 @@ fn run_refuses_what_has_no_bound() {
     let scene = folder.file("s.toml", format!("[world]\nimpact_state = \"exact\"\n{BALL}"));
     let output = folder.hapticd(&["run", "--scene", &scene, "--seconds", "0.01"]);
     assert_refused(&output, 2, "s.toml: world.impact_state: \"exact\" has no bound");
+    let profile = folder.file("p.toml", "scene = \"s.toml\"\n");
+    for file in [scene, profile] {
+        let output = folder.hapticd(&["check", "--json", &file]);
+        assert_done(&output);
+        let warning = json(&output)["files"][0]["warnings"][0].as_str().unwrap_or_default().to_owned();
+        assert!(warning.contains("`simulate` takes it, `run` refuses it"), "{file}: {warning}");
+    }
 }
 
 #[cfg(unix)]

@@ -244,9 +244,9 @@ fn a_device_has_the_defaults_of_the_contract_and_hardware_its_own_damping() {
     assert_eq!((simulated.kind, simulated.axes), (device::DeviceKind::Simulated, 2));
     assert_eq!((simulated.model.damping_n_s_per_m, simulated.model.damping_is_assumed), ([0.5; 2], false));
     assert!(simulated.hand.is_none());
-    let serial = device::load(&Source::in_memory("d.toml", "kind = \"serial\"\nvendor_id = 0x2341")).unwrap();
-    assert_eq!((serial.model.damping_n_s_per_m, serial.model.damping_is_assumed), ([0.05; 2], true));
-    assert_eq!(serial.identity.vendor_id, Some(0x2341));
+    let joystick = device::load(&Source::in_memory("d.toml", "kind = \"hid-pid\"\nvendor_id = 0x2341")).unwrap();
+    assert_eq!((joystick.model.damping_n_s_per_m, joystick.model.damping_is_assumed), ([0.05; 2], true));
+    assert_eq!(joystick.identity.vendor_id, Some(0x2341));
 }
 
 #[test]
@@ -283,4 +283,37 @@ fn a_files_kind_is_told_by_its_keys_even_misspelt_ones() {
     assert_eq!(kind("axes = 1\n[model]\n"), Ok(FileKind::Device));
     assert!(kind("").unwrap_err().starts_with("f.toml: is empty; a scene has [[body]]"));
     assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is no scene, profile or device"));
+}
+
+#[test]
+fn every_key_of_a_device_tells_that_a_file_is_one() {
+    for key in ["watchdog_s", "travel_m", "centre_counts", "reverse_force_x", "reverse_force_y", "lever_m"] {
+        let kind = FileKind::of(&Source::in_memory("f.toml", &format!("{key} = 1\n")));
+        assert_eq!(kind, Ok(FileKind::Device), "{key}");
+    }
+}
+
+#[test]
+fn a_key_that_would_change_nothing_is_refused_with_its_place() {
+    assert_starts(
+        &scene_errors(&body_with("mass_kg = 0.1\ndensity_kg_per_m2 = 10")),
+        "x.toml:5:21: body[0].density_kg_per_m2: is given beside mass_kg, which alone would count; \
+         write mass_kg or density_kg_per_m2, not both",
+    );
+    for (text, start) in [
+        (
+            "kind = \"simulated\"\nport = \"/dev/a\"",
+            "d.toml:2:8: port: has no effect on a device of kind \"simulated\"",
+        ),
+        ("watchdog_s = 0.02", "d.toml:1:14: watchdog_s: has no effect on a device of kind \"simulated\""),
+        ("kind = \"serial\"\npath = \"/dev/a\"", "d.toml:2:8: path: has no effect on a device of kind \"serial\""),
+        ("kind = \"serial\"\nvariant = \"v2\"", "d.toml:2:11: variant: has no effect"),
+        ("kind = \"hid-pid\"\nbaud = 9600", "d.toml:2:8: baud: has no effect"),
+        ("kind = \"hid-native\"\ntravel_m = 0.1", "d.toml:2:12: travel_m: has no effect"),
+        ("kind = \"haply-2diy\"\nlever_m = 0.1", "d.toml:2:11: lever_m: has no effect"),
+    ] {
+        assert_starts(&device_errors(text), start);
+    }
+    let remedy = "; remove it, or write kind = \"haply-2diy\"";
+    assert!(device_errors("kind = \"odrive\"\nvariant = \"v2\"").ends_with(remedy));
 }

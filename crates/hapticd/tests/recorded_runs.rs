@@ -255,3 +255,68 @@ fn what_is_no_recording_or_cannot_be_created_is_refused_with_a_reason() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no/such/folder.mcap: cannot be created"));
 }
+
+/// The message of a command that must end with this code.
+#[track_caller]
+fn said(folder: &Folder, code: i32, arguments: &[&str]) -> String {
+    let output = folder.hapticd(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn a_recording_that_is_cut_or_damaged_is_told_with_the_place_and_what_is_saved() {
+    let folder = Folder::new("flawed");
+    folder.json(&["simulate", "--seconds", "2.5", "--record", "a.mcap", "--json"]);
+    let whole = folder.read("a.mcap");
+    let chunks: Vec<usize> = chunk_starts(&whole);
+    let flawed = |bytes: &[u8]| std::fs::write(folder.0.join("b.mcap"), bytes).unwrap();
+    // The first chunk holds the scene; each of the others a second, or what is left of one.
+    let cut = &whole[..chunks[2] + 100];
+    let mut damaged = whole.clone();
+    damaged[chunks[2] + 1000] ^= 0xFF;
+    for (bytes, words) in
+        [(cut, "b.mcap: is cut short after tick 1000: "), (&damaged, "b.mcap: is damaged after tick 1000: ")]
+    {
+        flawed(bytes);
+        for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
+            let said = said(&folder, 0, arguments);
+            assert!(said.contains(words) && said.contains("; 1000 ticks are saved"), "{arguments:?}: {said}");
+        }
+        assert_eq!(String::from_utf8(folder.read("b.csv")).unwrap().lines().count(), 1001);
+        assert!(String::from_utf8(folder.read("b.html")).unwrap().contains("1000 ticks are saved"));
+        std::fs::remove_file(folder.0.join("b.csv")).unwrap();
+    }
+    flawed(&whole[..chunks[1] + 100]);
+    for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
+        let said = said(&folder, 2, arguments);
+        assert!(said.contains("b.mcap: is cut short before its first tick: "), "{arguments:?}: {said}");
+        assert!(!folder.0.join("b.csv").exists(), "an empty table was written");
+    }
+}
+
+/// Where chunks begin: records of a one-byte kind and an eight-byte length, after eight bytes of magic.
+fn chunk_starts(bytes: &[u8]) -> Vec<usize> {
+    const CHUNK: u8 = 0x06;
+    let (mut at, mut starts) = (8, Vec::new());
+    while let Some(length) = bytes.get(at + 1..at + 9) {
+        if bytes[at] == CHUNK {
+            starts.push(at);
+        }
+        at += 9 + u64::from_le_bytes(length.try_into().unwrap()) as usize;
+    }
+    starts
+}
+
+#[test]
+fn a_disk_that_takes_nothing_is_told_with_the_systems_own_word() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("SKIPPED: /dev/full is not here");
+        return;
+    }
+    let folder = Folder::new("nothing-taken");
+    let said = said(&folder, 1, &["simulate", "--seconds", "1", "--record", "/dev/full"]);
+    assert!(said.starts_with("/dev/full: the recording has ended: No space left on device"), "{said}");
+    assert!(said.contains("nothing of it is kept"), "{said}");
+}

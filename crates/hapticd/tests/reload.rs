@@ -78,7 +78,7 @@ impl Drop for Daemon {
 fn a_saved_profile_is_taken_over_and_a_wrong_one_refused_with_its_place() {
     let daemon = Daemon::start("save", "[coupling]\nstiffness_n_per_m = 400\n");
     daemon.save("[coupling]\nstiffness_n_per_m = 300\n");
-    daemon.wait_for("new coupling, ramped: 300 N/m");
+    daemon.wait_for("new coupling, ramped: 300 N/m, 0.1 N·s/m");
     daemon.save("[coupling]\nstiffness_n_per_m = -1\n");
     daemon.wait_for("refused, nothing changes: p.toml:2:21: coupling.stiffness_n_per_m: must be zero or more");
     daemon.save("scene = \"tower\"\n[coupling]\nstiffness_n_per_m = 300\n[safety]\nmax_force_n = 2\n");

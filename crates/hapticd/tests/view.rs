@@ -125,6 +125,37 @@ fn a_paused_world_stands_still_steps_when_told_and_goes_back_to_its_start() {
 }
 
 #[test]
+fn recordings_that_follow_each_other_at_once_have_files_of_their_own() {
+    let folder = std::env::temp_dir().join(format!("hapticd-view-{}-record", std::process::id()));
+    let daemon = Daemon::start_with(&[], |command| _ = command.env("XDG_STATE_HOME", &folder));
+    let files: Vec<String> = (0..3)
+        .map(|_| {
+            let file = start_recording(&daemon);
+            assert_eq!(daemon.ask("POST", "/api/record/stop", &Value::Null).0, 200);
+            file
+        })
+        .collect();
+    daemon.end();
+    let is_kept = |file: &String| std::fs::metadata(file).is_ok_and(|metadata| metadata.len() > 0);
+    assert!(files.iter().all(is_kept), "{files:?}");
+    assert!(files[0] != files[1] && files[1] != files[2], "{files:?}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Begins to record as soon as the recording before is whole, and says where.
+#[track_caller]
+fn start_recording(daemon: &Daemon) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match daemon.ask("POST", "/api/record/start", &Value::Null) {
+            (409, _) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            (200, answer) => return answer["file"].as_str().unwrap().to_owned(),
+            (status, answer) => panic!("{status}: {answer}"),
+        }
+    }
+}
+
+#[test]
 fn metrics_count_the_ticks_of_the_loop() {
     let daemon = Daemon::start(&[]);
     let ticks = || {

@@ -7,7 +7,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::error::Category;
 
 /// What went wrong with a request: the status, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,11 +70,58 @@ pub fn text_of(content_type: &'static str, text: impl Into<Body>) -> Response {
 pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, Problem> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body).map_err(|error| {
-        let is_json = error.classify() == serde_json::error::Category::Data;
-        let (status, problem) = match is_json {
-            true => (StatusCode::UNPROCESSABLE_ENTITY, "the body is not what is needed"),
-            false => (StatusCode::BAD_REQUEST, "the body is not JSON"),
+        let (status, problem) = match error.classify() {
+            Category::Data => (StatusCode::UNPROCESSABLE_ENTITY, "the body is not what is needed"),
+            _ if is_json_but_for_numbers(body) => (StatusCode::UNPROCESSABLE_ENTITY, "a number is not finite"),
+            _ => (StatusCode::BAD_REQUEST, "the body is not JSON"),
         };
         Problem::new(status, format!("{problem}: {error}; send e.g. {example}"))
     })
+}
+
+/// Whether only its numbers keep a body from being JSON: many a program writes `NaN` and `Infinity` as if they were, and
+/// `1e400` is JSON but no number that we have. Those are wrong values, not a wrong way to say them.
+fn is_json_but_for_numbers(body: &[u8]) -> bool {
+    // What is ignored must be well-formed, but is not made a number.
+    serde_json::from_slice::<IgnoredAny>(&with_zeros(body)).is_ok()
+}
+
+/// The text with a zero in place of every number that JSON does not have.
+fn with_zeros(body: &[u8]) -> Vec<u8> {
+    const STRANGERS: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
+    let (mut text, mut rest, mut is_quoted) = (Vec::with_capacity(body.len()), body, false);
+    while let [first, ..] = rest {
+        let stranger = STRANGERS.into_iter().find(|stranger| !is_quoted && rest.starts_with(stranger));
+        let taken = match stranger {
+            Some(stranger) => stranger.len(),
+            // Whatever follows a backslash ends no quotation.
+            None if *first == b'\\' => rest.len().min(2),
+            None => 1,
+        };
+        is_quoted ^= *first == b'"';
+        text.extend_from_slice(if stranger.is_some() { b"0" } else { &rest[..taken] });
+        rest = &rest[taken..];
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(body: &'static str) -> u16 {
+        let parsed = parse::<serde_json::Value>(&Bytes::from_static(body.as_bytes()), "{}");
+        parsed.map_or_else(|problem| problem.status.as_u16(), |_| 200)
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_wrong_values_and_all_else_is_not_json() {
+        for body in [r#"{"a":NaN}"#, r#"{"a":-Infinity}"#, r#"[Infinity, 1e400]"#, r#"{"a":-1e999,"b":"\"NaN"}"#] {
+            assert_eq!(status(body), 422, "{body}");
+        }
+        for body in ["NaN,", r#"{"a":nan}"#, r#"{"a":"NaN}"#, r#"{NaN:1}"#, r#"{"a":NaN"#, "1e400x", r#""\"#] {
+            assert_eq!(status(body), 400, "{body}");
+        }
+        assert_eq!(status(r#"{"a":"NaN, \"Infinity\", 1e400"}"#), 200);
+    }
 }

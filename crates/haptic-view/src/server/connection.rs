@@ -28,6 +28,8 @@ const COME_BACK: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\
 pub async fn accept_all(socket: std::net::TcpListener, shared: Arc<Shared>) -> io::Result<()> {
     let listener = TcpListener::from_std(socket)?;
     let (places, router) = (Arc::new(Semaphore::new(MOST_CONNECTIONS)), routes(shared.clone()));
+    let releases = shared.clone();
+    tokio::spawn(async move { releases.see_to_releases().await });
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {

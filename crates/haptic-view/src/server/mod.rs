@@ -69,11 +69,12 @@ impl Drop for Viewer {
 }
 
 fn serve(runtime: Runtime, listener: Listener, shared: Arc<Shared>) {
-    let outcome = runtime.block_on(connection::accept_all(listener.socket, shared));
+    let outcome = runtime.block_on(connection::accept_all(listener.socket, shared.clone()));
     if let Err(error) = outcome {
         tracing::warn!("the viewer has ended, the loop goes on: {error}");
     }
     runtime.shutdown_timeout(limits::LONGEST_SHUTDOWN);
+    shared.refusals.conclude();
 }
 
 /// A low priority, and any core but the loop's. What the system refuses is not worth a word: the loop has the right of

@@ -14,6 +14,8 @@ pub struct Refusals(Mutex<State>);
 struct State {
     logged_at: Option<Instant>,
     unlogged: u64,
+    /// The newest that was not logged.
+    last: String,
     total: u64,
 }
 
@@ -23,6 +25,19 @@ impl Refusals {
         if let Some(line) = self.line(what, Instant::now()) {
             tracing::warn!("{line}");
         }
+    }
+
+    /// Tells of those that were held back; nothing follows that they could be told with.
+    pub fn conclude(&self) {
+        if let Some(line) = self.rest() {
+            tracing::warn!("{line}");
+        }
+    }
+
+    fn rest(&self) -> Option<String> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = std::mem::take(&mut state.unlogged);
+        (count > 0).then(|| format!("viewer: {count} more refusals were not logged; the last was of {}", state.last))
     }
 
     /// How many there were.
@@ -35,6 +50,7 @@ impl Refusals {
         state.total += 1;
         if state.logged_at.is_some_and(|at| now.saturating_duration_since(at) < EVERY) {
             state.unlogged += 1;
+            state.last = what.to_owned();
             return None;
         }
         state.logged_at = Some(now);
@@ -56,5 +72,16 @@ mod tests {
         let line = refusals.line("last", start + EVERY).unwrap();
         assert_eq!(line, "viewer: refused last (99 refusals before it were not logged)");
         assert_eq!(refusals.total(), 101);
+        assert_eq!(refusals.rest(), None);
+    }
+
+    #[test]
+    fn what_was_held_back_is_told_at_the_end_and_once() {
+        let (refusals, start) = (Refusals::default(), Instant::now());
+        let lines = ["one", "two", "three"].map(|what| refusals.line(what, start).is_some());
+        assert_eq!(lines, [true, false, false]);
+        let rest = refusals.rest();
+        assert_eq!(rest.as_deref(), Some("viewer: 2 more refusals were not logged; the last was of three"));
+        assert_eq!(refusals.rest(), None);
     }
 }

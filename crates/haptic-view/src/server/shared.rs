@@ -11,8 +11,11 @@ use crate::message::{Text, json};
 use nalgebra::Vector2;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
-use tokio::sync::{Semaphore, watch};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, Semaphore, watch};
+
+/// When a loop that was too busy to let the hand go is told again.
+const RELEASE_AGAIN: Duration = Duration::from_millis(10);
 
 /// What all requests and streams share.
 pub struct Shared {
@@ -28,8 +31,20 @@ pub struct Shared {
     pub counters: Counters,
     pub refusals: Refusals,
     paces: Mutex<Paces>,
-    guide: Mutex<Option<u64>>,
+    guide: Mutex<Guide>,
+    /// The loop was too busy to let the hand go.
+    release_due: Notify,
     state_text: Mutex<Option<StateText>>,
+}
+
+/// Who has the hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Guide {
+    #[default]
+    Nobody,
+    Stream(u64),
+    /// Nobody wants it, but the loop has not been told.
+    LettingGo,
 }
 
 /// What the server counts of itself.
@@ -70,7 +85,8 @@ impl Shared {
             counters: Counters::default(),
             refusals: Refusals::default(),
             paces: Mutex::new(paces),
-            guide: Mutex::new(None),
+            guide: Mutex::default(),
+            release_due: Notify::new(),
             state_text: Mutex::new(None),
         }
     }
@@ -84,7 +100,7 @@ impl Shared {
     /// The newest state and its scene; none before the first tick.
     pub fn state_text(&self) -> Option<(Arc<Observation>, Text)> {
         let seen = self.feed.state.borrow().clone()?;
-        let (guided, mut kept) = (lock(&self.guide).is_some(), lock(&self.state_text));
+        let (guided, mut kept) = (*lock(&self.guide) != Guide::Nobody, lock(&self.state_text));
         let is_kept = kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.seen, &seen) && kept.guided == guided);
         if !is_kept {
             let text = Text::from(json(&StateMessage::of(&seen, guided)));
@@ -95,17 +111,54 @@ impl Shared {
 
     /// A stream leads the hand; the last one to ask has it.
     pub fn guide_hand(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), Refusal> {
+        let mut guide = lock(&self.guide);
         self.host.guide_hand(Some(target_m))?;
-        *lock(&self.guide) = Some(stream);
+        *guide = Guide::Stream(stream);
         Ok(())
     }
 
-    /// A stream lets the hand go, if it has it.
+    /// A stream lets the hand go, if it has it; a loop that is busy is told later.
     pub fn let_hand_go(&self, stream: u64) -> Result<(), Refusal> {
         let mut guide = lock(&self.guide);
-        if *guide == Some(stream) {
-            self.host.guide_hand(None)?;
-            *guide = None;
+        if *guide != Guide::Stream(stream) {
+            return Ok(());
+        }
+        let outcome = self.release(&mut guide);
+        if *guide == Guide::LettingGo {
+            self.release_due.notify_one();
+        }
+        outcome
+    }
+
+    /// Lets the hand go for those who did when the loop was busy. They say it once, and may be gone since: without this the
+    /// hand would be held for ever. Never comes back.
+    pub async fn see_to_releases(&self) {
+        loop {
+            self.release_due.notified().await;
+            while !self.has_let_go() {
+                tokio::time::sleep(RELEASE_AGAIN).await;
+            }
+        }
+    }
+
+    /// Whether no release is due any more.
+    fn has_let_go(&self) -> bool {
+        let mut guide = lock(&self.guide);
+        if *guide == Guide::LettingGo
+            && let Err(refusal) = self.release(&mut guide)
+        {
+            tracing::debug!("the hand is not let go: {refusal}");
+        }
+        *guide != Guide::LettingGo
+    }
+
+    fn release(&self, guide: &mut Guide) -> Result<(), Refusal> {
+        match self.host.guide_hand(None) {
+            Err(Refusal::Busy(_)) => *guide = Guide::LettingGo,
+            outcome => {
+                *guide = Guide::Nobody;
+                return outcome;
+            }
         }
         Ok(())
     }

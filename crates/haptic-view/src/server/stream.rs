@@ -46,8 +46,11 @@ pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<R
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 enum Wish {
-    /// Where the hand shall go, m; null lets it go.
-    Hand { position_m: Option<[f64; 2]> },
+    /// Where the hand shall go, m; null lets it go, and nothing at all is a slip.
+    Hand {
+        #[serde(deserialize_with = "Option::deserialize")]
+        position_m: Option<[f64; 2]>,
+    },
 }
 
 struct Stream {
@@ -108,7 +111,7 @@ impl Stream {
                 }
                 message = self.socket.recv() => match message {
                     Some(Ok(message)) => self.take(message).await?,
-                    Some(Err(error)) => return self.drop_for(&error.to_string()),
+                    Some(Err(error)) => return self.fail(&error).await,
                     None => return Ok(()),
                 },
                 () = shared.until_stopped() => return self.close(close_code::AWAY, "hapticd ends").await,
@@ -204,7 +207,7 @@ impl Stream {
 
     async fn told(&mut self, outcome: Result<(), Refusal>) -> Outcome {
         match outcome {
-            // Full: the next place of the mouse comes in a moment.
+            // Full: the next place of the mouse comes in a moment, and whoever lets go need not say it again.
             Ok(()) | Err(Refusal::Busy(_)) => Ok(()),
             Err(refusal) => self.object(&refusal.to_string()).await,
         }
@@ -232,6 +235,15 @@ impl Stream {
         }
     }
 
+    /// What was received cannot be taken; nor can anything after it.
+    async fn fail(&mut self, error: &axum::Error) -> Outcome {
+        if !is_too_large(error) {
+            return self.drop_for(&error.to_string());
+        }
+        self.shared.refusals.note(&format!("a stream: {error}"));
+        self.close(close_code::SIZE, "a message has 4 KiB at most").await
+    }
+
     fn drop_for(&self, reason: &str) -> Outcome {
         self.shared.refusals.note(&format!("a stream: {reason}"));
         Err(Ended)
@@ -242,6 +254,11 @@ impl Stream {
         let _ = timeout(LONGEST_SEND, self.socket.send(farewell)).await;
         Err(Ended)
     }
+}
+
+fn is_too_large(error: &axum::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<tungstenite::Error>());
+    matches!(cause, Some(tungstenite::Error::Capacity(_)))
 }
 
 impl Drop for Stream {

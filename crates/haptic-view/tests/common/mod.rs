@@ -28,6 +28,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Daemon {
     pub asked: Mutex<Vec<String>>,
     pub search_hangs: AtomicBool,
+    /// It takes no release of the hand.
+    pub is_busy: AtomicBool,
 }
 
 impl Daemon {
@@ -44,6 +46,10 @@ impl Daemon {
 
 impl Host for Daemon {
     fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), Refusal> {
+        if target_m.is_none() && self.is_busy.load(Ordering::Relaxed) {
+            self.note("too busy to let go");
+            return Err(Refusal::Busy("busy".to_owned()));
+        }
         self.note(target_m.map_or("let go".to_owned(), |place| format!("guide {} {}", place.x, place.y)));
         Ok(())
     }

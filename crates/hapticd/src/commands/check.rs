@@ -12,6 +12,7 @@ use crate::setup::Setup;
 use crate::stability::Stability;
 use crate::tuning::proposals::Proposals;
 use haptic_loop::settings::worst_axis;
+use haptic_planar::description::ImpactState;
 use haptic_planar::scene::{Body, Scene, TICK_S};
 use haptic_planar::state::State;
 use serde::Serialize;
@@ -146,10 +147,14 @@ impl Finding {
 
 fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileErrors> {
     match kind {
-        FileKind::Scene => Ok((Facts::Scene(scene_facts(&scene::load(source)?)), Vec::new())),
+        FileKind::Scene => {
+            let scene = scene::load(source)?;
+            Ok((Facts::Scene(scene_facts(&scene)), scene_warnings(&scene)))
+        }
         FileKind::Profile => {
             let setup = Setup::of_profile(profile::load(source)?, None)?;
-            Ok((Facts::Profile(Box::new(profile_facts(&setup))), device_warnings(&setup.device)))
+            let warnings = [scene_warnings(&setup.scene), device_warnings(&setup.device)].concat();
+            Ok((Facts::Profile(Box::new(profile_facts(&setup))), warnings))
         }
         FileKind::Device => {
             let device = device::load(source)?;
@@ -160,6 +165,13 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
             Ok((Facts::Hand { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
         }
     }
+}
+
+/// A scene that `simulate` takes may be one that `run` refuses.
+fn scene_warnings(scene: &Scene) -> Vec<String> {
+    let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` takes it, `run` refuses it; \
+                     write impact_state = \"inter-state\" to feel it";
+    (scene.impact_state == ImpactState::Exact).then(|| unbounded.to_owned()).into_iter().collect()
 }
 
 fn device_warnings(device: &device::DeviceFile) -> Vec<String> {

@@ -4,6 +4,7 @@ use super::print_line;
 use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
 use crate::daemon::signals::Signals;
 use crate::failure::Failure;
+use crate::file_use::FileUse;
 use crate::files::builtin::DEVICES;
 use crate::files::device::{self, DeviceFile, SimulatedHand};
 use haptic_device::emulated::native::NativeTraits;
@@ -19,6 +20,7 @@ use std::time::Duration;
 /// When the model is wrong or the port cannot be made.
 pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     let (mut board, life) = (board(arguments)?, life(arguments));
+    file_use(arguments)?.writes("--trace", arguments.trace.as_deref()).check()?;
     let (signals, link) = (Signals::watched()?, arguments.link.display());
     let stop = Arc::clone(&signals.stop);
     // A reader that went away does not end a device.
@@ -87,6 +89,12 @@ fn body(arguments: &EmulateArguments, axes: u8) -> Result<Body, Failure> {
     let (name, file) = model_file(arguments, axes)?;
     let hand = file.hand.as_ref().map(SimulatedHand::model);
     Body::new(axes, &file.axes_model(), hand.as_ref()).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+}
+
+fn file_use(arguments: &EmulateArguments) -> Result<FileUse, Failure> {
+    let device = arguments.device.as_ref().map(|name| DEVICES.open(name, None)).transpose()?;
+    let used = FileUse::default().writes("--link", Some(&arguments.link));
+    Ok(device.iter().fold(used, |used, device| used.reads_source("--device", device)))
 }
 
 fn model_file(arguments: &EmulateArguments, axes: u8) -> Result<(String, DeviceFile), Failure> {

@@ -5,6 +5,7 @@ use super::print_line;
 use crate::cli::ExportArguments;
 use crate::failure::Failure;
 use crate::figures::seconds_of;
+use crate::file_use::FileUse;
 use crate::recording::kept::Kept;
 use crate::recording::replay::{Proof, Replay, Settings};
 use crate::trace::{TICK_COLUMNS, Traces, tick_row};
@@ -17,10 +18,19 @@ use std::path::Path;
 /// When there is no such recording, a file cannot be written, or the recording cannot be run again as it was.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     let kept = Kept::open(&arguments.file)?;
+    file_use(arguments, &kept).check()?;
     if let Some(folder) = &arguments.files {
         export_files(&kept, folder)?;
     }
     if arguments.csv.is_some() || arguments.parquet.is_some() { export_tables(arguments, &kept) } else { Ok(()) }
+}
+
+fn file_use(arguments: &ExportArguments, kept: &Kept) -> FileUse {
+    let tables =
+        kept.file_use().writes("--csv", arguments.csv.as_deref()).writes("--parquet", arguments.parquet.as_deref());
+    let folder = arguments.files.iter();
+    let texts = folder.flat_map(|folder| kept.attachments.keys().map(|name| folder.join(name)));
+    texts.fold(tables, |used, path| used.writes("--files", Some(&path)))
 }
 
 /// Writes down what the recording was made with, and says how to start from it.
@@ -50,6 +60,7 @@ fn starting_from(kept: &Kept, folder: &Path) -> String {
 }
 
 fn export_tables(arguments: &ExportArguments, kept: &Kept) -> Result<(), Failure> {
+    kept.require_ticks()?;
     let replay = Replay::new(kept, Settings::AsRecorded)?;
     let mut csv = Traces::of_ticks(arguments.csv.as_deref())?;
     let mut parquet = match &arguments.parquet {
@@ -86,6 +97,9 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 
 fn judge(kept: &Kept, proof: &Proof) -> Result<(), Failure> {
     let file = kept.name();
+    if let Some(flaw) = kept.salvage() {
+        tracing::warn!("{flaw}");
+    }
     match (&proof.first_difference, &proof.unproved) {
         (Some(difference), _) => Err(Failure::Differs(format!(
             "{file}: run again it differs from tick {} on; the rows from there on are not what was recorded",

@@ -3,6 +3,7 @@
 use super::{print_json, print_line};
 use crate::cli::{IdentifyArguments, InputArguments};
 use crate::failure::Failure;
+use crate::file_use::FileUse;
 use crate::files::device;
 use crate::files::source::Source;
 use crate::hardware::{self, auto};
@@ -28,6 +29,7 @@ const SHORTEST_TRAVEL_M: f64 = 0.002;
 pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     whole_file::refuse_impossible(&arguments.out)?;
     let mut setup = free_setup(&arguments.device)?;
+    FileUse::default().reads_source("--device", &setup.sources.device).writes("--out", Some(&arguments.out)).check()?;
     let (axes, period_s) = measured(&mut setup, arguments)?;
     let text = device_text::with_measured(&setup.sources.device, &axes)?;
     let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text))?;

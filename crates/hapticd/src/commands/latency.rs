@@ -5,7 +5,8 @@ use crate::cli::LatencyArguments;
 use crate::failure::Failure;
 use haptic_realtime::histogram::Histogram;
 use haptic_realtime::latency::{LatencyReport, LatencyRequest, measure};
-use haptic_realtime::memory::keep_heap_memory;
+use haptic_realtime::memory::{LockedMemory, keep_heap_memory};
+use haptic_realtime::thread::{Granted, Policy};
 use std::time::Duration;
 
 /// Rows of the drawn histogram: one for each doubling, from 1 µs on.
@@ -45,12 +46,28 @@ fn text(report: &LatencyReport) -> String {
     let mut lines = vec![
         format!("{} ticks, {} overruns, {} skipped", figures.ticks, figures.overruns, figures.skipped),
         format!("woke p50 {p50:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1} µs after the deadline"),
-        format!("{:?} {}, core {:?}, {:?}", granted.policy, granted.priority, granted.cpu, granted.locked_memory),
+        granted_in_words(granted),
         format!("page faults: {} minor, {} major", page_faults.minor, page_faults.major),
     ];
     lines.extend(drawn(&figures.wake));
     lines.extend(granted.reasons.iter().chain(dma_latency_refused).map(|reason| format!("refused: {reason}")));
     lines.join("\n")
+}
+
+/// What the thread was given, as the kernel says.
+fn granted_in_words(granted: &Granted) -> String {
+    let scheduling = match granted.policy {
+        Policy::Fifo => format!("real-time scheduling with priority {}", granted.priority),
+        Policy::Normal => "ordinary scheduling".to_owned(),
+        Policy::Other(number) => format!("scheduling policy {number}"),
+    };
+    let core = granted.cpu.map_or("on any core".to_owned(), |cpu| format!("pinned to core {cpu}"));
+    let memory = match granted.locked_memory {
+        LockedMemory::CurrentAndFuture => "all memory locked",
+        LockedMemory::CurrentOnly => "memory locked as far as it was there at the start",
+        LockedMemory::Nothing => "no memory locked",
+    };
+    format!("{scheduling}, {core}, {memory}")
 }
 
 /// A bar for each doubling of the latency; its length is the logarithm of the count, so that rare wakes are seen.
@@ -73,6 +90,22 @@ fn drawn(wake: &Histogram) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_granted_is_told_in_words() {
+        let mut granted = Granted {
+            policy: Policy::Fifo,
+            priority: 80,
+            cpu: Some(1),
+            locked_memory: LockedMemory::CurrentAndFuture,
+            resets_on_fork: true,
+            reasons: Vec::new(),
+        };
+        let told = granted_in_words(&granted);
+        assert_eq!(told, "real-time scheduling with priority 80, pinned to core 1, all memory locked");
+        (granted.policy, granted.cpu, granted.locked_memory) = (Policy::Normal, None, LockedMemory::Nothing);
+        assert_eq!(granted_in_words(&granted), "ordinary scheduling, on any core, no memory locked");
+    }
 
     #[test]
     fn every_wake_is_in_one_row_of_the_drawing() {

@@ -9,7 +9,7 @@ use crate::recording::kept::Kept;
 use haptic_record::header::Header;
 use haptic_record::page::gathered::Gathered;
 use haptic_record::page::{EventLine, Facts, page};
-use haptic_record::reader::{Item, ReadEnd};
+use haptic_record::reader::Item;
 
 /// Runs the command.
 ///
@@ -17,6 +17,8 @@ use haptic_record::reader::{Item, ReadEnd};
 /// When there is no such recording, it holds no tick, or the page cannot be written.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let kept = Kept::open(&arguments.file)?;
+    kept.file_use().writes("--out", Some(&arguments.out)).check()?;
+    kept.require_ticks()?;
     let mut gathered = Gathered::default();
     kept.visit(|item| {
         if let Item::Tick(tick) = item {
@@ -24,10 +26,6 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    if gathered.is_empty() {
-        let name = arguments.file.display();
-        return Err(Failure::BadInput(format!("{name}: holds no tick; record for at least a second")));
-    }
     let texts = &kept.header.texts;
     let scene = scene::load(&Source::in_memory(&texts.scene.name, &texts.scene.text))?;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
@@ -77,11 +75,7 @@ fn events(kept: &Kept) -> Vec<EventLine> {
 }
 
 fn warnings(kept: &Kept) -> Vec<String> {
-    let end = match &kept.end {
-        ReadEnd::Finished => None,
-        ReadEnd::CutShort => Some("The recording has no end: whoever wrote it was stopped.".to_owned()),
-        ReadEnd::Damaged(problem) => Some(format!("The file is damaged; what comes after is missing: {problem}")),
-    };
+    let end = kept.salvage().inspect(|flaw| tracing::warn!("{flaw}"));
     let lost = kept.span.map_or(0, |(first, last)| (last + 1 - first).saturating_sub(kept.ticks));
     let lost = (lost > 0).then(|| format!("{lost} ticks are missing: the disk was too slow."));
     end.into_iter().chain(lost).collect()

@@ -4,6 +4,7 @@ use super::print_summary;
 use crate::cli::SimulateArguments;
 use crate::failure::Failure;
 use crate::figures::{Figures, ticks_in};
+use crate::file_use::FileUse;
 use crate::golden::{ForceHash, Golden};
 use crate::recording::simulated::{Beginning, SimulatedRecording};
 use crate::setup::Setup;
@@ -24,12 +25,14 @@ const TICK_NS: u64 = 1_000_000;
 /// When the input is wrong, a file cannot be written, or the comparison does not hold.
 pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let setup = Setup::open(&arguments.input, arguments.hand.as_deref())?;
+    file_use(arguments, &setup).check()?;
+    let golden = arguments.golden.as_deref().map(|path| GoldenFile::look(path, arguments.update_golden)).transpose()?;
     let device = setup.simulated_device()?;
     let beginning = Beginning::of(&setup, device.as_ref());
     let mut session = Session::new(setup.into_loop(device)?);
     let kept = &arguments.recording;
     let mut recording = kept.record.as_ref().map(|path| beginning.create(path, kept)).transpose()?;
-    session.forces = arguments.golden.is_some().then(ForceHash::default);
+    session.forces = golden.is_some().then(ForceHash::default);
     let world = session.rendering.world();
     let mut traces = Traces::create(arguments.trace.as_deref(), arguments.trace_bodies.as_deref(), world)?;
     let ticks = ticks_in(arguments.seconds);
@@ -44,10 +47,46 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let compute_ns = stopwatch.map(|stopwatch| stopwatch.percentiles());
     let summary = Summary { compute_ns, ..session.summary() };
     print_summary(&summary, arguments.json)?;
-    match (&arguments.golden, &session.forces) {
-        (Some(path), Some(forces)) => hold_against(path, &Golden::of(&summary, forces), arguments.update_golden),
-        _ => Ok(()),
+    match golden.zip(session.forces) {
+        Some((golden, forces)) => golden.settle(&Golden::of(&summary, &forces)),
+        None => Ok(()),
     }
+}
+
+/// The file of --golden, looked at before the simulation: whoever has waited for that shall not learn of a slip then.
+enum GoldenFile<'a> {
+    /// It will be written.
+    Update(&'a Path),
+    /// It will be compared with.
+    Compare(&'a Path, Golden),
+}
+
+impl<'a> GoldenFile<'a> {
+    fn look(path: &'a Path, is_updated: bool) -> Result<Self, Failure> {
+        if is_updated {
+            Golden::refuse_unwritable(path).map(|()| Self::Update(path))
+        } else {
+            Golden::read(path).map(|golden| Self::Compare(path, golden))
+        }
+    }
+
+    fn settle(&self, new: &Golden) -> Result<(), Failure> {
+        match self {
+            Self::Update(path) => new.write(path),
+            Self::Compare(path, golden) => golden.compare(new, path),
+        }
+    }
+}
+
+fn file_use(arguments: &SimulateArguments, setup: &Setup) -> FileUse {
+    let (golden, is_updated) = (arguments.golden.as_deref(), arguments.update_golden);
+    FileUse::of_setup(setup, &arguments.input)
+        .reads("--hand", arguments.hand.as_deref())
+        .reads("--golden", golden.filter(|_| !is_updated))
+        .writes("--golden", golden.filter(|_| is_updated))
+        .writes("--trace", arguments.trace.as_deref())
+        .writes("--trace-bodies", arguments.trace_bodies.as_deref())
+        .writes("--record", arguments.recording.record.as_deref())
 }
 
 /// The loop in virtual time, and what came of it.
@@ -124,8 +163,4 @@ impl Session {
 #[cold]
 fn note_fault(faults: &mut Vec<Fault>, tick: u64, fault: &haptic_loop::fault::Fault) {
     faults.push(Fault::of(tick, fault));
-}
-
-fn hold_against(path: &Path, new: &Golden, update: bool) -> Result<(), Failure> {
-    if update { new.write(path) } else { Golden::read(path)?.compare(new, path) }
 }

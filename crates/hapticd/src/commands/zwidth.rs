@@ -3,6 +3,7 @@
 use super::{print_json, print_line};
 use crate::cli::{InputArguments, ZwidthArguments};
 use crate::failure::Failure;
+use crate::file_use::FileUse;
 use crate::files::builtin::PROFILES;
 use crate::files::device::DeviceFile;
 use crate::hardware::{self, auto};
@@ -42,6 +43,7 @@ pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
         ..InputArguments::default()
     };
     let setup = auto::open_setup(&input)?;
+    FileUse::of_setup(&setup, &input).writes("--out", arguments.out.as_deref()).check()?;
     let region = region(&setup, arguments)?;
     if let Some(out) = &arguments.out {
         whole_file::write(out, &writer(&region.draw())?)?;

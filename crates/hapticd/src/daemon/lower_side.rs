@@ -11,10 +11,12 @@ use crate::failure::Failure;
 use crate::status::Status;
 use crate::summary::{Fault, Summary};
 use crate::terminal::Wish;
+use crate::viewer::session::send;
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
-use haptic_realtime::exchange::LatestReader;
+use haptic_realtime::exchange::{CommandSender, LatestReader};
 use haptic_realtime::runner::{Ended, LoopFigures};
+use haptic_view::Refusal;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -78,25 +80,14 @@ impl LowerSide {
         self.black_boxes.iter_mut().for_each(BlackBoxes::follow);
         self.recording.tell();
         let asked = signals.reload.swap(false, Ordering::Relaxed);
-        for command in self.reload.commands_if_due(asked) {
-            self.order(command);
-        }
+        let (watched, orders) = (&self.watched, &self.ends.orders);
+        self.reload.follow(asked, |command| order(watched.as_ref(), orders, command));
         if let Some(watched) = &mut self.watched {
             watched.follow_switch(&mut self.ends, &mut self.status);
             watched.tell(&mut self.ends, &mut self.figures);
         }
         if self.status.show(self.ends.snapshots.read(), self.figures.read()) == Wish::End {
             signals.stop.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn order(&self, command: Command) {
-        let refused = match &self.watched {
-            Some(watched) => watched.order(command).err().map(|refusal| refusal.to_string()),
-            None => self.ends.orders.send(Order::Loop(command)).err().map(|refused| refused.to_string()),
-        };
-        if let Some(text) = refused {
-            tracing::warn!("{text}");
         }
     }
 
@@ -147,5 +138,13 @@ impl LowerSide {
             page_faults: Some(ending.page_faults),
             ..Summary::of(&ending.rendering, &ending.figures, self.faults)
         })
+    }
+}
+
+/// Gives the loop an order, through the viewer if there is one: it tells what holds.
+fn order(watched: Option<&Watched>, orders: &CommandSender<Order>, command: Command) -> Result<(), Refusal> {
+    match watched {
+        Some(watched) => watched.order(command),
+        None => send(orders, Order::Loop(command)),
     }
 }

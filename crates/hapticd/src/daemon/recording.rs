@@ -6,7 +6,7 @@
 use super::realtime_side::Order;
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
-use crate::recording::{header, refused, rotation, worlds};
+use crate::recording::{header, rotation, worlds};
 use crate::setup::Setup;
 use haptic_device::Device;
 use haptic_loop::black_box::state_folder;
@@ -127,7 +127,7 @@ impl Recording {
     fn begin_with(&self, file: &Path, header: Header) -> Result<Box<Tap>, Failure> {
         let (tap, feed) = tap(self.moving_bodies);
         let worlds = self.worlds.clone();
-        let recorder = Recorder::create(file, header, feed, worlds, self.rotation).map_err(|error| refused(&error))?;
+        let recorder = Recorder::create(file, header, feed, worlds, self.rotation)?;
         let thread = RecorderThread::start(recorder)
             .map_err(|error| Failure::WhileRunning(format!("the recorder's thread cannot be started: {error}")))?;
         tracing::info!("recording to {}", file.display());
@@ -183,7 +183,7 @@ impl Running {
 pub fn recording_file(name: Option<&str>) -> Result<PathBuf, Refusal> {
     let nowhere = || Refusal::NotNow("neither XDG_STATE_HOME nor HOME says where recordings go".to_owned());
     let folder = state_folder().ok_or_else(nowhere)?.join("recordings");
-    let name = name.map_or_else(|| format!("{}.mcap", unix_ns() / 1_000_000_000), str::to_owned);
+    let name = name.map_or_else(|| free_name(&folder, unix_ns() / 1_000_000), str::to_owned);
     let is_plain = name.ends_with(".mcap") && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
     if !is_plain {
         return Err(Refusal::Wrong(format!("{name:?} is no name for a recording; give one like \"session.mcap\"")));
@@ -195,6 +195,12 @@ pub fn recording_file(name: Option<&str>) -> Result<PathBuf, Refusal> {
         return Err(Refusal::Wrong(format!("{} is there already; give another name", file.display())));
     }
     Ok(file)
+}
+
+/// A name from the time, ms since 1970; the next one that is free if somebody was quicker.
+fn free_name(folder: &Path, unix_ms: u64) -> String {
+    let mut names = (unix_ms..).map(|number| format!("{number}.mcap"));
+    names.find(|name| !folder.join(name).exists()).unwrap_or_default()
 }
 
 fn in_words(outcome: &Outcome) -> String {
@@ -213,4 +219,24 @@ fn epoch_ns() -> u64 {
 
 fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_that_begin_at_the_same_time_have_names_of_their_own() {
+        let folder = std::env::temp_dir().join(format!("hapticd-names-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let names: Vec<String> = (0..3)
+            .map(|_| {
+                let name = free_name(&folder, 1_700_000_000_000);
+                std::fs::write(folder.join(&name), "").unwrap();
+                name
+            })
+            .collect();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(names, ["1700000000000.mcap", "1700000000001.mcap", "1700000000002.mcap"]);
+    }
 }

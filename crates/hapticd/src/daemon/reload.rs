@@ -5,7 +5,10 @@ use crate::cli::InputArguments;
 use crate::failure::Failure;
 use crate::files::profile::Profile;
 use crate::setup::{Setup, open_profile};
+use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
+use haptic_view::Refusal;
+use std::collections::VecDeque;
 use std::path::Path;
 
 /// Takes over changes of the profile.
@@ -17,6 +20,10 @@ pub struct Reload {
     axes: u8,
     i_know: bool,
     watch: Option<ProfileWatch>,
+    /// What the loop has not taken yet, in order: the profile counts as taken over, so nobody else would tell it again.
+    waiting: VecDeque<Command>,
+    /// The user knows that the loop is busy.
+    has_told_of_waiting: bool,
 }
 
 /// What a changed profile comes to.
@@ -38,22 +45,55 @@ impl Reload {
             ProfileWatch::of(path).inspect_err(warn).ok()
         });
         let (is_simulated, axes) = (setup.is_simulated(), setup.device.axes as u8);
-        Self { input, profile: setup.profile.clone(), is_simulated, axes, i_know, watch }
+        Self {
+            input,
+            profile: setup.profile.clone(),
+            is_simulated,
+            axes,
+            i_know,
+            watch,
+            waiting: VecDeque::new(),
+            has_told_of_waiting: false,
+        }
     }
 
-    /// What the loop shall be told, if the file was saved or somebody asked.
-    pub fn commands_if_due(&mut self, asked: bool) -> Vec<Command> {
+    /// Reads the profile if the file was saved or somebody asked, and gives the loop through `order` what is new, and what
+    /// it had no room for before.
+    pub fn follow(&mut self, asked: bool, order: impl FnMut(Command) -> Result<(), Refusal>) {
         let saved = self.watch.as_mut().is_some_and(ProfileWatch::is_due);
-        if !saved && !asked {
-            return Vec::new();
-        }
-        match self.read_again() {
-            Ok(change) => tell(change),
-            Err(failure) => {
-                tracing::warn!("the profile is refused, nothing changes: {failure}");
-                Vec::new()
+        if saved || asked {
+            match self.read_again() {
+                Ok(change) => self.take(change),
+                Err(failure) => tracing::warn!("the profile is refused, nothing changes: {failure}"),
             }
         }
+        self.order_waiting(order);
+    }
+
+    fn take(&mut self, change: Change) {
+        for key in &change.need_restart {
+            tracing::warn!("{key} has changed in the profile and needs a restart");
+        }
+        self.waiting.extend(change.commands);
+    }
+
+    /// In order, up to the first that finds no room; the rest waits for the next round.
+    fn order_waiting(&mut self, mut order: impl FnMut(Command) -> Result<(), Refusal>) {
+        while let Some(command) = self.waiting.front() {
+            match order(command.clone()) {
+                Ok(()) => tell(command),
+                Err(refusal @ Refusal::Busy(_)) => {
+                    if !std::mem::replace(&mut self.has_told_of_waiting, true) {
+                        tracing::warn!("the changed profile waits: {refusal}");
+                    }
+                    return;
+                }
+                // Nothing will ever take it.
+                Err(refusal) => tracing::warn!("the profile is not taken over: {refusal}"),
+            }
+            self.waiting.pop_front();
+        }
+        self.has_told_of_waiting = false;
     }
 
     fn read_again(&mut self) -> Result<Change, Failure> {
@@ -100,19 +140,28 @@ impl Reload {
     }
 }
 
-fn tell(change: Change) -> Vec<Command> {
-    for key in &change.need_restart {
-        tracing::warn!("{key} has changed in the profile and needs a restart");
+fn tell(command: &Command) {
+    match command {
+        Command::Retune(gains) => tracing::info!("new coupling, ramped: {}", in_words(gains)),
+        Command::Protect(limits) => tracing::info!("new limits: force up to {} N", limits.max_force_n),
+        Command::Remap(_) => tracing::info!("new mapping: force comes on anew"),
+        _ => {}
     }
-    for command in &change.commands {
-        match command {
-            Command::Retune(gains) => tracing::info!("new coupling, ramped: {} N/m", gains.stiffness_n_per_m),
-            Command::Protect(limits) => tracing::info!("new limits: force up to {} N", limits.max_force_n),
-            Command::Remap(_) => tracing::info!("new mapping: force comes on anew"),
-            _ => {}
-        }
-    }
-    change.commands
+}
+
+/// What turns is told only where it is coupled.
+fn in_words(gains: &Gains) -> String {
+    let Gains {
+        stiffness_n_per_m,
+        damping_n_s_per_m,
+        angular_stiffness_n_m_per_rad: stiffness,
+        angular_damping_n_m_s_per_rad: damping,
+    } = gains;
+    let turning = match *stiffness > 0.0 || *damping > 0.0 {
+        true => format!(", {stiffness} N·m/rad, {damping} N·m·s/rad"),
+        false => String::new(),
+    };
+    format!("{stiffness_n_per_m} N/m, {damping_n_s_per_m} N·s/m{turning}")
 }
 
 #[cfg(test)]
@@ -154,5 +203,47 @@ mod tests {
         let change = change("", new);
         assert_eq!(change.need_restart, ["scene", "device", "realtime"]);
         assert!(change.commands.is_empty());
+    }
+
+    fn busy() -> Refusal {
+        Refusal::Busy("busy".to_owned())
+    }
+
+    #[test]
+    fn what_finds_no_room_is_tried_again_in_its_order_and_only_once_taken() {
+        let mut reload = reload("");
+        let new = profile_of("[coupling]\nstiffness_n_per_m = 300\n[safety]\nmax_force_n = 3\n[mapping]\nscale = 2\n");
+        let change = reload.compare(&new).unwrap();
+        reload.take(change);
+        reload.order_waiting(|_| Err(busy()));
+        let mut taken = Vec::new();
+        for room in [1, 2] {
+            let room = taken.len() + room;
+            reload.order_waiting(|command| {
+                if taken.len() == room {
+                    return Err(busy());
+                }
+                taken.push(command);
+                Ok(())
+            });
+        }
+        assert!(matches!(taken[..], [Command::Retune(_), Command::Protect(_), Command::Remap(_)]), "{taken:?}");
+        reload.order_waiting(|command| panic!("{command:?} was taken before"));
+    }
+
+    #[test]
+    fn nothing_waits_for_a_loop_that_has_ended() {
+        let mut reload = reload("");
+        reload.take(reload.compare(&profile_of("[coupling]\nstiffness_n_per_m = 300\n")).unwrap());
+        reload.order_waiting(|_| Err(Refusal::NotNow("ended".to_owned())));
+        reload.order_waiting(|command| panic!("{command:?} was refused for good"));
+    }
+
+    #[test]
+    fn new_gains_are_told_with_their_damping() {
+        let gains = Gains { stiffness_n_per_m: 300.0, damping_n_s_per_m: 0.2, ..Gains::default() };
+        assert!(in_words(&gains).starts_with("300 N/m, 0.2 N·s/m"));
+        let turning = Gains { angular_stiffness_n_m_per_rad: 0.5, ..gains };
+        assert!(in_words(&turning).contains(", 0.5 N·m/rad, "));
     }
 }

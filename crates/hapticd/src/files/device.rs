@@ -2,6 +2,7 @@
 
 use super::calibration::Calibration;
 use super::error::FileErrors;
+use super::kind::FileKind;
 use super::rule::{POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
@@ -146,6 +147,10 @@ impl SimulatedHand {
 /// # Errors
 /// Everything that is wrong in the text.
 pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
+    load_device(source).map_err(|errors| FileKind::Device.blame(source, errors))
+}
+
+fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {
     let document = Document::parse(source)?;
     let device = device(&document.root());
     document.conclude(Some(device))
@@ -166,7 +171,40 @@ fn device(root: &Section<'_>) -> DeviceFile {
         hand: hand(root, kind),
     };
     root.refuse_unknown();
+    refuse_idle_keys(root, kind);
     device
+}
+
+/// Every key that only some kinds of device obey, and which do.
+const KEYS_OF_KINDS: [(&str, &[DeviceKind]); 13] = {
+    use DeviceKind::{Evdev, Haply2Diy, HidNative, HidPid, Odrive, Serial};
+    const LINE: &[DeviceKind] = &[Serial, Haply2Diy, Odrive];
+    const NODE: &[DeviceKind] = &[HidPid, HidNative, Evdev];
+    const JOYSTICK: &[DeviceKind] = &[HidPid, Evdev];
+    [
+        ("port", LINE),
+        ("baud", LINE),
+        ("variant", &[Haply2Diy]),
+        ("path", NODE),
+        ("vendor_id", NODE),
+        ("product_id", NODE),
+        ("serial_number", &[Serial, Haply2Diy, Odrive, HidPid, HidNative, Evdev]),
+        ("lever_m", &[Serial, Odrive, HidPid, HidNative, Evdev]),
+        ("watchdog_s", &[Serial, Haply2Diy, Odrive, HidNative]),
+        ("travel_m", JOYSTICK),
+        ("centre_counts", JOYSTICK),
+        ("reverse_force_x", JOYSTICK),
+        ("reverse_force_y", JOYSTICK),
+    ]
+};
+
+/// A key that changes nothing was written for a reason, and whoever wrote it believes that it does.
+fn refuse_idle_keys(root: &Section<'_>, kind: DeviceKind) {
+    for (key, kinds) in KEYS_OF_KINDS.into_iter().filter(|(key, kinds)| root.has(key) && !kinds.contains(&kind)) {
+        let names: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.name())).collect();
+        let problem = format!("has no effect on a device of kind \"{}\"", kind.name());
+        root.complain(key, problem, format!("remove it, or write kind = {}", names.join(" or ")));
+    }
 }
 
 /// Where a serial device is looked for if nothing says where.

@@ -1,6 +1,7 @@
 //! A prescribed hand: a CSV file of times and positions in the device's frame.
 
 use super::error::{FileErrors, Position, Problem};
+use super::kind::FileKind;
 use super::source::Source;
 use haptic_device::prescribed::Motion;
 use nalgebra::Vector2;
@@ -27,6 +28,10 @@ pub struct HandRow {
 /// # Errors
 /// The first thing that is wrong, with its place.
 pub fn load(source: &Source) -> Result<HandPath, FileErrors> {
+    load_hand(source).map_err(|errors| FileKind::Hand.blame(source, errors))
+}
+
+fn load_hand(source: &Source) -> Result<HandPath, FileErrors> {
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
     let mut lines =
         text.lines().enumerate().map(|(index, line)| (index + 1, line)).filter(|(_, line)| !line.trim().is_empty());

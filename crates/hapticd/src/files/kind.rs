@@ -32,6 +32,11 @@ const KEYS: [(FileKind, &[&str]); 3] = [
             "variant",
             "path",
             "lever_m",
+            "watchdog_s",
+            "travel_m",
+            "centre_counts",
+            "reverse_force_x",
+            "reverse_force_y",
             "model",
             "hand",
             "vendor_id",
@@ -57,11 +62,47 @@ impl FileKind {
         let table = document.table();
         best(table, 0).or_else(|| best(table, MAX_SLIPS)).ok_or_else(|| unknown(source, table))
     }
+
+    /// What is wrong with a file that was read as this kind: all its mistakes, or only that it is of another kind, since
+    /// its keys are then no slips.
+    pub fn blame(self, source: &Source, errors: FileErrors) -> FileErrors {
+        match Self::of(source) {
+            Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.in_place_of(self, source),
+            _ => errors,
+        }
+    }
+
+    /// Whether any key of the file is right for this kind.
+    fn has_a_key_of(self, source: &Source) -> bool {
+        let Ok(document) = super::section::Document::parse(source) else { return false };
+        KEYS.iter().any(|(kind, keys)| *kind == self && score(document.table(), keys, 0) > 0)
+    }
+
+    fn in_place_of(self, wanted: Self, source: &Source) -> FileErrors {
+        let problem = format!("is a {}, not a {}", self.name(), wanted.name());
+        let is_file = source.folder.is_some();
+        let remedy =
+            if is_file { format!("give it with --{}", self.name()) } else { format!("give a {}", wanted.name()) };
+        Problem::of_file(&source.name, problem, remedy).into()
+    }
+
+    /// Its name, and that of the flag that takes it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Scene => "scene",
+            Self::Profile => "profile",
+            Self::Device => "device",
+            Self::Hand => "hand",
+        }
+    }
+}
+
+fn score(table: &DeTable<'_>, keys: &[&str], slips: usize) -> usize {
+    table.keys().filter(|key| is_near(key.get_ref(), keys, slips)).count()
 }
 
 fn best(table: &DeTable<'_>, slips: usize) -> Option<FileKind> {
-    let score = |keys: &[&str]| table.keys().filter(|key| is_near(key.get_ref(), keys, slips)).count();
-    let scores = KEYS.map(|(kind, keys)| (score(keys), kind));
+    let scores = KEYS.map(|(kind, keys)| (score(table, keys, slips), kind));
     let (most, kind) = scores.into_iter().max_by_key(|(score, _)| *score)?;
     (most > 0).then_some(kind)
 }

@@ -2,6 +2,7 @@
 
 use super::builtin::{DEVICES, Library, SCENES};
 use super::error::{FileErrors, Problem};
+use super::kind::FileKind;
 use super::rule::{ANY, POSITIVE, UP_TO_A_FIFTH_OF_A_TICK, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
@@ -104,6 +105,10 @@ pub struct Realtime {
 /// # Errors
 /// Everything that is wrong in the text.
 pub fn load(source: &Source) -> Result<Profile, FileErrors> {
+    load_profile(source).map_err(|errors| FileKind::Profile.blame(source, errors))
+}
+
+fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
     let document = Document::parse(source)?;
     let profile = profile(&document.root(), source);
     document.conclude(Some(profile))

@@ -1,6 +1,7 @@
 //! The scene file: bodies, pairs, the tool; from text to a checked [`Scene`].
 
 use super::error::FileErrors;
+use super::kind::FileKind;
 use super::overlap::{self, Overlap};
 use super::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
@@ -19,6 +20,10 @@ const MOST_OVERLAPS_TOLD: usize = 10;
 /// # Errors
 /// Everything that is wrong in the text; if the text is right, the first thing that is wrong with the scene.
 pub fn load(source: &Source) -> Result<Scene, FileErrors> {
+    load_scene(source).map_err(|errors| FileKind::Scene.blame(source, errors))
+}
+
+fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
     let document = Document::parse(source)?;
     let scene = {
         let sections = SceneSections::of(&document);
@@ -157,6 +162,10 @@ fn body(section: &Section<'_>) -> Option<BodyDescription> {
         ..default
     };
     section.refuse_unknown();
+    if section.has("mass_kg") && section.has("density_kg_per_m2") {
+        let problem = "is given beside mass_kg, which alone would count";
+        section.complain("density_kg_per_m2", problem, "write mass_kg or density_kg_per_m2, not both");
+    }
     Some(BodyDescription { name: name?.to_owned(), shape: shape?, ..body })
 }
 

@@ -36,6 +36,11 @@ impl Source {
         Ok(Self { name, text, folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()) })
     }
 
+    /// The file that it was read from; none for what did not come from the disk.
+    pub fn file(&self) -> Option<&Path> {
+        self.folder.as_ref().map(|_| Path::new(&self.name))
+    }
+
     /// A text that did not come from the disk.
     pub fn in_memory(name: &str, text: &str) -> Self {
         Self { name: name.to_owned(), text: text.to_owned(), folder: None }

@@ -1,6 +1,7 @@
 //! A recording that was opened: what it was made of, what the loop was told, and in how many files it is.
 
 use crate::failure::Failure;
+use crate::file_use::FileUse;
 use haptic_record::header::{END_NAME, Header};
 use haptic_record::reader::{Event, Item, ReadEnd, RecordingReader};
 use haptic_record::recorder::{part_path, world_of_attachment};
@@ -19,7 +20,7 @@ pub struct Kept {
     pub orders: Vec<AppliedOrder>,
     /// What happened, in words.
     pub events: Vec<Event>,
-    /// How far it could be read.
+    /// How far it could be read: of several files, how the first that is not whole ends.
     pub end: ReadEnd,
     /// Ticks in it.
     pub ticks: u64,
@@ -29,6 +30,8 @@ pub struct Kept {
     pub closing: BTreeMap<String, String>,
     /// Texts of profile, scenes, device and hand, by the names of their attachments.
     pub attachments: BTreeMap<String, String>,
+    /// What is wrong with the first file that is not whole, and where.
+    flaw: Option<String>,
     /// Texts of scenes, by the numbers of their worlds.
     scenes: BTreeMap<u64, String>,
 }
@@ -53,6 +56,7 @@ impl Kept {
             span: None,
             closing: BTreeMap::new(),
             files: Vec::new(),
+            flaw: None,
         };
         for file in files {
             kept.take_in(&file)?;
@@ -78,8 +82,30 @@ impl Kept {
                 Item::Metadata(..) | Item::Bodies(_) | Item::Checkpoint(_) => {}
             }
         }
-        self.end = reader.end().cloned().unwrap_or(ReadEnd::CutShort);
+        if self.end == ReadEnd::Finished {
+            self.end = reader.end().cloned().unwrap_or(ReadEnd::CutShort);
+            self.flaw = flaw(file, &self.end, self.span);
+        }
         Ok(())
+    }
+
+    /// Something to show or to export.
+    ///
+    /// # Errors
+    /// When it holds no tick, and why.
+    pub fn require_ticks(&self) -> Result<(), Failure> {
+        match (self.ticks, &self.flaw) {
+            (0, None) => {
+                Err(Failure::BadInput(format!("{}: holds no tick; record for at least a second", self.name())))
+            }
+            (0, Some(flaw)) => Err(Failure::BadInput(format!("{flaw}, so nothing is saved; try another copy of it"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with its files and how much was saved nevertheless, if anything is wrong.
+    pub fn salvage(&self) -> Option<String> {
+        self.flaw.as_ref().map(|flaw| format!("{flaw}; {} ticks are saved", self.ticks))
     }
 
     /// Profile, scene, device and hand are those of the first file; later ones only add worlds.
@@ -88,6 +114,11 @@ impl Kept {
             self.scenes.insert(world, text.clone());
         }
         self.attachments.entry(name).or_insert(text);
+    }
+
+    /// What is read of it.
+    pub fn file_use(&self) -> FileUse {
+        self.files.iter().fold(FileUse::default(), |used, file| used.reads("the recording", Some(file)))
     }
 
     /// Its last file, for messages.
@@ -122,6 +153,17 @@ impl Kept {
             }
         }
         Ok(())
+    }
+}
+
+/// What is wrong with a file, in words; `span` is what was read up to its end.
+fn flaw(file: &Path, end: &ReadEnd, span: Option<(u64, u64)>) -> Option<String> {
+    let place = span.map_or("before its first tick".to_owned(), |(_, last)| format!("after tick {last}"));
+    let file = file.display();
+    match end {
+        ReadEnd::Finished => None,
+        ReadEnd::CutShort => Some(format!("{file}: is cut short {place}: whoever wrote or copied it was stopped")),
+        ReadEnd::Damaged(problem) => Some(format!("{file}: is damaged {place}: {problem}")),
     }
 }
 

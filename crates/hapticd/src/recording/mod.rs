@@ -65,13 +65,9 @@ pub fn rotation(arguments: &RecordArguments) -> Rotation {
 }
 
 /// A file that cannot be created is bad input; a disk that takes no more is a failure while running.
-pub fn refused(error: &RecordError) -> Failure {
-    Failure::BadInput(error.to_string())
-}
-
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        Self::WhileRunning(error.to_string())
+        if error.is_unopened { Self::BadInput(error.to_string()) } else { Self::WhileRunning(error.to_string()) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Records a simulation, in step with it: the same records on the same way, only that nobody has to hurry.
 
-use super::{header, refused, rotation, worlds};
+use super::{header, rotation, worlds};
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -56,8 +56,7 @@ impl Beginning {
     /// When it cannot be created.
     pub fn create(self, path: &Path, arguments: &RecordArguments) -> Result<SimulatedRecording, Failure> {
         let (tap, feed) = small_tap(self.moving_bodies);
-        let recorder = Recorder::create(path, self.header, feed, self.worlds, rotation(arguments))
-            .map_err(|error| refused(&error))?;
+        let recorder = Recorder::create(path, self.header, feed, self.worlds, rotation(arguments))?;
         Ok(SimulatedRecording { tap, recorder })
     }
 

@@ -13,6 +13,7 @@ pub mod trail;
 
 use crate::cli::SnapshotArguments;
 use crate::failure::Failure;
+use crate::file_use::FileUse;
 use crate::files::builtin::SCENES;
 use crate::files::scene;
 use crate::picture::view::SceneView;
@@ -59,12 +60,17 @@ pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
 fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
     match arguments.seconds {
         None => {
-            let scene = scene::load(&open_profile(&arguments.input)?.scene.open(&SCENES)?)?;
+            let profile = open_profile(&arguments.input)?;
+            let source = profile.scene.open(&SCENES)?;
+            let used = FileUse::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
+            used.writes("--out", Some(&arguments.out)).check()?;
+            let scene = scene::load(&source)?;
             let view = SceneView::of(&scene);
             Ok(Content { placements: view.start().to_vec(), view, trail: None })
         }
         Some(seconds) => {
             let setup = Setup::open(&arguments.input, None)?;
+            FileUse::of_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
             let view = SceneView::of(&setup.scene);
             let (trail, placements) = Trail::run(setup, seconds)?;
             Ok(Content { view, placements, trail: Some(trail) })

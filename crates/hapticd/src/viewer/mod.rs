@@ -16,6 +16,7 @@ pub mod tuning;
 pub use session::Session;
 
 use crate::cli::RunArguments;
+use crate::log::ALWAYS;
 use haptic_view::Listener;
 use std::net::SocketAddr;
 
@@ -41,9 +42,9 @@ pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listen
 fn tell(listener: &Listener, wanted: SocketAddr) {
     let url = listener.url();
     if listener.was_moved() {
-        tracing::info!("see it at {url} (port {} is taken by somebody else)", wanted.port());
+        tracing::info!(target: ALWAYS, "see it at {url} (port {} is taken by somebody else)", wanted.port());
     } else {
-        tracing::info!("see it at {url}");
+        tracing::info!(target: ALWAYS, "see it at {url}");
     }
     if listener.token().is_some() {
         tracing::warn!("the viewer can be reached from other machines; the token in its address lets them in");

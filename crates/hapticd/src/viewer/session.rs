@@ -209,14 +209,22 @@ impl Session {
     }
 
     fn send(&self, order: Order) -> Result<(), Refusal> {
-        self.orders.send(order).map_err(|refused| match refused {
-            CommandRefused::Full(_) => Refusal::Busy(refused.to_string()),
-            CommandRefused::Ended(_) => Refusal::NotNow(refused.to_string()),
-        })
+        send(&self.orders, order)
     }
 
     fn current(&self) -> MutexGuard<'_, Current> {
         // Nothing here is left half done by a panic.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Gives the loop an order.
+///
+/// # Errors
+/// When the loop is busy or has ended.
+pub fn send(orders: &CommandSender<Order>, order: Order) -> Result<(), Refusal> {
+    orders.send(order).map_err(|refused| match refused {
+        CommandRefused::Full(_) => Refusal::Busy(refused.to_string()),
+        CommandRefused::Ended(_) => Refusal::NotNow(refused.to_string()),
+    })
 }

@@ -1,6 +1,7 @@
 //! New gains through the viewer, judged by the very rules of a profile file, and by the limits on top.
 
 use crate::files::profile;
+use crate::files::section::nearest;
 use crate::files::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_view::Refusal;
@@ -18,11 +19,26 @@ fn keys_of(gains: &Gains) -> [(&'static str, f64); 4] {
     ]
 }
 
+/// The only form there is: the keys themselves, not in a table as a profile has them.
+const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
+
+/// Keys come before values: what is said of a value must not propose a key that does not exist.
+fn refuse_unknown(keys: &Map<String, Value>) -> Result<(), Refusal> {
+    let names = keys_of(&Gains::default()).map(|(name, _)| name);
+    let Some(unknown) = keys.keys().find(|key| !names.contains(&key.as_str())) else { return Ok(()) };
+    let remedy = match unknown.as_str() {
+        "coupling" => format!("send its keys themselves, e.g. {EXAMPLE}."),
+        _ => format!("did you mean {}?", nearest(unknown, &names).unwrap_or_default()),
+    };
+    Err(Refusal::Wrong(format!("coupling: {unknown:?} is an unknown key; {remedy} The keys are {}", names.join(", "))))
+}
+
 /// The gains in force with some keys changed.
 ///
 /// # Errors
 /// When a key is unknown, or a value is not what a profile may have or is beyond the limits.
 pub fn retuned(gains: &Gains, keys: &Map<String, Value>, limits: &LimitsMessage) -> Result<Gains, Refusal> {
+    refuse_unknown(keys)?;
     let text = profile_with(gains, keys)?;
     let retuned = profile::load(&Source::in_memory("coupling", &text)).map_err(|errors| {
         let told = errors.0.iter().map(|problem| format!("{}: {}; {}", problem.key, problem.problem, problem.remedy));
@@ -100,7 +116,12 @@ mod tests {
             (json!({ "damping_n_s_per_m": "much" }), "coupling.damping_n_s_per_m: must be a number"),
             (json!({ "damping_n_s_per_m": null }), "coupling.damping_n_s_per_m: must be a number"),
             (json!({ "damping_n_s_per_m": [1] }), "coupling.damping_n_s_per_m: must be a number"),
-            (json!({ "a\"\n]\u{0}": 1.0 }), "coupling"),
+            (json!({ "a\"\n]\u{0}": 1.0 }), "unknown key"),
+            (
+                json!({ "coupling": { "stiffness_n_per_m": 300 } }),
+                "send its keys themselves, e.g. {\"stiffness_n_per_m\":",
+            ),
+            (json!({ "stiffness": null }), "did you mean stiffness_n_per_m?"),
         ];
         for (body, words) in cases {
             let Err(Refusal::Wrong(text)) = patch(body.clone()) else { panic!("{body} was taken") };

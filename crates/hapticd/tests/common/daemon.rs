@@ -21,7 +21,13 @@ pub struct Daemon {
 
 impl Daemon {
     pub fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, |_| ())
+    }
+
+    /// The same, with something said to its command first.
+    pub fn start_with(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = hapticd(&["run", "--view", "127.0.0.1:0", "--json"]);
+        prepare(&mut command);
         let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let first = lines.next().unwrap();
