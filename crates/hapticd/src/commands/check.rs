@@ -179,7 +179,7 @@ fn device_warnings(device: &device::DeviceFile) -> Vec<String> {
         "model.damping_n_s_per_m is not given; {} is assumed, measure it with `hapticd identify`",
         device.model.damping_n_s_per_m[0]
     );
-    device.model.damping_is_assumed.then_some(assumed).into_iter().collect()
+    device.model.damping_is_assumed.then_some(assumed).into_iter().chain(device.idle_keys.iter().cloned()).collect()
 }
 
 fn scene_facts(scene: &Scene) -> SceneFacts {

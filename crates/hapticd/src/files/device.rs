@@ -29,6 +29,8 @@ pub struct DeviceFile {
     pub model: Model,
     /// The simulated hand that holds it, if any.
     pub hand: Option<SimulatedHand>,
+    /// Keys that are there and change nothing, in words.
+    pub idle_keys: Vec<String>,
 }
 
 /// Which backend drives a device.
@@ -169,9 +171,9 @@ fn device(root: &Section<'_>) -> DeviceFile {
         calibration: Calibration::read(root, axes),
         model: model(&root.section("model"), kind, axes),
         hand: hand(root, kind),
+        idle_keys: idle_keys(root, kind),
     };
     root.refuse_unknown();
-    refuse_idle_keys(root, kind);
     device
 }
 
@@ -198,13 +200,14 @@ const KEYS_OF_KINDS: [(&str, &[DeviceKind]); 13] = {
     ]
 };
 
-/// A key that changes nothing was written for a reason, and whoever wrote it believes that it does.
-fn refuse_idle_keys(root: &Section<'_>, kind: DeviceKind) {
-    for (key, kinds) in KEYS_OF_KINDS.into_iter().filter(|(key, kinds)| root.has(key) && !kinds.contains(&kind)) {
+/// A key that changes nothing was perhaps written for a reason; or the file is for several kinds, of which one is chosen.
+fn idle_keys(root: &Section<'_>, kind: DeviceKind) -> Vec<String> {
+    let is_idle = |(key, kinds): &(&'static str, &[DeviceKind])| root.has(key) && !kinds.contains(&kind);
+    let told = |(key, kinds): (&str, &[DeviceKind])| {
         let names: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.name())).collect();
-        let problem = format!("has no effect on a device of kind \"{}\"", kind.name());
-        root.complain(key, problem, format!("remove it, or write kind = {}", names.join(" or ")));
-    }
+        format!("{key} has no effect on a device of kind \"{}\", only with kind = {}", kind.name(), names.join(" or "))
+    };
+    KEYS_OF_KINDS.into_iter().filter(is_idle).map(told).collect()
 }
 
 /// Where a serial device is looked for if nothing says where.
