@@ -43,6 +43,13 @@ impl<D: Device> PacedDevice<D> {
     }
 }
 
+impl<D> PacedDevice<D> {
+    /// A sample that was new in a tick without service is still news to whoever is served now.
+    fn came_in_between(&self, reading: &Reading) -> bool {
+        reading.health == Health::Stale && reading.sequence != self.handed_out.sequence
+    }
+}
+
 impl<D: Device> Device for PacedDevice<D> {
     fn identity(&self) -> &Identity {
         self.device.identity()
@@ -58,8 +65,12 @@ impl<D: Device> Device for PacedDevice<D> {
         let is_due = self.left == 0;
         self.left = if is_due { self.every_ticks - 1 } else { self.left - 1 };
         if is_due || matches!(reading.health, Health::Lost | Health::Faulted(_)) {
-            self.handed_out = reading;
-            return reading;
+            self.handed_out = if self.came_in_between(&reading) {
+                Reading { fresh: true, health: Health::Ready, ..reading }
+            } else {
+                reading
+            };
+            return self.handed_out;
         }
         Reading { fresh: false, health: Health::Stale, ..self.handed_out }
     }
@@ -118,6 +129,48 @@ mod tests {
         );
         let places: Vec<f64> = readings.iter().map(|reading| reading.position_m.x).collect();
         assert_eq!(places, [0.001, 0.001, 0.001, 0.004, 0.004, 0.004, 0.007]);
+    }
+
+    /// A device with a new sample in every third tick, from the second on.
+    struct Sparse(u32);
+
+    impl Device for Sparse {
+        fn identity(&self) -> &Identity {
+            unreachable!("nobody asks")
+        }
+
+        fn limits(&self) -> &Limits {
+            const LIMITS: Limits = Limits {
+                max_force_n: 1.0,
+                travel_min_m: Vector2::new(-1.0, -1.0),
+                travel_max_m: Vector2::new(1.0, 1.0),
+                rate_hz: 1000.0,
+            };
+            &LIMITS
+        }
+
+        fn read(&mut self, _now: MonotonicNs) -> Reading {
+            self.0 += 1;
+            let fresh = self.0 % 3 == 2;
+            let health = if fresh { Health::Ready } else { Health::Stale };
+            Reading { fresh, health, sequence: (self.0 + 1) / 3, ..Reading::nothing_yet() }
+        }
+
+        fn write(&mut self, _effort: Effort, _now: MonotonicNs) -> Sent {
+            Sent::Written
+        }
+
+        fn close(&mut self) {}
+    }
+
+    #[test]
+    fn a_sample_that_came_between_two_services_is_new_at_the_next() {
+        let mut device = PacedDevice::new(Sparse(0), 3);
+        let readings: Vec<Reading> = (0..7).map(|_| device.read(NOW)).collect();
+        assert_eq!(
+            readings.iter().map(|reading| (reading.fresh, reading.health == Health::Ready)).collect::<Vec<_>>(),
+            [0, 0, 0, 1, 0, 0, 1].map(|new| (new == 1, new == 1))
+        );
     }
 
     /// A tick that asks for a force.
