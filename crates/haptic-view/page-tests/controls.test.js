@@ -69,7 +69,7 @@ test('pause stops the world, a step moves it by one tick, resume lets it go on',
 });
 
 test('reset puts every body back', async () => {
-    assert.ok(await ballHeight() < 0.021, 'the ball lies on the floor');
+    await until('the ball lies on the floor', async () => await ballHeight() < 0.021);
     await page.locator('#scene').press(' ');
     await daemon.until('the world is paused', ({ paused }) => paused);
     await page.locator('#reset').click();
