@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn print_report(report: &LatencyReport) {
-    let LatencyReport { figures, granted, page_faults, dma_latency_refused } = report;
+    let LatencyReport { figures, granted, page_faults, waited_ns, dma_latency_refused } = report;
     println!(
         "granted: {:?} {} on core {:?}, memory {:?}",
         granted.policy, granted.priority, granted.cpu, granted.locked_memory
@@ -43,4 +43,7 @@ fn print_report(report: &LatencyReport) {
     );
     println!("ticks {}  overruns {}  skipped {}", figures.ticks, figures.overruns, figures.skipped);
     println!("page faults in the loop: {} minor, {} major", page_faults.minor, page_faults.major);
+    if let Some(waited_ns) = *waited_ns {
+        println!("ready, but another had the core: {:.1} µs in all", microseconds(waited_ns));
+    }
 }

@@ -10,6 +10,7 @@ use crate::dma_latency::DmaLatencyGuard;
 use crate::memory::PageFaults;
 use crate::runner::{Continue, LoopFigures, Runner};
 use crate::thread::{Granted, ThreadRequest, spawn};
+use crate::waiting::{waited_between_ns, waited_ns_of_this_thread};
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct LatencyReport {
     pub granted: Granted,
     /// Page faults of the thread during the loop; none is right.
     pub page_faults: PageFaults,
+    /// Time that the thread was ready while another had its core, ns; none if the kernel keeps no account of it.
+    pub waited_ns: Option<u64>,
     /// Why deep idle states were not kept off, if they were to be.
     pub dma_latency_refused: Option<String>,
 }
@@ -55,21 +58,24 @@ pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     let ticks = whole_ticks(request.duration, period_ns);
     let thread = spawn(request.thread, move |_| run_bare(period_ns, ticks))?;
     let granted = thread.granted().clone();
-    let (figures, page_faults) = thread.join().map_err(io::Error::other)?;
-    Ok(LatencyReport { figures, granted, page_faults, dma_latency_refused: held.err().map(|error| error.to_string()) })
+    let (figures, page_faults, waited_ns) = thread.join().map_err(io::Error::other)?;
+    let dma_latency_refused = held.err().map(|error| error.to_string());
+    Ok(LatencyReport { figures, granted, page_faults, waited_ns, dma_latency_refused })
 }
 
 /// Runs `periods` worth of time, skipped periods included, so that a stalled machine does not measure longer.
-fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopFigures>, PageFaults) {
+fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopFigures>, PageFaults, Option<u64>) {
     let mut runner = Runner::new(MonotonicClock, period_ns);
     let mut elapsed = 0;
+    let waited_before_ns = waited_ns_of_this_thread();
     let before = PageFaults::of_this_thread().unwrap_or_default();
     runner.run(&AtomicBool::new(false), |wake| {
         elapsed += 1 + wake.skipped;
         if elapsed >= periods { Continue::No } else { Continue::Yes }
     });
     let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
-    (runner.into_figures(), page_faults)
+    let waited_ns = waited_between_ns(waited_before_ns, waited_ns_of_this_thread());
+    (runner.into_figures(), page_faults, waited_ns)
 }
 
 fn period_ns(period: Duration) -> io::Result<NonZeroU64> {

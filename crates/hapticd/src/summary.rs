@@ -26,6 +26,9 @@ pub struct Summary {
     /// Page faults of the real-time thread after its start; `run` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_faults: Option<PageFaults>,
+    /// Time that the real-time thread was ready while another had its core, ns; `run` only, if the kernel keeps an account of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<u64>,
     /// How the link to the device did; absent for devices without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<Link>,
@@ -103,6 +106,7 @@ impl Summary {
             compute_ns: None,
             wake_ns: None,
             page_faults: None,
+            waited_ns: None,
             device: rendering.device().link_statistics().map(Link::from),
             energy_gain_max_j: figures.energy_gain_max_j,
             penetration_max_m: figures.penetration_max_m,
@@ -135,6 +139,9 @@ impl fmt::Display for Summary {
             if let Some(Percentiles { p50, p99, p999, max }) = figures {
                 writeln!(f, "{what}: p50 {p50} ns, p99 {p99} ns, p99.9 {p999} ns, max {max} ns")?;
             }
+        }
+        if let Some(waited_ns) = self.waited_ns {
+            writeln!(f, "ready, but another had the core: {waited_ns} ns in all")?;
         }
         writeln!(f, "force up to {:.4} N, contacts up to {}", self.force_max_n, self.contacts_max)?;
         writeln!(

@@ -75,6 +75,7 @@ mod tests {
             compute_ns: Some(figures),
             wake_ns: Some(figures),
             page_faults: None,
+            waited_ns: None,
             device: None,
             energy_gain_max_j: 0.0,
             penetration_max_m: 2e-6,

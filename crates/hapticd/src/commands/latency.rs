@@ -28,7 +28,7 @@ pub fn latency(arguments: &LatencyArguments) -> Result<(), Failure> {
 }
 
 fn figures(report: &LatencyReport) -> serde_json::Value {
-    let LatencyReport { figures, granted, page_faults, .. } = report;
+    let LatencyReport { figures, granted, page_faults, waited_ns, .. } = report;
     serde_json::json!({
         "wake_ns": figures.wake.percentiles(),
         "overruns": figures.overruns,
@@ -36,11 +36,12 @@ fn figures(report: &LatencyReport) -> serde_json::Value {
         "ticks": figures.ticks,
         "granted": granted,
         "page_faults": page_faults,
+        "waited_ns": waited_ns,
     })
 }
 
 fn text(report: &LatencyReport) -> String {
-    let LatencyReport { figures, granted, page_faults, dma_latency_refused } = report;
+    let LatencyReport { figures, granted, page_faults, waited_ns, dma_latency_refused } = report;
     let wake = figures.wake.percentiles();
     let [p50, p99, p999, max] = [wake.p50, wake.p99, wake.p999, wake.max].map(|ns| ns as f64 / 1e3);
     let mut lines = vec![
@@ -49,6 +50,8 @@ fn text(report: &LatencyReport) -> String {
         granted_in_words(granted),
         format!("page faults: {} minor, {} major", page_faults.minor, page_faults.major),
     ];
+    let waited = |ns: u64| format!("ready, but another had the core: {:.1} µs in all", ns as f64 / 1e3);
+    lines.extend(waited_ns.map(waited));
     lines.extend(drawn(&figures.wake));
     lines.extend(granted.reasons.iter().chain(dma_latency_refused).map(|reason| format!("refused: {reason}")));
     lines.join("\n")

@@ -136,6 +136,7 @@ impl LowerSide {
             wake_ns: Some(timing.wake.percentiles()),
             compute_ns: Some(timing.compute.percentiles()),
             page_faults: Some(ending.page_faults),
+            waited_ns: ending.waited_ns,
             ..Summary::of(&ending.rendering, &ending.figures, self.faults)
         })
     }

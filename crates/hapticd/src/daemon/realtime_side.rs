@@ -19,6 +19,7 @@ use haptic_realtime::exchange::{
 use haptic_realtime::memory::PageFaults;
 use haptic_realtime::runner::{Continue, Ended, LoopFigures, Runner, Wake};
 use haptic_realtime::thread::{Granted, RealtimeThread, ThreadRequest, spawn};
+use haptic_realtime::waiting::{waited_between_ns, waited_ns_of_this_thread};
 use haptic_record::tap::{Tap, Timing};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -279,6 +280,8 @@ pub struct Ending {
     pub timing: Box<LoopFigures>,
     /// Page faults of the thread while it ran; none is right.
     pub page_faults: PageFaults,
+    /// Time that the thread was ready while another had its core, ns, if the kernel keeps an account of it.
+    pub waited_ns: Option<u64>,
 }
 
 type Body = Result<Ending, String>;
@@ -365,6 +368,7 @@ fn run(
         side.rendering.close();
         return Err(text);
     }
+    let waited_before_ns = waited_ns_of_this_thread();
     let before = PageFaults::of_this_thread().unwrap_or_default();
     quiet_panic::be_quiet();
     let mut ended = runner.run_guarded(stop, &mut side, RealtimeSide::tick, RealtimeSide::let_go);
@@ -372,6 +376,7 @@ fn run(
         *text = format!("{text}, at {}", quiet_panic::place());
     }
     let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
+    let waited_ns = waited_between_ns(waited_before_ns, waited_ns_of_this_thread());
     let RealtimeSide { rendering, figures, .. } = side;
-    Ok(Ending { ended, rendering, figures, timing: runner.into_figures(), page_faults })
+    Ok(Ending { ended, rendering, figures, timing: runner.into_figures(), page_faults, waited_ns })
 }
