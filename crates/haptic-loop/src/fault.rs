@@ -67,7 +67,8 @@ impl fmt::Display for Fault {
             Self::ReadingNotFinite => write!(f, "the device gave a position that is not a number"),
             Self::ForceNotFinite => write!(f, "the world answered with a force that is not a number"),
             Self::OverSpeed { speed_m_per_s, limit_m_per_s } => {
-                write!(f, "the hand moved at {speed_m_per_s:.3} m/s, the limit is {limit_m_per_s:.3} m/s")
+                let speed = told_apart(*speed_m_per_s, *limit_m_per_s);
+                write!(f, "the hand moved at {speed} m/s, the limit is {limit_m_per_s} m/s")
             }
             Self::Lost { silent_s } => {
                 write!(f, "the device is lost: its last new reading is {:.0} ms old", silent_s * 1e3)
@@ -78,6 +79,12 @@ impl fmt::Display for Fault {
             Self::Overruns { in_a_row } => write!(f, "{in_a_row} ticks in a row ended after their deadline"),
         }
     }
+}
+
+/// A value with three decimals, or so many more that it does not look like the limit that it is above.
+fn told_apart(value: f64, limit: f64) -> String {
+    let looks_alike = |text: &String| text.parse() == Ok(limit);
+    (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())
 }
 
 fn write_device_fault(f: &mut fmt::Formatter<'_>, code: &FaultCode) -> fmt::Result {
@@ -96,5 +103,18 @@ fn write_unsent(f: &mut fmt::Formatter<'_>, error: &WriteError) -> fmt::Result {
         WriteError::NotFinite => write!(f, "the device refused a force that is not a number"),
         WriteError::NotConnected => write!(f, "the force did not go out: the device is closed or gone"),
         WriteError::Os { errno } => write!(f, "the force did not go out: system error {errno}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_speed_just_above_its_limit_does_not_read_like_the_limit() {
+        let told = |speed_m_per_s| Fault::OverSpeed { speed_m_per_s, limit_m_per_s: 0.12 }.to_string();
+        assert_eq!(told(0.3456), "the hand moved at 0.346 m/s, the limit is 0.12 m/s");
+        assert_eq!(told(0.120_04), "the hand moved at 0.12004 m/s, the limit is 0.12 m/s");
+        assert_eq!(told(f64::INFINITY), "the hand moved at inf m/s, the limit is 0.12 m/s");
     }
 }

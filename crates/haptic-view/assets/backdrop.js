@@ -1,6 +1,6 @@
 /** What stands still behind the world: paper with a grid, and the fixed bodies. Drawn once per view, then copied. */
 
-import { drawBody } from './bodies.js';
+import { drawBody, namesOf } from './bodies.js';
 import { colour } from './palette.js';
 import { niceAbove } from './units.js';
 
@@ -34,6 +34,8 @@ function drawGrid(context, camera, step, line) {
 }
 
 export class Backdrop {
+    /** @type {import('./bodies.js').Name[]} What belongs on the fixed bodies; drawn anew each time, since marks may be in its way. */
+    names = [];
     #canvas = document.createElement('canvas');
     /** @type {unknown[]} What the picture was drawn for. */
     #drawnFor = [];
@@ -64,5 +66,6 @@ export class Backdrop {
         drawGrid(context, camera, niceAbove(GRID_PX / camera.scale), colour('grid'));
         drawGrid(context, camera, 10 ** Math.ceil(Math.log10(3 * GRID_PX / camera.scale)), colour('grid-strong'));
         for (const body of bodies) drawBody(context, surface, camera, body, body.start);
+        this.names = namesOf(context, surface, camera, bodies);
     }
 }

@@ -78,8 +78,6 @@ export function drawBody(context, surface, camera, drawn, pose) {
     }
     drawSpoke(context, camera, body);
     leaveFrame(context, surface);
-    // A name that comes and goes as a body turns would only flicker; the mouse tells it.
-    if (body.fixed) drawName(context, surface, camera, body, pose);
     context.globalAlpha = 1;
 }
 
@@ -97,23 +95,61 @@ function drawSpoke(context, camera, body) {
     context.stroke();
 }
 
-/** Names stay upright; a body that lies on its side offers its other extent.
+/** A name on a body, in CSS px.
+ * @typedef {object} Name
+ * @property {string} text
+ * @property {import('./protocol.js').Vector} at Its middle.
+ * @property {import('./protocol.js').Vector} half Half its width and height.
+ * @property {string} ink
+ * @property {number} opacity
+ */
+
+/** The names of fixed bodies that have room for them. One that comes and goes as a body turns would only flicker; the mouse tells it.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
- * @param {Body} body
- * @param {Pose} pose */
-function drawName(context, surface, camera, body, [x, y, angle]) {
-    const size = surface.rem * 0.8;
-    const [width, height] = labelRoom(body).map((extent) => extent * camera.scale);
-    if (Math.min(width, height) < 1.3 * size) return;
-    const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
-    const isUpright = Math.max(cosine, sine) > 0.995;
-    const [across, up] = cosine > sine ? [width, height] : [height, width];
-    context.font = surface.font(0.8);
-    if (!isUpright || up < 1.3 * size || across < context.measureText(body.name).width + size) return;
-    context.fillStyle = readableOn(body.colour);
+ * @param {DrawnBody[]} bodies
+ * @returns {Name[]} */
+export function namesOf(context, surface, camera, bodies) {
+    const size = nameSize(surface);
+    context.font = surface.font(NAME_REM);
+    return bodies.filter(({ body }) => body.fixed).flatMap(({ body, start: [x, y, angle], isTouchable }) => {
+        const [width, height] = labelRoom(body).map((extent) => extent * camera.scale);
+        if (Math.min(width, height) < 1.3 * size) return [];
+        // Names stay upright; a body that lies on its side offers its other extent.
+        const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
+        const [across, up] = cosine > sine ? [width, height] : [height, width];
+        const wanted = context.measureText(body.name).width;
+        if (Math.max(cosine, sine) <= 0.995 || up < 1.3 * size || across < wanted + size) return [];
+        return [{
+            text: body.name,
+            at: camera.toScreen([x, y]),
+            half: /** @type {import('./protocol.js').Vector} */ ([wanted / 2, size / 2]),
+            ink: readableOn(body.colour),
+            opacity: isTouchable ? 1 : OTHER_LAYER_OPACITY,
+        }];
+    });
+}
+
+const NAME_REM = 0.8;
+
+/** @param {Surface} surface */
+const nameSize = ({ rem }) => rem * NAME_REM;
+
+/** Draws names, but for those that a mark is about to cover: they fade, so that nothing is written over.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Surface} surface
+ * @param {Name[]} names
+ * @param {import('./protocol.js').Vector[]} marks Places that are covered, CSS px. */
+export function drawNames(context, surface, names, marks) {
+    context.font = surface.font(NAME_REM);
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    context.fillText(body.name, ...camera.toScreen([x, y]));
+    for (const { text, at, half, ink, opacity } of names) {
+        const gaps = marks.map((mark) => Math.hypot(...[0, 1].map((axis) => Math.max(Math.abs(mark[axis] - at[axis]) - half[axis], 0))));
+        context.globalAlpha = opacity * Math.min(Math.max(Math.min(...gaps) / nameSize(surface) - 1, 0), 1);
+        context.fillStyle = ink;
+        context.fillText(text, ...at);
+    }
+    context.globalAlpha = 1;
 }

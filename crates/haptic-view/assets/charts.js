@@ -6,7 +6,6 @@ import { plain } from './units.js';
 
 /** Chart lines are repainted so many at a time: each still moves thirty times a second, and a frame stays cheap. */
 const CHARTS_PER_FRAME = 2;
-const NUMBERS_EVERY_MS = 200;
 
 /** @type {import('./strip-chart.js').ChartDescription[]} */
 const DESCRIPTIONS = [
@@ -45,7 +44,6 @@ const DESCRIPTIONS = [
 
 export class Charts {
     #next = 0;
-    #toldAt = 0;
 
     /** @param {HTMLElement} parent
      * @param {import('./session.js').Session} session */
@@ -56,26 +54,23 @@ export class Charts {
     }
 
     /** Called once a frame.
-     * @param {number} now ms
      * @param {boolean} isNew Whether anything came since the last frame. */
-    advance(now, isNew) {
+    advance(isNew) {
         if (!isNew) return;
         for (let count = 0; count < CHARTS_PER_FRAME; count += 1) {
             this.charts[this.#next].draw();
             this.#next = (this.#next + 1) % this.charts.length;
         }
-        if (now - this.#toldAt > NUMBERS_EVERY_MS) this.#tell(now);
     }
 
     redraw() {
         for (const chart of this.charts) chart.draw();
     }
 
-    /** @param {number} now ms */
-    #tell(now) {
-        const sample = this.session.state?.samples?.at(-1);
+    /** Writes the figures; called a few times a second. */
+    tell() {
+        const sample = this.session.told?.samples?.at(-1);
         if (!sample) return;
-        this.#toldAt = now;
         for (const chart of this.charts) chart.tell(sample);
     }
 

@@ -20,7 +20,9 @@ import { StabilityPlot } from './stability-plot.js';
 import { Transport } from './transport.js';
 
 /** How often words and figures change: often enough to be live, seldom enough to be read. */
-const WORDS_EVERY_MS = 100;
+const WORDS_EVERY_MS = 150;
+/** They change at once when the felt force has changed by more than this share of its limit: a long arrow with a small number lies. */
+const SURPRISE = 0.1;
 /** How often a scene is drawn in which nothing happens. */
 const CALM_MS = 250;
 
@@ -93,6 +95,12 @@ function drawScene(now, isNew) {
     view.draw();
 }
 
+/** Whether what is felt is far from what the words say. */
+function isSurprising() {
+    const [now, told] = [session.state, session.told].map((state) => state?.force_n ?? [0, 0]);
+    return Math.hypot(now[0] - told[0], now[1] - told[1]) > SURPRISE * session.maxForceN;
+}
+
 /** @param {number} now ms */
 function frame(now) {
     requestAnimationFrame(frame);
@@ -100,11 +108,14 @@ function frame(now) {
     const isNew = session.state !== drawn;
     drawn = session.state;
     keyboard.advance(now);
+    const isTimeForWords = now - wordsAt >= WORDS_EVERY_MS || isSurprising();
+    if (isTimeForWords) session.told = session.state;
     drawScene(now, isNew);
     overlays.advance(now);
-    charts.advance(now, isNew);
-    if (now - wordsAt < WORDS_EVERY_MS) return;
+    charts.advance(isNew);
+    if (!isTimeForWords) return;
     wordsAt = now;
+    charts.tell();
     writeReadouts();
     transport.show();
     notices.show();

@@ -116,26 +116,36 @@ export function drawSpring(context, from, to, load) {
  * @property {number|null} ends How far before the place it ends, px; null: it begins there.
  */
 
-/** @param {CanvasRenderingContext2D} context
+/** Where an arrow is on the screen.
  * @param {Vector} at
  * @param {Vector} force N, world
  * @param {Arrow} arrow
- * @returns {Vector|null} its far end, or null if it is nothing */
-export function drawForce(context, [x, y], [fx, fy], { pxPerNewton, line, width, ends }) {
+ * @returns {{from: Vector, to: Vector, along: Vector, isCut: boolean}|null} null if it is nothing */
+export function placeArrow([x, y], [fx, fy], { pxPerNewton, ends }) {
     const size = Math.hypot(fx, fy);
     if (!(size > LEAST_FORCE_N)) return null;
     const length = Math.min(size * pxPerNewton, MAX_ARROW_PX);
     const [ux, uy] = [fx / size, -fy / size];
-    const along = (/** @type {number} */ distance) => /** @type {Vector} */ ([x + ux * distance, y + uy * distance]);
+    const at = (/** @type {number} */ distance) => /** @type {Vector} */ ([x + ux * distance, y + uy * distance]);
     const [from, to] = ends === null ? [0, length] : [-ends - length, -ends];
-    const head = Math.min(4 + 2 * width, Math.max(length, 4));
+    return { from: at(from), to: at(to), along: [ux, uy], isCut: size * pxPerNewton > MAX_ARROW_PX };
+}
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {Vector} at
+ * @param {Vector} force N, world
+ * @param {Arrow} arrow */
+export function drawForce(context, at, force, arrow) {
+    const placed = placeArrow(at, force, arrow);
+    if (!placed) return;
+    const { from, to, along: [ux, uy], isCut } = placed;
+    const { line, width } = arrow;
+    const head = Math.min(4 + 2 * width, Math.max(Math.hypot(to[0] - from[0], to[1] - from[1]), 4));
     context.beginPath();
-    context.moveTo(...along(from));
-    context.lineTo(...along(to));
-    const heads = size * pxPerNewton > MAX_ARROW_PX ? [0, head] : [0];
-    for (const back of heads) addHead(context, along(to - back), [ux, uy], head);
+    context.moveTo(...from);
+    context.lineTo(...to);
+    for (const back of isCut ? [0, head] : [0]) addHead(context, [to[0] - ux * back, to[1] - uy * back], [ux, uy], head);
     strokeWithHalo(context, line, width);
-    return along(ends === null ? to : from);
 }
 
 /** @param {CanvasRenderingContext2D} context

@@ -38,6 +38,7 @@ export class Notices {
     constructor(session) {
         this.session = session;
         this.list = byId('faults');
+        this.needy = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[data-needs-daemon]')]);
         this.list.innerHTML = '<li class="none">None so far. Every fault ends at zero force.</li>';
         session.connection.addEventListener('change', () => this.show());
         session.addEventListener('error', (event) => toast(/** @type {CustomEvent<string>} */ (event).detail));
@@ -51,9 +52,12 @@ export class Notices {
         if (state?.fault && state.phase === 'engaged' && !state.paused) this.#overcome = state.fault.tick;
         const fault = state?.fault && state.fault.tick !== this.#overcome ? state.fault : null;
         this.#showPhase(fault !== null);
-        if (!connection.connected && connection.needsToken) {
+        const isGone = !connection.connected && (connection.needsToken || connection.wasConnected || performance.now() > 1500);
+        // What needs the daemon shows that it would do nothing.
+        for (const element of this.needy) if (element.inert !== isGone) element.inert = isGone;
+        if (isGone && connection.needsToken) {
             this.#banner('warning', 'This page lacks the daemon’s token. Open the whole address that hapticd printed at its start; the token in it is new each time.');
-        } else if (!connection.connected && (connection.wasConnected || performance.now() > 1500)) {
+        } else if (isGone) {
             this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Trying again by itself; what you see is the last that came.`);
         } else if (fault) {
             this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until the world is quiet in the hand.`);

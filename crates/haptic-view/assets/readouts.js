@@ -78,11 +78,11 @@ export function buildReadouts(session) {
     session.addEventListener('settings', () => writeDevice(session));
     session.addEventListener('timing', () => writeTiming(session));
     return () => {
-        if (!session.state) return;
-        writeFelt(session.state);
-        writeEnergy(session.state);
-        writeDeviceState(session.state);
-        writeCaption(session.state.caption ?? '');
+        if (!session.told) return;
+        writeFelt(session.told);
+        writeEnergy(session.told);
+        writeDeviceState(session.told);
+        writeCaption(session.told.caption ?? '');
     };
 }
 

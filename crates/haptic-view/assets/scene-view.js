@@ -1,8 +1,8 @@
 /** The world to scale, and what the hand feels in it. */
 
 import { Backdrop } from './backdrop.js';
-import { drawBody, enterFrame, leaveFrame, prepareBodies } from './bodies.js';
-import { HAND_PX, drawBeacon, drawContacts, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawWords } from './marks.js';
+import { drawBody, drawNames, enterFrame, leaveFrame, prepareBodies } from './bodies.js';
+import { HAND_PX, drawBeacon, drawContacts, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawWords, placeArrow } from './marks.js';
 import { colour } from './palette.js';
 import { poses } from './protocol.js';
 import { Surface } from './surface.js';
@@ -73,13 +73,16 @@ export class SceneView {
         const { surface, session: { scene, state } } = this;
         const { context } = surface;
         this.#backdrop.draw(surface, this.camera, this.#fixed);
+        leaveFrame(context, surface);
+        const felt = scene?.tool && state ? this.#placeFelt(state) : null;
+        drawNames(context, surface, this.#backdrop.names, felt ? this.#covered(felt) : []);
         if (!scene || !state) return;
         this.poses = poses(scene, state);
         for (const drawn of this.#moving) drawBody(context, surface, this.camera, drawn, this.poses[drawn.index]);
         const scale = surface.ratio * this.#enlargement;
         context.setTransform(scale, 0, 0, scale, 0, 0);
         this.#drawJoints(scene);
-        if (scene.tool) this.#drawFelt(state);
+        if (felt) this.#drawFelt(state, felt);
     }
 
     /** The topmost body under a point.
@@ -132,18 +135,18 @@ export class SceneView {
         return [x / this.#enlargement, y / this.#enlargement];
     }
 
-    /** @param {import('./protocol.js').State} state */
-    #drawFelt(state) {
+    /** @param {import('./protocol.js').State} state
+     * @param {FeltMark} felt */
+    #drawFelt(state, felt) {
         const { context } = this.surface;
-        const pxPerNewton = this.pxPerNewton / this.#enlargement;
-        const hand = this.#mark(state.hand_m);
+        const { hand, arrow: { pxPerNewton } } = felt;
         const load = Math.min(Math.hypot(...state.coupling_force_n) / this.session.maxForceN, 1);
         this.#drawContacts(state, pxPerNewton);
         if (this.guide.target) drawTarget(context, hand, this.#mark(this.guide.target));
         if (this.isHandPointedOut) drawBeacon(context, hand, performance.now());
         drawHand(context, hand, this.guide.isHolding);
         if (state.tool) drawSpring(context, hand, this.#mark(state.tool.handle_m), load);
-        this.#drawFeltForce(hand, state.force_n, pxPerNewton);
+        this.#drawFeltForce(felt, state.force_n);
     }
 
     /** Where bodies touch, and what presses on the tool.
@@ -163,24 +166,68 @@ export class SceneView {
         drawContacts(context, places(ours), 3.5, true);
     }
 
-    /** As something that pushes the hand: on the far side of it, where the coupling is not.
-     * @param {Vector} hand px
-     * @param {Vector} force N
-     * @param {number} pxPerNewton */
-    #drawFeltForce(hand, force, pxPerNewton) {
+    /** The felt force as something that pushes the hand, on the far side of it, where the coupling is not; and its size in words at
+     * the arrow's far end, where there is room.
+     * @param {import('./protocol.js').State} state
+     * @returns {FeltMark} */
+    #placeFelt({ hand_m: place, force_n: force }) {
         const { context } = this.surface;
-        const [rem, edge] = [ORDINARY_REM_PX, this.camera.width / this.#enlargement];
-        const end = drawForce(context, hand, force, { pxPerNewton, line: colour('felt'), width: 4, ends: HAND_PX + 4 });
+        const hand = this.#mark(place);
+        const arrow = { pxPerNewton: this.pxPerNewton / this.#enlargement, line: colour('felt'), width: 4, ends: HAND_PX + 4 };
+        const end = placeArrow(hand, force, arrow)?.from ?? null;
+        if (!end) return { hand, arrow, end, words: '', wordsAt: hand, width: 0 };
+        const words = quantity(Math.hypot(...(this.session.told?.force_n ?? force)), 2, 'N');
+        context.font = this.#wordsFont;
+        const { width } = context.measureText(words);
+        const [gap, edge] = [1.6 * ORDINARY_REM_PX, this.camera.width / this.#enlargement];
+        const isRoomOnTheRight = end[0] + gap + width + ORDINARY_REM_PX < edge;
+        const isRight = end[0] < gap + width + ORDINARY_REM_PX || (end[0] >= hand[0] && isRoomOnTheRight);
+        return { hand, arrow, end, words, wordsAt: [isRight ? end[0] + gap : end[0] - gap - width, end[1]], width };
+    }
+
+    get #wordsFont() {
+        return this.surface.font(0.95 / this.#enlargement, 600);
+    }
+
+    /** What hand, arrow and words cover, as places along them, CSS px.
+     * @param {FeltMark} felt
+     * @returns {Vector[]} */
+    #covered({ hand, end, wordsAt: [x, y], width }) {
+        const covered = end ? [...along(hand, end), ...along([x, y], [x + width, y])] : [hand];
+        return covered.map(([left, top]) => [left * this.#enlargement, top * this.#enlargement]);
+    }
+
+    /** @param {FeltMark} felt
+     * @param {Vector} force N */
+    #drawFeltForce({ hand, arrow, end, words, wordsAt }, force) {
         if (!end) return;
-        const words = quantity(Math.hypot(...force), 2, 'N');
-        context.font = this.surface.font(0.95 / this.#enlargement, 600);
+        const { context } = this.surface;
+        drawForce(context, hand, force, arrow);
+        context.font = this.#wordsFont;
         context.textAlign = 'left';
         context.textBaseline = 'middle';
-        const { width } = context.measureText(words);
-        const isRoomOnTheRight = end[0] + width + 2.6 * rem < edge;
-        const isRight = end[0] < width + 2.6 * rem || (end[0] >= hand[0] && isRoomOnTheRight);
-        drawWords(context, words, [isRight ? end[0] + 1.6 * rem : end[0] - 1.6 * rem - width, end[1]], colour('felt'));
+        drawWords(context, words, wordsAt, colour('felt'));
     }
+}
+
+/** The felt force on the screen, in the px that marks are drawn in.
+ * @typedef {object} FeltMark
+ * @property {Vector} hand
+ * @property {import('./marks.js').Arrow} arrow
+ * @property {Vector|null} end The arrow's far end; null if there is nothing to feel.
+ * @property {string} words Its size.
+ * @property {Vector} wordsAt
+ * @property {number} width Of the words.
+ */
+
+/** Places along a line, near enough to each other that a name cannot slip between them.
+ * @param {Vector} from
+ * @param {Vector} to
+ * @returns {Vector[]} */
+function along(from, to) {
+    const steps = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / HAND_PX);
+    return Array.from({ length: steps + 1 }, (_, step) => [
+        from[0] + (to[0] - from[0]) * step / Math.max(steps, 1), from[1] + (to[1] - from[1]) * step / Math.max(steps, 1)]);
 }
 
 /** @param {Vector} point

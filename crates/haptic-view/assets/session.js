@@ -18,6 +18,8 @@ export class Session extends EventTarget {
     /** @type {Timing|null} */
     timing = null;
     history = new History();
+    /** @type {State|null} The state whose figures are in words: all words are of the same moment, and change seldom enough to be read. */
+    told = null;
 
     /** @param {import('./connection.js').Connection} connection */
     constructor(connection) {

@@ -23,9 +23,12 @@ test('the page tells of a lost daemon and finds it again by itself', async () =>
     await daemon.stop();
     await page.locator('#banner').filter({ hasText: 'Connection to the daemon lost' }).waitFor();
     await page.locator('#phase[data-phase="disconnected"]').waitFor();
+    const needy = page.locator('[data-needs-daemon]');
+    assert.ok((await needy.evaluateAll((elements) => elements.map(({ inert }) => inert))).every(Boolean), 'what needs the daemon is off');
     await keep(page, 'disconnected');
     await daemon.run();
     await page.locator('#banner').waitFor({ state: 'hidden' });
+    assert.ok(!(await needy.evaluateAll((elements) => elements.map(({ inert }) => inert))).some(Boolean), 'and works again');
     const first = await page.evaluate(() => globalThis.hapticd.session.state.tick);
     await page.waitForFunction((tick) => globalThis.hapticd.session.state.tick > tick, first);
     await page.context().close();

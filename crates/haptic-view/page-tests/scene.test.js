@@ -157,6 +157,38 @@ test('bodies are drawn in their colours where the scene has them', async () => {
     await page.context().close();
 });
 
+test('a name makes way for the arrow of the felt force', async () => {
+    const page = await browser.open(daemon);
+    /** Dark pixels where the wood has its name, with the hand at such a place and such a force on it. */
+    const inked = (hand, force) => page.evaluate(([place, push]) => {
+        const { session, camera, view } = globalThis.hapticd;
+        session.state = { ...session.state, hand_m: place, force_n: push };
+        view.draw();
+        const { context, ratio } = view.surface;
+        const [x, y] = camera.toScreen(session.scene.bodies.find(({ name }) => name === 'wood').position_m);
+        const picture = context.getImageData((x - 20) * ratio, (y - 7) * ratio, 40 * ratio, 14 * ratio).data;
+        return picture.filter((_, at) => at % 4 === 0 && Math.max(...picture.slice(at, at + 3)) < 90).length;
+    }, [hand, force]);
+    const wood = await page.evaluate(() => globalThis.hapticd.session.scene.bodies.find(({ name }) => name === 'wood').position_m);
+    assert.ok(await inked([wood[0] + 0.08, 0.08], [0, 2]) > 20, 'the name is there');
+    assert.equal(await inked([wood[0], 0.004], [0, 2]), 0, 'it is gone while the arrow crosses it');
+    await page.context().close();
+});
+
+test('charts are full as soon as a page opens', async () => {
+    const columns = (page) => page.evaluate(() => {
+        let count = 0;
+        globalThis.hapticd.session.history.each(1, () => { count += 1; });
+        return count;
+    });
+    const first = await browser.open(daemon);
+    await until('there is something to show', async () => await columns(first) > 250);
+    const second = await browser.open(daemon);
+    const shown = await columns(second);
+    assert.ok(shown > 200, `${shown} of 320 columns`);
+    await Promise.all([first, second].map((page) => page.context().close()));
+});
+
 test('moving and zooming the view keeps bodies under their colours', async () => {
     const page = await browser.open(daemon);
     const before = await page.evaluate(() => globalThis.hapticd.camera.scale);

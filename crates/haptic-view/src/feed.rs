@@ -12,8 +12,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Rows of the strip charts that are kept: two seconds, so that a client that stalls for a moment misses nothing.
-const SAMPLES_KEPT: usize = 256;
+/// Rows of the strip charts that are kept: eight seconds, what the charts show, so that they are full from the first frame on, and a
+/// client that stalls for a moment misses nothing.
+const SAMPLES_KEPT: usize = 1000;
 
 /// The newest of everything; clones share it.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct CurrentScene {
 
 #[derive(Debug, Default)]
 struct Samples {
+    /// Rows are of this scene alone.
+    scene_id: u64,
     /// The number of the row after the newest.
     next: u64,
     rows: VecDeque<String>,
@@ -83,11 +86,6 @@ impl Feed {
         (format!("[{}]", rows.join(",")), samples.next)
     }
 
-    /// The number of the row after the newest.
-    pub(crate) fn next_sample(&self) -> u64 {
-        self.samples().next
-    }
-
     fn samples(&self) -> MutexGuard<'_, Samples> {
         // A panic while rows are pushed leaves them whole, so a poisoned lock is as good as any.
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
@@ -96,7 +94,9 @@ impl Feed {
 
 impl Samples {
     fn push(&mut self, seen: &Observation) {
-        if self.rows.len() == SAMPLES_KEPT {
+        if std::mem::replace(&mut self.scene_id, seen.scene_id) != seen.scene_id {
+            self.rows.clear();
+        } else if self.rows.len() == SAMPLES_KEPT {
             self.rows.pop_front();
         }
         self.rows.push_back(json(&seen.sample()));

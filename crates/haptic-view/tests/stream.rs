@@ -24,14 +24,30 @@ fn each_frame_brings_the_samples_since_the_last() {
     let server = server();
     let mut stream = server.open_stream("?hz=120");
     let first = stream.next("state");
-    assert_eq!((&first["tick"], &first["samples"]), (&json!(8), &json!([])));
+    assert_eq!((&first["tick"], times(&first)), (&json!(8), vec![0.008]));
     (2..=4).for_each(|tick| server.feed.tell_state(observation(1, 8 * tick, 1)));
-    let mut times = Vec::new();
-    while times.len() < 3 {
-        let frame = stream.next("state");
-        times.extend(frame["samples"].as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap()));
+    let mut told = Vec::new();
+    while told.len() < 3 {
+        told.extend(times(&stream.next("state")));
     }
-    assert_eq!(times, [0.016, 0.024, 0.032]);
+    assert_eq!(told, [0.016, 0.024, 0.032]);
+}
+
+#[test]
+fn the_first_frame_brings_the_last_eight_seconds_of_this_scene() {
+    let server = server();
+    (2..=1500).for_each(|row| server.feed.tell_state(observation(1, 8 * row, 1)));
+    let first = times(&server.open_stream("?hz=60").next("state"));
+    assert_eq!((first.len(), first[0], first[999]), (1000, 4.008, 12.0));
+    let (description, scene) = ball();
+    server.feed.tell_scene(&SceneMessage::of(2, "another", &description, &scene));
+    (1501..=1503).for_each(|row| server.feed.tell_state(observation(2, 8 * row, 1)));
+    assert_eq!(times(&server.open_stream("?hz=60").next("state")), [12.008, 12.016, 12.024]);
+}
+
+/// When the samples of a frame were taken, s.
+fn times(frame: &serde_json::Value) -> Vec<f64> {
+    frame["samples"].as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap()).collect()
 }
 
 #[test]

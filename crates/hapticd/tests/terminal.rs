@@ -156,7 +156,7 @@ fn the_first_round_taps_slides_pulls_off_topples_and_finds_the_slot_and_says_so(
         "sliding on ice: Ft/Fn 0.10, μ 0.10",
         "sliding on wood: Ft/Fn 0.40, μ 0.40",
         "sliding on rubber: Ft/Fn 0.80, μ 0.80",
-        "pulling off",
+        "pulled off",
         "pushing",
         "block with a slot",
     ] {

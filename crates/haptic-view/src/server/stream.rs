@@ -68,6 +68,7 @@ struct Stream {
     /// The tick of the last frame.
     shown_tick: Option<u64>,
     last_frame: Option<Instant>,
+    /// The number of the first row that was not told; a new client is told all that are kept.
     next_sample: u64,
     messages: Pace,
     senseless: u32,
@@ -86,7 +87,7 @@ impl Stream {
             timing: feed.timing.subscribe(),
             state: feed.state.subscribe(),
             is_due: false,
-            next_sample: feed.next_sample(),
+            next_sample: 0,
             scene,
             settings,
             frames,

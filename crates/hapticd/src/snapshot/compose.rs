@@ -47,11 +47,24 @@ pub struct Content {
     pub trail: Option<Trail>,
 }
 
-/// Draws a world on a page; `with_names` writes the bodies' names.
-pub fn compose(content: &Content, with_names: bool) -> Drawing {
-    let page = Page::new(content);
+/// What is written beside the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// Names of bodies, scale and gravity.
+    All,
+    /// Scale and gravity.
+    NoNames,
+    /// Nothing, nor is there a sheet of paper: in a thumbnail nobody could read it.
+    None,
+}
+
+/// Draws a world on a page.
+pub fn compose(content: &Content, words: Words) -> Drawing {
+    let page = Page::new(content, if words == Words::None { 0.0 } else { FOOT });
     let mut drawing = Drawing { size: page.size, title: title(content), marks: Vec::new() };
-    draw_paper(&mut drawing);
+    if words != Words::None {
+        draw_paper(&mut drawing);
+    }
     draw_bodies(&mut drawing, &page, content);
     if let Some(trail) = &content.trail {
         draw_ways(&mut drawing, &page, content, trail);
@@ -60,10 +73,12 @@ pub fn compose(content: &Content, with_names: bool) -> Drawing {
     if let Some(trail) = &content.trail {
         draw_hand(&mut drawing, &page, content, trail);
     }
-    if with_names {
+    if words == Words::All {
         write_names(&mut drawing, &page, content);
     }
-    draw_foot(&mut drawing, &page, content);
+    if words != Words::None {
+        draw_foot(&mut drawing, &page, content);
+    }
     drawing
 }
 
@@ -76,7 +91,7 @@ struct Page {
 }
 
 impl Page {
-    fn new(content: &Content) -> Self {
+    fn new(content: &Content, foot: f64) -> Self {
         let bounds = shown(content);
         let size_m = bounds.size_m().sup(&Vector2::repeat(1e-6));
         let room = Vector2::new(WIDTH - 2.0 * MARGIN, MOST_HEIGHT);
@@ -84,7 +99,7 @@ impl Page {
         let world = size_m * points_per_m;
         let left = (WIDTH - world.x) / 2.0;
         let origin = Vector2::new(left - bounds.low_m.x * points_per_m, MARGIN + bounds.high_m.y * points_per_m);
-        Self { size: Vector2::new(WIDTH, (world.y + 2.0 * MARGIN + FOOT).ceil()), points_per_m, origin }
+        Self { size: Vector2::new(WIDTH, (world.y + 2.0 * MARGIN + foot).ceil()), points_per_m, origin }
     }
 
     fn place(&self, point_m: Vector2<f64>) -> Point {

@@ -18,7 +18,7 @@ use crate::files::builtin::SCENES;
 use crate::files::scene;
 use crate::picture::view::SceneView;
 use crate::setup::{Setup, open_profile};
-use compose::Content;
+use compose::{Content, Words};
 use std::path::Path;
 use trail::Trail;
 
@@ -32,7 +32,8 @@ pub type Writer = fn(&drawing::Drawing) -> Result<Vec<u8>, Failure>;
 pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     let writer = writer_for(&arguments.out)?;
     let content = content(arguments)?;
-    let picture = writer(&compose::compose(&content, !arguments.no_names))?;
+    let words = if arguments.no_names { Words::NoNames } else { Words::All };
+    let picture = writer(&compose::compose(&content, words))?;
     std::fs::write(&arguments.out, picture).map_err(|error| {
         let advice = "name a file in a folder that exists and may be written to";
         Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", arguments.out.display()))

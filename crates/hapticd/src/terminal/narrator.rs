@@ -66,9 +66,9 @@ impl Narrator {
         } else if report.tick - last > REMEMBERED_TICKS {
             "free".to_owned()
         } else if is_tap {
-            format!("tapping {names}")
+            format!("tapped {names}")
         } else {
-            format!("pulling off {names}")
+            format!("pulled off {names}")
         }
     }
 
