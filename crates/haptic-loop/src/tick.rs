@@ -4,6 +4,7 @@ mod image;
 
 use crate::black_box::{BlackBox, Recorder};
 use crate::command::Command;
+use crate::fault::Fault;
 use crate::guard::{Admission, Guard, Request, Tally};
 use crate::report::TickReport;
 use crate::settings::{Frame, Safety, Settings};
@@ -216,7 +217,7 @@ impl HapticLoop {
         page.tank_j = self.guard.tank_j();
         page.share = self.guard.share();
         page.phase = self.guard.phase();
-        page.stale = matches!(hand.trust, Trust::Stale);
+        page.stale = matches!(hand.trust, Trust::Stale | Trust::Broken(Fault::Lost { .. }));
         page.paused = self.pause.is_some();
         page.fault = admission.fault;
     }

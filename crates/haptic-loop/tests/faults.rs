@@ -62,6 +62,7 @@ fn a_fault_of_the_device_is_zero_force_in_the_same_tick() {
         let report = rendering.tick(MonotonicNs(0), 0);
         assert_eq!(report.fault.map(|fault| fault.kind()), Some(kind));
         assert_eq!((report.force_n, report.phase), (Vector2::zeros(), Phase::Waiting), "{kind}");
+        assert_eq!(report.stale, kind == "lost", "a device that is gone has sent nothing new: {kind}");
         assert!(report.felt.force_on_hand_n.iter().all(|part| part.is_finite()));
     }
 }

@@ -1,34 +1,20 @@
 /** Light or dark, and the size of type. */
 
+import { byId } from './dom.js';
 import { forgetColours } from './palette.js';
+import { keep, recall } from './storage.js';
 
 const ORDER = ['system', 'light', 'dark'];
 
-/** @param {string} key
- * @param {string|null} value */
-function keep(key, value) {
-    try {
-        if (value === null) localStorage.removeItem(key);
-        else localStorage.setItem(key, value);
-    } catch {
-        // A browser that keeps nothing forgets the choice with the page.
-    }
-}
-
 export class Appearance {
-    #theme = 'system';
+    #theme = recall('hapticd.theme') ?? 'system';
     #dark = matchMedia('(prefers-color-scheme: dark)');
 
     /** @param {() => void} onChange */
     constructor(onChange) {
         this.onChange = onChange;
-        this.button = /** @type {HTMLButtonElement} */ (document.getElementById('theme'));
-        this.largeType = /** @type {HTMLButtonElement} */ (document.getElementById('large-type'));
-        try {
-            this.#theme = localStorage.getItem('hapticd.theme') ?? 'system';
-        } catch {
-            // As above.
-        }
+        this.button = byId('theme');
+        this.largeType = byId('large-type');
         this.button.addEventListener('click', () => this.next());
         this.#dark.addEventListener('change', () => this.#apply());
         this.largeType.addEventListener('click', () => this.#toggleType());

@@ -1,9 +1,10 @@
 /** Draws bodies in their colours, with their names where there is room. */
 
-import { bodyPath, labelRoom, spokeLength } from './outlines.js';
+import { bodyPath, labelRoom, reachOf, spokeLength } from './outlines.js';
 import { colour, mix, readableOn } from './palette.js';
 
 /** @typedef {import('./protocol.js').Body} Body */
+/** @typedef {import('./protocol.js').Vector} Vector */
 /** @typedef {import('./camera.js').Camera} Camera */
 /** @typedef {import('./surface.js').Surface} Surface */
 /** @typedef {[number, number, number]} Pose x and y in m, angle in rad */
@@ -15,6 +16,7 @@ const OTHER_LAYER_OPACITY = 0.35;
  * @property {Body} body
  * @property {number} index In the scene.
  * @property {Path2D} path
+ * @property {number} reach From the frame's origin, m.
  * @property {Pose} start
  * @property {boolean} isTool
  * @property {boolean} isTouchable Whether it is in the tool's layer.
@@ -28,6 +30,7 @@ export function prepareBodies(scene) {
         body,
         index,
         path: bodyPath(body),
+        reach: reachOf(body),
         start: /** @type {Pose} */ ([...body.position_m, body.angle_rad]),
         isTool: scene.tool?.body === index,
         isTouchable: layer === null || body.layer === layer,
@@ -40,7 +43,7 @@ export function prepareBodies(scene) {
  * @param {Surface} surface
  * @param {Camera} camera
  * @param {Pose} pose */
-export function enterFrame(context, { ratio }, camera, [x, y, angle]) {
+function enterFrame(context, { ratio }, camera, [x, y, angle]) {
     const [left, top] = camera.toScreen([x, y]);
     const scale = camera.scale * ratio;
     const [along, across] = [scale * Math.cos(angle), scale * Math.sin(angle)];
@@ -95,40 +98,83 @@ function drawSpoke(context, camera, body) {
     context.stroke();
 }
 
+/** Whether a body is under a point. Nearly all are too far away, which is found out first: a path costs much more to ask.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Surface} surface
+ * @param {Camera} camera
+ * @param {DrawnBody} drawn
+ * @param {Pose} pose
+ * @param {Vector} point CSS px */
+export function isUnder(context, surface, camera, { body, path, reach }, pose, [x, y]) {
+    const [left, top] = camera.toScreen([pose[0], pose[1]]);
+    if (Math.hypot(x - left, y - top) > reach * camera.scale) return false;
+    const [across, down] = [x * surface.ratio, y * surface.ratio];
+    const rounding = 2 * (body.rounding_m ?? 0);
+    enterFrame(context, surface, camera, pose);
+    // A width of zero would not be taken, and the last one would hold.
+    if (rounding > 0) context.lineWidth = rounding;
+    const isHit = context.isPointInPath(path, across, down) || (rounding > 0 && context.isPointInStroke(path, across, down));
+    leaveFrame(context, surface);
+    return isHit;
+}
+
 /** A name on a body, in CSS px.
  * @typedef {object} Name
  * @property {string} text
- * @property {import('./protocol.js').Vector} at Its middle.
- * @property {import('./protocol.js').Vector} half Half its width and height.
+ * @property {Vector} at Its middle.
+ * @property {Vector} half Half its width and height.
  * @property {string} ink
  * @property {number} opacity
  */
 
-/** The names of fixed bodies that have room for them. One that comes and goes as a body turns would only flicker; the mouse tells it.
+/** The names of fixed bodies that have room for them, are in view and not under another body. One that comes and goes as a body
+ * turns would only flicker; the mouse tells it.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
- * @param {DrawnBody[]} bodies
+ * @param {DrawnBody[]} bodies From the lowest up.
  * @returns {Name[]} */
 export function namesOf(context, surface, camera, bodies) {
-    const size = nameSize(surface);
+    const inView = bodies.filter((drawn) => drawn.body.fixed && isInView(camera, drawn));
     context.font = surface.font(NAME_REM);
-    return bodies.filter(({ body }) => body.fixed).flatMap(({ body, start: [x, y, angle], isTouchable }) => {
-        const [width, height] = labelRoom(body).map((extent) => extent * camera.scale);
-        if (Math.min(width, height) < 1.3 * size) return [];
-        // Names stay upright; a body that lies on its side offers its other extent.
-        const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
-        const [across, up] = cosine > sine ? [width, height] : [height, width];
-        const wanted = context.measureText(body.name).width;
-        if (Math.max(cosine, sine) <= 0.995 || up < 1.3 * size || across < wanted + size) return [];
-        return [{
-            text: body.name,
-            at: camera.toScreen([x, y]),
-            half: /** @type {import('./protocol.js').Vector} */ ([wanted / 2, size / 2]),
-            ink: readableOn(body.colour),
-            opacity: isTouchable ? 1 : OTHER_LAYER_OPACITY,
-        }];
+    return inView.flatMap((drawn, index) => {
+        const name = nameOf(context, surface, camera, drawn);
+        if (!name) return [];
+        const isCovered = inView.some((other, order) => order > index && isUnder(context, surface, camera, other, other.start, name.at));
+        return isCovered ? [] : [name];
     });
+}
+
+/** @param {CanvasRenderingContext2D} context With the font of names.
+ * @param {Surface} surface
+ * @param {Camera} camera
+ * @param {DrawnBody} drawn
+ * @returns {Name|null} null if there is no room for it */
+function nameOf(context, surface, camera, { body, start: [x, y, angle], isTouchable }) {
+    const size = nameSize(surface);
+    const [width, height] = labelRoom(body).map((extent) => extent * camera.scale);
+    if (Math.min(width, height) < 1.3 * size) return null;
+    // Names stay upright; a body that lies on its side offers its other extent.
+    const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
+    const [across, up] = cosine > sine ? [width, height] : [height, width];
+    const wanted = context.measureText(body.name).width;
+    if (Math.max(cosine, sine) <= 0.995 || up < 1.3 * size || across < wanted + size) return null;
+    return {
+        text: body.name,
+        at: camera.toScreen([x, y]),
+        half: [wanted / 2, size / 2],
+        ink: readableOn(body.colour),
+        opacity: isTouchable ? 1 : OTHER_LAYER_OPACITY,
+    };
+}
+
+/** Whether some of a fixed body may be seen.
+ * @param {Camera} camera
+ * @param {DrawnBody} drawn */
+function isInView(camera, { start: [x, y], reach }) {
+    const [left, top] = camera.toScreen([x, y]);
+    const most = reach * camera.scale;
+    return left + most > 0 && left - most < camera.width && top + most > 0 && top - most < camera.height;
 }
 
 const NAME_REM = 0.8;
@@ -140,7 +186,7 @@ const nameSize = ({ rem }) => rem * NAME_REM;
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Name[]} names
- * @param {import('./protocol.js').Vector[]} marks Places that are covered, CSS px. */
+ * @param {Vector[]} marks Places that are covered, CSS px. */
 export function drawNames(context, surface, names, marks) {
     context.font = surface.font(NAME_REM);
     context.textAlign = 'center';

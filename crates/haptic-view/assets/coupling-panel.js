@@ -1,5 +1,6 @@
 /** Sliders and fields for the gains, and what they mean in words. */
 
+import { byId } from './dom.js';
 import { plain } from './units.js';
 
 /** @typedef {import('./gains.js').Gains} Gains */
@@ -74,7 +75,7 @@ export function buildCouplingPanel(parent, gains, session) {
     const controls = SLIDERS.map((description) => new GainControl(gains, description));
     parent.append(...controls.map(({ element }) => element));
     gains.addEventListener('change', () => controls.forEach((control) => control.show()));
-    const error = /** @type {HTMLElement} */ (document.getElementById('gains-error'));
+    const error = byId('gains-error');
     gains.addEventListener('refused', (event) => {
         const { detail } = /** @type {CustomEvent<string>} */ (event);
         error.textContent = detail;
@@ -85,11 +86,11 @@ export function buildCouplingPanel(parent, gains, session) {
 
 /** @param {import('./session.js').Session} session */
 function showVerdict({ settings }) {
-    const verdict = /** @type {HTMLElement} */ (document.getElementById('stability-text'));
+    const verdict = byId('stability-text');
     if (!settings) return;
     const { passive, stable, text } = settings.stability;
     const kind = passive ? 'good' : stable ? 'warning' : 'bad';
     verdict.textContent = VERDICTS[kind];
     verdict.dataset.verdict = kind;
-    /** @type {HTMLElement} */ (document.getElementById('margins')).textContent = text.trim();
+    byId('margins').textContent = text.trim();
 }

@@ -73,8 +73,8 @@ export class Gains extends EventTarget {
 
     /** @param {import('./protocol.js').Limits} limits */
     #takeLimits({ stiffness_n_per_m: stiffness, damping_n_s_per_m: damping }) {
-        if (stiffness) this.scales.stiffness_n_per_m = new LogScale(LEAST_STIFFNESS_N_PER_M, stiffness[1], false);
-        if (damping) this.scales.damping_n_s_per_m = new LogScale(LEAST_DAMPING_N_S_PER_M, damping[1], true);
+        if (stiffness[1] > 0) this.scales.stiffness_n_per_m = new LogScale(LEAST_STIFFNESS_N_PER_M, stiffness[1], false);
+        if (damping[1] > 0) this.scales.damping_n_s_per_m = new LogScale(LEAST_DAMPING_N_S_PER_M, damping[1], true);
     }
 
     /** @param {Coupling} coupling */

@@ -3,7 +3,7 @@
 /** @typedef {import('./protocol.js').Vector} Vector */
 
 /** How long after letting go the hand's own path resumes, ms; the daemon's rule, told on the page. */
-export const RESUME_MS = 2000;
+const RESUME_MS = 2000;
 
 /** Tells of `change` when the hand was taken or let go. */
 export class HandGuide extends EventTarget {
@@ -16,6 +16,8 @@ export class HandGuide extends EventTarget {
         super();
         this.session = session;
         session.connection.addEventListener('change', () => { if (!session.connection.connected) this.#forget(); });
+        // Nobody sees what a hidden page does, and its frames stop, which let go of a hand that keys have left.
+        document.addEventListener('visibilitychange', () => { if (document.hidden) this.letGo(); });
     }
 
     get isHolding() {

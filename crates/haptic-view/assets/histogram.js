@@ -1,7 +1,7 @@
 /** How often which wake-up latency and which tick time occurred, both axes logarithmic: the rare ones are what matters. */
 
 import { colour } from './palette.js';
-import { Surface } from './surface.js';
+import { Surface, drawLine } from './surface.js';
 
 const LEAST_NS = 100;
 const GREATEST_NS = 1e7;
@@ -65,14 +65,14 @@ export class Histogram {
         context.textAlign = 'right';
         for (let decade = 0; decade <= decades; decade += decades > 5 ? 3 : 2) {
             const y = Math.round(area.y + area.height * (1 - decade / decades)) + 0.5;
-            stroke(context, area.x, y, area.x + area.width, y);
+            drawLine(context, area.x, y, area.x + area.width, y);
             context.fillText(['1', '10', '100', '1k', '10k', '100k', '1M', '10M', '100M', '1G'][decade] ?? '', area.x - 0.3 * rem, y);
         }
         context.textAlign = 'center';
         context.textBaseline = 'alphabetic';
         for (const [ns, name] of MARKS) {
             const x = Math.round(area.x + area.width * place(ns)) + 0.5;
-            stroke(context, x, area.y, x, area.y + area.height);
+            drawLine(context, x, area.y, x, area.y + area.height);
             context.fillText(name, x, area.y + area.height + 1.1 * rem);
         }
         context.textAlign = 'left';
@@ -104,7 +104,7 @@ export class Histogram {
         context.strokeStyle = colour('budget');
         context.lineWidth = 1.5;
         context.setLineDash([5, 3]);
-        stroke(context, x, area.y, x, area.y + area.height);
+        drawLine(context, x, area.y, x, area.y + area.height);
         context.setLineDash([]);
         context.fillStyle = colour('budget');
         context.textAlign = 'center';
@@ -114,15 +114,3 @@ export class Histogram {
 }
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Area */
-
-/** @param {CanvasRenderingContext2D} context
- * @param {number} x0
- * @param {number} y0
- * @param {number} x1
- * @param {number} y1 */
-function stroke(context, x0, y0, x1, y1) {
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.lineTo(x1, y1);
-    context.stroke();
-}

@@ -16,8 +16,8 @@ export class Keyboard {
     #arrows = new Set();
     #isFast = false;
     #usedAt = -Infinity;
-    /** Whether the hand is held by keys, not by the mouse. */
-    #isHolding = false;
+    /** @type {Vector|null} Where keys pulled the hand last, m. */
+    #pulledTo = null;
     #movedAt = 0;
 
     /** @param {import('./scene-view.js').SceneView} view
@@ -28,6 +28,13 @@ export class Keyboard {
         addEventListener('keydown', (event) => this.#press(event));
         addEventListener('keyup', (event) => this.#release(event));
         addEventListener('blur', () => this.#arrows.clear());
+        // A key that is still down does not take the hand again.
+        view.guide.addEventListener('change', () => { if (!view.guide.isHolding) this.#arrows.clear(); });
+    }
+
+    /** Whether the hand is held by keys, not by the mouse, which would have pulled it elsewhere. */
+    get #isHolding() {
+        return this.#pulledTo !== null && this.view.guide.target === this.#pulledTo;
     }
 
     /** Moves the hand while arrow keys are down; called once a frame.
@@ -35,10 +42,8 @@ export class Keyboard {
     advance(now) {
         const elapsed = Math.min(now - this.#movedAt, 50) / 1000;
         this.#movedAt = now;
-        const { guide } = this.view;
-        if (this.#isHolding && !guide.isHolding) this.#isHolding = false;
         if (this.#arrows.size > 0) this.#drive(elapsed, now);
-        else if (this.#isHolding && now - this.#usedAt > PATIENCE_MS) guide.letGo();
+        else if (this.#isHolding && now - this.#usedAt > PATIENCE_MS) this.view.guide.letGo();
     }
 
     /** @param {number} elapsed s
@@ -49,22 +54,30 @@ export class Keyboard {
         if (!from) return;
         const step = elapsed * (this.#isFast ? FAST_M_PER_S : SPEED_M_PER_S);
         const [x, y] = [...this.#arrows].reduce(([sumX, sumY], key) => [sumX + ARROWS[key][0], sumY + ARROWS[key][1]], [0, 0]);
-        this.#isHolding = true;
         this.#usedAt = now;
-        guide.pull([from[0] + x * step, from[1] + y * step]);
+        this.#pulledTo = [from[0] + x * step, from[1] + y * step];
+        guide.pull(this.#pulledTo);
     }
 
     /** @param {KeyboardEvent} event */
     #press(event) {
         if (event.ctrlKey || event.metaKey || event.altKey || isBusy(event)) return;
         this.#isFast = event.shiftKey;
-        if (event.key in ARROWS) this.#arrows.add(event.key);
-        else if (event.key === 'Escape') this.view.guide.letGo();
-        else if (!this.#act(event)) return;
-        event.preventDefault();
+        const isTaken = event.key in ARROWS ? this.#steer(event) : this.#act(event);
+        if (isTaken) event.preventDefault();
     }
 
-    /** @param {KeyboardEvent} event */
+    /** Where there is no hand to move, arrow keys are the browser's and scroll the page.
+     * @param {KeyboardEvent} event
+     * @returns {boolean} whether the key did something here */
+    #steer(event) {
+        if (!this.view.session.isHandFree) return false;
+        if (!event.repeat) this.#arrows.add(event.key);
+        return true;
+    }
+
+    /** @param {KeyboardEvent} event
+     * @returns {boolean} as above */
     #act(event) {
         const action = this.actions[event.key.toLowerCase()];
         if (action && (!event.repeat || '.+-='.includes(event.key))) action();
@@ -84,5 +97,5 @@ function isBusy({ target, key }) {
     if (document.querySelector('dialog[open]')) return true;
     if (!(target instanceof HTMLElement)) return false;
     if (target.closest('input, textarea, select')) return true;
-    return key === ' ' && Boolean(target.closest('button, label'));
+    return key === ' ' && Boolean(target.closest('button, label, summary'));
 }

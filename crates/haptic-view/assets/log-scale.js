@@ -1,11 +1,11 @@
 /** A logarithmic scale with a zero at its lower end, for gains that go over decades and may be none at all. */
 
 export class LogScale {
-    /** @param {number} low The least above zero.
-     * @param {number} high
+    /** @param {number} low The least above zero; less if that is needed for a decade, since a shorter scale may have no mark.
+     * @param {number} high Above zero.
      * @param {boolean} hasZero Whether the lower end itself means zero. */
     constructor(low, high, hasZero) {
-        this.low = low;
+        this.low = Math.min(low, high / 10);
         this.high = high;
         this.hasZero = hasZero;
     }
@@ -18,11 +18,11 @@ export class LogScale {
     }
 
     /** @param {number} place 0 to 1
-     * @returns {number} rounded to three figures, so that it reads well */
+     * @returns {number} rounded to three figures, so that it reads well, but never past an end, which the daemon would refuse */
     value(place) {
         if (place <= 0) return this.hasZero ? 0 : this.low;
         const value = this.low * (this.high / this.low) ** Math.min(place, 1);
-        return Number(value.toPrecision(3));
+        return Math.min(Math.max(Number(value.toPrecision(3)), this.low), this.high);
     }
 
     /** Powers of ten within the scale. */

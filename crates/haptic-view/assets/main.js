@@ -5,6 +5,7 @@ import { Camera } from './camera.js';
 import { Charts } from './charts.js';
 import { Connection } from './connection.js';
 import { buildCouplingPanel } from './coupling-panel.js';
+import { byId } from './dom.js';
 import { Gains } from './gains.js';
 import { HandGuide } from './hand-guide.js';
 import { Histogram } from './histogram.js';
@@ -19,16 +20,14 @@ import { Session } from './session.js';
 import { StabilityPlot } from './stability-plot.js';
 import { Transport } from './transport.js';
 
+/** @typedef {import('./protocol.js').State} State */
+
 /** How often words and figures change: often enough to be live, seldom enough to be read. */
 const WORDS_EVERY_MS = 150;
 /** They change at once when the felt force has changed by more than this share of its limit: a long arrow with a small number lies. */
 const SURPRISE = 0.1;
 /** How often a scene is drawn in which nothing happens. */
 const CALM_MS = 250;
-
-/** @param {string} id
- * @returns {any} */
-const byId = (id) => document.getElementById(id);
 
 const connection = new Connection();
 const session = new Session(connection);
@@ -47,6 +46,7 @@ const notices = new Notices(session);
 const writeReadouts = buildReadouts(session);
 buildCouplingPanel(byId('gains'), gains, session);
 
+/** @type {HTMLDialogElement} */
 const help = byId('help');
 const openHelp = () => { if (!help.open) help.showModal(); };
 byId('help-button').addEventListener('click', openHelp);
@@ -62,16 +62,21 @@ const appearance = new Appearance(() => {
     histogram.draw();
 });
 
+/** What needs the daemon does nothing without it; its buttons are off then, and the banner says why.
+ * @param {() => unknown} action */
+const withDaemon = (action) => () => { if (connection.connected) action(); };
+
 const keyboard = new Keyboard(view, {
-    ' ': () => transport.pause(),
-    '.': () => transport.step(),
-    r: () => transport.reset(),
+    ' ': withDaemon(() => transport.pause()),
+    '.': withDaemon(() => transport.step()),
+    r: withDaemon(() => transport.reset()),
     '+': () => camera.zoom(1.25),
     '=': () => camera.zoom(1.25),
     '-': () => camera.zoom(1 / 1.25),
     f: () => view.fit(),
-    s: () => picker.open(),
+    s: withDaemon(() => picker.open()),
     t: () => appearance.next(),
+    escape: () => guide.letGo(),
     '?': openHelp,
 });
 
@@ -82,17 +87,28 @@ Object.assign(globalThis, { hapticd: page });
 let wordsAt = 0;
 let drawnAt = 0;
 let drawnView = -1;
-/** @type {import('./protocol.js').State|null} */
+/** @type {State|null} */
 let drawn = null;
+/** @type {State|null} The newest that came, whether the scene was drawn for it or not. */
+let seen = null;
 
-/** Draws the scene if there is anything new to see: a paused world left open all day costs next to nothing.
- * @param {number} now ms
- * @param {boolean} isNew Whether a state came since the last frame. */
-function drawScene(now, isNew) {
-    const isCalm = !isNew && camera.version === drawnView && !guide.isHolding && !view.isHandPointedOut;
+/** Draws the scene if there is anything new to see: a paused world in which the hand rests is drawn a few times a second.
+ * @param {number} now ms */
+function drawScene(now) {
+    const isCalm = isStill(drawn, session.state) && camera.version === drawnView && !guide.isHolding && !view.isHandPointedOut;
     if (isCalm && now - drawnAt < CALM_MS) return;
-    [drawnAt, drawnView] = [now, camera.version];
+    [drawnAt, drawnView, drawn] = [now, camera.version, session.state];
     view.draw();
+}
+
+/** Whether two states look alike. Only paused ones are compared: in a running world something always moves.
+ * @param {State|null} before
+ * @param {State|null} after */
+function isStill(before, after) {
+    if (before === after) return true;
+    if (!before?.paused || !after?.paused || before.scene_id !== after.scene_id) return false;
+    const [was, is] = [before, after].map(({ hand_m: hand, force_n: force, bodies }) => [hand, force, ...bodies].flat());
+    return was.every((value, index) => value === is[index]);
 }
 
 /** Whether what is felt is far from what the words say. */
@@ -105,13 +121,14 @@ function isSurprising() {
 function frame(now) {
     requestAnimationFrame(frame);
     page.frames += 1;
-    const isNew = session.state !== drawn;
-    drawn = session.state;
+    const isNew = session.state !== seen;
+    seen = session.state;
     keyboard.advance(now);
     const isTimeForWords = now - wordsAt >= WORDS_EVERY_MS || isSurprising();
     if (isTimeForWords) session.told = session.state;
-    drawScene(now, isNew);
+    drawScene(now);
     overlays.advance(now);
+    // Charts go on while the world is paused: device and loop do as well.
     charts.advance(isNew);
     if (!isTimeForWords) return;
     wordsAt = now;

@@ -6,7 +6,7 @@ import { colour, loadColour } from './palette.js';
 
 const HALO_PX = 3;
 /** Longest arrow; what is more is cut off and drawn with a double head. */
-export const MAX_ARROW_PX = 220;
+const MAX_ARROW_PX = 220;
 /** A coupling shorter than this is a plain line; its windings would be a blot. */
 const SHORTEST_ZIGZAG_PX = 12;
 /** A force below this is nothing to draw, N. */

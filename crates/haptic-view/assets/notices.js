@@ -1,14 +1,12 @@
 /** Tells what went wrong, or well: a banner for what lasts, a short note for what has happened, a list of faults. */
 
+import { byId } from './dom.js';
 import { quantity } from './units.js';
 
 /** @typedef {import('./session.js').Session} Session */
 
 const TOAST_MS = 6000;
 const FAULTS_KEPT = 20;
-
-/** @param {string} id */
-const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** A note at the foot of the page that goes by itself.
  * @param {string} text */
@@ -29,8 +27,10 @@ export async function orTell(action) {
 }
 
 export class Notices {
-    /** @type {Set<string>} */
-    #known = new Set();
+    /** Of the newest state; it goes back when the daemon has started anew. */
+    #tick = 0;
+    /** Which fault was listed last. */
+    #listed = '';
     /** The tick of the newest fault that was followed by full force again; what comes later is no matter of it. */
     #overcome = -1;
 
@@ -39,7 +39,7 @@ export class Notices {
         this.session = session;
         this.list = byId('faults');
         this.needy = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[data-needs-daemon]')]);
-        this.list.innerHTML = '<li class="none">None so far. Every fault ends at zero force.</li>';
+        this.#clearList();
         session.connection.addEventListener('change', () => this.show());
         session.addEventListener('error', (event) => toast(/** @type {CustomEvent<string>} */ (event).detail));
         setTimeout(() => this.show(), 1500);
@@ -48,6 +48,8 @@ export class Notices {
     /** Brings banner, state and faults up to date; called a few times a second. */
     show() {
         const { state, connection } = this.session;
+        if (state && state.tick < this.#tick) this.#clearList();
+        this.#tick = state?.tick ?? 0;
         if (state?.fault) this.#list(state.fault);
         if (state?.fault && state.phase === 'engaged' && !state.paused) this.#overcome = state.fault.tick;
         const fault = state?.fault && state.fault.tick !== this.#overcome ? state.fault : null;
@@ -69,12 +71,14 @@ export class Notices {
     /** @param {boolean} isFaulty */
     #showPhase(isFaulty) {
         const { state, connection } = this.session;
-        const [phase, words] = !connection.connected
-            ? [connection.wasConnected ? 'disconnected' : 'connecting', connection.wasConnected ? 'disconnected' : 'connecting']
-            : phaseOf(state, isFaulty);
+        const offline = connection.wasConnected ? 'disconnected' : 'connecting';
+        const [phase, word] = connection.connected ? phaseOf(state, isFaulty) : [offline, offline];
+        // Not part of the word, which is spoken when it changes: nobody wants to hear every percent.
+        const share = phase === 'ramping' ? ` ${quantity((state?.share ?? 0) * 100, 0, '%')}` : '';
+        if (byId('phase-share').textContent !== share) byId('phase-share').textContent = share;
+        if (byId('phase-word').textContent === word) return;
+        byId('phase-word').textContent = word;
         const element = byId('phase');
-        if (element.textContent === words) return;
-        element.textContent = words;
         element.dataset.phase = phase;
         element.title = PHASES[phase] ?? '';
         document.documentElement.dataset.connected = String(connection.connected);
@@ -89,12 +93,17 @@ export class Notices {
         if (banner.textContent !== text) banner.textContent = text;
     }
 
-    /** @param {import('./protocol.js').Fault} fault */
+    #clearList() {
+        [this.#listed, this.#overcome] = ['', -1];
+        this.list.innerHTML = '<li class="none">None so far. Every fault ends at zero force.</li>';
+    }
+
+    /** @param {import('./protocol.js').Fault} fault The newest. */
     #list({ tick, kind, text }) {
         const key = `${tick} ${kind}`;
-        if (this.#known.has(key)) return;
-        if (this.#known.size === 0) this.list.replaceChildren();
-        this.#known.add(key);
+        if (this.#listed === key) return;
+        if (this.#listed === '') this.list.replaceChildren();
+        this.#listed = key;
         const entry = document.createElement('li');
         const rate = this.session.timing?.rate_hz ?? 1000;
         entry.append(Object.assign(document.createElement('time'), { textContent: `at ${quantity(tick / rate, 3, 's')}` }), text);
@@ -124,7 +133,7 @@ function phaseOf(state, isFaulty) {
     if (!state) return ['connecting', 'connecting'];
     if (state.paused) return ['paused', 'paused'];
     if (state.stale) return ['stale', 'no reading'];
-    if (state.phase === 'ramping') return ['ramping', `ramping ${quantity(state.share * 100, 0, '%')}`];
+    if (state.phase === 'ramping') return ['ramping', 'ramping'];
     if (isFaulty) return ['fault', 'fault'];
     return [state.phase, state.phase];
 }

@@ -38,6 +38,15 @@ export function bodyPath(body) {
     return polygon ? polygonPath(polygon) : capsulePath(body);
 }
 
+/** How far the body is from its frame's origin at most, m.
+ * @param {Body} body */
+export function reachOf({ shape, rounding_m: rounding = 0 }) {
+    const { box_m: box, disc_radius_m: radius, polygon_m: polygon, capsule_m: capsule } = shape;
+    if (box) return Math.hypot(...box) / 2 + rounding;
+    if (capsule) return capsule.length_m / 2 + capsule.radius_m + rounding;
+    return (radius ?? Math.max(...(polygon ?? []).map((corner) => Math.hypot(...corner)))) + rounding;
+}
+
 /** Width and height of the largest upright rectangle around the frame's origin that surely lies inside, m: room for a name.
  * @param {Body} body
  * @returns {Vector} */

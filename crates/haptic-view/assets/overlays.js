@@ -1,34 +1,18 @@
 /** Words over the scene: the hint for a first visit, who holds the hand, what is under the mouse, layers, and the legend's bars. */
 
+import { byId } from './dom.js';
 import { colour } from './palette.js';
-import { niceBelow, plain, quantity } from './units.js';
-
-/** @param {string} id */
-const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+import { keep, recall } from './storage.js';
+import { niceBelow, plain, prefixed, quantity } from './units.js';
 
 const HINT_KEY = 'hapticd.knows-how-to-grab';
 
-/** @param {string} key */
-function isKept(key) {
-    try {
-        return localStorage.getItem(key) === 'yes';
-    } catch {
-        return false;
-    }
-}
-
-/** @param {string} key */
-function keep(key) {
-    try {
-        localStorage.setItem(key, 'yes');
-    } catch {
-        // A browser that keeps nothing shows the hint again.
-    }
-}
-
 export class Overlays {
-    #isHintWanted = !isKept(HINT_KEY);
+    #isHintWanted = recall(HINT_KEY) !== 'yes';
     #legendFor = '';
+    /** @type {import('./protocol.js').Body|null} Whose facts are written, and how large they are, px: to ask each frame is dear. */
+    #tipFor = null;
+    #tipSize = [0, 0];
 
     /** @param {import('./scene-view.js').SceneView} view
      * @param {import('./pointer.js').Pointer} pointer */
@@ -52,13 +36,13 @@ export class Overlays {
 
     #dismissHint() {
         this.#isHintWanted = false;
-        keep(HINT_KEY);
+        keep(HINT_KEY, 'yes');
     }
 
     #showHint() {
         const hint = byId('hint');
         const { session } = this.view;
-        const isShown = this.#isHintWanted && Boolean(session.state && session.scene?.tool) && session.isHandFree && session.connection.connected;
+        const isShown = this.#isHintWanted && Boolean(session.state && session.scene?.tool) && session.isHandFree;
         if (hint.hidden === isShown) hint.hidden = !isShown;
         this.view.isHandPointedOut = isShown;
     }
@@ -67,13 +51,15 @@ export class Overlays {
     #tellGuide(now) {
         const { guide, session } = this.view;
         const resumes = guide.resumesIn(now);
-        let text = '';
-        if (guide.isHolding) text = 'You hold the hand: it follows at 1 m/s at most';
-        else if (resumes > 0) text = `The hand’s own path resumes in ${quantity(resumes, 1, 's')}`;
-        else if (session.state?.hand_guided) text = 'The hand is held from another page';
-        const element = byId('guide');
-        element.hidden = text === '';
-        if (text && element.textContent !== text) element.textContent = text;
+        let words = '';
+        if (guide.isHolding) words = 'You hold the hand: it follows at 1 m/s at most';
+        else if (resumes > 0) words = 'The hand’s own path resumes';
+        else if (session.state?.hand_guided) words = 'The hand is held from another page';
+        // Not part of the words, which are spoken when they change.
+        const time = resumes > 0 ? ` in ${quantity(resumes, 1, 's')}` : '';
+        byId('guide').hidden = words === '';
+        if (byId('guide-words').textContent !== words) byId('guide-words').textContent = words;
+        if (byId('guide-time').textContent !== time) byId('guide-time').textContent = time;
     }
 
     #tellBody() {
@@ -85,13 +71,22 @@ export class Overlays {
         const tip = byId('tip');
         tip.hidden = !body;
         if (!body || !hover) return;
-        const facts = [body.fixed ? 'fixed' : body.mass_kg ? quantity(body.mass_kg * 1e3, 0, 'g') : 'moves',
+        if (body !== this.#tipFor) this.#writeTip(tip, body);
+        const [width, height] = this.#tipSize;
+        const left = Math.min(hover[0] + 16, view.camera.width - width - 8);
+        const top = hover[1] + 20 + height > view.camera.height ? hover[1] - height - 12 : hover[1] + 20;
+        tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    }
+
+    /** @param {HTMLElement} tip
+     * @param {import('./protocol.js').Body} body */
+    #writeTip(tip, body) {
+        this.#tipFor = body;
+        const facts = [body.fixed ? 'fixed' : body.mass_kg ? prefixed(body.mass_kg * 1e3, 'g') : 'moves',
             `friction ${plain(body.friction ?? 0.5)}`, `restitution ${plain(body.restitution ?? 0.2)}`, `layer ${body.layer}`];
         tip.innerHTML = '<b></b><span></span>';
         [tip.children[0].textContent, tip.children[1].textContent] = [body.name, facts.join(' · ')];
-        const left = Math.min(hover[0] + 16, view.camera.width - tip.offsetWidth - 8);
-        const top = hover[1] + 20 + tip.offsetHeight > view.camera.height ? hover[1] - tip.offsetHeight - 12 : hover[1] + 20;
-        tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+        this.#tipSize = [tip.offsetWidth, tip.offsetHeight];
     }
 
     /** One switch per layer, where there is more than one. */
@@ -135,7 +130,8 @@ export class Overlays {
  * @param {string} line
  * @param {boolean} isArrow */
 function drawBar(id, length, line, isArrow) {
-    const canvas = /** @type {HTMLCanvasElement} */ (byId(id));
+    /** @type {HTMLCanvasElement} */
+    const canvas = byId(id);
     const ratio = devicePixelRatio || 1;
     const height = canvas.clientHeight || 10;
     canvas.style.width = `${Math.ceil(length) + 2}px`;

@@ -6,7 +6,8 @@
 const MOUSE_REACH_PX = 26;
 const TOUCH_REACH_PX = 46;
 const WHEEL_ZOOM = 0.0015;
-/** A mouse may tell of 1000 moves a second; the daemon takes 250. The last of a frame is never left out. */
+/** A mouse may tell of 1000 moves a second; the daemon takes 500. The last of a frame is never left out, those before it are told
+ * if nothing was for so long, ms: at most 200 a second more than frames, and none more on a screen that is faster than 200 Hz. */
 const PULL_EVERY_MS = 5;
 
 export class Pointer {
@@ -35,6 +36,7 @@ export class Pointer {
         canvas.addEventListener('dblclick', () => view.fit());
         // A finger on the hand holds it and does not scroll the page; a finger elsewhere may scroll it.
         canvas.addEventListener('touchstart', (event) => this.#claimTouch(event), { passive: false });
+        view.guide.addEventListener('change', () => { if (!view.guide.isHolding) this.#giveUp(); });
     }
 
     /** Whether a press here would take the hand.
@@ -85,13 +87,19 @@ export class Pointer {
         guide.pull([handX, handY]);
     }
 
+    /** The hand was let go, by this or by something else: whoever still presses has to press anew, and moves nothing until then. */
+    #giveUp() {
+        this.#pressed.delete(this.#holder);
+        this.#holder = -1;
+    }
+
     /** @param {PointerEvent} event */
     #move(event) {
         const point = this.#place(event);
         if (event.pointerType !== 'touch') this.hover = point;
         const before = this.#pressed.get(event.pointerId);
         if (!before) return;
-        if (event.pointerId === this.#holder) this.#pull(point);
+        if (event.pointerId === this.#holder) this.#pull(event);
         else if (this.#fingers().length === 2) this.#pinch(event.pointerId, before, point);
         else this.view.camera.pan(point[0] - before[0], point[1] - before[1]);
         this.#pressed.set(event.pointerId, point);
@@ -100,13 +108,13 @@ export class Pointer {
     /** @param {PointerEvent} event */
     #pullEarly(event) {
         if (event.pointerId !== this.#holder || event.timeStamp - this.#pulledAt < PULL_EVERY_MS) return;
-        this.#pulledAt = event.timeStamp;
-        this.#pull(this.#place(event));
+        this.#pull(event);
     }
 
-    /** @param {Vector} point */
-    #pull(point) {
-        const [x, y] = this.view.camera.toWorld(point);
+    /** @param {PointerEvent} event */
+    #pull(event) {
+        this.#pulledAt = event.timeStamp;
+        const [x, y] = this.view.camera.toWorld(this.#place(event));
         this.view.guide.pull([x + this.#offset[0], y + this.#offset[1]]);
     }
 
@@ -131,9 +139,7 @@ export class Pointer {
     /** @param {PointerEvent} event */
     #lift(event) {
         this.#pressed.delete(event.pointerId);
-        if (event.pointerId !== this.#holder) return;
-        this.#holder = -1;
-        this.view.guide.letGo();
+        if (event.pointerId === this.#holder) this.view.guide.letGo();
     }
 
     /** @param {WheelEvent} event */

@@ -84,7 +84,7 @@
  * @typedef {object} RegionPoint
  * @property {number} damping_n_s_per_m
  * @property {number} stiffness_passive_n_per_m
- * @property {number|null} stiffness_stable_n_per_m None: stable however stiff.
+ * @property {number} stiffness_stable_n_per_m
  *
  * @typedef {object} Device
  * @property {string} name

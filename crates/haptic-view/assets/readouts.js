@@ -1,5 +1,6 @@
 /** Figures in words beside the scene and in the panels: slow enough to be read. */
 
+import { byId } from './dom.js';
 import { counted, duration, fixed, prefixed, quantity } from './units.js';
 
 /** @typedef {import('./session.js').Session} Session */
@@ -44,9 +45,6 @@ function running(time) {
 function stretch({ hand_m: hand, tool }) {
     return tool ? Math.hypot(hand[0] - tool.handle_m[0], hand[1] - tool.handle_m[1]) : 0;
 }
-
-/** @param {string} id */
-const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** A list of names and figures. Returns what writes the figures.
  * @param {HTMLElement} parent

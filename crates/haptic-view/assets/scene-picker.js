@@ -1,26 +1,26 @@
 /** Chooses the scene: built-in ones with a picture each, or a file of one's own. */
 
+import { byId } from './dom.js';
 import { orTell, toast } from './notices.js';
 import { ask, withToken } from './requests.js';
 
 /** More than this is no scene. */
 const MAX_FILE_BYTES = 1_000_000;
 
-/** @param {string} id */
-const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
-
 export class ScenePicker {
     /** @param {import('./session.js').Session} session */
     constructor(session) {
-        this.dialog = /** @type {HTMLDialogElement} */ (byId('scenes-dialog'));
+        /** @type {HTMLDialogElement} */
+        this.dialog = byId('scenes-dialog');
         byId('scene-button').addEventListener('click', () => this.open());
-        const file = /** @type {HTMLInputElement} */ (byId('scene-file'));
+        /** @type {HTMLInputElement} */
+        const file = byId('scene-file');
         file.addEventListener('change', () => {
             const [chosen] = file.files ?? [];
             file.value = '';
             if (chosen) this.#load(chosen);
         });
-        this.#acceptDrops();
+        this.#acceptDrops(session.connection);
         session.addEventListener('scene', () => {
             const name = session.scene?.name ?? '';
             byId('scene-name').textContent = name;
@@ -66,18 +66,20 @@ export class ScenePicker {
         });
     }
 
-    #acceptDrops() {
+    /** A file that is dropped while nobody could take it does nothing; left to the browser, it would be opened instead of this page.
+     * @param {import('./connection.js').Connection} connection */
+    #acceptDrops(connection) {
         const root = document.documentElement;
         root.addEventListener('dragover', (event) => {
             event.preventDefault();
-            root.classList.add('dragging-file');
+            root.classList.toggle('dragging-file', connection.connected);
         });
         root.addEventListener('dragleave', (event) => { if (!event.relatedTarget) root.classList.remove('dragging-file'); });
         root.addEventListener('drop', (event) => {
             event.preventDefault();
             root.classList.remove('dragging-file');
             const file = event.dataTransfer?.files[0];
-            if (file) this.#load(file);
+            if (file && connection.connected) this.#load(file);
         });
     }
 }

@@ -1,7 +1,7 @@
 /** The world to scale, and what the hand feels in it. */
 
 import { Backdrop } from './backdrop.js';
-import { drawBody, drawNames, enterFrame, leaveFrame, prepareBodies } from './bodies.js';
+import { drawBody, drawNames, isUnder, leaveFrame, prepareBodies } from './bodies.js';
 import { HAND_PX, drawBeacon, drawContacts, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawWords, placeArrow } from './marks.js';
 import { colour } from './palette.js';
 import { poses } from './protocol.js';
@@ -88,19 +88,11 @@ export class SceneView {
     /** The topmost body under a point.
      * @param {Vector} point CSS px
      * @returns {import('./protocol.js').Body|null} */
-    bodyAt([x, y]) {
-        const { context, ratio } = this.surface;
-        for (const { path, index, body, start } of [...this.#fixed, ...this.#moving].reverse()) {
-            enterFrame(context, this.surface, this.camera, this.poses[index] ?? start);
-            const rounding = 2 * (body.rounding_m ?? 0);
-            // A width of zero would not be taken, and the last one would hold.
-            if (rounding > 0) context.lineWidth = rounding;
-            const isHit = context.isPointInPath(path, x * ratio, y * ratio)
-                || (rounding > 0 && context.isPointInStroke(path, x * ratio, y * ratio));
-            leaveFrame(context, this.surface);
-            if (isHit) return body;
-        }
-        return null;
+    bodyAt(point) {
+        const { surface, camera } = this;
+        const topmost = [...this.#fixed, ...this.#moving].reverse().find((drawn) => (
+            isUnder(surface.context, surface, camera, drawn, this.poses[drawn.index] ?? drawn.start, point)));
+        return topmost?.body ?? null;
     }
 
     #takeScene() {

@@ -28,9 +28,9 @@ export class Session extends EventTarget {
         connection.addEventListener('message', (event) => this.#take(/** @type {CustomEvent} */ (event).detail));
     }
 
-    /** Whether this page may move the hand. */
+    /** Whether this page can move the hand. */
     get isHandFree() {
-        return Boolean(this.settings?.device.can_be_guided);
+        return this.connection.connected && Boolean(this.settings?.device.can_be_guided);
     }
 
     /** The most that the hand may ever feel, N. */

@@ -42,7 +42,7 @@ export class StabilityPlot {
     #drawRegion(context, area, region) {
         context.fillStyle = this.#unstable(context);
         context.fillRect(area.x, area.y, area.width, area.height);
-        this.#fillBelow(context, area, region, 'stable', ({ stiffness_stable_n_per_m: limit }) => limit ?? Infinity);
+        this.#fillBelow(context, area, region, 'stable', ({ stiffness_stable_n_per_m: limit }) => limit);
         this.#fillBelow(context, area, region, 'passive', ({ stiffness_passive_n_per_m: limit }) => limit);
     }
 

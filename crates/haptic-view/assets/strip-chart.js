@@ -3,7 +3,7 @@
 import { SPAN_S } from './history.js';
 import { drawWords } from './marks.js';
 import { colour } from './palette.js';
-import { Surface } from './surface.js';
+import { Surface, drawLine } from './surface.js';
 import { fixed, niceAbove, plain } from './units.js';
 
 /** @typedef {object} Series
@@ -144,7 +144,7 @@ export class StripChart {
         for (const [level, words] of labels) {
             const y = Math.round(height(area, span, level)) + 0.5;
             context.strokeStyle = colour(level === 0 ? 'strong-line' : 'line');
-            if (!isRight) line(context, area.x, y, area.x + area.width, y);
+            if (!isRight) drawLine(context, area.x, y, area.x + area.width, y);
             context.fillStyle = colour('quiet');
             context.fillText(words, x, y);
         }
@@ -172,7 +172,7 @@ export class StripChart {
         context.setLineDash([5, 3]);
         context.strokeStyle = colour('budget');
         context.lineWidth = 1.5;
-        line(context, area.x, y, area.x + area.width, y);
+        drawLine(context, area.x, y, area.x + area.width, y);
         context.setLineDash([]);
         context.textAlign = 'right';
         context.textBaseline = 'alphabetic';
@@ -240,16 +240,4 @@ function levelsOf({ low, high }) {
     const ticks = [];
     for (let index = Math.ceil(low / step - 1e-9); index * step <= high + 1e-9 * step; index += 1) ticks.push(index * step);
     return ticks;
-}
-
-/** @param {CanvasRenderingContext2D} context
- * @param {number} x0
- * @param {number} y0
- * @param {number} x1
- * @param {number} y1 */
-function line(context, x0, y0, x1, y1) {
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.lineTo(x1, y1);
-    context.stroke();
 }

@@ -1,20 +1,20 @@
 /** Pause, step, reset, record. */
 
+import { byId } from './dom.js';
 import { orTell, toast } from './notices.js';
 import { ask } from './requests.js';
 import { quantity, size } from './units.js';
-
-/** @param {string} id */
-const button = (id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
 
 export class Transport {
     /** @param {import('./session.js').Session} session */
     constructor(session) {
         this.session = session;
-        button('pause').addEventListener('click', () => this.pause());
-        button('step').addEventListener('click', () => this.step());
-        button('reset').addEventListener('click', () => this.reset());
-        button('record').addEventListener('click', () => this.record());
+        /** @type {HTMLButtonElement} */
+        this.stepButton = byId('step');
+        byId('pause').addEventListener('click', () => this.pause());
+        this.stepButton.addEventListener('click', () => this.step());
+        byId('reset').addEventListener('click', () => this.reset());
+        byId('record').addEventListener('click', () => this.record());
     }
 
     pause() {
@@ -42,24 +42,26 @@ export class Transport {
     show() {
         const { state } = this.session;
         if (!state) return;
-        press('pause', state.paused);
+        mark('pause', state.paused);
         write('pause-label', state.paused ? 'Resume' : 'Pause');
-        if (button('step').disabled === state.paused) button('step').disabled = !state.paused;
+        if (this.stepButton.disabled === state.paused) this.stepButton.disabled = !state.paused;
         const { recording } = state;
-        press('record', Boolean(recording));
+        mark('record', Boolean(recording));
+        byId('record-stop').hidden = !recording;
         write('record-label', recording ? `${quantity(recording.seconds, 0, 's')}, ${size(recording.bytes)}` : 'Record');
-        button('record').title = recording ? `Stop recording to ${recording.file}` : 'Record every tick to a file on the daemon’s machine';
+        byId('record').title = recording ? `Stop recording to ${recording.file}` : 'Record every tick to a file on the daemon’s machine';
     }
 }
 
-/** @param {string} id
- * @param {boolean} isPressed */
-function press(id, isPressed) {
-    if (button(id).getAttribute('aria-pressed') !== String(isPressed)) button(id).setAttribute('aria-pressed', String(isPressed));
+/** How a button looks. It is not told as pressed: its name changes instead, and both would say the opposite.
+ * @param {string} id
+ * @param {boolean} isOn */
+function mark(id, isOn) {
+    if (byId(id).dataset.on !== String(isOn)) byId(id).dataset.on = String(isOn);
 }
 
 /** @param {string} id
  * @param {string} text */
 function write(id, text) {
-    if (button(id).textContent !== text) button(id).textContent = text;
+    if (byId(id).textContent !== text) byId(id).textContent = text;
 }

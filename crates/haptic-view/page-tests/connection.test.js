@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Browser, keep } from './support/browser.js';
+import { Browser, grab, keep } from './support/browser.js';
 import { Daemon, until } from './support/daemon.js';
 
 /** @type {Browser} */
@@ -26,11 +26,31 @@ test('the page tells of a lost daemon and finds it again by itself', async () =>
     const needy = page.locator('[data-needs-daemon]');
     assert.ok((await needy.evaluateAll((elements) => elements.map(({ inert }) => inert))).every(Boolean), 'what needs the daemon is off');
     await keep(page, 'disconnected');
+    for (const key of [' ', '.', 'r', 's']) await page.locator('#scene').press(key);
+    assert.equal(await page.locator('.toast').count(), 0, 'nor do keys try');
     await daemon.run();
     await page.locator('#banner').waitFor({ state: 'hidden' });
     assert.ok(!(await needy.evaluateAll((elements) => elements.map(({ inert }) => inert))).some(Boolean), 'and works again');
     const first = await page.evaluate(() => globalThis.hapticd.session.state.tick);
     await page.waitForFunction((tick) => globalThis.hapticd.session.state.tick > tick, first);
+    await page.context().close();
+    await daemon.end();
+    assert.ok(browser.complaints.every((text) => text.includes('WebSocket')), browser.complaints.join('\n'));
+    browser.complaints = [];
+});
+
+test('a hand that was held when the daemon went is free when it is back', async () => {
+    const daemon = await Daemon.start();
+    const page = await browser.open(daemon);
+    await grab(page);
+    await daemon.stop();
+    await page.locator('#phase[data-phase="disconnected"]').waitFor();
+    await page.mouse.move(700, 400, { steps: 5 });
+    await daemon.run();
+    await page.locator('#banner').waitFor({ state: 'hidden' });
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false);
+    await page.mouse.move(720, 420, { steps: 5 });
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false, 'the mouse has to press anew');
     await page.context().close();
     await daemon.end();
     assert.ok(browser.complaints.every((text) => text.includes('WebSocket')), browser.complaints.join('\n'));
@@ -53,8 +73,14 @@ test('a fault is told in words until the hand feels the world again', async () =
     daemon.write('timid.toml', profile(3));
     await page.locator('#phase[data-phase="engaged"]').waitFor();
     await banner.waitFor({ state: 'hidden' });
+    await daemon.stop();
+    await daemon.run();
+    await page.locator('#faults li.none').waitFor();
+    assert.equal(await page.locator('#faults li').count(), 1, 'faults of an earlier run are gone');
     await page.context().close();
     await daemon.end();
+    assert.ok(browser.complaints.every((text) => text.includes('WebSocket')), browser.complaints.join('\n'));
+    browser.complaints = [];
 });
 
 test('beyond this machine the page works with the token of its address, and says what is missing without', async () => {

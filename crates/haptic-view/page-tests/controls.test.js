@@ -160,6 +160,22 @@ test('gains beyond the limits are refused in words and the field goes back', asy
     browser.complaints = browser.complaints.filter((text) => !text.includes('422'));
 });
 
+test('a scale never asks for more than its limit, however that is, and has a mark', async () => {
+    const scales = await page.evaluate(async () => {
+        const { LogScale } = await import('/log-scale.js');
+        return [1255, 118_000, 10, 4].map((most) => {
+            const scale = new LogScale(10, most, false);
+            return { most, top: scale.value(1), place: scale.place(most), bottom: scale.value(0), decades: scale.decades() };
+        });
+    });
+    for (const { most, top, place, bottom, decades } of scales) {
+        assert.equal(top, most);
+        assert.equal(place, 1);
+        assert.ok(bottom > 0 && bottom < most, `${bottom} of ${most}`);
+        assert.ok(decades.length > 0 && decades.every((decade) => decade >= bottom && decade <= most), `${decades} of ${most}`);
+    }
+});
+
 test('what is being typed is not overwritten by news from elsewhere', async () => {
     const field = page.locator('#stiffness_n_per_m');
     await field.fill('300');
@@ -176,17 +192,23 @@ test('what is being typed is not overwritten by news from elsewhere', async () =
 
 test('record makes a file', async () => {
     await page.locator('#record').click();
-    await page.locator('#record[aria-pressed="true"]').waitFor();
+    await page.getByRole('button', { name: 'Stop recording' }).waitFor();
     const { file } = await until('something is recorded', async () => {
         const { recording } = await daemon.state();
         return recording?.bytes > 0 && recording;
     });
     await page.locator('#record-label').filter({ hasText: /\d.*B/ }).waitFor();
     await keep(page, 'recording');
-    await page.locator('#record').click();
+    await page.getByRole('button', { name: 'Stop recording' }).click();
     await page.locator('.toast').filter({ hasText: path.basename(file) }).waitFor();
-    await page.locator('#record-label').filter({ hasText: 'Record' }).waitFor();
+    await page.getByRole('button', { name: 'Record', exact: true }).waitFor();
     assert.ok(existsSync(path.resolve(daemon.folder, file)), `${file} is there`);
+});
+
+test('Space opens the margins in words and leaves the world alone', async () => {
+    await page.locator('.margins summary').press(' ');
+    await page.locator('.margins[open]').waitFor();
+    assert.equal((await daemon.state()).paused, false);
 });
 
 test('help lists the keys and Escape closes it', async () => {

@@ -24,6 +24,11 @@ after(async () => {
 const EMPTY = '[world]\ngravity_m_per_s2 = [0.0, 0.0]\n[[body]]\nname = "floor"\nfixed = true\nposition_m = [0.0, -0.06]\nshape = { box_m = [0.4, 0.01] }\n'
     + '[[body]]\nname = "pen"\nposition_m = [0.0, 0.04]\nshape = { disc_radius_m = 0.01 }\n[tool]\nbody = "pen"\n';
 
+/** A wide body, a small one on its middle, in another layer and without room for a name, and a pen far from both. */
+const COVERED = '[[body]]\nname = "ground"\nfixed = true\ncolour = "#ffd166"\nshape = { box_m = [0.4, 0.03] }\n'
+    + '[[body]]\nname = "lid"\nfixed = true\ncolour = "#ffffff"\nlayer = 1\nshape = { box_m = [0.004, 0.004] }\n'
+    + '[[body]]\nname = "pen"\nposition_m = [0.15, 0.14]\nshape = { disc_radius_m = 0.01 }\n[tool]\nbody = "pen"\n';
+
 /** The colour of the canvas at a place of a body's frame, as drawn last.
  * @param {import('playwright-core').Page} page
  * @param {[string, [number, number]][]} places Names of bodies, places in their frames, m. */
@@ -175,6 +180,28 @@ test('a name makes way for the arrow of the felt force', async () => {
     await page.context().close();
 });
 
+test('a body that lies under another has no name on that', async () => {
+    const page = await browser.open(daemon);
+    await daemon.switchTo({ toml: COVERED });
+    await page.waitForFunction(() => globalThis.hapticd.view.poses.length === 3);
+    /** Dark pixels around the middle of the ground, with some layers hidden. */
+    const inked = (hidden) => page.evaluate((layers) => {
+        const { camera, view } = globalThis.hapticd;
+        view.hiddenLayers = new Set(layers);
+        view.chooseBodies();
+        view.draw();
+        const { context, ratio } = view.surface;
+        const [x, y] = camera.toScreen([0, 0]);
+        const picture = context.getImageData((x - 20) * ratio, (y - 7) * ratio, 40 * ratio, 14 * ratio).data;
+        return picture.filter((_, at) => at % 4 === 0 && Math.max(...picture.slice(at, at + 3)) < 90).length;
+    }, hidden);
+    assert.ok(await inked([1]) > 20, 'the name is there');
+    assert.equal(await inked([]), 0, 'it is not under the lid');
+    await daemon.switchTo({ name: 'table' });
+    await page.waitForFunction(() => globalThis.hapticd.view.poses.length > 5);
+    await page.context().close();
+});
+
 test('charts are full as soon as a page opens', async () => {
     const columns = (page) => page.evaluate(() => {
         let count = 0;
@@ -308,6 +335,53 @@ test('arrow keys move the hand and Escape lets go', async () => {
     await page.keyboard.up('ArrowUp');
     await daemon.until('the daemon knows', (state) => state.hand_guided);
     await page.keyboard.press('Escape');
+    await daemon.until('the hand is free again', (state) => !state.hand_guided);
+    await page.context().close();
+});
+
+test('Escape lets go in the middle of a drag, and the mouse has to press anew', async () => {
+    const page = await browser.open(daemon);
+    await grab(page);
+    await daemon.until('the hand is held', (state) => state.hand_guided);
+    await page.keyboard.press('Escape');
+    const view = await page.evaluate(() => globalThis.hapticd.camera.version);
+    const [x, y] = await onPage(page, [0.02, 0.05]);
+    await page.mouse.move(x, y, { steps: 5 });
+    await page.waitForFunction((frames) => globalThis.hapticd.frames > frames + 3, await page.evaluate(() => globalThis.hapticd.frames));
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false, 'the next move does not take the hand again');
+    assert.equal(await page.evaluate(() => globalThis.hapticd.camera.version), view, 'nor does it move the view');
+    await daemon.until('the hand is free again', (state) => !state.hand_guided);
+    await page.mouse.up();
+    await grab(page);
+    await page.mouse.up();
+    await page.context().close();
+});
+
+test('keys that were let go of by Escape have to be pressed anew', async () => {
+    const page = await browser.open(daemon);
+    await page.locator('#scene').focus();
+    await page.keyboard.down('ArrowUp');
+    await page.waitForFunction(() => globalThis.hapticd.guide.isHolding);
+    await page.keyboard.press('Escape');
+    // What a key that stays down repeats.
+    await page.keyboard.down('ArrowUp');
+    await page.waitForFunction((frames) => globalThis.hapticd.frames > frames + 3, await page.evaluate(() => globalThis.hapticd.frames));
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false);
+    await page.keyboard.up('ArrowUp');
+    await page.context().close();
+});
+
+test('a page that is hidden lets go', async () => {
+    const page = await browser.open(daemon);
+    await page.locator('#scene').focus();
+    await page.keyboard.press('ArrowUp', { delay: 100 });
+    await daemon.until('keys hold the hand', (state) => state.hand_guided);
+    // Without a window no page is ever hidden: it is only told so.
+    await page.evaluate(() => {
+        Object.defineProperty(document, 'hidden', { value: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    });
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false);
     await daemon.until('the hand is free again', (state) => !state.hand_guided);
     await page.context().close();
 });

@@ -1,7 +1,7 @@
 //! Where the daemon puts what there is to see: the newest of each kind, for as many as look on.
 //!
-//! Putting something in never waits for a reader. Nothing is made into text unless somebody asks for it, except what
-//! changes rarely.
+//! Putting something in waits for no reader but for as long as one copies numbers. Nothing is made into text unless somebody asks
+//! for it, except what changes rarely.
 
 use crate::message::scene::SceneMessage;
 use crate::message::settings::SettingsMessage;
@@ -39,7 +39,14 @@ struct Samples {
     scene_id: u64,
     /// The number of the row after the newest.
     next: u64,
-    rows: VecDeque<String>,
+    rows: VecDeque<Row>,
+}
+
+/// One tick in the strip charts.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    tick: u64,
+    values: [f64; 10],
 }
 
 impl Default for Feed {
@@ -77,13 +84,11 @@ impl Feed {
         self.state.send_replace(Some(Arc::new(seen)));
     }
 
-    /// Rows since a number, as a JSON list, and the number to go on from.
-    pub(crate) fn samples_since(&self, number: u64) -> (String, u64) {
-        let samples = self.samples();
-        let first = samples.next - samples.rows.len() as u64;
-        let skip = number.saturating_sub(first).min(samples.rows.len() as u64) as usize;
-        let rows: Vec<&str> = samples.rows.iter().skip(skip).map(String::as_str).collect();
-        (format!("[{}]", rows.join(",")), samples.next)
+    /// Rows since a number up to what a state shows, as a JSON list, and the number to go on from.
+    pub(crate) fn samples_since(&self, number: u64, seen: &Observation) -> (String, u64) {
+        let (rows, next) = self.samples().since(number, seen);
+        let texts: Vec<String> = rows.iter().map(Row::text).collect();
+        (format!("[{}]", texts.join(",")), next)
     }
 
     fn samples(&self) -> MutexGuard<'_, Samples> {
@@ -99,7 +104,44 @@ impl Samples {
         } else if self.rows.len() == SAMPLES_KEPT {
             self.rows.pop_front();
         }
-        self.rows.push_back(json(&seen.sample()));
+        self.rows.push_back(Row { tick: seen.snapshot.report.tick, values: seen.sample() });
         self.next += 1;
+    }
+
+    /// A newer row than the state's may be there already, even one of another scene: it is for the next state.
+    fn since(&self, number: u64, seen: &Observation) -> (Vec<Row>, u64) {
+        let first = self.next - self.rows.len() as u64;
+        let skipped = number.saturating_sub(first).min(self.rows.len() as u64);
+        let is_shown = |row: &&Row| row.tick <= seen.snapshot.report.tick && self.scene_id == seen.scene_id;
+        let rows: Vec<Row> = self.rows.iter().skip(skipped as usize).take_while(is_shown).copied().collect();
+        let next = first + skipped + rows.len() as u64;
+        (rows, next)
+    }
+}
+
+impl Row {
+    /// Six digits are more than a chart shows, and a first frame has a thousand rows.
+    fn text(&self) -> String {
+        let [time_s, values @ ..] = self.values;
+        let digits = values.map(six_digits);
+        format!("[{time_s},{}]", digits.join(","))
+    }
+}
+
+/// A number with six significant digits; what is no number is none in JSON either, and nothing is felt then.
+fn six_digits(value: f64) -> String {
+    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(0.0);
+    if rounded.is_finite() { json(&rounded) } else { "0".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_short_and_right() {
+        let values = [12.008, 0.123_456_789, -1e-9, 0.0, 1_234.567_89, 1e-300, -3.0, 0.1 + 0.2, f64::NAN, 16_127.0];
+        let text = Row { tick: 12_008, values }.text();
+        assert_eq!(text, "[12.008,0.123457,-1e-9,0.0,1234.57,1e-300,-3.0,0.3,0,16127.0]");
     }
 }

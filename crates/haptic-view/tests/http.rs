@@ -4,7 +4,13 @@ mod common;
 
 use common::{server, server_at, wait_until};
 use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// As many as are let in.
+const MOST_CONNECTIONS: usize = 64;
 
 #[test]
 fn scene_state_settings_timing_scenes_and_devices_are_json() {
@@ -38,6 +44,45 @@ fn a_search_for_devices_that_hangs_holds_up_nobody_else() {
             assert_eq!(search.join().unwrap(), json!({ "devices": [], "in_use": in_use }));
         }
     });
+}
+
+#[test]
+fn a_scene_keeps_its_place_until_it_is_ready_though_the_client_hung_up() {
+    let server = server();
+    server.daemon.scene_hangs.store(true, Ordering::Relaxed);
+    let body = r#"{"name":"tower"}"#;
+    let mut client = TcpStream::connect(server.address).unwrap();
+    let head =
+        format!("POST /api/scene HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n", server.address, body.len());
+    client.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    server.daemon.wait_for("prepare a scene");
+    drop(client);
+    // Once the server has seen that, it must not take another scene; the state is asked for to give it time.
+    for _ in 0..20 {
+        assert_eq!(server.get("/api/state").status, 200);
+        assert_eq!(server.post("/api/scene", body).status, 503);
+    }
+    assert_eq!(server.daemon.asked.lock().unwrap().iter().filter(|asked| *asked == "prepare a scene").count(), 1);
+    server.daemon.scene_hangs.store(false, Ordering::Relaxed);
+    wait_until("the place is free again", || server.post("/api/scene", body).status == 200);
+}
+
+#[test]
+fn clients_that_ask_and_never_read_lose_their_places() {
+    let server = server();
+    let asked = format!("GET /main.js HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).repeat(400);
+    let greedy: Vec<TcpStream> = (0..MOST_CONNECTIONS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address).unwrap();
+            stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+            // It may stop listening before all is said.
+            let _ = stream.write_all(asked.as_bytes());
+            stream
+        })
+        .collect();
+    wait_until("all places are taken", || server.get("/api/state").status == 503);
+    wait_until("there is a place again", || server.get("/api/state").status == 200);
+    drop(greedy);
 }
 
 #[test]
@@ -81,6 +126,11 @@ fn what_makes_no_sense_is_refused_with_what_would_be_right() {
         ("GET", "/api/stream?hz=60", "", 426, "WebSocket"),
         ("GET", "/api/stream?hz=fast", "", 422, "from 1 to 120"),
         ("DELETE", "/api/scene", "", 405, "another method"),
+        ("POST", "/", "", 405, "another method"),
+        ("POST", "/api/reset", "[]x", 400, "not JSON"),
+        ("POST", "/api/reset", r#"{"soon":true}"#, 422, "unknown field"),
+        ("POST", "/api/record/stop", r#"{"soon":true}"#, 422, "unknown field"),
+        ("PATCH", "/api/coupling", r#"{"stiffness_n_per_m":3,"stiffness_n_per_m":2}"#, 422, "duplicate field"),
     ];
     for (method, path, body, status, words) in cases {
         let answer = server.ask(method, path, &[], body);

@@ -92,6 +92,36 @@ fn the_hand_is_led_let_go_and_let_go_by_a_page_that_is_closed() {
 }
 
 #[test]
+fn each_stream_is_told_whether_it_leads_the_hand() {
+    let server = server();
+    let (mut first, mut second) = (server.open_stream("?hz=120"), server.open_stream("?hz=120"));
+    let mut tick = 8;
+    let mut leads = |stream: &mut common::Stream, wanted: bool| loop {
+        tick += 8;
+        server.feed.tell_state(observation(1, tick, 1));
+        if stream.next("state")["leads"] == wanted {
+            break;
+        }
+    };
+    first.say(r#"{"type":"hand","position_m":[0.1,0]}"#);
+    leads(&mut first, true);
+    leads(&mut second, false);
+    second.say(r#"{"type":"hand","position_m":[0.2,0]}"#);
+    leads(&mut first, false);
+    leads(&mut second, true);
+}
+
+#[test]
+fn a_farewell_is_answered() {
+    let server = server();
+    let mut stream = server.open_stream("");
+    stream.0.close(None).unwrap();
+    // Messages that were on their way come first; what ends it is the answer, not a broken connection.
+    let ended = std::iter::repeat_with(|| stream.0.read()).find_map(Result::err).unwrap();
+    assert!(matches!(ended, tungstenite::Error::ConnectionClosed), "{ended}");
+}
+
+#[test]
 fn a_hand_that_is_let_go_while_the_loop_is_busy_is_let_go_afterwards() {
     let server = server();
     let let_go = || server.daemon.asked.lock().unwrap().iter().filter(|asked| *asked == "let go").count();

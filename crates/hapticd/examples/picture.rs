@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let input = InputArguments { profile: names.next(), scene: names.next(), ..InputArguments::default() };
     let setup = Setup::open(&input, None)?;
     let device = setup.simulated_device()?;
-    let Some(mut screen) = Screen::open(&setup.scene)? else { return Err("this needs a terminal".into()) };
+    let Some(mut screen) = Screen::open(&setup.scene, None)? else { return Err("this needs a terminal".into()) };
     let mut rendering = setup.into_loop(device)?;
     let mut snapshot = Snapshot::with_room_for(rendering.world());
     let mut figures = LoopFigures::default();

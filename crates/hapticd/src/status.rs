@@ -24,10 +24,10 @@ pub enum Status {
 }
 
 impl Status {
-    /// A picture if there is a terminal for it, log lines otherwise.
-    pub fn of_terminal(scene: &Scene) -> Self {
+    /// A picture if there is a terminal for it, with the address of the page if there is one; log lines otherwise.
+    pub fn of_terminal(scene: &Scene, address: Option<String>) -> Self {
         let log = Self::Log { logged_at: Instant::now() };
-        match Screen::open(scene) {
+        match Screen::open(scene, address) {
             Ok(screen) => screen.map_or(log, |screen| Self::Picture(Box::new(screen))),
             Err(error) => {
                 tracing::warn!("no picture: {error}");

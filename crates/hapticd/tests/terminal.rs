@@ -74,13 +74,16 @@ fn a_small_scene_looks_as_it_should() {
 #[test]
 fn the_picture_fills_a_terminal_of_any_size() {
     let view = small_view();
-    let frame = Frame { notice: Some("a log line".to_owned()), ..small_frame(&view) };
-    for (width, height) in [(80, 24), (40, 12), (200, 60)] {
+    let address = Some("http://127.0.0.1:8520/?token=0123456789abcdef0123456789abcdef".to_owned());
+    let frame = Frame { notice: Some("a log line".to_owned()), address, ..small_frame(&view) };
+    for (width, height) in [(80, 24), (40, 14), (200, 60)] {
         let lines = text(&render(&view, &frame, Rect::new(0, 0, width, height)));
         let all = lines.join("\n");
         for needed in ["hapticd", "pressing on floor", "force", "1.00 N", "overruns", "a log line"] {
             assert!(all.contains(needed), "{width}×{height} lacks {needed}:\n{all}");
         }
+        let joined: String = lines.iter().map(|line| line.trim()).collect();
+        assert!(joined.contains("http://127.0.0.1:8520/?token=0123456789abcdef0123456789abcdef"), "{all}");
         let braille = all.chars().filter(|symbol| ('\u{2801}'..='\u{28ff}').contains(symbol)).count();
         assert!(braille > usize::from(width), "{width}×{height}:\n{all}");
     }

@@ -65,6 +65,19 @@ fn the_mouse_leads_the_hand_and_the_path_resumes_afterwards() {
 fn a_larger_scene_is_switched_to_whole_and_force_comes_on_anew() {
     let daemon = Daemon::start(&["--scene", "wall"]);
     let mut stream = daemon.open_stream();
+    // It reads all the time: who takes nothing for some seconds is dropped.
+    let reader = std::thread::spawn(move || {
+        let mut scene_id = json!(1);
+        while scene_id != json!(4) {
+            let Message::Text(text) = stream.read().unwrap() else { continue };
+            let message: Value = serde_json::from_str(&text).unwrap();
+            match message["type"].as_str() {
+                Some("scene") => scene_id = message["scene_id"].clone(),
+                Some("state") => assert_eq!(message["scene_id"], scene_id, "every scene is told before its states"),
+                _ => {}
+            }
+        }
+    });
     for (number, name) in [(2, "heap"), (3, "tower"), (4, "table")] {
         let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "name": name }));
         assert_eq!((status, &answer["scene_id"]), (200, &json!(number)), "{answer}");
@@ -75,17 +88,7 @@ fn a_larger_scene_is_switched_to_whole_and_force_comes_on_anew() {
         assert_eq!(daemon.get("/api/scenes")["current"], name);
     }
     daemon.wait_for("full force", |state| state["phase"] == "engaged");
-    // The stream told every scene before its states.
-    let mut scene_id = json!(1);
-    while scene_id != json!(4) {
-        let Message::Text(text) = stream.read().unwrap() else { continue };
-        let message: Value = serde_json::from_str(&text).unwrap();
-        match message["type"].as_str() {
-            Some("scene") => scene_id = message["scene_id"].clone(),
-            Some("state") => assert_eq!(message["scene_id"], scene_id),
-            _ => {}
-        }
-    }
+    reader.join().unwrap();
     assert_eq!(daemon.end()["faults"], json!([]));
 }
 
@@ -139,6 +142,37 @@ fn recordings_that_follow_each_other_at_once_have_files_of_their_own() {
     let is_kept = |file: &String| std::fs::metadata(file).is_ok_and(|metadata| metadata.len() > 0);
     assert!(files.iter().all(is_kept), "{files:?}");
     assert!(files[0] != files[1] && files[1] != files[2], "{files:?}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn after_a_recording_that_failed_another_can_begin_and_of_two_at_once_one() {
+    let folder = std::env::temp_dir().join(format!("hapticd-view-{}-failed", std::process::id()));
+    let daemon = Daemon::start_with(&[], |command| _ = command.env("XDG_STATE_HOME", &folder));
+    let file = start_recording(&daemon);
+    std::fs::remove_file(&file).unwrap();
+    daemon.wait_for("the recording has failed", |state| state["recording"].is_null());
+    let again = start_recording(&daemon);
+    assert_eq!(daemon.ask("POST", "/api/record/stop", &Value::Null).0, 200);
+    let both_start = || {
+        std::thread::scope(|scope| {
+            let start = || daemon.ask("POST", "/api/record/start", &Value::Null).0;
+            [scope.spawn(start), scope.spawn(start)].map(|one| one.join().unwrap())
+        })
+    };
+    // Both are refused until the last one is whole.
+    let deadline = Instant::now() + PATIENCE;
+    let mut statuses = both_start();
+    while statuses == [409, 409] && Instant::now() < deadline {
+        statuses = both_start();
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409]);
+    assert_eq!(daemon.ask("POST", "/api/record/stop", &Value::Null).0, 200);
+    let (status, answer) = daemon.ask("POST", "/api/record/start", &json!({ "file": "a\u{1b}[31m.mcap" }));
+    assert_eq!(status, 422, "{answer}");
+    daemon.end();
+    assert!(std::fs::metadata(&again).is_ok_and(|metadata| metadata.len() > 0), "{again}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

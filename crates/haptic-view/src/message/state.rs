@@ -25,8 +25,8 @@ pub struct Observation {
     pub fault: Option<FaultMessage>,
     /// Faults so far.
     pub faults: u64,
-    /// Ticks so far without a new reading for too long.
-    pub stale_ticks: u64,
+    /// Observations so far without a new reading for too long.
+    pub stale_observations: u64,
     /// What is being recorded.
     pub recording: Option<RecordingMessage>,
 }

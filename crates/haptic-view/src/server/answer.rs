@@ -6,9 +6,11 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
+use serde_json::{Map, Value};
+use std::fmt;
 
 /// What went wrong with a request: the status, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +79,34 @@ pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, Prob
         };
         Problem::new(status, format!("{problem}: {error}; send e.g. {example}"))
     })
+}
+
+/// An object that says nothing twice: of two values for one key nobody knows which is meant.
+pub struct UniqueKeys(pub Map<String, Value>);
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = UniqueKeys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<UniqueKeys, A::Error> {
+                let mut keys = Map::new();
+                while let Some((key, value)) = access.next_entry::<String, Value>()? {
+                    if keys.contains_key(&key) {
+                        return Err(Error::custom(format!("duplicate field `{key}`")));
+                    }
+                    keys.insert(key, value);
+                }
+                Ok(UniqueKeys(keys))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
 }
 
 /// Whether only its numbers keep a body from being JSON: many a program writes `NaN` and `Infinity` as if they were, and

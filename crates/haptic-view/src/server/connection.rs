@@ -1,6 +1,8 @@
 //! Taking connections: a bounded number, each with a bounded patience.
 
-use super::limits::{LONGEST_HEADERS, LONGEST_SHUTDOWN, MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HEADERS};
+use super::limits::{
+    LONGEST_HEADERS, LONGEST_SHUTDOWN, LONGEST_UNTAKEN, MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HEADERS,
+};
 use super::routes::routes;
 use super::shared::Shared;
 use axum::Router;
@@ -65,6 +67,8 @@ fn take(stream: TcpStream, places: &Arc<Semaphore>, router: &Router, shared: &Sh
 async fn serve(stream: TcpStream, router: Router) {
     // A frame shall not wait for the answer to the one before.
     let _ = stream.set_nodelay(true);
+    // Who asks and asks and reads no answer would keep a place for ever: nothing of ours runs while there is no room to write.
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, LONGEST_UNTAKEN.as_millis() as u32);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(LONGEST_HEADERS);
     builder.max_buf_size(MOST_HEADER_BYTES).max_headers(MOST_HEADERS);

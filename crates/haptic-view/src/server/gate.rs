@@ -175,7 +175,8 @@ fn comes_from_another_site(headers: &HeaderMap) -> bool {
 }
 
 fn brings(token: &str, uri: &Uri, headers: &HeaderMap) -> bool {
-    let in_header = only(headers, &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    let given = only(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
+    let in_header = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer")).map(|(_, token)| token);
     let in_query = || uri.query()?.split('&').find_map(|part| part.strip_prefix("token="));
     in_header.or_else(in_query).is_some_and(|given| is_equal(given.as_bytes(), token.as_bytes()))
 }

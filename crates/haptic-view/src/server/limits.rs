@@ -24,6 +24,10 @@ pub const LONGEST_REQUEST: Duration = Duration::from_secs(15);
 pub const LONGEST_SEND: Duration = Duration::from_secs(3);
 /// What is under way at the end of the run may take so long.
 pub const LONGEST_SHUTDOWN: Duration = Duration::from_millis(300);
+/// Threads for what takes long, such as building a scene; they end when idle.
+pub const LONG_TASKS: usize = 2;
+/// A connection that takes none of what was sent for so long is dropped by the system, whatever is under way on it.
+pub const LONGEST_UNTAKEN: Duration = Duration::from_secs(5);
 /// Frames of a stream in a second.
 pub const FRAMES_HZ: std::ops::RangeInclusive<f64> = 1.0..=120.0;
 /// Ticks of one step.
@@ -35,8 +39,10 @@ pub const FARTHEST_PLACE_M: f64 = 100.0;
 pub const REQUESTS_PER_S: f64 = 500.0;
 /// Of these, those that change something.
 pub const CHANGES_PER_S: f64 = 100.0;
-/// Messages of one stream a second; a fast mouse has 1000, and four in five add nothing.
-pub const MESSAGES_PER_S: f64 = 250.0;
+/// Messages of one stream a second; a fast mouse has 1000, and one in two adds nothing.
+pub const MESSAGES_PER_S: f64 = 500.0;
+/// Places of the hand a second, all streams together; the loop takes 4000 orders a second, and others must find room among them.
+pub const PLACES_PER_S: f64 = 1000.0;
 
 /// Lets through so many a second in the long run, and as many at once.
 #[derive(Debug)]

@@ -37,7 +37,7 @@ fn world(page: &mut Page, shared: &Shared) {
     page.counter(
         "hapticd_stale_observations_total",
         "Times that the reading was seen too old.",
-        seen.stale_ticks as f64,
+        seen.stale_observations as f64,
     );
 }
 

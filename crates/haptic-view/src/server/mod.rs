@@ -30,8 +30,6 @@ use tokio::sync::watch;
 
 /// Whoever has something to do goes first.
 const NICENESS: i32 = 10;
-/// Threads for what takes long, such as building a scene; they end when idle.
-const LONG_TASKS: usize = 2;
 
 /// The running viewer; dropping it ends it.
 #[derive(Debug)]
@@ -46,7 +44,7 @@ impl Viewer {
     /// # Errors
     /// When the thread cannot be started.
     pub fn serve(listener: Listener, feed: Feed, host: Arc<dyn Host>, loop_cpu: Option<usize>) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(LONG_TASKS).build()?;
+        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(limits::LONG_TASKS).build()?;
         let (stop, stopped) = watch::channel(false);
         let shared = Arc::new(Shared::new(&listener, feed, host, stopped));
         let body = move || {

@@ -1,6 +1,6 @@
 //! What can be asked for.
 
-use super::answer::{Problem, json, json_text, parse, text_of};
+use super::answer::{Problem, UniqueKeys, json, json_text, parse, text_of};
 use super::limits::{FRAMES_HZ, MOST_BODY_BYTES, MOST_STEP_TICKS};
 use super::shared::Shared;
 use super::{assets, gate, metrics, stream};
@@ -12,11 +12,10 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{get, patch, post};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 type Context = State<Arc<Shared>>;
@@ -48,9 +47,12 @@ pub fn routes(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-async fn page(uri: Uri) -> Answer {
+async fn page(method: Method, uri: Uri) -> Answer {
     if uri.path().starts_with("/api") {
         return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such path; docs/api.md lists them all"));
+    }
+    if !matches!(method, Method::GET | Method::HEAD) {
+        return Err(wrong_method().await);
     }
     Ok(assets::asset(uri.path()))
 }
@@ -124,17 +126,28 @@ async fn change_scene(State(shared): Context, body: Body) -> Answer {
         _ => return Err(Refusal::Wrong(format!("give either a name or a toml; send e.g. {EXAMPLE}")).into()),
     };
     let busy = |_| Refusal::Busy("another scene is being prepared; try again in a moment".to_owned());
-    let _turn = shared.scene_switch.try_acquire().map_err(busy)?;
-    let scene_id = apart(&shared, move |host| host.change_scene(&choice)).await??;
+    let turn = shared.scene_switch.clone().try_acquire_owned().map_err(busy)?;
+    let scene_id = apart(&shared, move |host| {
+        let switched = host.change_scene(&choice);
+        drop(turn);
+        switched
+    });
+    let scene_id = scene_id.await??;
     Ok(json(&serde_json::json!({ "scene_id": scene_id })))
 }
 
 async fn coupling(State(shared): Context, body: Body) -> Answer {
-    let keys: Map<String, Value> = parse(&whole(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
+    let UniqueKeys(keys) = parse(&whole(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
     Ok(json(&shared.host.retune(&keys)?))
 }
 
-async fn reset(State(shared): Context) -> Answer {
+/// Nothing to say.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NothingMore {}
+
+async fn reset(State(shared): Context, body: Body) -> Answer {
+    let NothingMore {} = parse(&whole(body)?, "{}")?;
     apart(&shared, |host| host.reset()).await??;
     Ok(json(&serde_json::json!({})))
 }
@@ -188,7 +201,8 @@ async fn record_start(State(shared): Context, body: Body) -> Answer {
     Ok(json(&serde_json::json!({ "file": file })))
 }
 
-async fn record_stop(State(shared): Context) -> Answer {
+async fn record_stop(State(shared): Context, body: Body) -> Answer {
+    let NothingMore {} = parse(&whole(body)?, "{}")?;
     let file = apart(&shared, |host| host.stop_recording()).await??;
     Ok(json(&serde_json::json!({ "file": file })))
 }
@@ -220,12 +234,19 @@ fn whole(body: Body) -> Result<Bytes, Problem> {
     })
 }
 
-/// Has the host do what may take long beside the thread that serves the others.
+/// Has the host do what may take long beside the thread that serves the others. It goes on to its end even if the client does not wait
+/// for it, so it keeps its place until then; who finds no place waits here, where leaving costs nobody anything.
 async fn apart<T: Send + 'static>(
     shared: &Shared,
     work: impl FnOnce(&dyn Host) -> T + Send + 'static,
 ) -> Result<T, Problem> {
+    let place = shared.long_tasks.clone().acquire_owned().await.map_err(|_| gone())?;
     let host = shared.host.clone();
-    let ended = tokio::task::spawn_blocking(move || work(&*host)).await;
+    let ended = tokio::task::spawn_blocking(move || {
+        let done = work(&*host);
+        drop(place);
+        done
+    })
+    .await;
     ended.map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("that failed here: {error}")))
 }

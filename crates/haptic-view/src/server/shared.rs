@@ -1,7 +1,7 @@
 //! What all requests and streams share.
 
 use super::gate::Policy;
-use super::limits::{CHANGES_PER_S, MOST_STREAMS, Pace, REQUESTS_PER_S};
+use super::limits::{CHANGES_PER_S, LONG_TASKS, MOST_STREAMS, PLACES_PER_S, Pace, REQUESTS_PER_S};
 use super::refusals::Refusals;
 use crate::feed::Feed;
 use crate::host::{Host, Refusal};
@@ -25,7 +25,9 @@ pub struct Shared {
     stopped: watch::Receiver<bool>,
     pub streams: Arc<Semaphore>,
     /// One scene is prepared at a time.
-    pub scene_switch: Semaphore,
+    pub scene_switch: Arc<Semaphore>,
+    /// Long work under way; more than there are threads for would pile up, for clients that may be gone by then.
+    pub long_tasks: Arc<Semaphore>,
     /// One looks at a time for what is plugged in.
     pub device_search: Arc<Semaphore>,
     pub counters: Counters,
@@ -61,6 +63,7 @@ pub struct Counters {
 struct Paces {
     requests: Pace,
     changes: Pace,
+    places: Pace,
 }
 
 /// The newest state as text, made once for all who want it.
@@ -73,14 +76,19 @@ struct StateText {
 impl Shared {
     pub fn new(listener: &Listener, feed: Feed, host: Arc<dyn Host>, stopped: watch::Receiver<bool>) -> Self {
         let now = Instant::now();
-        let paces = Paces { requests: Pace::new(REQUESTS_PER_S, now), changes: Pace::new(CHANGES_PER_S, now) };
+        let paces = Paces {
+            requests: Pace::new(REQUESTS_PER_S, now),
+            changes: Pace::new(CHANGES_PER_S, now),
+            places: Pace::new(PLACES_PER_S, now),
+        };
         Self {
             feed,
             host,
             policy: Policy::of(listener),
             stopped,
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
-            scene_switch: Semaphore::new(1),
+            scene_switch: Arc::new(Semaphore::new(1)),
+            long_tasks: Arc::new(Semaphore::new(LONG_TASKS)),
             device_search: Arc::new(Semaphore::new(1)),
             counters: Counters::default(),
             refusals: Refusals::default(),
@@ -109,12 +117,21 @@ impl Shared {
         kept.as_ref().map(|kept| (seen, kept.text.clone()))
     }
 
-    /// A stream leads the hand; the last one to ask has it.
+    /// A stream leads the hand; the last one to ask has it. When many streams pull at once some places are left out, or the loop would
+    /// have no room for any other order.
     pub fn guide_hand(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), Refusal> {
+        if !lock(&self.paces).places.admits(Instant::now()) {
+            return Ok(());
+        }
         let mut guide = lock(&self.guide);
         self.host.guide_hand(Some(target_m))?;
         *guide = Guide::Stream(stream);
         Ok(())
+    }
+
+    /// Whether that stream has the hand.
+    pub fn is_led_by(&self, stream: u64) -> bool {
+        *lock(&self.guide) == Guide::Stream(stream)
     }
 
     /// A stream lets the hand go, if it has it; a loop that is busy is told later.

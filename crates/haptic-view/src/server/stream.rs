@@ -146,17 +146,18 @@ impl Stream {
             let (scene_id, tick) = (seen.scene_id, seen.snapshot.report.tick);
             if scene_id == self.scene.borrow().id && self.shown_tick != Some(tick) {
                 self.shown_tick = Some(tick);
-                self.send_frame(&text).await?;
+                self.send_frame(&seen, &text).await?;
             }
         }
         self.tell_timing().await
     }
 
-    async fn send_frame(&mut self, state: &str) -> Outcome {
-        let (samples, next) = self.shared.feed.samples_since(self.next_sample);
+    async fn send_frame(&mut self, seen: &Observation, state: &str) -> Outcome {
+        let (samples, next) = self.shared.feed.samples_since(self.next_sample, seen);
         self.next_sample = next;
         let body = state.strip_suffix('}').unwrap_or(state);
-        self.send(with_kind("state", &format!("{body},\"samples\":{samples}}}"))).await?;
+        let leads = self.shared.is_led_by(self.id);
+        self.send(with_kind("state", &format!("{body},\"leads\":{leads},\"samples\":{samples}}}"))).await?;
         self.count_frame();
         Ok(())
     }
@@ -186,8 +187,14 @@ impl Stream {
             Message::Binary(_) => self.object("messages are JSON text, not binary").await,
             // Answered by the library.
             Message::Ping(_) | Message::Pong(_) => Ok(()),
-            Message::Close(_) => Err(Ended),
+            Message::Close(_) => self.answer_farewell().await,
         }
+    }
+
+    /// The library has put the answer aside, and sends it when it is asked for what comes next: nothing.
+    async fn answer_farewell(&mut self) -> Outcome {
+        let _ = timeout(LONGEST_SEND, self.socket.recv()).await;
+        Err(Ended)
     }
 
     async fn take_wish(&mut self, text: &str) -> Outcome {
@@ -201,6 +208,7 @@ impl Stream {
             }
             Ok(Wish::Hand { .. }) => self.object(&format!("position_m must be within ±{FARTHEST_PLACE_M} m")).await,
             Err(error) => {
+                let error = error.to_string().replace("internally tagged enum Wish", "an object with a type");
                 self.object(&format!("{error}; send e.g. {{\"type\":\"hand\",\"position_m\":[0.0,0.02]}}")).await
             }
         }

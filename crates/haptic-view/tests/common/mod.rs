@@ -28,6 +28,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Daemon {
     pub asked: Mutex<Vec<String>>,
     pub search_hangs: AtomicBool,
+    /// A scene takes until this is over.
+    pub scene_hangs: AtomicBool,
     /// It takes no release of the hand.
     pub is_busy: AtomicBool,
 }
@@ -90,6 +92,10 @@ impl Host for Daemon {
     }
 
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, Refusal> {
+        self.note("prepare a scene");
+        while self.scene_hangs.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         match choice {
             SceneChoice::BuiltIn(name) if name == "tower" => Ok(2),
             _ => Err(Refusal::Wrong("no such scene".to_owned())),
@@ -162,7 +168,7 @@ pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
         caption: Some("free".to_owned()),
         fault: None,
         faults: 0,
-        stale_ticks: 0,
+        stale_observations: 0,
         recording: None,
     }
 }

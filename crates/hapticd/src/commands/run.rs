@@ -14,6 +14,7 @@ use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
 use haptic_loop::black_box::state_folder;
+use haptic_view::Listener;
 
 /// Runs the command.
 ///
@@ -44,7 +45,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         listener,
         recording: arguments.recording.clone(),
     };
-    let status = Status::of_terminal(&setup.scene);
+    let address = options.listener.as_ref().map(Listener::url);
+    let status = Status::of_terminal(&setup.scene, address);
     let summary = daemon::run(setup, device, options, &signals, status)?;
     conclude(&verdict(&summary));
     if arguments.json { print_json(&summary) } else { Ok(()) }

@@ -14,7 +14,7 @@ use crate::terminal::Wish;
 use crate::viewer::session::send;
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
-use haptic_realtime::exchange::{CommandSender, LatestReader};
+use haptic_realtime::exchange::{CommandRefused, CommandSender, LatestReader};
 use haptic_realtime::runner::{Ended, LoopFigures};
 use haptic_view::Refusal;
 use std::sync::atomic::Ordering;
@@ -35,6 +35,8 @@ pub struct LowerSide {
     black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<Fault>,
+    /// Black boxes that are written down and that the loop had no room to take back yet.
+    spares: Vec<Order>,
     watched: Option<Watched>,
     recording: Recording,
 }
@@ -50,7 +52,8 @@ impl LowerSide {
         watched: Option<Watched>,
         recording: Recording,
     ) -> Self {
-        Self { ends, figures, reload, black_boxes, status, faults: Vec::new(), watched, recording }
+        let (faults, spares) = (Vec::new(), Vec::new());
+        Self { ends, figures, reload, black_boxes, status, faults, spares, watched, recording }
     }
 
     /// Serves the loop until it ends, and sums up.
@@ -79,6 +82,8 @@ impl LowerSide {
         self.take_news();
         self.black_boxes.iter_mut().for_each(BlackBoxes::follow);
         self.recording.tell();
+        self.recording.give_up_failed(&self.ends.orders);
+        self.give_boxes_back();
         let asked = signals.reload.swap(false, Ordering::Relaxed);
         let (watched, orders) = (&self.watched, &self.ends.orders);
         self.reload.follow(asked, |command| order(watched.as_ref(), orders, command));
@@ -121,8 +126,17 @@ impl LowerSide {
             Some(black_boxes) => black_boxes.write(&black_box),
             None => tracing::warn!("no black box is kept: neither XDG_STATE_HOME nor HOME says where"),
         }
-        // An ended loop needs no spare.
-        drop(self.ends.orders.send(Order::GiveBack(black_box)));
+        self.spares.push(Order::GiveBack(black_box));
+        self.give_boxes_back();
+    }
+
+    /// The loop needs every box again for the next fault; one that is busy gets it in the next round, one that has ended needs none.
+    fn give_boxes_back(&mut self) {
+        while let Some(spare) = self.spares.pop() {
+            if let Err(CommandRefused::Full(spare)) = self.ends.orders.send(spare) {
+                return self.spares.push(spare);
+            }
+        }
     }
 
     fn sum_up(self, ending: &Ending) -> Result<Summary, Failure> {

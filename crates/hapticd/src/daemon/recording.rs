@@ -34,6 +34,8 @@ pub struct Recording {
     rotation: Rotation,
     moving_bodies: usize,
     running: Arc<Mutex<Option<Running>>>,
+    /// Held while a recording is begun: two that begin at once would share one place.
+    beginning: Arc<Mutex<()>>,
 }
 
 struct Running {
@@ -42,6 +44,8 @@ struct Running {
     thread: RecorderThread,
     /// It has failed, and the user knows.
     has_failed: bool,
+    /// The loop has been told that nobody writes down what it notes any more.
+    is_given_up: bool,
 }
 
 impl Recording {
@@ -54,6 +58,7 @@ impl Recording {
             rotation: rotation(arguments),
             moving_bodies: moving_bodies.max(LEAST_MOVING_BODIES),
             running: Arc::default(),
+            beginning: Arc::default(),
         }
     }
 
@@ -96,6 +101,7 @@ impl Recording {
     /// # Errors
     /// When the file cannot be created, one is being written already, or the loop takes no orders.
     pub fn start(&self, file: &Path, world: u64, orders: &CommandSender<Order>) -> Result<(), Failure> {
+        let _beginning = self.beginning.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = self.file() {
             return Err(Failure::BadInput(format!("{} is being recorded already; stop that first", path.display())));
         }
@@ -131,7 +137,8 @@ impl Recording {
         let thread = RecorderThread::start(recorder)
             .map_err(|error| Failure::WhileRunning(format!("the recorder's thread cannot be started: {error}")))?;
         tracing::info!("recording to {}", file.display());
-        *self.running() = Some(Running { path: file.to_owned(), since: Instant::now(), thread, has_failed: false });
+        let (path, since) = (file.to_owned(), Instant::now());
+        *self.running() = Some(Running { path, since, thread, has_failed: false, is_given_up: false });
         Ok(Box::new(tap))
     }
 
@@ -141,6 +148,13 @@ impl Recording {
             while let Some(notice) = running.thread.notice() {
                 running.take(&notice);
             }
+        }
+    }
+
+    /// Has the loop give back the tap of a recording that has failed, so that another can begin. A loop that is busy is told later.
+    pub fn give_up_failed(&self, orders: &CommandSender<Order>) {
+        if let Some(running) = self.running().as_mut().filter(|running| running.has_failed && !running.is_given_up) {
+            running.is_given_up = self.stop(orders).is_ok();
         }
     }
 
@@ -184,7 +198,9 @@ pub fn recording_file(name: Option<&str>) -> Result<PathBuf, Refusal> {
     let nowhere = || Refusal::NotNow("neither XDG_STATE_HOME nor HOME says where recordings go".to_owned());
     let folder = state_folder().ok_or_else(nowhere)?.join("recordings");
     let name = name.map_or_else(|| free_name(&folder, unix_ns() / 1_000_000), str::to_owned);
-    let is_plain = name.ends_with(".mcap") && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+    let is_plain = name.ends_with(".mcap") && !name.starts_with('.') && !name.contains(['/', '\\']);
+    // It is written to logs and terminals, and a system's longest name has 255 bytes.
+    let is_plain = is_plain && name.len() <= 200 && !name.contains(char::is_control) && !name.starts_with(' ');
     if !is_plain {
         return Err(Refusal::Wrong(format!("{name:?} is no name for a recording; give one like \"session.mcap\"")));
     }

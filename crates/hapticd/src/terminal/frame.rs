@@ -21,6 +21,8 @@ pub struct Frame {
     pub phase: &'static str,
     /// The figures beside the picture.
     pub figures: Figures,
+    /// Where the page is served, if it is: the line that told it is covered by the picture.
+    pub address: Option<String>,
     /// The newest log line, if there is one.
     pub notice: Option<String>,
 }

@@ -27,6 +27,7 @@ struct Layout {
     title: Rect,
     picture: Rect,
     caption: Rect,
+    address: Rect,
     figures: Rect,
     notice: Rect,
 }
@@ -39,6 +40,7 @@ pub fn render(view: &SceneView, frame: &Frame, area: Rect) -> Buffer {
     draw_picture(&mut buffer, layout.picture, view, frame);
     let caption = Style::new().fg(BRIGHT).add_modifier(Modifier::BOLD);
     write(&mut buffer, layout.caption, 1, &frame.caption, caption);
+    write_address(&mut buffer, layout.address, frame);
     write_figures(&mut buffer, layout.figures, frame);
     write(&mut buffer, layout.notice, 1, frame.notice.as_deref().unwrap_or_default(), Style::new().fg(WARNING));
     buffer
@@ -55,7 +57,8 @@ fn lay_out(area: Rect, frame: &Frame) -> Layout {
         rows -= taken;
         taken
     };
-    let (caption, title, figures, notice) = (take(1), take(1), take(figures_wanted), take(notice_wanted));
+    let (caption, title, address) = (take(1), take(1), take(address_rows(area.width, frame)));
+    let (figures, notice) = (take(figures_wanted), take(notice_wanted));
     let side = if is_wide { SIDE_COLUMNS } else { 0 };
     let line = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
     let picture = Rect { width: area.width - side, ..line(title, rows) };
@@ -64,12 +67,33 @@ fn lay_out(area: Rect, frame: &Frame) -> Layout {
         title: line(0, title),
         picture,
         caption: line(below, caption),
+        address: line(below + caption, address),
         figures: if is_wide {
             Rect { x: area.x + picture.width, width: side, ..line(title, rows) }
         } else {
-            line(below + caption, figures)
+            line(below + caption + address, figures)
         },
-        notice: line(below + caption + figures, notice),
+        notice: line(below + caption + address + figures, notice),
+    }
+}
+
+/// Half an address is of no use, so a long one goes over several rows.
+fn address_rows(width: u16, frame: &Frame) -> u16 {
+    let length = address_text(frame).map_or(0, |text| text.chars().count() as u16);
+    length.div_ceil(width.saturating_sub(1).max(1))
+}
+
+fn address_text(frame: &Frame) -> Option<String> {
+    frame.address.as_ref().map(|address| format!("see it at {address}"))
+}
+
+fn write_address(buffer: &mut Buffer, area: Rect, frame: &Frame) {
+    let letters: Vec<char> = address_text(frame).unwrap_or_default().chars().collect();
+    for (row, part) in letters.chunks(usize::from(area.width.saturating_sub(1).max(1))).enumerate() {
+        if row < usize::from(area.height) {
+            let line = Rect { y: area.y + row as u16, height: 1, ..area };
+            write(buffer, line, 1, &part.iter().collect::<String>(), Style::new().fg(DIM));
+        }
     }
 }
 

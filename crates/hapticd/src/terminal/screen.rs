@@ -40,6 +40,8 @@ enum Colours {
 pub struct Screen {
     terminal: DefaultTerminal,
     watcher: Watcher,
+    /// Where the page is served, if it is.
+    address: Option<String>,
     colours: Colours,
     shown: Option<Instant>,
     wish: Wish,
@@ -50,7 +52,7 @@ impl Screen {
     ///
     /// # Errors
     /// When the terminal does not do what terminals do.
-    pub fn open(scene: &Scene) -> io::Result<Option<Self>> {
+    pub fn open(scene: &Scene, address: Option<String>) -> io::Result<Option<Self>> {
         let is_dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
         if is_dumb || !io::stdout().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
@@ -59,7 +61,8 @@ impl Screen {
         let terminal = ratatui::try_init()?;
         log_lines::begin();
         let watcher = Watcher::new(SceneView::of(scene));
-        Ok(Some(Self { terminal, watcher, colours: colours_of_terminal(), shown: None, wish: Wish::GoOn }))
+        let (colours, shown, wish) = (colours_of_terminal(), None, Wish::GoOn);
+        Ok(Some(Self { terminal, watcher, address, colours, shown, wish }))
     }
 
     /// Shows another world from now on.
@@ -77,7 +80,8 @@ impl Screen {
         }
         self.shown = Some(Instant::now());
         self.take_keys()?;
-        let frame = self.watcher.observe(snapshot, figures, log_lines::newest());
+        let mut frame = self.watcher.observe(snapshot, figures, log_lines::newest());
+        frame.address.clone_from(&self.address);
         let (view, colours) = (self.watcher.view(), self.colours);
         self.terminal.draw(|target| {
             let mut picture = render(view, &frame, target.area());

@@ -62,6 +62,7 @@ impl Watcher {
             force_n: report.force_n,
             phase: report.phase.name(),
             figures: self.figures(report, figures),
+            address: None,
             notice,
         }
     }

@@ -9,6 +9,7 @@ use crate::files::builtin::SCENES;
 use crate::files::scene;
 use crate::files::source::Source;
 use crate::hardware::discovery;
+use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
 use haptic_view::host::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::ScenesMessage;
@@ -43,9 +44,11 @@ impl Host for Session {
     }
 
     fn retune(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, Refusal> {
-        let settings = self.settings();
-        let gains = retuned(&settings.coupling, keys, &self.facts.limits(&settings))?;
-        self.order(Command::Retune(gains))?;
+        let mut gains = Gains::default();
+        self.order_as_things_are(|settings| {
+            gains = retuned(&settings.coupling, keys, &self.facts.limits(settings))?;
+            Ok(Command::Retune(gains))
+        })?;
         Ok(coupling_message(&gains))
     }
 

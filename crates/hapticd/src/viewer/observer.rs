@@ -66,7 +66,7 @@ impl Observer {
             caption: Some(self.narrator.narrate(&self.view, &self.placements, &snapshot.report)),
             fault: self.fault.clone(),
             faults: self.faults,
-            stale_ticks: self.stale_seen,
+            stale_observations: self.stale_seen,
             recording,
         }
     }

@@ -6,8 +6,6 @@ use super::settings::Facts;
 use crate::daemon::realtime_side::{Order, publish_to_latest};
 use crate::daemon::recording::{Recording, recording_file};
 use crate::failure::Failure;
-use crate::files::builtin::SCENES;
-use crate::files::profile::Reference;
 use crate::files::scene;
 use crate::files::source::Source;
 use crate::setup::Setup;
@@ -75,8 +73,8 @@ impl Session {
                 switch: None,
             }),
         };
-        session.tell_first_scene(&setup.profile.scene);
-        session.tell_settings();
+        session.tell_first_scene(&setup.profile.scene.name, &setup.sources.scene);
+        session.tell_settings(&session.current());
         session
     }
 
@@ -106,25 +104,33 @@ impl Session {
     /// # Errors
     /// When the loop is busy or has ended.
     pub fn order(&self, command: Command) -> Result<(), Refusal> {
-        let mut changed = self.settings();
+        self.order_as_things_are(|_| Ok(command))
+    }
+
+    /// Gives the loop an order that depends on what holds. Nobody can change that meanwhile: a profile that is saved and a viewer
+    /// that tunes would write over each other's changes.
+    ///
+    /// # Errors
+    /// What the order is refused for; when the loop is busy or has ended.
+    pub(super) fn order_as_things_are(
+        &self,
+        decide: impl FnOnce(&Settings) -> Result<Command, Refusal>,
+    ) -> Result<(), Refusal> {
+        let mut current = self.current();
+        let command = decide(&current.settings)?;
+        let (mut settings, mut paused) = (current.settings, current.paused);
         match &command {
-            Command::Retune(gains) => changed.coupling = *gains,
-            Command::Protect(safety) => changed.safety = *safety,
-            Command::Remap(frame) => changed.mapping = frame.settings(),
+            Command::Retune(gains) => settings.coupling = *gains,
+            Command::Protect(safety) => settings.safety = *safety,
+            Command::Remap(frame) => settings.mapping = frame.settings(),
+            Command::Pause => paused = true,
+            Command::Resume => paused = false,
             _ => {}
         }
-        let pause = match command {
-            Command::Pause => Some(true),
-            Command::Resume => Some(false),
-            _ => None,
-        };
         self.send(Order::Loop(command))?;
-        if let Some(paused) = pause {
-            self.current().paused = paused;
-        }
-        if changed != self.settings() {
-            self.current().settings = changed;
-            self.tell_settings();
+        current.paused = paused;
+        if std::mem::replace(&mut current.settings, settings) != settings {
+            self.tell_settings(&current);
         }
         Ok(())
     }
@@ -139,8 +145,17 @@ impl Session {
     /// # Errors
     /// When the loop is busy or has ended.
     pub fn reset(&self) -> Result<(), Refusal> {
-        let (scene, number) = (self.scene().1, self.current().world);
-        self.order(Command::Replace(Box::new(World::new(Scene::clone(&scene)).numbered(number))))
+        let (scene_id, scene, number) = {
+            let current = self.current();
+            (current.scene_id, current.scene.clone(), current.world)
+        };
+        let world = Box::new(World::new(Scene::clone(&scene)).numbered(number));
+        let current = self.current();
+        if current.scene_id != scene_id {
+            // The scene was switched while its world was built; the new one is at its start anyway.
+            return Ok(());
+        }
+        self.send(Order::Loop(Command::Replace(world)))
     }
 
     /// Switches to another scene, with an exchange for snapshots that has room for it, and gives its number.
@@ -163,8 +178,7 @@ impl Session {
         (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
         current.world = number;
         current.switch = Some(Switch { scene_id, scene, snapshots });
-        drop(current);
-        self.tell_settings();
+        self.tell_settings(&current);
         Ok(scene_id)
     }
 
@@ -192,17 +206,15 @@ impl Session {
     }
 
     /// Tells what is set, and the margins that follow from it.
-    pub fn tell_settings(&self) {
-        let (_, scene) = self.scene();
-        self.feed.tell_settings(&self.facts.message(&self.settings(), &scene));
+    fn tell_settings(&self, current: &Current) {
+        self.feed.tell_settings(&self.facts.message(&current.settings, &current.scene));
     }
 
-    fn tell_first_scene(&self, reference: &Reference) {
-        let described = reference.open(&SCENES).and_then(|source: Source| scene::describe(&source));
-        match described {
+    fn tell_first_scene(&self, name: &str, source: &Source) {
+        match scene::describe(source) {
             Ok(description) => {
                 let (scene_id, scene) = self.scene();
-                self.feed.tell_scene(&SceneMessage::of(scene_id, &reference.name, &description, &scene));
+                self.feed.tell_scene(&SceneMessage::of(scene_id, name, &description, &scene));
             }
             Err(errors) => tracing::warn!("the viewer cannot show the scene: {errors}"),
         }

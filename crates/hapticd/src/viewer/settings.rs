@@ -128,8 +128,8 @@ fn device(file: &DeviceFile, name: &str, model: &DeviceModel, max_force_n: f64) 
     }
 }
 
-/// What the viewer may set: nothing that could not come to rest with the hand that is known, unless the profile itself
-/// goes farther.
+/// What the viewer may set: no value beyond the greatest that could come to rest with the hand that is known, unless the profile itself
+/// goes farther. Both gains at their greatest may well be unstable together; the page says so, and the tank is there for it.
 fn limits(region: &[RegionPoint], own: &Gains, max_force_n: f64) -> LimitsMessage {
     let stiffest = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
     let damping = region.last().map_or(0.0, |point| point.damping_n_s_per_m);

@@ -44,7 +44,7 @@ pub fn retuned(gains: &Gains, keys: &Map<String, Value>, limits: &LimitsMessage)
         let told = errors.0.iter().map(|problem| format!("{}: {}; {}", problem.key, problem.problem, problem.remedy));
         Refusal::Wrong(told.collect::<Vec<_>>().join("\n"))
     })?;
-    within(limits, retuned.coupling)
+    within(limits, retuned.coupling, keys)
 }
 
 /// A profile that says nothing but the coupling.
@@ -65,14 +65,16 @@ fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, Refu
     Ok(text)
 }
 
-fn within(limits: &LimitsMessage, gains: Gains) -> Result<Gains, Refusal> {
+/// Only what is asked for is judged: a profile that was saved since may have gone farther in the rest, as profiles may.
+fn within(limits: &LimitsMessage, gains: Gains, keys: &Map<String, Value>) -> Result<Gains, Refusal> {
     let ranges = [
         limits.stiffness_n_per_m,
         limits.damping_n_s_per_m,
         limits.angular_stiffness_n_m_per_rad,
         limits.angular_damping_n_m_s_per_rad,
     ];
-    let beyond = keys_of(&gains).into_iter().zip(ranges).find(|((_, value), [_, most])| value > most);
+    let is_beyond = |((key, value), [_, most]): &((&str, f64), [f64; 2])| keys.contains_key(*key) && value > most;
+    let beyond = keys_of(&gains).into_iter().zip(ranges).find(is_beyond);
     match beyond {
         None => Ok(gains),
         Some(((key, value), [_, most])) => {
@@ -89,15 +91,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn patch(value: Value) -> Result<Gains, Refusal> {
-        let limits = LimitsMessage {
+    fn limits() -> LimitsMessage {
+        LimitsMessage {
             max_force_n: 4.0,
             stiffness_n_per_m: [0.0, 5000.0],
             damping_n_s_per_m: [0.0, 20.0],
             angular_stiffness_n_m_per_rad: [0.0, 10.0],
             angular_damping_n_m_s_per_rad: [0.0, 0.1],
-        };
-        retuned(&Gains::default(), value.as_object().unwrap(), &limits)
+        }
+    }
+
+    fn patch(value: Value) -> Result<Gains, Refusal> {
+        retuned(&Gains::default(), value.as_object().unwrap(), &limits())
     }
 
     #[test]
@@ -105,6 +110,14 @@ mod tests {
         let gains = patch(json!({ "stiffness_n_per_m": 300 })).unwrap();
         assert_eq!(gains, Gains { stiffness_n_per_m: 300.0, ..Gains::default() });
         assert_eq!(patch(json!({})).unwrap(), Gains::default());
+    }
+
+    #[test]
+    fn what_a_profile_has_beyond_the_limits_does_not_stand_in_the_way_of_other_keys() {
+        let stiff = Gains { stiffness_n_per_m: 9000.0, ..Gains::default() };
+        let body = json!({ "damping_n_s_per_m": 2.0 });
+        let gains = retuned(&stiff, body.as_object().unwrap(), &limits()).unwrap();
+        assert_eq!((gains.stiffness_n_per_m, gains.damping_n_s_per_m), (9000.0, 2.0));
     }
 
     #[test]
