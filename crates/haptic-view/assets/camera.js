@@ -5,6 +5,8 @@
 /** Nearest and farthest, px/m. */
 const MIN_SCALE = 50;
 const MAX_SCALE = 200_000;
+/** The buttons for zooming stand at the foot of the canvas; a scene that is fitted leaves them room, px. */
+const FOOT_PX = 48;
 
 export class Camera {
     /** @type {Vector} What is in the middle of the canvas, m. */
@@ -42,10 +44,13 @@ export class Camera {
      * @param {[Vector, Vector]} bounds m */
     fit([[left, bottom], [right, top]]) {
         const room = Math.min(0.05 * this.width, 0.1 * this.height) + 4;
+        const foot = Math.max(room, FOOT_PX);
         const across = Math.max(this.width - 2 * room, 1) / Math.max(right - left, 1e-3);
-        const up = Math.max(this.height - 2 * room, 1) / Math.max(top - bottom, 1e-3);
+        const up = Math.max(this.height - room - foot, 1) / Math.max(top - bottom, 1e-3);
         this.scale = Math.min(Math.max(Math.min(across, up), MIN_SCALE), MAX_SCALE);
-        this.centre = [(left + right) / 2, (bottom + top) / 2];
+        const below = this.height / 2 - (top - bottom) / 2 * this.scale;
+        const raised = Math.max(foot - below, 0) / this.scale;
+        this.centre = [(left + right) / 2, (bottom + top) / 2 - raised];
         this.isMoved = false;
         this.version += 1;
     }

@@ -55,8 +55,9 @@ class GainControl {
 
     /** @param {number} value */
     #wish(value) {
-        if (Number.isFinite(value)) this.gains.request({ [this.key]: value });
-        else this.show();
+        if (Number.isFinite(value)) return void this.gains.request({ [this.key]: value });
+        this.gains.drop();
+        this.show();
     }
 
     show() {

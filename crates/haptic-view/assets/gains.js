@@ -51,6 +51,11 @@ export class Gains extends EventTarget {
         this.#takeSettings();
     }
 
+    /** What was typed is no number: nothing is asked for, and what was said of the last wish is over. */
+    drop() {
+        this.dispatchEvent(new CustomEvent('refused', { detail: '' }));
+    }
+
     async #send() {
         const wish = this.#wish;
         this.#wish = null;

@@ -10,12 +10,15 @@ export class HandGuide extends EventTarget {
     /** @type {Vector|null} Where the hand is pulled to, m; null when nobody here holds it. */
     target = null;
     #letGoAt = -Infinity;
+    /** Whether the daemon has seen that this page leads the hand; before it does, it says nothing about us. */
+    #isKnown = false;
 
     /** @param {import('./session.js').Session} session */
     constructor(session) {
         super();
         this.session = session;
         session.connection.addEventListener('change', () => { if (!session.connection.connected) this.#forget(); });
+        session.addEventListener('state', () => this.#learnWhoLeads());
         // Nobody sees what a hidden page does, and its frames stop, which let go of a hand that keys have left.
         document.addEventListener('visibilitychange', () => { if (document.hidden) this.letGo(); });
     }
@@ -47,8 +50,16 @@ export class HandGuide extends EventTarget {
         this.#forget();
     }
 
+    /** The last one to ask has the hand: when that is another page, this one has lost it. */
+    #learnWhoLeads() {
+        const leads = Boolean(this.session.state?.leads);
+        if (this.#isKnown && !leads) this.#forget();
+        this.#isKnown = this.isHolding && leads;
+    }
+
     #forget() {
         if (!this.isHolding) return;
+        this.#isKnown = false;
         this.target = null;
         this.dispatchEvent(new Event('change'));
     }

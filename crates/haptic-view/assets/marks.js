@@ -51,12 +51,16 @@ export function drawHand(context, [x, y], isHeld) {
     context.fill();
 }
 
+const stillness = matchMedia('(prefers-reduced-motion: reduce)');
+/** How far the ring of those who want no motion has widened. */
+const STILL_AGE = 0.3;
+
 /** A ring that widens and fades, once in a while: look here.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector} at
  * @param {number} now ms */
 export function drawBeacon(context, [x, y], now) {
-    const age = now % 1600 / 1600;
+    const age = stillness.matches ? STILL_AGE : now % 1600 / 1600;
     context.beginPath();
     context.arc(x, y, HAND_PX + 26 * age, 0, 2 * Math.PI);
     context.globalAlpha = 0.9 * (1 - age);
@@ -140,7 +144,8 @@ export function drawForce(context, at, force, arrow) {
     if (!placed) return;
     const { from, to, along: [ux, uy], isCut } = placed;
     const { line, width } = arrow;
-    const head = Math.min(4 + 2 * width, Math.max(Math.hypot(to[0] - from[0], to[1] - from[1]), 4));
+    // A head as long as its arrow would be a blot that points nowhere.
+    const head = Math.min(4 + 2 * width, Math.max(0.6 * Math.hypot(to[0] - from[0], to[1] - from[1]), 4));
     context.beginPath();
     context.moveTo(...from);
     context.lineTo(...to);

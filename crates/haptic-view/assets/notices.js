@@ -52,7 +52,9 @@ export class Notices {
         this.#tick = state?.tick ?? 0;
         if (state?.fault) this.#list(state.fault);
         if (state?.fault && state.phase === 'engaged' && !state.paused) this.#overcome = state.fault.tick;
-        const fault = state?.fault && state.fault.tick !== this.#overcome ? state.fault : null;
+        // Once force comes on again the fault is history, whether this page has seen that or not.
+        const isOff = state?.phase === 'waiting' && !state.paused;
+        const fault = isOff && state.fault?.tick !== this.#overcome ? state.fault : null;
         this.#showPhase(fault !== null);
         const isGone = !connection.connected && (connection.needsToken || connection.wasConnected || performance.now() > 1500);
         // What needs the daemon shows that it would do nothing.

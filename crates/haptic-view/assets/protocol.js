@@ -58,6 +58,7 @@
  * @property {number} share Of the force that is let through, 0 to 1.
  * @property {Vector} hand_m
  * @property {boolean} hand_guided
+ * @property {boolean} [leads] Whether this very page leads the hand.
  * @property {{position_m: Vector, angle_rad: number, handle_m: Vector}|null} tool The handle is in the world.
  * @property {[number, number, number][]} bodies x, y, angle of each moving body.
  * @property {Vector} force_n On the hand, after the guard.

@@ -30,7 +30,7 @@ export class Session extends EventTarget {
 
     /** Whether this page can move the hand. */
     get isHandFree() {
-        return this.connection.connected && Boolean(this.settings?.device.can_be_guided);
+        return this.connection.connected && Boolean(this.settings?.device.can_be_guided && this.scene?.tool);
     }
 
     /** The most that the hand may ever feel, N. */

@@ -371,6 +371,35 @@ test('keys that were let go of by Escape have to be pressed anew', async () => {
     await page.context().close();
 });
 
+test('of two pages that take the hand the first one knows that it has lost it', async () => {
+    const [first, second] = [await browser.open(daemon), await browser.open(daemon)];
+    for (const page of [first, second]) {
+        await page.locator('#scene').focus();
+        await page.keyboard.down('ArrowUp');
+        await page.waitForFunction(() => globalThis.hapticd.session.state.leads);
+        await page.keyboard.up('ArrowUp');
+    }
+    await first.locator('#guide').filter({ hasText: 'held from another page' }).waitFor();
+    assert.equal(await first.evaluate(() => globalThis.hapticd.guide.isHolding), false);
+    assert.equal(await second.evaluate(() => globalThis.hapticd.guide.isHolding), true);
+    await second.keyboard.press('Escape');
+    await first.locator('#guide').waitFor({ state: 'hidden' });
+    await Promise.all([first, second].map((page) => page.context().close()));
+});
+
+test('where no tool is held arrow keys take no hand', async () => {
+    const page = await browser.open(daemon);
+    await daemon.ask('POST', 'scene', { name: 'newton' });
+    await page.locator('#scene-name').filter({ hasText: 'newton' }).waitFor();
+    await page.locator('#scene').focus();
+    await page.keyboard.down('ArrowUp');
+    await page.waitForFunction((frames) => globalThis.hapticd.frames > frames + 5, await page.evaluate(() => globalThis.hapticd.frames));
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false);
+    await page.keyboard.up('ArrowUp');
+    await daemon.ask('POST', 'scene', { name: 'table' });
+    await page.context().close();
+});
+
 test('a page that is hidden lets go', async () => {
     const page = await browser.open(daemon);
     await page.locator('#scene').focus();
