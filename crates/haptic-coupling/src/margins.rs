@@ -186,7 +186,7 @@ impl Margins {
         let verdict = if self.is_passive() { "passive" } else { "not passive" };
         writeln!(
             f,
-            "{verdict}: the device has {:.3} N·s/m of damping and needs {:.3} (a rigid wall {:.3}), margin {:.2}",
+            "{verdict}: the device has {:.3} N·s/m of damping and needs {:.3} N·s/m (a rigid wall {:.3} N·s/m), {:.2} times as much as it must",
             self.device.damping_n_s_per_m,
             self.needed_damping_n_s_per_m,
             self.needed_for_wall_n_s_per_m,

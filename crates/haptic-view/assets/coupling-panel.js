@@ -93,5 +93,6 @@ function showVerdict({ settings }) {
     const kind = passive ? 'good' : stable ? 'warning' : 'bad';
     verdict.textContent = VERDICTS[kind];
     verdict.dataset.verdict = kind;
-    byId('margins').textContent = text.trim();
+    byId('margins').replaceChildren(...text.trim().split('\n').map((line) => (
+        Object.assign(document.createElement('li'), { textContent: line }))));
 }

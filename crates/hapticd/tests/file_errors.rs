@@ -128,7 +128,10 @@ fn a_body_needs_a_name_and_exactly_one_outline() {
         &shape("{ capsule_m = { length_m = 1 } }"),
         "x.toml:3:23: body[0].shape.capsule_m.radius_m: is missing",
     );
-    assert_starts(&shape("{ disk_radius_m = 1 }"), "x.toml:3:9: body[0].shape: has no outline");
+    assert_starts(
+        &shape("{ disk_radius_m = 1 }"),
+        "x.toml:3:11: body[0].shape.disk_radius_m: unknown key; did you mean disc_radius_m?",
+    );
 }
 
 #[test]

@@ -199,11 +199,13 @@ fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
         return None;
     }
     let shapes = [disc(&section), box_shape(&section), polygon(&section), capsule(&section)];
-    section.refuse_unknown();
-    let given = ["disc_radius_m", "box_m", "polygon_m", "capsule_m"].into_iter().filter(|key| section.has(key)).count();
-    if given != 1 {
-        let problem = if given == 0 { "has no outline" } else { "has more than one outline" };
-        body.complain("shape", problem, REMEDY);
+    let has_unknown = section.refuse_unknown();
+    match ["disc_radius_m", "box_m", "polygon_m", "capsule_m"].into_iter().filter(|key| section.has(key)).count() {
+        1 => {}
+        // The outline is there, under a name that is told already.
+        0 if has_unknown => {}
+        0 => body.complain("shape", "has no outline", REMEDY),
+        _ => body.complain("shape", "has more than one outline", REMEDY),
     }
     shapes.into_iter().flatten().next()
 }

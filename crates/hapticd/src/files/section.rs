@@ -254,16 +254,20 @@ impl<'d> Section<'d> {
         self.document.note(span.start, path, problem.to_string(), remedy.to_string());
     }
 
-    /// Notes every key that was never asked for, with the nearest right one. Call it after the last getter.
-    pub fn refuse_unknown(&self) {
+    /// Notes every key that was never asked for, with the nearest right one, and says whether there were any. Call it after the last
+    /// getter.
+    pub fn refuse_unknown(&self) -> bool {
         let asked = self.asked.borrow();
+        let mut has_unknown = false;
         for key in self.table.iter().flat_map(|table| table.keys()) {
             if !asked.contains(&key.get_ref().as_ref()) {
+                has_unknown = true;
                 let nearest = nearest(key.get_ref(), &asked).unwrap_or_default();
                 let remedy = format!("did you mean {nearest}? The keys here are {}", asked.join(", "));
                 self.document.note(key.span().start, self.path_of(key.get_ref()), "unknown key".to_owned(), remedy);
             }
         }
+        has_unknown
     }
 
     /// The place of a key's value, as a problem whose words are still to be filled in.
