@@ -98,9 +98,8 @@ async fn devices(State(shared): Context) -> Answer {
     // One look at a time, to its end: whoever asks meanwhile waits here, where it costs nobody anything.
     let turn = shared.device_search.clone().acquire_owned().await.map_err(|_| gone())?;
     let found = apart(&shared, move |host| {
-        let found = host.devices();
-        drop(turn);
-        found
+        let _turn = turn;
+        host.devices()
     });
     Ok(json(&found.await?))
 }
@@ -127,12 +126,11 @@ async fn change_scene(State(shared): Context, body: Body) -> Answer {
     };
     let busy = |_| Refusal::Busy("another scene is being prepared; try again in a moment".to_owned());
     let turn = shared.scene_switch.clone().try_acquire_owned().map_err(busy)?;
-    let scene_id = apart(&shared, move |host| {
-        let switched = host.change_scene(&choice);
-        drop(turn);
-        switched
+    let switched = apart(&shared, move |host| {
+        let _turn = turn;
+        host.change_scene(&choice)
     });
-    let scene_id = scene_id.await??;
+    let scene_id = switched.await??;
     Ok(json(&serde_json::json!({ "scene_id": scene_id })))
 }
 
@@ -243,9 +241,8 @@ async fn apart<T: Send + 'static>(
     let place = shared.long_tasks.clone().acquire_owned().await.map_err(|_| gone())?;
     let host = shared.host.clone();
     let ended = tokio::task::spawn_blocking(move || {
-        let done = work(&*host);
-        drop(place);
-        done
+        let _place = place;
+        work(&*host)
     })
     .await;
     ended.map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("that failed here: {error}")))

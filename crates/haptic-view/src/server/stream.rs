@@ -44,7 +44,7 @@ pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<R
 
 /// What a client can say.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields, expecting = "an object with a type")]
 enum Wish {
     /// Where the hand shall go, m; null lets it go, and nothing at all is a slip.
     Hand {
@@ -208,7 +208,6 @@ impl Stream {
             }
             Ok(Wish::Hand { .. }) => self.object(&format!("position_m must be within ±{FARTHEST_PLACE_M} m")).await,
             Err(error) => {
-                let error = error.to_string().replace("internally tagged enum Wish", "an object with a type");
                 self.object(&format!("{error}; send e.g. {{\"type\":\"hand\",\"position_m\":[0.0,0.02]}}")).await
             }
         }

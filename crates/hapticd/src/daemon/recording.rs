@@ -26,6 +26,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Room is made for at least so many moving bodies: another world may have more than the first.
 const LEAST_MOVING_BODIES: usize = 64;
 
+/// Longest name of a recording; file systems take 255 bytes, and parts of a rotated one get a number.
+const LONGEST_NAME_BYTES: usize = 200;
+
 /// The recordings of a daemon, one at a time; clones share them.
 #[derive(Clone)]
 pub struct Recording {
@@ -198,10 +201,7 @@ pub fn recording_file(name: Option<&str>) -> Result<PathBuf, Refusal> {
     let nowhere = || Refusal::NotNow("neither XDG_STATE_HOME nor HOME says where recordings go".to_owned());
     let folder = state_folder().ok_or_else(nowhere)?.join("recordings");
     let name = name.map_or_else(|| free_name(&folder, unix_ns() / 1_000_000), str::to_owned);
-    let is_plain = name.ends_with(".mcap") && !name.starts_with('.') && !name.contains(['/', '\\']);
-    // It is written to logs and terminals, and a system's longest name has 255 bytes.
-    let is_plain = is_plain && name.len() <= 200 && !name.contains(char::is_control) && !name.starts_with(' ');
-    if !is_plain {
+    if !is_plain(&name) {
         return Err(Refusal::Wrong(format!("{name:?} is no name for a recording; give one like \"session.mcap\"")));
     }
     let refused = |error| Refusal::NotNow(format!("{}: cannot be made: {error}", folder.display()));
@@ -211,6 +211,12 @@ pub fn recording_file(name: Option<&str>) -> Result<PathBuf, Refusal> {
         return Err(Refusal::Wrong(format!("{} is there already; give another name", file.display())));
     }
     Ok(file)
+}
+
+/// Whether a name is that of a file in the folder, can be written to logs and terminals, and is not too long for any file system.
+fn is_plain(name: &str) -> bool {
+    let is_text = !name.contains(|letter: char| letter.is_control() || ['/', '\\'].contains(&letter));
+    name.ends_with(".mcap") && !name.starts_with(['.', ' ']) && is_text && name.len() <= LONGEST_NAME_BYTES
 }
 
 /// A name from the time, ms since 1970; the next one that is free if somebody was quicker.
