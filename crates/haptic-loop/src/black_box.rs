@@ -261,6 +261,6 @@ mod tests {
         assert_eq!(path.file_name().unwrap(), "black-box-test-4-lost.csv");
         let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(cells, [cells[0]; 5]);
-        assert!(text.ends_with("\"the device is lost: its last new reading is 100 ms old\"\n"), "{text}");
+        assert!(text.ends_with("\"the device is lost: its last new reading was 100 ms old\"\n"), "{text}");
     }
 }

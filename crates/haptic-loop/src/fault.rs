@@ -71,7 +71,7 @@ impl fmt::Display for Fault {
                 write!(f, "the hand moved at {speed} m/s, the limit is {limit_m_per_s} m/s")
             }
             Self::Lost { silent_s } => {
-                write!(f, "the device is lost: its last new reading is {:.0} ms old", silent_s * 1e3)
+                write!(f, "the device is lost: its last new reading was {:.0} ms old", silent_s * 1e3)
             }
             Self::Device(code) => write_device_fault(f, code),
             Self::NotSent(error) => write_unsent(f, error),

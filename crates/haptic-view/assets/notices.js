@@ -64,7 +64,8 @@ export class Notices {
         } else if (isGone) {
             this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Trying again by itself; what you see is the last that came.`);
         } else if (fault) {
-            this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until the world is quiet in the hand.`);
+            const condition = state?.stale ? 'the device is back and the world is' : 'the world is';
+            this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until ${condition} quiet in the hand.`);
         } else {
             byId('banner').hidden = true;
         }
