@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses some of it")]
 
 use haptic_coupling::coupling::Gains;
-use haptic_coupling::model::DeviceModel;
+use haptic_coupling::model::WorstAxisModel;
 use haptic_device::simulated::{HandModel, SimulatedDevice};
 use haptic_device::{Device, MonotonicNs};
 use haptic_loop::report::TickReport;
@@ -52,7 +52,7 @@ pub fn settings(stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Settings {
 }
 
 pub fn rendering(device: impl Device + 'static, world: World, settings: &Settings) -> HapticLoop {
-    HapticLoop::new(Box::new(device), &DeviceModel::default(), world, settings).unwrap()
+    HapticLoop::new(Box::new(device), &WorstAxisModel::default(), world, settings).unwrap()
 }
 
 /// Runs on for so many ticks, time going on with them.
