@@ -153,7 +153,10 @@ fn a_panic_in_the_loop_lets_the_device_go_keeps_a_black_box_and_is_a_failure() {
     let ran = run_with("panic", &[], panics, Some(1000), &Signals::default());
     let failure = ran.result.unwrap_err();
     assert_eq!(failure.exit_code(), 1);
-    assert!(failure.to_string().contains("deliberate, in a test, at crates/hapticd/tests/daemon/device_faults.rs:"), "{failure}");
+    assert!(
+        failure.to_string().contains("deliberate, in a test, at crates/hapticd/tests/daemon/device_faults.rs:"),
+        "{failure}"
+    );
     assert_let_go(&ran.log);
     assert_eq!(ran.log.lock().unwrap().efforts.len(), 199);
     let mut endings: Vec<&str> = ran.black_boxes.iter().filter_map(|name| name.rsplit('.').next()).collect();
