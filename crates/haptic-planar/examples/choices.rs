@@ -3,9 +3,11 @@
 //! `cargo run --release -p haptic-planar --example choices` prints one table row a choice;
 //! `… --example choices cost NAME TICKS` only runs the pushed box so long, for an instruction counter.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod common;
-#[path = "../tests/choices_lab/mod.rs"]
+#[path = "../tests/it/choices_lab/mod.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod lab;
 
 use haptic_planar::description::ImpactState;
@@ -65,4 +67,9 @@ fn only_run(arguments: &[String]) {
     for (_, choice) in CHOICES.iter().filter(|(name, _)| *name == wanted) {
         press(*choice, ticks);
     }
+}
+
+/// Presses the box down for this many ticks and nothing else.
+fn press(choice: ImpactState, ticks: usize) {
+    press_down(&mut box_on_floor(choice, 0.0, 1.0), ticks);
 }

@@ -1,0 +1,4 @@
+//! Integration tests of this crate in one program: one link step instead of one for each file.
+
+mod limit_cycle;
+mod ring_down;

@@ -1,0 +1,276 @@
+//! A real USB device: this process behind the kernel's FunctionFS, on a controller that is looped back to a host.
+//!
+//! The folder is a mounted FunctionFS: `ep0` takes descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt out.
+
+use super::{STEP_US, now_us, wait};
+use crate::account::{HostAudit, HostAuditor};
+use crate::gadget::Gadget;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// A gadget in a socket and its account.
+pub struct Socket {
+    gadget: Gadget,
+    /// The gadget as it is whenever it gets power.
+    fresh: Gadget,
+    accountant: HostAuditor,
+    is_plugged: bool,
+}
+
+impl Socket {
+    /// A gadget that is not plugged in yet.
+    pub fn new(gadget: Gadget, accountant: HostAuditor) -> Self {
+        Self { fresh: gadget.clone(), gadget, accountant, is_plugged: false }
+    }
+
+    fn plug(&mut self) {
+        self.is_plugged = true;
+    }
+
+    /// Without power it forgets everything.
+    fn unplug(&mut self) {
+        if std::mem::take(&mut self.is_plugged) {
+            self.accountant.end_life(&self.gadget);
+            self.gadget = self.fresh.clone();
+        }
+    }
+
+    /// A millisecond of its own time; the report that goes out by itself, if there is one.
+    fn step(&mut self) -> Option<Vec<u8>> {
+        if !self.is_plugged {
+            return None;
+        }
+        let report = self.gadget.advance(now_us());
+        self.accountant.step(&self.gadget, now_us());
+        report
+    }
+
+    /// What came of it.
+    pub fn conclude(&mut self) -> HostAudit {
+        self.accountant.conclude(&self.gadget)
+    }
+}
+
+/// A socket as several threads use it.
+pub type SharedSocket = Arc<Mutex<Socket>>;
+
+/// Longest packet of a full-speed interrupt endpoint, bytes.
+const PACKET_BYTES: usize = 64;
+
+/// Reports that wait for the host to fetch them; a device keeps few, so that none is old.
+const REPORTS_WAITING: usize = 2;
+
+/// Descriptors of one HID interface with an interrupt endpoint each way, every millisecond.
+fn interface(report_descriptor_bytes: usize) -> Vec<u8> {
+    let [low, high] = (report_descriptor_bytes as u16).to_le_bytes();
+    let mut bytes = vec![9, 0x04, 0, 0, 2, 3, 0, 0, 0];
+    bytes.extend_from_slice(&[9, 0x21, 0x11, 0x01, 0, 1, 0x22, low, high]);
+    bytes.extend_from_slice(&[7, 0x05, 0x81, 3, PACKET_BYTES as u8, 0, 1]);
+    bytes.extend_from_slice(&[7, 0x05, 0x02, 3, PACKET_BYTES as u8, 0, 1]);
+    bytes
+}
+
+/// What `ep0` wants to hear first: descriptors for full speed, then strings, of which there are none.
+fn introduction(report_descriptor_bytes: usize) -> (Vec<u8>, Vec<u8>) {
+    const DESCRIPTORS_MAGIC: u32 = 3;
+    const STRINGS_MAGIC: u32 = 2;
+    const HAS_FULL_SPEED: u32 = 1;
+    const HEADER_BYTES: u32 = 16;
+    let interface = interface(report_descriptor_bytes);
+    let mut descriptors = Vec::new();
+    let total = HEADER_BYTES + interface.len() as u32;
+    for word in [DESCRIPTORS_MAGIC, total, HAS_FULL_SPEED, 4] {
+        descriptors.extend_from_slice(&word.to_le_bytes());
+    }
+    descriptors.extend_from_slice(&interface);
+    let strings = [STRINGS_MAGIC, 16, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    (descriptors, strings)
+}
+
+/// The device, ready to be plugged in.
+pub struct FunctionFs {
+    folder: PathBuf,
+    control: File,
+    descriptor: Vec<u8>,
+}
+
+impl FunctionFs {
+    /// Introduces the device to the kernel.
+    ///
+    /// # Errors
+    /// When the folder is no FunctionFS, or the kernel refuses the descriptors.
+    pub fn create(folder: &Path, descriptor: Vec<u8>) -> io::Result<Self> {
+        let mut control = OpenOptions::new().read(true).write(true).open(folder.join("ep0"))?;
+        let (descriptors, strings) = introduction(descriptor.len());
+        control.write_all(&descriptors)?;
+        control.write_all(&strings)?;
+        Ok(Self { folder: folder.to_owned(), control, descriptor })
+    }
+
+    /// Bodies of the threads that serve it: control, output, input, and the device's own clock. The last one ends at `until_us`; the
+    /// others then wait for a host that has nothing more to say, and end with the process.
+    ///
+    /// # Errors
+    /// When an endpoint cannot be opened.
+    pub fn into_threads(self, shared: &SharedSocket, until_us: u64) -> io::Result<[Box<dyn FnOnce() + Send>; 4]> {
+        let endpoint = |name: &str| OpenOptions::new().read(true).write(true).open(self.folder.join(name));
+        let (input, output) = (endpoint("ep1")?, endpoint("ep2")?);
+        let [control_socket, output_socket, input_socket, clock_socket] = [0; 4].map(|_| shared.clone());
+        let Self { control, descriptor, .. } = self;
+        // An answer must not wait for the clock, and a report that nobody fetches must not pile up.
+        let (answer, reports) = sync_channel(REPORTS_WAITING);
+        let report = answer.clone();
+        Ok([
+            Box::new(move || serve_control(control, &descriptor, &control_socket)),
+            Box::new(move || serve_output(output, &output_socket, &answer)),
+            Box::new(move || serve_input(input, &input_socket, &reports)),
+            Box::new(move || keep_time(&clock_socket, &report, until_us)),
+        ])
+    }
+}
+
+fn lock(shared: &SharedSocket) -> MutexGuard<'_, Socket> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A request on the control endpoint.
+struct Setup {
+    kind: u8,
+    request: u8,
+    value: u16,
+    length: usize,
+}
+
+/// Bytes of `struct usb_functionfs_event`.
+const EVENT_BYTES: usize = 12;
+
+/// The next event, if one came soon.
+///
+/// It is waited for with `poll`. A read that waits does so with a lock of the function held, which pulling the plug needs as well, just
+/// after it has told of itself: a reader that hears of it and is back in its next read before the lock was taken keeps the plug in for
+/// ever.
+fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
+    const SOON_US: u64 = 1_000_000;
+    if !wait(control, now_us() + SOON_US)? {
+        return Ok(None);
+    }
+    let mut event = [0; EVENT_BYTES];
+    let length = control.read(&mut event)?;
+    Ok((length == EVENT_BYTES).then_some(event))
+}
+
+fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
+    const UNBIND: u8 = 1;
+    const ENABLE: u8 = 2;
+    const DISABLE: u8 = 3;
+    const SETUP: u8 = 4;
+    loop {
+        let event = match next_event(&mut control) {
+            Ok(Some(event)) => event,
+            Ok(None) => continue,
+            Err(_) => {
+                sleep(Duration::from_millis(1));
+                continue;
+            }
+        };
+        match event[8] {
+            ENABLE => lock(shared).plug(),
+            UNBIND | DISABLE => lock(shared).unplug(),
+            SETUP => {
+                let setup = Setup {
+                    kind: event[0],
+                    request: event[1],
+                    value: u16::from_le_bytes([event[2], event[3]]),
+                    length: usize::from(u16::from_le_bytes([event[6], event[7]])),
+                };
+                answer_setup(&mut control, &setup, descriptor, shared);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Answers a request. Doing the opposite of what it asks for is how a request is refused.
+fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &SharedSocket) {
+    const TO_HOST: u8 = 0x80;
+    const GET_DESCRIPTOR: (u8, u8) = (0x81, 0x06);
+    const GET_REPORT: (u8, u8) = (0xA1, 0x01);
+    const SET_REPORT: (u8, u8) = (0x21, 0x09);
+    const REPORT_DESCRIPTOR: u16 = 0x22;
+    const FEATURE: u16 = 3;
+    let (high, low) = (setup.value >> 8, setup.value as u8);
+    if setup.kind & TO_HOST == 0 {
+        let mut content = vec![0; setup.length];
+        // The plug may be pulled, or the host may change its mind, before the content is there.
+        let Ok(taken) = control.read(&mut content) else { return };
+        if (setup.kind, setup.request) == SET_REPORT && high == FEATURE {
+            lock(shared).gadget.set_feature(&content[..taken], now_us());
+        }
+        return;
+    }
+    let answer = match (setup.kind, setup.request) {
+        GET_DESCRIPTOR if high == REPORT_DESCRIPTOR => Some(descriptor.to_vec()),
+        GET_REPORT if high == FEATURE => lock(shared).gadget.get_feature(low),
+        _ => None,
+    };
+    let _ = match answer {
+        Some(bytes) => control.write(&bytes[..bytes.len().min(setup.length)]),
+        None => control.read(&mut []),
+    };
+}
+
+fn serve_output(mut output: File, shared: &SharedSocket, answers: &SyncSender<Vec<u8>>) {
+    loop {
+        let mut report = [0; PACKET_BYTES];
+        match output.read(&mut report) {
+            Ok(length) if length > 0 => {
+                let answer = lock(shared).gadget.output(&report[..length], now_us());
+                answer.map(|answer| answers.try_send(answer));
+            }
+            _ => sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Hands reports to the host; each takes until the host has asked. Without a host they are dropped.
+fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8>>) {
+    while let Ok(report) = reports.recv() {
+        match input.write_all(&report) {
+            Ok(()) => lock(shared).accountant.sent(),
+            Err(_) => sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Moves the handle every millisecond while it is plugged in.
+fn keep_time(shared: &SharedSocket, reports: &SyncSender<Vec<u8>>, until_us: u64) {
+    let mut step_us = now_us();
+    while step_us < until_us {
+        step_us += STEP_US;
+        sleep(Duration::from_micros(step_us.saturating_sub(now_us())));
+        let report = lock(shared).step();
+        report.map(|report| reports.try_send(report));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn an_event_is_taken_whole_and_what_is_none_is_left_out() {
+        let (mut kernel, control) = UnixStream::pair().unwrap();
+        let mut control = File::from(OwnedFd::from(control));
+        kernel.write_all(&[7; EVENT_BYTES]).unwrap();
+        assert_eq!(next_event(&mut control).unwrap(), Some([7; EVENT_BYTES]));
+        kernel.write_all(&[7; EVENT_BYTES - 1]).unwrap();
+        assert_eq!(next_event(&mut control).unwrap(), None);
+    }
+}

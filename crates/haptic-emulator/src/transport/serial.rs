@@ -1,0 +1,42 @@
+//! A board on a serial line, such as the device side of a USB serial gadget.
+
+use super::{STEP_US, now_us, wait};
+use crate::account::HostAuditor;
+use crate::gadget::Gadget;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Opens a line and makes it pass bytes on as they are.
+///
+/// # Errors
+/// When it cannot be opened or is no terminal.
+pub fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut attributes = tcgetattr(&file)?;
+    attributes.make_raw();
+    tcsetattr(&file, OptionalActions::Now, &attributes)?;
+    Ok(file)
+}
+
+/// Serves the line until `until_us`.
+///
+/// # Errors
+/// When the line hangs up.
+pub fn serve(line: &mut File, gadget: &mut Gadget, accountant: &mut HostAuditor, until_us: u64) -> io::Result<()> {
+    let mut step_us = now_us();
+    while step_us < until_us {
+        step_us += STEP_US;
+        while wait(line, step_us)? {
+            let mut bytes = [0; 256];
+            let count = line.read(&mut bytes)?;
+            let answers = gadget.serial(&bytes[..count], now_us());
+            line.write_all(&answers)?;
+        }
+        // A board on a line tells of a fault in its next answer.
+        let _ = gadget.advance(now_us());
+        accountant.step(gadget, now_us());
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Every way in which a device can fail, through the whole tick: zero force, a report, a way back, and no allocation.
+
+use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
+use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
+use haptic_device::{FaultCode, MonotonicNs};
+use haptic_loop::command::Command;
+use haptic_loop::engagement::Phase;
+use haptic_loop::snapshot::{Snapshot, SnapshotSink};
+use haptic_loop::tick::HapticLoop;
+use nalgebra::Vector2;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
+
+/// The system's allocator, counting what each thread asks of it.
+struct Counting;
+
+// SAFETY: every call goes unchanged to the system's allocator; the count is a thread-local cell without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises about `layout` are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises about `pointer` and `layout` are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Engaged and pressing on the floor by tick 2000, where the plan's faults may begin.
+fn pressing(plan: FaultPlan) -> HapticLoop {
+    let path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [1.5, 0.0, 0.003]];
+    let device = FaultyDevice::new(simulated(Some(&hand(&path))), plan);
+    let mut rendering = rendering(device, world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
+    run(&mut rendering, 1999, |report| assert_eq!(report.fault, None));
+    rendering
+}
+
+fn scheduled(faults: &[(u64, InjectedFault)]) -> FaultPlan {
+    FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() }
+}
+
+#[test]
+fn a_fault_of_the_device_is_zero_force_in_the_same_tick() {
+    let cases = [
+        (InjectedFault::NotANumber, "reading-not-finite"),
+        (InjectedFault::Jump { distance_m: 0.02 }, "over-speed"),
+        (InjectedFault::Loss { ticks: 5 }, "lost"),
+        (InjectedFault::Failure(FaultCode::Watchdog), "device"),
+    ];
+    for (fault, kind) in cases {
+        let mut rendering = pressing(scheduled(&[(2000, fault)]));
+        let report = rendering.tick(MonotonicNs(0), 0);
+        assert_eq!(report.fault.map(|fault| fault.kind()), Some(kind));
+        assert_eq!((report.force_n, report.phase), (Vector2::zeros(), Phase::Waiting), "{kind}");
+        assert_eq!(report.stale, kind == "lost", "a device that is gone has sent nothing new: {kind}");
+        assert!(report.felt.force_on_hand_n.iter().all(|part| part.is_finite()));
+    }
+}
+
+#[test]
+fn a_write_that_fails_is_zero_force_in_the_next_tick() {
+    let mut rendering = pressing(scheduled(&[(2000, InjectedFault::WriteFailure)]));
+    rendering.tick(MonotonicNs(0), 0);
+    let report = rendering.tick(MonotonicNs(0), 0);
+    assert_eq!(report.fault.map(|fault| fault.kind()), Some("not-sent"));
+    assert_eq!(report.force_n, Vector2::zeros());
+}
+
+#[test]
+fn single_dropped_repeated_late_and_busy_ticks_are_no_fault() {
+    let mild = [InjectedFault::Drop, InjectedFault::Repeat, InjectedFault::Late { ticks: 3 }, InjectedFault::WriteBusy];
+    for fault in mild {
+        let mut rendering = pressing(scheduled(&[(2000, fault)]));
+        run(&mut rendering, 20, |report| assert_eq!((report.fault, report.phase), (None, Phase::Engaged)));
+    }
+}
+
+#[test]
+fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
+    let drops: Vec<(u64, InjectedFault)> = (2000..2006).map(|tick| (tick, InjectedFault::Drop)).collect();
+    let mut rendering = pressing(scheduled(&drops));
+    let before_n = rendering.tick(MonotonicNs(0), 0).force_n.norm();
+    let mut stale = 0;
+    run(&mut rendering, 5, |report| stale += u32::from(report.stale));
+    assert_eq!((stale, rendering.tally().stale), (2, 2));
+    run(&mut rendering, 200, |report| assert_eq!(report.fault, None));
+    let after_n = rendering.tick(MonotonicNs(0), 0).force_n.norm();
+    assert!((after_n / before_n - 1.0).abs() < 0.1, "{before_n} N before, {after_n} N after");
+}
+
+#[test]
+fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
+    let cases = [
+        InjectedFault::NotANumber,
+        InjectedFault::Jump { distance_m: 0.02 },
+        InjectedFault::Loss { ticks: 5 },
+        InjectedFault::WriteFailure,
+    ];
+    for fault in cases {
+        // Fails from here on, or from the next tick on.
+        let mut rendering = pressing(scheduled(&[(2000, fault)]));
+        rendering.tick(MonotonicNs(0), 0);
+        run(&mut rendering, 1000, |report| assert_eq!(report.force_n, Vector2::zeros(), "{fault:?}"));
+        let mut ramp = Vec::new();
+        for place_m in [Vector2::new(0.0, 0.04), Vector2::new(0.0, 0.003)] {
+            rendering.apply(Command::GuideHand(Some(place_m)));
+            run(&mut rendering, 1000, |report| ramp.push(report.share));
+        }
+        assert!(rendering.last().force_n.y > 0.5, "{fault:?}: {} N", rendering.last().force_n.y);
+        let steepest = ramp.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+        assert!(steepest < 0.01, "{fault:?}: force came back {steepest} at once");
+    }
+}
+
+#[test]
+fn a_fault_fills_the_black_box_once() {
+    let mut rendering = pressing(scheduled(&[(2000, InjectedFault::NotANumber)]));
+    run(&mut rendering, 300, |_| {});
+    let black_box = rendering.take_black_box().unwrap();
+    assert_eq!(black_box.reports().filter(|report| report.fault.is_some()).count(), 1);
+    assert!(rendering.take_black_box().is_none());
+    rendering.recycle_black_box(black_box);
+}
+
+/// Somebody who looks on, with a buffer of his own.
+struct Onlooker(Snapshot);
+
+impl SnapshotSink for Onlooker {
+    fn publish(&mut self, fill: &dyn Fn(&mut Snapshot)) {
+        fill(&mut self.0);
+    }
+}
+
+#[test]
+fn a_clone_of_a_snapshot_has_room_for_contacts() {
+    let empty = Snapshot::with_room_for(&world(&floor_and_tool(9.81)));
+    assert!(empty.contacts.is_empty() && empty.contacts.capacity() > 0);
+    let clone = empty.clone();
+    assert!(clone.contacts.capacity() >= empty.contacts.capacity());
+    assert!(clone.poses.capacity() >= empty.poses.capacity());
+}
+
+#[test]
+fn no_tick_allocates_or_frees_whatever_goes_wrong() {
+    let chance = PerKind {
+        dropped: 0.02,
+        repeated: 0.01,
+        not_a_number: 0.002,
+        jump: 0.002,
+        late: 0.01,
+        loss: 0.001,
+        write_failure: 0.002,
+        write_busy: 0.02,
+    };
+    let path = [[0.0, 0.0, 0.03], [0.2, 0.0, 0.0], [0.4, 0.02, 0.0], [0.6, 0.0, 0.03]];
+    let looped = haptic_device::simulated::HandModel { looped: true, ..hand(&path) };
+    let device = FaultyDevice::new(simulated(Some(&looped)), FaultPlan { seed: 7, chance, ..FaultPlan::default() });
+    let mut rendering = rendering(device, world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
+    rendering.publish_to(Box::new(Onlooker(Snapshot::with_room_for(rendering.world()))));
+    let before = ALLOCATIONS.with(Cell::get);
+    let mut kinds = [0u32; 4];
+    run(&mut rendering, 30_000, |report| match report.fault.map(|fault| fault.kind()) {
+        Some("reading-not-finite") => kinds[0] += 1,
+        Some("over-speed") => kinds[1] += 1,
+        Some("lost") => kinds[2] += 1,
+        Some("not-sent") => kinds[3] += 1,
+        _ => {}
+    });
+    assert_eq!(ALLOCATIONS.with(Cell::get), before);
+    assert!(kinds.iter().all(|&count| count > 5), "too few faults to prove anything: {kinds:?}");
+}

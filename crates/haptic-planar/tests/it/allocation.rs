@@ -1,0 +1,142 @@
+//! Once a world is made, no tick allocates.
+
+use crate::common::*;
+use haptic_planar::description::BodyDescription;
+use nalgebra::vector;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator, counting what the current thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    ASKED.with(|asked| asked.set(asked.get() + 1));
+}
+
+// Safety: every call goes to the system's allocator unchanged; the counter is a plain thread-local cell that neither
+// allocates nor has a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Claims that something asks nothing of the allocator.
+#[track_caller]
+fn assert_allocates_nothing(work: impl FnOnce()) {
+    let before = ASKED.with(Cell::get);
+    work();
+    let asked = ASKED.with(Cell::get) - before;
+    assert_eq!(asked, 0, "calls to the allocator");
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = ASKED.with(Cell::get);
+    std::hint::black_box(vec![0_u8; 100]);
+    assert_eq!(ASKED.with(Cell::get) - before, 2);
+}
+
+/// A room full of boxes, discs, capsules and a concave body, with a hand's tool and fast bodies.
+fn crowd() -> Lab {
+    let mut bodies = room(0.1, 0.4, 0.5);
+    for i in 0..40 {
+        let shape = match i % 4 {
+            0 => box_shape(0.012, 0.012),
+            1 => disc(0.006),
+            2 => capsule(0.006, 0.004),
+            _ => polygon(&[[-0.006, -0.006], [0.006, -0.006], [0.006, 0.0], [0.0, 0.0], [0.0, 0.006], [-0.006, 0.006]]),
+        };
+        let (x, y) = (-0.08 + 0.02 * f64::from(i % 8), -0.08 + 0.02 * f64::from(i / 8));
+        let mut one = with(body(&format!("{i}"), shape, x, y), 0.01, 0.4, 0.5);
+        one.velocity_m_per_s = vector![f64::from(i % 5) - 2.0, f64::from(i % 7) - 3.0];
+        bodies.push(BodyDescription { angle_rad: 0.2 * f64::from(i), ..one });
+    }
+    bodies.push(with(body("tool", box_shape(0.02, 0.02), 0.0, 0.07), 0.1, 0.4, 0.3));
+    Lab::new(&scene(GRAVITY, bodies, Some("tool")))
+}
+
+#[test]
+fn a_crowd_stirred_by_the_hand_allocates_nothing() {
+    let mut lab = crowd();
+    let mut impacts = 0;
+    assert_allocates_nothing(|| {
+        for tick in 0..4000 {
+            let (sine, cosine) = libm::sincos(f64::from(tick) * 0.01);
+            impacts += lab.hand(vector![0.08 * sine, 0.08 * cosine]).impacts;
+        }
+    });
+    assert!(impacts > 100, "too tame: {impacts} impacts");
+    assert_eq!(lab.dropped, 0, "near pairs found no room");
+}
+
+#[test]
+fn a_crowd_let_go_and_seized_again_allocates_nothing() {
+    let mut lab = crowd();
+    assert_allocates_nothing(|| {
+        for tick in 0..3000 {
+            if (tick / 300) % 2 == 0 {
+                lab.hand(vector![0.05, -0.05]);
+            } else {
+                lab.free();
+            }
+        }
+    });
+}
+
+#[test]
+fn every_way_to_hold_the_tool_allocates_nothing() {
+    let mut lab = crowd().upright(0.5, 0.002);
+    lab.grip.max_force_n = 4.0;
+    assert_allocates_nothing(|| {
+        for tick in 0..2000 {
+            lab.grip.rail = if tick > 1000 { Some(vector![1.0, 0.0]) } else { None };
+            lab.hand(vector![0.05, -0.05]);
+        }
+    });
+}
+
+#[test]
+fn fast_bodies_allocate_nothing() {
+    let mut bodies = room(0.1, 0.1, 1.0);
+    for i in 0..8 {
+        let mut one =
+            with(body(&format!("{i}"), box_shape(0.01, 0.01), 0.02 * f64::from(i) - 0.07, 0.0), 0.01, 0.1, 1.0);
+        one.velocity_m_per_s = vector![20.0 + 5.0 * f64::from(i), 30.0];
+        one.angular_velocity_rad_per_s = 50.0;
+        bodies.push(one);
+    }
+    let mut lab = Lab::new(&scene(0.0, bodies, None));
+    assert_allocates_nothing(|| lab.run_s(3.0));
+}
+
+#[test]
+fn a_hash_allocates_nothing() {
+    let lab = crowd();
+    assert_allocates_nothing(|| {
+        std::hint::black_box(lab.state.hash());
+    });
+}

@@ -1,0 +1,152 @@
+//! The scenarios in which the paper's impact states differ, shared by the tests and the example that prints the table.
+
+use crate::common::{Lab, body, box_shape, disc, fixed, scene, with};
+use haptic_planar::description::{ImpactState, SceneDescription};
+use nalgebra::vector;
+
+pub const CHOICES: [(&str, ImpactState); 7] = [
+    ("exact", ImpactState::Exact),
+    ("previous", ImpactState::Previous),
+    ("previous-position", ImpactState::PreviousPosition),
+    ("limited-search", ImpactState::LimitedSearch),
+    ("inter-state-as-printed", ImpactState::InterStateAsPrinted),
+    ("force-impulse", ImpactState::ForceImpulse),
+    ("inter-state", ImpactState::InterState),
+];
+
+fn lab(choice: ImpactState, mut description: SceneDescription) -> Lab {
+    description.impact_state = choice;
+    Lab::new(&description)
+}
+
+/// How the energy of an elastic world changed.
+pub struct Drift {
+    /// Change over start, of the energy above that of rest.
+    pub drift: f64,
+    /// Largest unexplained gain, J.
+    pub gain_j: f64,
+}
+
+/// A frictionless elastic ball of 0.1 kg falls 0.1 m onto a floor, again and again.
+pub fn elastic_ball(choice: ImpactState, seconds: f64) -> Drift {
+    let ball = with(body("ball", disc(0.01), 0.0, 0.11), 0.1, 0.0, 1.0);
+    let floor = with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.0, 1.0);
+    let mut lab = lab(choice, scene(9.81, vec![floor, ball], None));
+    let height = |lab: &Lab| {
+        let motion = &lab.state.bodies[1];
+        9.81 * (motion.centre_m.y - 0.01) + 0.5 * motion.velocity_m_per_s.norm_squared()
+    };
+    let start = height(&lab);
+    for _ in 0..(seconds * 1e3) as usize {
+        lab.free();
+    }
+    Drift { drift: height(&lab) / start - 1.0, gain_j: lab.state.ledger.gain_max_j }
+}
+
+/// A frictionless elastic square tumbles in a box without gravity.
+pub fn elastic_square(choice: ImpactState, seconds: f64) -> Drift {
+    let wall = |name: &str, w, h, x, y| with(fixed(name, box_shape(w, h), x, y), 1.0, 0.0, 1.0);
+    let mut square = with(body("square", box_shape(0.02, 0.02), 0.003, 0.001), 0.1, 0.0, 1.0);
+    square.velocity_m_per_s = vector![0.3, 0.17];
+    square.angular_velocity_rad_per_s = 5.0;
+    let mut lab = lab(
+        choice,
+        scene(
+            0.0,
+            vec![
+                wall("left", 0.02, 0.2, -0.06, 0.0),
+                wall("right", 0.02, 0.2, 0.06, 0.0),
+                wall("top", 0.2, 0.02, 0.0, 0.06),
+                wall("bottom", 0.2, 0.02, 0.0, -0.06),
+                square,
+            ],
+            None,
+        ),
+    );
+    lab.free();
+    let start = lab.energy_j();
+    for _ in 0..(seconds * 1e3) as usize {
+        lab.free();
+    }
+    Drift { drift: lab.energy_j() / start - 1.0, gain_j: lab.state.ledger.gain_max_j }
+}
+
+/// The paper's way to get stuck: a ball just above the floor that still recedes, pulled back within the tick. Returns in
+/// how many of 1000 ticks nothing at all changed although no contact carried the ball.
+pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
+    let mut ball = with(body("ball", disc(0.01), 0.0, 0.01 + gap_m), 0.1, 0.0, 1.0);
+    ball.velocity_m_per_s = vector![0.0, 1e-4];
+    let floor = with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.0, 1.0);
+    let mut lab = lab(choice, scene(9.81, vec![floor, ball], None));
+    let mut stuck = 0;
+    for _ in 0..1000 {
+        let before = lab.state.bodies[1];
+        let felt = lab.free();
+        stuck += usize::from(lab.state.bodies[1] == before && felt.contacts == 0);
+    }
+    stuck
+}
+
+/// What sliding felt like.
+pub struct Slid {
+    /// Tangential over normal force on the hand while it slides, by their means.
+    pub ratio: f64,
+    /// How fast the box went while the hand went 50 mm/s.
+    pub speed_m_per_s: f64,
+    /// Largest unexplained gain of energy, J.
+    pub gain_j: f64,
+    /// Deepest overlap, m.
+    pub penetration_m: f64,
+}
+
+/// A box of 40 × 20 mm and 0.1 kg, tilted by 1°, held at its centre by 1000 N/m and 5 N·s/m over a floor with μ = 0.5.
+/// `inertia_share` of the inertia it would have if uniform: small makes it rock.
+pub fn box_on_floor(choice: ImpactState, restitution: f64, inertia_share: f64) -> Lab {
+    let mut tool = with(body("tool", box_shape(0.04, 0.02), 0.0, 0.010_4), 0.1, 0.5, restitution);
+    tool.angle_rad = 0.017_453;
+    tool.inertia_kg_m2 = Some(inertia_share * 0.1 * (0.04_f64.powi(2) + 0.02_f64.powi(2)) / 12.0);
+    let floor = with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.5, restitution);
+    lab(choice, scene(0.0, vec![floor, tool], Some("tool")))
+}
+
+/// The hand presses the box down by 5 mm within half a second, and stays for the rest of the ticks.
+pub fn press_down(lab: &mut Lab, ticks: usize) {
+    for i in 0..ticks {
+        lab.hand(vector![0.0, 0.0104 - 0.0054 * (i as f64 / 500.0).min(1.0)]);
+    }
+}
+
+/// Pressed 5 mm in, slid at 50 mm/s.
+pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
+    let mut lab = box_on_floor(choice, restitution, 1.0);
+    press_down(&mut lab, 600);
+    let (mut tangent, mut normal, mut from) = (0.0, 0.0, 0.0);
+    for i in 1..=1000 {
+        let felt = lab.hand(vector![0.05e-3 * f64::from(i), 0.005]);
+        if i == 500 {
+            from = lab.state.bodies[1].centre_m.x;
+        }
+        if i > 500 {
+            tangent -= felt.force_on_hand_n.x;
+            normal += felt.force_on_hand_n.y;
+        }
+    }
+    Slid {
+        ratio: tangent / normal,
+        speed_m_per_s: (lab.state.bodies[1].centre_m.x - from) / 0.5,
+        gain_j: lab.state.ledger.gain_max_j,
+        penetration_m: lab.penetration_m,
+    }
+}
+
+/// Pressed 5 mm in, pulled off at 100 mm/s: the largest pull on the hand, N. Some is the tool's own inertia.
+pub fn pull_off(choice: ImpactState, restitution: f64, inertia_share: f64) -> f64 {
+    let mut lab = box_on_floor(choice, restitution, inertia_share);
+    press_down(&mut lab, 600);
+    let mut tension: f64 = 0.0;
+    for i in 1..=400 {
+        let felt = lab.hand(vector![0.0, 0.005 + 0.1e-3 * f64::from(i)]);
+        tension = tension.max(-felt.force_on_hand_n.y);
+    }
+    tension
+}

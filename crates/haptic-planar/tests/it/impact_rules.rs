@@ -1,0 +1,228 @@
+//! Impacts in a whole world: what one tick makes of them, against the closed form and known answers.
+
+use crate::common::measure::{assert_below, assert_near, worst_overlap_m};
+use crate::common::*;
+use haptic_planar::description::{PairDescription, RestitutionLaw};
+use haptic_planar::impact::{PointInverseMass, resolve};
+use nalgebra::{Vector2, vector};
+
+/// A rod of 1 kg and 1 m whose lower left end falls on the floor at 1 m/s.
+struct Rod {
+    degrees: f64,
+    sideways: f64,
+    friction: f64,
+    restitution: f64,
+    law: RestitutionLaw,
+}
+
+/// Thick enough that the two corners of its end never hit at once, m.
+const THICK_M: f64 = 4e-4;
+/// How far over the floor the rod starts, m.
+const GAP_M: f64 = 3e-4;
+const INERTIA: f64 = 1.0 / 12.0;
+
+impl Rod {
+    /// From the rod's centre to its lowest corner.
+    fn arm(&self) -> Vector2<f64> {
+        let (sine, cosine) = libm::sincos(self.degrees.to_radians());
+        vector![-0.5 * cosine + THICK_M / 2.0 * sine, -0.5 * sine - THICK_M / 2.0 * cosine]
+    }
+
+    /// The impulse on the rod that a world of one tick gives it.
+    fn strike(&self) -> Vector2<f64> {
+        let arm = self.arm();
+        let mut rod =
+            with(body("rod", box_shape(1.0, THICK_M), -arm.x, GAP_M - arm.y), 1.0, self.friction, self.restitution);
+        rod.inertia_kg_m2 = Some(INERTIA);
+        rod.angle_rad = self.degrees.to_radians();
+        rod.velocity_m_per_s = vector![self.sideways, -1.0];
+        let mut world = scene(0.0, vec![floor(self.friction, self.restitution), rod], None);
+        world.restitution_law = self.law;
+        let mut lab = Lab::new(&world);
+        let felt = lab.free();
+        assert_eq!(felt.impacts, 1, "one impact in this tick");
+        let after = lab.motion("rod");
+        let impulse = after.velocity_m_per_s - vector![self.sideways, -1.0];
+        let turning = arm.x * impulse.y - arm.y * impulse.x;
+        assert_below("spin off by, rad/s", (after.angular_velocity_rad_per_s - turning / INERTIA).abs(), 1e-9);
+        impulse
+    }
+
+    /// The impulse of the closed form.
+    fn closed_form(&self) -> Vector2<f64> {
+        let arm = self.arm();
+        let mass = PointInverseMass {
+            tangent: 1.0 + arm.y * arm.y / INERTIA,
+            cross: -arm.x * arm.y / INERTIA,
+            normal: 1.0 + arm.x * arm.x / INERTIA,
+        };
+        let p = resolve(&mass, self.sideways, -1.0, self.friction, self.restitution, self.law);
+        vector![p.tangent, p.normal]
+    }
+}
+
+fn rod(degrees: f64, sideways: f64, friction: f64, restitution: f64, law: RestitutionLaw) -> Rod {
+    Rod { degrees, sideways, friction, restitution, law }
+}
+
+#[test]
+fn a_rod_that_falls_in_a_world_gets_the_impulse_of_the_books() {
+    use RestitutionLaw::{Poisson, Stronge};
+    let cases = [
+        (rod(45.0, 0.0, 0.3, 0.5, Stronge), [0.219512, 0.731707]),
+        (rod(45.0, 0.0, 0.8, 0.5, Stronge), [0.5625, 0.9375]),
+        (rod(60.0, 0.5, 0.4, 0.5, Poisson), [0.235937, 0.975180]),
+        (rod(60.0, 0.5, 0.4, 0.5, Stronge), [0.240653, 0.986979]),
+        (rod(30.0, -1.0, 1.5, 1.0, Poisson), [1.703090, 1.524519]),
+        (rod(30.0, -1.0, 1.5, 1.0, Stronge), [1.567616, 1.342015]),
+        (rod(50.0, 0.6, 0.4, 0.9, Stronge), [0.163538, 0.873709]),
+    ];
+    for (rod, [tangent, normal]) in cases {
+        let impulse = rod.strike();
+        // The rod of the books has no thickness.
+        assert_near("tangential impulse, N s", impulse.x, tangent, 2e-3);
+        assert_near("normal impulse, N s", impulse.y, normal, 2e-3);
+    }
+}
+
+#[test]
+fn random_rods_that_fall_in_a_world_get_the_impulse_of_the_closed_form() {
+    let mut random = Random(3);
+    for i in 0..300 {
+        let law = if i % 2 == 0 { RestitutionLaw::Stronge } else { RestitutionLaw::Poisson };
+        let case = rod(
+            random.between(10.0, 80.0),
+            random.between(-1.5, 1.5),
+            random.between(0.0, 2.0),
+            random.between(0.0, 1.0),
+            law,
+        );
+        let off = (case.strike() - case.closed_form()).norm();
+        assert_below(&format!("case {i}: impulse off by"), off, 1e-9);
+    }
+}
+
+/// Two free bodies on a collision course.
+fn course(random: &mut Random, shapes: [usize; 2]) -> Lab {
+    let shape = |which: usize| match which {
+        0 => disc(0.01),
+        1 => box_shape(0.02, 0.015),
+        2 => capsule(0.01, 0.006),
+        _ => hexagon(0.01),
+    };
+    let mut flying = |name: &str, side: f64, which: usize| {
+        let place = side * 0.03;
+        let mut one =
+            with(body(name, shape(which), place, random.between(-0.005, 0.005)), random.between(0.01, 1.0), 0.4, 0.6);
+        one.velocity_m_per_s = vector![-side * random.between(0.2, 1.0), random.between(-0.1, 0.1)];
+        one.angular_velocity_rad_per_s = random.between(-5.0, 5.0);
+        one.angle_rad = random.between(0.0, 6.0);
+        one
+    };
+    let bodies = vec![flying("one", -1.0, shapes[0]), flying("other", 1.0, shapes[1])];
+    Lab::new(&scene(0.0, bodies, None))
+}
+
+fn momentum(lab: &Lab) -> Vector2<f64> {
+    lab.scene.bodies.iter().zip(&lab.state.bodies).map(|(body, motion)| motion.velocity_m_per_s * body.mass_kg).sum()
+}
+
+#[test]
+fn bodies_that_collide_keep_their_momentum_and_gain_no_energy() {
+    let mut random = Random(5);
+    let mut impacts = 0;
+    for i in 0..400 {
+        let mut lab = course(&mut random, [i % 4, (i / 4) % 4]);
+        let before = momentum(&lab);
+        lab.free();
+        let energy = lab.energy_j();
+        for _ in 0..150 {
+            impacts += lab.free().impacts;
+        }
+        assert_below("momentum off by, N s", (momentum(&lab) - before).norm(), 1e-12);
+        assert_below("energy gained, part", lab.energy_j() / energy - 1.0, 1e-12);
+        assert_below("overlap, m", worst_overlap_m(&lab), 1e-5);
+    }
+    assert!(impacts > 300, "too few met: {impacts}");
+}
+
+#[test]
+fn bodies_of_different_layers_pass_each_other() {
+    let flying = |name: &str, side: f64, layer: i32| {
+        let mut one = with(body(name, disc(0.01), side * 0.05, 0.0), 0.1, 0.4, 1.0);
+        one.velocity_m_per_s.x = -side;
+        one.layer = layer;
+        one
+    };
+    for (layer, after) in [(0, 1.0), (1, -1.0)] {
+        let mut lab = Lab::new(&scene(0.0, vec![flying("one", -1.0, 0), flying("other", 1.0, layer)], None));
+        lab.run_s(0.2);
+        let speed = lab.motion("other").velocity_m_per_s.x;
+        assert_near("speed of the other, m/s", speed, after, 1e-12);
+    }
+}
+
+#[test]
+fn a_pairs_own_restitution_holds_for_that_pair_alone() {
+    let ball = |name: &str, x: f64| with(body(name, disc(0.01), x, 0.02), 0.1, 0.4, 0.0);
+    let mut world = scene(GRAVITY, vec![floor(0.4, 0.0), ball("hard", -0.1), ball("soft", 0.1)], None);
+    let bodies = ["hard".to_owned(), "floor".to_owned()];
+    world.pairs = vec![PairDescription { bodies, friction: None, restitution: Some(1.0) }];
+    let mut lab = Lab::new(&world);
+    let mut highest = [0.0_f64; 2];
+    for tick in 0..500 {
+        lab.free();
+        if tick > 60 {
+            highest[0] = highest[0].max(lab.motion("hard").centre_m.y);
+            highest[1] = highest[1].max(lab.motion("soft").centre_m.y);
+        }
+    }
+    assert_near("height of the hard one, m", highest[0], 0.02, 1e-3);
+    assert_near("height of the soft one, m", highest[1], 0.01, 1e-3);
+}
+
+#[test]
+fn a_pairs_own_friction_holds_for_that_pair_alone() {
+    let rider = |name: &str, x: f64| {
+        let mut one = with(body(name, box_shape(0.04, 0.01), x, 0.005), 0.1, 0.5, 0.0);
+        one.velocity_m_per_s.x = 0.5;
+        one
+    };
+    let mut world = scene(GRAVITY, vec![floor(0.5, 0.0), rider("slick", -0.5), rider("plain", 0.5)], None);
+    let bodies = ["floor".to_owned(), "slick".to_owned()];
+    world.pairs = vec![PairDescription { bodies, friction: Some(0.0), restitution: None }];
+    let mut lab = Lab::new(&world);
+    lab.run_s(0.3);
+    assert_near("speed of the slick one, m/s", lab.motion("slick").velocity_m_per_s.x, 0.5, 1e-12);
+    assert_below("speed of the plain one, m/s", lab.motion("plain").velocity_m_per_s.x.abs(), 1e-12);
+}
+
+#[test]
+fn a_pair_takes_the_mean_friction_and_the_larger_restitution() {
+    let mut rider = with(body("rider", box_shape(0.04, 0.01), -0.5, 0.005), 0.1, 0.9, 0.0);
+    rider.velocity_m_per_s.x = 1.0;
+    let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.1, 0.0), rider], None));
+    lab.run_s(0.1);
+    let expected = 1.0 - 0.3 * GRAVITY * 0.1;
+    assert_near("speed, m/s", lab.motion("rider").velocity_m_per_s.x, expected, 1e-9);
+    let falling = with(body("ball", disc(0.01), 0.0, 0.0102), 0.1, 0.0, 0.2);
+    let mut world = scene(0.0, vec![floor(0.0, 0.7), falling], None);
+    world.bodies[1].velocity_m_per_s.y = -1.0;
+    let mut lab = Lab::new(&world);
+    lab.run_s(0.01);
+    assert_near("speed after the bounce, m/s", lab.motion("ball").velocity_m_per_s.y, 0.7, 1e-12);
+}
+
+#[test]
+fn a_disc_that_is_thrown_down_obliquely_sticks_alike_at_any_phase_of_the_tick() {
+    for speed in [1.0, 4.0, 6.0] {
+        for phase in 0..10 {
+            let gap = speed * 1e-4 * (f64::from(phase) + 0.5);
+            let mut ball = with(body("ball", disc(0.005), 0.0, 0.005 + gap), 0.1, 1.0, 0.0);
+            ball.velocity_m_per_s = vector![1.0, -speed];
+            let mut lab = Lab::new(&scene(0.0, vec![floor(1.0, 0.0), ball], None));
+            lab.run_s(0.003);
+            assert_near("speed, m/s", lab.motion("ball").velocity_m_per_s.x, 2.0 / 3.0, 1e-6);
+        }
+    }
+}

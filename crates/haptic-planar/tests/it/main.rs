@@ -1,0 +1,18 @@
+//! Integration tests of this crate in one program: one link step instead of one for each file.
+
+mod allocation;
+mod choices;
+mod choices_lab;
+mod common;
+mod contacts;
+mod coupling;
+mod determinism;
+mod energy;
+mod fast_bodies;
+mod impact_rules;
+mod jamming;
+mod restitution;
+mod rolling;
+mod seams;
+mod sliding;
+mod stacks;

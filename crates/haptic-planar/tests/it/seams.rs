@@ -1,0 +1,163 @@
+//! A floor made of several bodies, or of a body's several parts, feels like one.
+
+use crate::common::measure::{Samples, assert_below};
+use crate::common::*;
+use haptic_planar::description::{BodyDescription, ShapeDescription};
+use nalgebra::vector;
+
+const FRICTION: f64 = 0.4;
+
+fn tile(index: usize, left: f64, width: f64) -> BodyDescription {
+    let name = format!("tile{index}");
+    with(fixed(&name, box_shape(width, 0.02), left + width / 2.0, -0.01), 1.0, FRICTION, 0.2)
+}
+
+/// Twenty equal tiles, from x = 0 to 0.4 m.
+fn equal_tiles() -> Vec<BodyDescription> {
+    (0..20).map(|i| tile(i, i as f64 * 0.02, 0.02)).collect()
+}
+
+/// Tiles of many widths, from x = 0 to more than 0.4 m.
+fn odd_tiles() -> Vec<BodyDescription> {
+    let widths = [0.013, 0.031, 0.004, 0.022, 0.0071, 0.05, 0.0093];
+    let mut left = 0.0;
+    let mut tiles = Vec::new();
+    while left < 0.4 {
+        let width = widths[tiles.len() % widths.len()];
+        tiles.push(tile(tiles.len(), left, width));
+        left += width;
+    }
+    tiles
+}
+
+/// One concave body with a flat top from x = 0 to 0.4 m and teeth below, which has to be cut into parts.
+fn comb() -> Vec<BodyDescription> {
+    let mut corners = vec![[0.4, 0.0], [0.0, 0.0]];
+    for i in 0..5 {
+        let left = 0.08 * f64::from(i);
+        corners.extend([[left, -0.03], [left + 0.04, -0.03]]);
+        if i < 4 {
+            corners.extend([[left + 0.05, -0.01], [left + 0.07, -0.01]]);
+        }
+    }
+    corners.push([0.4, -0.03]);
+    vec![with(fixed("comb", polygon(&corners), 0.0, 0.0), 1.0, FRICTION, 0.2)]
+}
+
+/// Drags a tool of 20 mm height over a ground and back; claims the friction at every tick once it slides.
+#[track_caller]
+fn assert_smooth(ground: Vec<BodyDescription>, shape: ShapeDescription, upright: bool) {
+    let mut bodies = ground;
+    bodies.push(with(body("tool", shape, 0.03, 0.01), 0.1, FRICTION, 0.2));
+    let mut lab = Lab::new(&scene(0.0, bodies, Some("tool"))).gains(800.0, 4.0);
+    if upright {
+        lab = lab.upright(5.0, 0.02);
+    }
+    lab.lead(vector![0.03, 0.005], 500, |_, _| ());
+    for (to, sign) in [(0.36, 1.0), (0.03, -1.0)] {
+        let (mut ratio, mut tick) = (Samples::default(), 0);
+        lab.lead(vector![to, 0.005], 3300, |lab, felt| {
+            tick += 1;
+            if tick > 500 {
+                assert!(felt.tool_normal_n > 0.0, "lost the ground at {}", lab.motion("tool").centre_m);
+                ratio.push(-sign * felt.force_on_hand_n.x / felt.force_on_hand_n.y);
+            }
+        });
+        assert_below("worst ratio off friction", ratio.worst_from(FRICTION), 5e-3);
+    }
+    assert_below("penetration, m", lab.penetration_m, 1e-5);
+    assert_below("energy gain, J", lab.gain_j(), 1e-9);
+}
+
+#[test]
+fn a_box_dragged_over_tiles_feels_no_seam() {
+    assert_smooth(equal_tiles(), box_shape(0.03, 0.02), false);
+    assert_smooth(equal_tiles(), box_shape(0.02, 0.02), false);
+    assert_smooth(equal_tiles(), box_shape(0.012, 0.02), true);
+}
+
+#[test]
+fn a_box_dragged_over_tiles_of_many_widths_feels_no_seam() {
+    assert_smooth(odd_tiles(), box_shape(0.03, 0.02), false);
+}
+
+#[test]
+fn a_round_tool_dragged_over_tiles_feels_no_seam() {
+    assert_smooth(equal_tiles(), disc(0.01), true);
+    assert_smooth(odd_tiles(), disc(0.01), true);
+    assert_smooth(equal_tiles(), capsule(0.02, 0.01), false);
+}
+
+#[test]
+fn a_tool_dragged_over_the_parts_of_one_body_feels_no_seam() {
+    assert!(Lab::new(&scene(0.0, comb(), None)).scene.pieces.len() > 3, "the comb must be cut into parts");
+    assert_smooth(comb(), box_shape(0.03, 0.02), false);
+    assert_smooth(comb(), disc(0.01), true);
+}
+
+#[test]
+fn a_tool_on_its_corner_dragged_over_tiles_feels_no_seam() {
+    let mut bodies = equal_tiles();
+    let tool = with(body("tool", box_shape(0.02, 0.02), 0.03, 0.0142), 0.1, FRICTION, 0.2);
+    bodies.push(BodyDescription { angle_rad: std::f64::consts::FRAC_PI_4, ..tool });
+    let mut lab = Lab::new(&scene(0.0, bodies, Some("tool"))).gains(800.0, 4.0).upright(5.0, 0.02);
+    lab.lead(vector![0.03, 0.009], 500, |_, _| ());
+    let (mut ratio, mut tick) = (Samples::default(), 0);
+    lab.lead(vector![0.36, 0.009], 3300, |_, felt| {
+        tick += 1;
+        if tick > 500 {
+            ratio.push(felt.tool_tangent_n.abs() / felt.tool_normal_n);
+        }
+    });
+    assert_below("worst ratio off friction", ratio.worst_from(FRICTION), 5e-3);
+}
+
+#[test]
+fn a_disc_rolling_freely_over_tiles_keeps_its_speed() {
+    for tiles in [equal_tiles(), odd_tiles()] {
+        let mut wheel = with(body("disc", disc(0.01), 0.03, 0.01), 0.1, FRICTION, 0.2);
+        wheel.velocity_m_per_s.x = 0.3;
+        wheel.angular_velocity_rad_per_s = -30.0;
+        let mut bodies = tiles;
+        bodies.push(wheel);
+        let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
+        lab.run_s(1.1);
+        let disc = lab.motion("disc");
+        assert_below("speed lost, m/s", (disc.velocity_m_per_s - vector![0.3, 0.0]).norm(), 1e-9);
+        assert_below("height off, m", (disc.centre_m.y - 0.01).abs(), 1e-6);
+    }
+}
+
+#[test]
+fn a_box_thrown_over_tiles_goes_as_far_as_on_one_floor() {
+    let thrown = |ground: Vec<BodyDescription>| {
+        let mut rider = with(body("rider", box_shape(0.03, 0.01), 0.03, 0.005), 0.1, FRICTION, 0.2);
+        rider.velocity_m_per_s.x = 1.5;
+        let mut bodies = ground;
+        bodies.push(rider);
+        let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
+        lab.run_s(1.0);
+        lab.motion("rider").centre_m
+    };
+    let whole = thrown(vec![floor(FRICTION, 0.2)]);
+    for tiles in [equal_tiles(), odd_tiles(), comb()] {
+        assert_below("stop off, m", (thrown(tiles) - whole).norm(), 1e-6);
+    }
+}
+
+#[test]
+fn a_concave_body_that_comes_down_tilted_is_never_pushed_through_the_far_side() {
+    // Cut from its corner at the left end to the inner one; tilted to the right, the arm's corner on the cut is covered.
+    let hook = [[-0.015, 0.0], [0.015, 0.0], [0.015, 0.01], [-0.005, 0.01], [-0.005, 0.03], [-0.015, 0.03]];
+    for tilt in -20..=20 {
+        let tool = with(body("tool", polygon(&hook), 0.0, 0.001), 0.1, FRICTION, 0.2);
+        let tilted = BodyDescription { angle_rad: 0.001 * f64::from(tilt), ..tool };
+        let ground = with(fixed("ground", box_shape(0.3, 0.02), 0.0, -0.01), 1.0, FRICTION, 0.2);
+        let mut lab = Lab::new(&scene(9.81, vec![ground, tilted], None));
+        for _ in 0..500 {
+            let felt = lab.free();
+            assert_below("penetration", felt.penetration_m, 2e-5);
+        }
+        assert_below("gain", lab.gain_j(), 1e-7);
+    }
+}

@@ -1,0 +1,122 @@
+//! Bodies that carry bodies.
+
+use crate::common::measure::{self, Samples, assert_below, assert_near};
+use crate::common::*;
+use haptic_planar::description::ShapeDescription;
+use nalgebra::vector;
+
+/// Ten bodies on each other, the top one as many times heavier.
+fn stack(shape: &ShapeDescription, width: f64, top: f64) -> Lab {
+    let mut bodies = vec![floor(0.4, 0.0)];
+    for i in 0..10 {
+        let mass = if i == 9 { 0.1 * top } else { 0.1 };
+        let one = body(&format!("{i}"), shape.clone(), 0.0, width * (0.5 + f64::from(i)));
+        bodies.push(with(one, mass, 0.4, 0.0));
+    }
+    Lab::new(&scene(GRAVITY, bodies, None))
+}
+
+#[test]
+fn a_stack_of_ten_with_a_heavy_top_stands() {
+    for top in [1.0, 10.0] {
+        let mut lab = stack(&box_shape(0.02, 0.02), 0.02, top);
+        lab.run_s(10.0);
+        assert_below("penetration, m", lab.penetration_m, 5e-5);
+        assert_below("overlap at the end, m", measure::worst_overlap_m(&lab), 5e-5);
+        assert_below("energy gain, J", lab.gain_j(), 3e-4);
+        let last = lab.motion("9");
+        assert_below("way of the top, m", (last.centre_m - vector![0.0, 0.19]).norm(), 5e-4);
+        assert_below("speed of the top, m/s", last.velocity_m_per_s.norm(), 1e-6);
+    }
+}
+
+#[test]
+fn a_pyramid_of_boxes_stands() {
+    let mut bodies = vec![floor(0.5, 0.0)];
+    for row in 0..6 {
+        for i in 0..6 - row {
+            let x = 0.022 * (f64::from(i) + 0.5 * f64::from(row));
+            bodies.push(with(
+                body(&format!("{row}.{i}"), box_shape(0.02, 0.02), x, 0.01 + 0.02 * f64::from(row)),
+                0.1,
+                0.5,
+                0.0,
+            ));
+        }
+    }
+    let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
+    let start = lab.motion("5.0").centre_m;
+    lab.run_s(5.0);
+    assert_below("way of the top, m", (lab.motion("5.0").centre_m - start).norm(), 1e-4);
+    assert_below("penetration, m", lab.penetration_m, 5e-5);
+}
+
+/// A tool of 20 g pushed down with 5 N slides on free boxes; returns the world, the felt ratio and its normal force.
+fn slide_on(count: usize, mass: f64) -> (Lab, Samples, Samples) {
+    let mut bodies = vec![floor(0.3, 0.0)];
+    for i in 0..count {
+        bodies.push(with(body(&format!("{i}"), box_shape(0.12, 0.02), 0.0, 0.01 + 0.02 * i as f64), mass, 0.3, 0.0));
+    }
+    let height = 0.02 * count as f64 + 0.01;
+    bodies.push(with(body("tool", box_shape(0.02, 0.02), -0.01, height), 0.02, 0.3, 0.0));
+    let mut lab = Lab::new(&scene(GRAVITY, bodies, Some("tool")));
+    lab.lead(vector![-0.01, height - 0.005], 500, |_, _| ());
+    let (mut ratio, mut normal, mut tick) = (Samples::default(), Samples::default(), 0);
+    lab.lead(vector![0.01, height - 0.005], 1000, |_, felt| {
+        tick += 1;
+        if tick > 500 {
+            ratio.push(felt.force_on_hand_n.x.abs() / felt.force_on_hand_n.y);
+            normal.push(felt.tool_normal_n);
+        }
+    });
+    (lab, ratio, normal)
+}
+
+#[test]
+fn a_tool_sliding_on_free_boxes_feels_its_friction() {
+    for count in [1, 2, 4] {
+        for mass in [0.01, 0.1, 1.0] {
+            let (lab, ratio, normal) = slide_on(count, mass);
+            let what = |name: &str| format!("{count} boxes of {mass} kg: {name}");
+            // The floor of the hand's ratio: μ (5 N + weight) / 5 N.
+            assert_near(&what("ratio"), ratio.mean(), 0.3118, 0.01);
+            assert_below(&what("worst ratio off"), ratio.worst_from(0.3118), 0.01);
+            assert_near(&what("normal force, N"), normal.mean(), 5.0 + 0.02 * GRAVITY, 0.01);
+            assert_below(&what("penetration, m"), lab.penetration_m, 5e-5);
+            assert_below(&what("energy gain, J"), lab.gain_j(), 1e-5);
+        }
+    }
+}
+
+#[test]
+fn a_rod_falling_on_a_smooth_floor_keeps_its_centre_over_one_point() {
+    let mut rod = with(body("rod", box_shape(0.2, 0.001), 0.0, 0.0), 0.1, 0.0, 0.0);
+    let tilt = 60f64.to_radians();
+    rod.angle_rad = tilt;
+    let (sine, cosine) = libm::sincos(tilt);
+    rod.position_m.y = 0.1 * sine + 0.0005 * cosine;
+    let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.0, 0.0), rod], None));
+    while lab.motion("rod").angle_rad > 0.05 && lab.time_s() < 2.0 {
+        lab.free();
+    }
+    let rod = lab.motion("rod");
+    assert_below("drift of the centre, m", rod.centre_m.x.abs(), 1e-12);
+    // Energy: m g Δh = ½ I ω² + ½ m (ω · horizontal arm)².
+    let corner = |angle: f64| {
+        let (sine, cosine) = libm::sincos(angle);
+        (0.1 * cosine - 0.0005 * sine, 0.1 * sine + 0.0005 * cosine)
+    };
+    let (arm, height) = corner(rod.angle_rad);
+    let fallen = corner(tilt).1 - height;
+    let inertia = 0.1 * (0.2 * 0.2 + 0.001 * 0.001) / 12.0;
+    let spin = (2.0 * 0.1 * GRAVITY * fallen / (inertia + 0.1 * arm * arm)).sqrt();
+    assert_near("spin, rad/s", -rod.angular_velocity_rad_per_s, spin, 5e-3);
+}
+
+#[test]
+fn a_stack_of_capsules_stands() {
+    let mut lab = stack(&capsule(0.03, 0.01), 0.02, 1.0);
+    lab.run_s(5.0);
+    assert_below("penetration, m", lab.penetration_m, 5e-5);
+    assert_below("way of the top, m", (lab.motion("9").centre_m - vector![0.0, 0.19]).norm(), 5e-4);
+}

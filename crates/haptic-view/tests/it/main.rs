@@ -1,0 +1,5 @@
+//! Integration tests of this crate in one program: one link step instead of one for each file.
+
+mod common;
+mod http;
+mod stream;

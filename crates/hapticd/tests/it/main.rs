@@ -1,0 +1,19 @@
+//! Integration tests of this crate in one program: one link step instead of one for each file.
+
+mod api_schema;
+mod commands;
+mod common;
+mod devices;
+mod examples;
+mod file_errors;
+mod golden;
+mod hostile;
+mod mutated_files;
+mod recorded_runs;
+mod recording;
+mod reload;
+mod snapshot;
+mod system_calls;
+mod terminal;
+mod tuning;
+mod view;
