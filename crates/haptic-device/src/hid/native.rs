@@ -198,7 +198,9 @@ impl NativeConnector {
         let limits_q15 = PerAxis::from_slice(&limits).ok_or("it has neither one nor two axes")?;
         let (nonce, watchdog_ms) = (self.nonce, self.settings.watchdog_ms);
         let arm = Arm { nonce, watchdog_ms, limits_q15, slew_q15_per_ms: 0 };
-        talk.ask(&Message::Arm(arm), "ARM", |message| matches!(message, Message::ArmAck(_)).then_some(arm))
+        // A reply of another session may still wait in the kernel's queue.
+        let is_ours = |message: &Message<'_>| matches!(message, Message::ArmAck(granted) if granted.nonce == nonce);
+        talk.ask(&Message::Arm(arm), "ARM", |message| is_ours(message).then_some(arm))
     }
 }
 
