@@ -141,9 +141,7 @@ impl NativeConnector {
         }
         self.nonce = self.nonce.wrapping_add(1);
         let mut talk = HandshakeIo { reading: opened.reading, writing: opened.writing, number: 0 };
-        let board = self.greet(&mut talk)?;
-        let axes = (0..self.settings.axes).map(|axis| self.axis(&mut talk, axis)).collect::<Result<Vec<_>, _>>()?;
-        let arm = self.ask_to_arm(&mut talk, &axes)?;
+        let (board, axes, arm) = self.handshake(&mut talk)?;
         let session = Arc::new(Session::default());
         let receiving = NativeReceiver::new(talk.reading, axes.clone(), session.clone(), monotonic_ns());
         let sending = NativeSender {
@@ -156,6 +154,18 @@ impl NativeConnector {
             session,
         };
         Ok((Connection { receiving: Box::new(receiving), sending: Box::new(sending) }, board, axes))
+    }
+
+    /// Restarts at HELLO if another host opened a session in between.
+    fn handshake(&self, talk: &mut HandshakeIo) -> Result<(HelloAck, Vec<AxisScale>, Arm), String> {
+        for _ in 0..ATTEMPTS {
+            let board = self.greet(talk)?;
+            let axes = (0..self.settings.axes).map(|axis| self.axis(talk, axis)).collect::<Result<Vec<_>, _>>()?;
+            if let Some(arm) = self.ask_to_arm(talk, &axes)? {
+                return Ok((board, axes, arm));
+            }
+        }
+        Err("another program opens sessions of its own; end it".to_owned())
     }
 
     fn greet(&self, talk: &mut HandshakeIo) -> Result<HelloAck, String> {
@@ -189,7 +199,8 @@ impl NativeConnector {
         Ok(AxisScale::new(&info, self.settings.lever_m))
     }
 
-    fn ask_to_arm(&self, talk: &mut HandshakeIo, axes: &[AxisScale]) -> Result<Arm, String> {
+    /// None if the board has another session.
+    fn ask_to_arm(&self, talk: &mut HandshakeIo, axes: &[AxisScale]) -> Result<Option<Arm>, String> {
         let limit = |axis: &AxisScale| {
             let share = (self.settings.max_force_n / axis.full_scale_n).min(1.0);
             (share * f64::from(FULL_SCALE_Q15)) as u16
@@ -199,8 +210,11 @@ impl NativeConnector {
         let (nonce, watchdog_ms) = (self.nonce, self.settings.watchdog_ms);
         let arm = Arm { nonce, watchdog_ms, limits_q15, slew_q15_per_ms: 0 };
         // A reply of another session may still wait in the kernel's queue.
-        let is_ours = |message: &Message<'_>| matches!(message, Message::ArmAck(granted) if granted.nonce == nonce);
-        talk.ask(&Message::Arm(arm), "ARM", |message| is_ours(message).then_some(arm))
+        talk.ask(&Message::Arm(arm), "ARM", |message| match message {
+            Message::ArmAck(granted) if granted.nonce == nonce => Some(Some(arm)),
+            Message::Fault(fault) if fault.code == haptic_wire::FaultCode::NonceMismatch => Some(None),
+            _ => None,
+        })
     }
 }
 

@@ -249,3 +249,18 @@ fn an_arm_ack_of_another_session_does_not_complete_the_handshake() {
     assert_eq!(arms, 2);
     tick_until(&mut device, |reading| reading.health == Health::Ready);
 }
+
+#[test]
+fn a_nonce_mismatch_while_arming_restarts_the_handshake() {
+    let socket = Socket::new(|board, message| {
+        // Another host opens a session of its own between this host's HELLO and its first ARM.
+        if matches!(message, Message::Arm(_)) && board.arms == 1 {
+            board.nonce = Some(0);
+        }
+        Reaction::Usual
+    });
+    let mut device = socket.open().unwrap();
+    let hellos = socket.board().hellos;
+    assert_eq!(hellos, 2);
+    tick_until(&mut device, |reading| reading.health == Health::Ready);
+}
