@@ -88,7 +88,7 @@ impl AxisScale {
 pub fn open(mut port: Box<dyn HidPort>, settings: NativeSettings, priority: u8) -> Result<ThreadedDevice, String> {
     let opened = port.open()?;
     let (name, serial_number) = (opened.name.clone(), opened.serial_number.clone());
-    let mut connector = NativeConnector { port, settings, nonce: 0 };
+    let mut connector = NativeConnector { port, settings, nonce: 0, uid: None };
     connector.nonce = connector.settings.nonce;
     let (connection, board, axes) = connector.arm(opened).map_err(|error| format!("{name}: {error}"))?;
     let identity = Identity {
@@ -125,6 +125,8 @@ struct NativeConnector {
     port: Box<dyn HidPort>,
     settings: NativeSettings,
     nonce: u32,
+    /// The board of the first session; no other one is driven in its place.
+    uid: Option<[u8; 8]>,
 }
 
 impl Connect for NativeConnector {
@@ -142,6 +144,7 @@ impl NativeConnector {
         self.nonce = self.nonce.wrapping_add(1);
         let mut talk = HandshakeIo { reading: opened.reading, writing: opened.writing, number: 0 };
         let (board, axes, arm) = self.handshake(&mut talk)?;
+        self.uid = Some(board.uid);
         let session = Arc::new(Session::default());
         let receiving = NativeReceiver::new(talk.reading, axes.clone(), session.clone(), monotonic_ns());
         let sending = NativeSender {
@@ -185,6 +188,9 @@ impl NativeConnector {
         if usize::from(board.axes) != self.settings.axes {
             let (found, wanted) = (board.axes, self.settings.axes);
             return Err(format!("the board has {found} axes, the device file says {wanted}; write axes = {found}"));
+        }
+        if self.uid.is_some_and(|uid| uid != board.uid) {
+            return Err("another board answers; plug the first one in again, or restart hapticd".to_owned());
         }
         Ok(board)
     }

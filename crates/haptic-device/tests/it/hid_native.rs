@@ -264,3 +264,28 @@ fn a_nonce_mismatch_while_arming_restarts_the_handshake() {
     assert_eq!(hellos, 2);
     tick_until(&mut device, |reading| reading.health == Health::Ready);
 }
+
+#[test]
+fn another_board_in_place_of_the_one_that_was_opened_is_refused() {
+    let socket = Socket::new(|_, _| Reaction::Usual);
+    let mut device = socket.open().unwrap();
+    tick_until(&mut device, |reading| reading.health == Health::Ready);
+    replug(&socket, *b"ANOTHER.", 2);
+    tick_until(&mut device, |reading| reading.health == Health::Lost);
+    let start = Instant::now();
+    tick_until(&mut device, |reading| {
+        assert_eq!(reading.health, Health::Lost);
+        start.elapsed() > Duration::from_millis(500)
+    });
+    let board = socket.board();
+    assert!(board.hellos > 0 && !board.is_armed, "it was asked for its identity and is not left armed");
+    drop(board);
+    replug(&socket, *b"SCRIPTED", 3);
+    tick_until(&mut device, |reading| reading.health == Health::Ready);
+}
+
+/// Unplugs the board and plugs one with this uid in at once.
+fn replug(socket: &Socket, uid: [u8; 8], session: u32) {
+    let mut board = socket.board();
+    *board = Board { uid, plugged: Some(session), ..Board::new(board.script) };
+}
