@@ -2,10 +2,4 @@
 
 mod allocation;
 mod friction;
-mod hid_joystick;
-mod hid_layout;
-mod hid_native;
-mod native_link;
-mod other_links;
-mod serial_port;
 mod simulated;

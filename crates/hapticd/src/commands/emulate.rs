@@ -7,11 +7,11 @@ use crate::failure::Failure;
 use crate::file_use::PathConflicts;
 use crate::files::builtin::DEVICES;
 use crate::files::device::{self, DeviceFile, SimulatedHand};
-use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{
+use haptic_backends::serial::HaplyVariant;
+use haptic_emulator::serial::native::NativeTraits;
+use haptic_emulator::serial::{
     Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
 };
-use haptic_device::serial::HaplyVariant;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::sync::Arc;
 use std::time::Duration;
