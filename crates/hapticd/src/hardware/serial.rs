@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use crate::files::device::{self as file, DEFAULT_PORT};
 use crate::setup::Setup;
+use haptic_backends::protocol::Protocol;
 use haptic_backends::serial::dead_man::GuardianProgram;
-use haptic_backends::serial::protocol::Protocol;
 use haptic_backends::serial::{
     FindPort, HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     OpenError, PortError, SerialDevice, SerialSettings,
