@@ -5,8 +5,8 @@ use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
 use crate::daemon::signals::Signals;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
-use crate::files::builtin::DEVICES;
-use crate::files::device::{self, DeviceFile, SimulatedHand};
+use haptic_config::builtin::DEVICES;
+use haptic_config::device::{self, DeviceFile, SimulatedHand};
 use haptic_device::emulated::native::NativeTraits;
 use haptic_device::emulated::{
     Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,

@@ -1,8 +1,8 @@
 //! Devices on a serial line.
 
 use crate::failure::Failure;
-use crate::files::device::{self as file, DEFAULT_PORT};
-use crate::setup::Setup;
+use haptic_config::device::{self as file, DEFAULT_PORT};
+use haptic_config::setup::Setup;
 use haptic_device::Device;
 use haptic_device::serial::guardian::GuardianProgram;
 use haptic_device::serial::protocol::Protocol;

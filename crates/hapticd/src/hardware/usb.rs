@@ -1,7 +1,7 @@
 //! Devices that speak USB HID, and those that the kernel's input layer drives.
 
 use crate::failure::Failure;
-use crate::setup::Setup;
+use haptic_config::setup::Setup;
 use haptic_device::Device;
 use haptic_device::evdev::{self, node};
 use haptic_device::hid::force::ForceScale;

@@ -2,7 +2,7 @@
 //! backend.
 
 use super::{Found, NO_BACKEND, missing_rights};
-use crate::files::device::DeviceKind;
+use haptic_config::device::DeviceKind;
 use haptic_device::evdev::node::{self, NodeInfo};
 use haptic_device::hid::descriptor::Descriptor;
 use haptic_device::hid::hidraw::{self, HidrawInfo};
