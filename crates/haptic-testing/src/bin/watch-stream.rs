@@ -1,51 +1,51 @@
-//! Looks on at a running daemon as pages do, until it ends, and tells how fresh what it saw was.
+//! Reads the stream of a running daemon as pages do, until the daemon ends, and prints how old the states were.
 //!
-//!     look-on [--stalled] [--lead] ADDRESS:PORT
+//!     watch-stream [--stalled] [--lead] ADDRESS:PORT
 //!
-//! Opens four streams of 60 frames a second. With `--stalled` four clients ask for such streams and never read them, and a
-//! fifth, which reads one frame a second, waits for the end. With `--lead` the first stream leads the hand, as a mouse does. Prints
-//! one JSON object, times in ms:
+//! Opens four streams of 60 frames a second. With `--stalled` four clients request such streams and never read them, and a fifth,
+//! which reads one frame a second, waits for the end. With `--lead` the first stream sets the hand's target, as a mouse does.
+//! Prints one JSON object, times in ms:
 //!
-//! - `tick_to_client`: from the start of a tick to the moment at which a client has its state as text. The daemon tells when the
-//!   tick began, on the clock that is read here too.
-//! - `mouse_to_hand`: from sending a place of the mouse to the first sampled tick in which the hand has moved. It is too long by
-//!   what a hand with mass takes to move two encoder steps, and by up to the 8 ms between two samples.
+//! - `tick_to_client`: from the start of a tick to the arrival of its state as text at a client. The daemon sends the start of
+//!   the tick; both use the same clock.
+//! - `mouse_to_hand`: from sending a mouse position to the first sampled tick in which the hand has moved. Includes the time that
+//!   a hand with mass needs to move two encoder steps, and up to 8 ms between two samples.
 
-use haptic_onlooker::{Stream, ask_for_stream, monotonic_ns};
+use haptic_testing::viewer_client::{Stream, monotonic_ns, request_stream};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::time::Duration;
 
-/// Clients that look on, or never read.
+/// Clients that read, or that never read.
 const CLIENTS: usize = 4;
-/// Frames a second, as the page asks for.
+/// Frames a second, as the page requests.
 const HZ: u32 = 60;
-/// Nothing for so long: the daemon is gone without a word.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Where the mouse takes the hand, in turn, m: above everything in the default scene.
-const PLACES_M: [[f64; 2]; 2] = [[0.0, 0.08], [0.01, 0.08]];
-/// For so long it stays at each of them, s; time enough to come to rest.
+/// Time without a message after which the daemon counts as gone.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Targets of the mouse in turn, m: above everything in the default scene.
+const TARGETS_M: [[f64; 2]; 2] = [[0.0, 0.08], [0.01, 0.08]];
+/// Time at each target, s: enough to come to rest.
 const REST_S: f64 = 0.7;
-/// What counts as motion, m: two encoder steps of the simulated device, and more than it moves at rest.
+/// Displacement that counts as motion, m: two encoder steps of the simulated device, more than it moves at rest.
 const MOVED_M: f64 = 2e-5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (flags, addresses): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|text| text.starts_with("--"));
-    let [address] = &addresses[..] else { return Err("usage: look-on [--stalled] [--lead] ADDRESS:PORT".into()) };
+    let [address] = &addresses[..] else { return Err("usage: watch-stream [--stalled] [--lead] ADDRESS:PORT".into()) };
     let has = |name: &str| flags.iter().any(|flag| flag == name);
     let (stalled, streams, hz) = if has("--stalled") { (CLIENTS, 1, 1) } else { (0, CLIENTS, HZ) };
-    let _never_read = (0..stalled).map(|_| ask_for_stream(address, HZ)).collect::<Result<Vec<_>, _>>()?;
-    let lookers: Vec<_> = (0..streams)
+    let _never_read = (0..stalled).map(|_| request_stream(address, HZ)).collect::<Result<Vec<_>, _>>()?;
+    let readers: Vec<_> = (0..streams)
         .map(|number| {
             let (address, leads) = (address.clone(), number == 0 && has("--lead"));
-            std::thread::spawn(move || look_on(&address, hz, leads).map_err(|error| error.to_string()))
+            std::thread::spawn(move || read_stream(&address, hz, leads).map_err(|error| error.to_string()))
         })
         .collect();
     let (mut ages, mut delays) = (Vec::new(), Vec::new());
-    for looker in lookers {
-        let seen = looker.join().map_err(|_| "a client panicked")??;
-        ages.extend(seen.ages_ns);
-        delays.extend(seen.delays_ns);
+    for reader in readers {
+        let measured = reader.join().map_err(|_| "a client panicked")??;
+        ages.extend(measured.ages_ns);
+        delays.extend(measured.delays_ns);
     }
     println!(
         "{}",
@@ -57,79 +57,79 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one client saw.
+/// Times measured by one client.
 #[derive(Default)]
-struct Seen {
+struct Measured {
     ages_ns: Vec<f64>,
     delays_ns: Vec<f64>,
 }
 
-fn look_on(address: &str, hz: u32, leads: bool) -> Result<Seen, Box<dyn Error>> {
-    let mut stream = Stream::open(address, hz, PATIENCE)?;
-    let (mut seen, mut mouse) = (Seen::default(), Mouse::default());
+fn read_stream(address: &str, hz: u32, leads: bool) -> Result<Measured, Box<dyn Error>> {
+    let mut stream = Stream::open(address, hz, TIMEOUT)?;
+    let (mut measured, mut mouse) = (Measured::default(), Mouse::default());
     while let Some(text) = stream.next_text()? {
         let now_ns = monotonic_ns();
         if !text.starts_with(r#"{"type":"state""#) {
             continue;
         }
         let state: Value = serde_json::from_str(&text)?;
-        seen.ages_ns.push(now_ns - number(&state["monotonic_ns"]));
-        if leads && let Some(place_m) = mouse.follow(&state, &mut seen.delays_ns) {
-            mouse.pulled_ns = monotonic_ns();
+        measured.ages_ns.push(now_ns - number(&state["monotonic_ns"]));
+        if leads && let Some(target_m) = mouse.update(&state, &mut measured.delays_ns) {
+            mouse.moved_target_ns = monotonic_ns();
             // The daemon may have ended since.
-            let _ = stream.say(&json!({ "type": "hand", "position_m": place_m }).to_string());
+            let _ = stream.send_text(&json!({ "type": "hand", "position_m": target_m }).to_string());
         }
     }
-    Ok(seen)
+    Ok(measured)
 }
 
-/// Holds the hand, pulls it away once it rests, and looks for the first sample in which it has moved, again and again.
+/// Moves the hand's target once the hand rests, and finds the first sample in which the hand has moved; repeats.
 #[derive(Default)]
 struct Mouse {
-    pulls: usize,
-    pulled_ns: f64,
-    pulled_t_s: f64,
-    /// Where the hand rested when it was pulled; none once it has been seen to move.
+    moves: usize,
+    moved_target_ns: f64,
+    moved_target_t_s: f64,
+    /// Position of the hand when its target moved; `None` once the hand has moved.
     rest_m: Option<[f64; 2]>,
 }
 
 impl Mouse {
-    /// Takes note of what a state tells, and says where to pull the hand now, if anywhere.
-    fn follow(&mut self, state: &Value, delays_ns: &mut Vec<f64>) -> Option<[f64; 2]> {
+    /// Evaluates a state; returns the next target when it is time for one.
+    fn update(&mut self, state: &Value, delays_ns: &mut Vec<f64>) -> Option<[f64; 2]> {
         if let Some(moved_ns) = self.first_motion_ns(state) {
-            delays_ns.push(moved_ns - self.pulled_ns);
+            delays_ns.push(moved_ns - self.moved_target_ns);
             self.rest_m = None;
         }
         let t_s = number(&state["t_s"]);
-        if self.pulls > 0 && t_s - self.pulled_t_s < REST_S {
+        if self.moves > 0 && t_s - self.moved_target_t_s < REST_S {
             return None;
         }
-        // The first pull takes the hand from its path, where it does not rest.
-        self.rest_m = (self.pulls > 0).then(|| [0, 1].map(|axis| number(&state["hand_m"][axis])));
-        self.pulled_t_s = t_s;
-        self.pulls += 1;
-        Some(PLACES_M[self.pulls % PLACES_M.len()])
+        // The first target takes the hand off its path, where it does not rest.
+        self.rest_m = (self.moves > 0).then(|| [0, 1].map(|axis| number(&state["hand_m"][axis])));
+        self.moved_target_t_s = t_s;
+        self.moves += 1;
+        Some(TARGETS_M[self.moves % TARGETS_M.len()])
     }
 
-    /// When the first sampled tick began that shows motion since the last pull, if one does.
+    /// Start of the first sampled tick that shows motion since the last target, if any.
     fn first_motion_ns(&self, state: &Value) -> Option<f64> {
         let [rest_x, rest_y] = self.rest_m?;
         let began_ns =
             |sample: &Value| number(&state["monotonic_ns"]) - 1e9 * (number(&state["t_s"]) - number(&sample[0]));
         let is_away = |sample: &&Value| (number(&sample[1]) - rest_x).hypot(number(&sample[2]) - rest_y) > MOVED_M;
-        state["samples"].as_array()?.iter().filter(is_away).map(began_ns).find(|&ns| ns > self.pulled_ns)
+        state["samples"].as_array()?.iter().filter(is_away).map(began_ns).find(|&ns| ns > self.moved_target_ns)
     }
 }
 
-/// A number of a message; one that is not there spoils the figures visibly.
+/// A number of a message. A missing one becomes NaN, which shows in the figures.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
 fn percentiles_ms(mut values_ns: Vec<f64>) -> Value {
     values_ns.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let index = (share * values_ns.len() as f64) as usize;
+    let at = |fraction: f64| {
+        let index = (fraction * values_ns.len() as f64) as usize;
         values_ns.get(index.min(values_ns.len().saturating_sub(1))).map(|ns| (ns / 1e4).round() / 100.0)
     };
     json!({ "count": values_ns.len(), "p50": at(0.5), "p99": at(0.99), "max": at(1.0) })
