@@ -5,7 +5,7 @@
 
 mod image;
 
-use haptic_planar::grip::Grip;
+use haptic_planar::grip::CouplingInput;
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 use std::fmt;
@@ -79,7 +79,7 @@ impl Gains {
 
 /// How far the coupling is stretched and twisted now; stiffening it costs in proportion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Strain {
+pub struct Deformation {
     /// From handle to hand, m, zero or more.
     pub stretch_m: f64,
     /// From the tool's angle at the start to its angle, rad.
@@ -88,17 +88,17 @@ pub struct Strain {
 
 /// Everything about the coupling that ramps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Hold {
+struct RampPoint {
     gains: Gains,
     max_force_n: f64,
 }
 
-impl Hold {
+impl RampPoint {
     /// The hold `share` of the way to another; exactly the other at share 1.
-    fn towards(&self, other: &Hold, share: f64) -> Hold {
+    fn towards(&self, other: &RampPoint, share: f64) -> RampPoint {
         let mix = |from: f64, to: f64| if share >= 1.0 || from == to { to } else { from + (to - from) * share };
         let (a, b) = (&self.gains, &other.gains);
-        Hold {
+        RampPoint {
             gains: Gains {
                 stiffness_n_per_m: mix(a.stiffness_n_per_m, b.stiffness_n_per_m),
                 damping_n_s_per_m: mix(a.damping_n_s_per_m, b.damping_n_s_per_m),
@@ -111,7 +111,7 @@ impl Hold {
 
     /// What a full change from this hold to another costs at a strain, J, never less than it does: ½ΔK|e|² for each
     /// spring, and ΔF·|e| for a saturation that opens while it acts. A part of the change costs that part of it.
-    fn cost_j(&self, other: &Hold, strain: &Strain) -> f64 {
+    fn cost_j(&self, other: &RampPoint, strain: &Deformation) -> f64 {
         let (a, b) = (&self.gains, &other.gains);
         let stiffer = (b.stiffness_n_per_m - a.stiffness_n_per_m).max(0.0);
         let angularly_stiffer = (b.angular_stiffness_n_m_per_rad - a.angular_stiffness_n_m_per_rad).max(0.0);
@@ -125,8 +125,8 @@ impl Hold {
 /// The coupling of one tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coupling {
-    from: Hold,
-    to: Hold,
+    from: RampPoint,
+    to: RampPoint,
     /// How far the ramp has come, 0 to 1.
     share: f64,
     /// Unit direction of the rail in the world, if the handle rides on one.
@@ -139,15 +139,15 @@ impl Coupling {
     /// A coupling at rest with these gains, checked by [`Gains::checked`], that never pulls harder than `max_force_n`
     /// (world frame; infinity for no limit).
     pub fn new(gains: Gains, max_force_n: f64, rail: Option<Vector2<f64>>) -> Self {
-        let hold = Hold { gains, max_force_n };
+        let hold = RampPoint { gains, max_force_n };
         Self { from: hold, to: hold, share: 1.0, rail, before_m: None }
     }
 
     /// The grip of this tick, with the hand now at `hand_m` (world). Real-time: constant.
-    pub fn grip(&mut self, hand_m: Vector2<f64>) -> Grip {
+    pub fn grip(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
         let hand_before_m = self.before_m.replace(hand_m).unwrap_or(hand_m);
-        let Hold { gains, max_force_n } = self.now();
-        Grip {
+        let RampPoint { gains, max_force_n } = self.now();
+        CouplingInput {
             hand_m,
             hand_before_m,
             stiffness_n_per_m: gains.stiffness_n_per_m,
@@ -161,8 +161,8 @@ impl Coupling {
 
     /// Begins a ramp to other gains from wherever the last one has come to. The gains that are already asked for
     /// change nothing, to the bit. Real-time: constant.
-    pub fn retune(&mut self, gains: Gains, max_force_n: f64) {
-        let to = Hold { gains, max_force_n };
+    pub fn set_gains(&mut self, gains: Gains, max_force_n: f64) {
+        let to = RampPoint { gains, max_force_n };
         if to != self.to {
             (self.from, self.to, self.share) = (self.now(), to, 0.0);
         }
@@ -170,18 +170,18 @@ impl Coupling {
 
     /// Begins a ramp to another force limit, with the gains that are already asked for. Real-time: constant.
     pub fn limit(&mut self, max_force_n: f64) {
-        self.retune(self.to.gains, max_force_n);
+        self.set_gains(self.to.gains, max_force_n);
     }
 
     /// Puts the handle on another rail and forgets where the hand was: after a new mapping the old place means
     /// nothing. Real-time: constant.
-    pub fn regrip(&mut self, rail: Option<Vector2<f64>>) {
+    pub fn reset_hand(&mut self, rail: Option<Vector2<f64>>) {
         (self.rail, self.before_m) = (rail, None);
     }
 
     /// One tick of the ramp; returns the energy that it took, J, at most `available_j`. Without enough energy the ramp
     /// slows down, without any it waits. Real-time: constant.
-    pub fn ramp(&mut self, strain: &Strain, available_j: f64) -> f64 {
+    pub fn ramp(&mut self, strain: &Deformation, available_j: f64) -> f64 {
         if !self.is_ramping() {
             return 0.0;
         }
@@ -210,7 +210,7 @@ impl Coupling {
         self.before_m
     }
 
-    fn now(&self) -> Hold {
+    fn now(&self) -> RampPoint {
         if self.is_ramping() { self.from.towards(&self.to, self.share) } else { self.to }
     }
 }
@@ -219,7 +219,7 @@ impl Coupling {
 mod tests {
     use super::*;
 
-    const STRETCHED: Strain = Strain { stretch_m: 0.002, twist_rad: 0.1 };
+    const STRETCHED: Deformation = Deformation { stretch_m: 0.002, twist_rad: 0.1 };
 
     fn stiffer() -> Gains {
         Gains { stiffness_n_per_m: 1000.0, angular_stiffness_n_m_per_rad: 0.2, ..Gains::default() }
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_ramp_takes_fifty_ticks_and_draws_the_energy_of_the_stiffening() {
         let mut coupling = Coupling::new(Gains::default(), 4.0, None);
-        coupling.retune(stiffer(), 4.0);
+        coupling.set_gains(stiffer(), 4.0);
         let (mut ticks, mut drawn_j) = (0, 0.0);
         while coupling.is_ramping() {
             drawn_j += coupling.ramp(&STRETCHED, 1.0);
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_ramp_without_energy_waits_and_with_little_goes_slower() {
         let mut coupling = Coupling::new(Gains::default(), 4.0, None);
-        coupling.retune(stiffer(), 4.0);
+        coupling.set_gains(stiffer(), 4.0);
         assert_eq!(coupling.ramp(&STRETCHED, 0.0), 0.0);
         assert_eq!(coupling.ramp(&STRETCHED, -1.0), 0.0);
         assert_eq!(coupling.gains(), Gains::default());
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn softening_needs_no_energy() {
         let mut coupling = Coupling::new(stiffer(), 4.0, None);
-        coupling.retune(Gains::default(), 4.0);
+        coupling.set_gains(Gains::default(), 4.0);
         for _ in 0..50 {
             assert_eq!(coupling.ramp(&STRETCHED, 0.0), 0.0);
         }
@@ -273,8 +273,8 @@ mod tests {
     #[test]
     fn opening_a_saturated_spring_is_paid_for() {
         let mut coupling = Coupling::new(Gains::default(), 1.0, None);
-        coupling.retune(Gains::default(), 2.0);
-        let far = Strain { stretch_m: 0.01, twist_rad: 0.0 };
+        coupling.set_gains(Gains::default(), 2.0);
+        let far = Deformation { stretch_m: 0.01, twist_rad: 0.0 };
         let drawn_j: f64 = (0..50).map(|_| coupling.ramp(&far, 1.0)).sum();
         let energy_j = |force_n: f64| force_n * 0.01 - force_n * force_n / 800.0;
         assert!(drawn_j >= energy_j(2.0) - energy_j(1.0));
@@ -283,22 +283,22 @@ mod tests {
     #[test]
     fn the_same_gains_again_change_not_one_bit() {
         let mut coupling = Coupling::new(Gains::default(), 4.0, None);
-        coupling.retune(Gains::default(), 4.0);
+        coupling.set_gains(Gains::default(), 4.0);
         assert!(!coupling.is_ramping());
-        coupling.retune(stiffer(), 4.0);
+        coupling.set_gains(stiffer(), 4.0);
         coupling.ramp(&STRETCHED, 1.0);
         let halfway = coupling;
-        coupling.retune(stiffer(), 4.0);
+        coupling.set_gains(stiffer(), 4.0);
         assert_eq!(coupling, halfway);
     }
 
     #[test]
     fn a_turn_back_in_mid_ramp_does_not_jump() {
         let mut coupling = Coupling::new(Gains::default(), 4.0, None);
-        coupling.retune(stiffer(), 4.0);
+        coupling.set_gains(stiffer(), 4.0);
         (0..25).for_each(|_| _ = coupling.ramp(&STRETCHED, 1.0));
         let before = coupling.gains();
-        coupling.retune(Gains::default(), 4.0);
+        coupling.set_gains(Gains::default(), 4.0);
         assert_eq!(coupling.gains(), before);
     }
 

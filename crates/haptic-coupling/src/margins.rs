@@ -1,9 +1,9 @@
 //! How far a pair of gains is from trouble on a given device: numbers, and the same in words.
 
 use crate::coupling::Gains;
-use crate::model::{DeviceModel, Hand};
+use crate::model::{HandImpedance, WorstAxisModel};
 use crate::passivity::{damping_for_any_world, damping_for_wall, lightest_mass_of_explicit_coupling_kg};
-use crate::sampled::{spectral_radius, stiffest_stable_n_per_m};
+use crate::sampled::{max_stable_stiffness_n_per_m, spectral_radius};
 use std::f64::consts::TAU;
 use std::fmt;
 
@@ -22,9 +22,9 @@ const LIGHTEST_TOOL_KG: f64 = 0.02;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
     /// The device.
-    pub device: DeviceModel,
+    pub device: WorstAxisModel,
     /// The hand that stability may count on; passivity counts on none.
-    pub hand: Hand,
+    pub hand: HandImpedance,
     /// K at the device, N/m.
     pub stiffness_n_per_m: f64,
     /// B at the device, N·s/m.
@@ -38,7 +38,7 @@ pub struct Margins {
     /// Largest eigenvalue of the sampled loop against a fixed tool.
     pub spectral_radius: f64,
     /// Stiffest coupling that comes to rest with this hand, N/m.
-    pub stiffest_stable_n_per_m: f64,
+    pub max_stable_stiffness_n_per_m: f64,
     /// Stiffest coupling whose encoder steps dry friction is sure to swallow, N/m; infinity for a perfect encoder.
     pub stiffest_quiet_n_per_m: f64,
     /// What is felt of K once the tank cuts, N/m: the smaller of K and b/(T/2 + t_d).
@@ -57,7 +57,13 @@ pub struct Margins {
 
 impl Margins {
     /// Works them out. `scale` is the mapping's (world metres per device metre); the tool's mass is the world's.
-    pub fn of(device: &DeviceModel, hand: &Hand, gains: &Gains, scale: f64, tool_mass_kg: Option<f64>) -> Self {
+    pub fn of(
+        device: &WorstAxisModel,
+        hand: &HandImpedance,
+        gains: &Gains,
+        scale: f64,
+        tool_mass_kg: Option<f64>,
+    ) -> Self {
         let stiffness = gains.stiffness_n_per_m * scale * scale;
         let damping = gains.damping_n_s_per_m * scale * scale;
         let tool_mass_kg = tool_mass_kg.map(|mass| mass * scale * scale);
@@ -68,12 +74,12 @@ impl Margins {
             stiffness_n_per_m: stiffness,
             damping_n_s_per_m: damping,
             tool_mass_kg,
-            needed_damping_n_s_per_m: damping_for_any_world(stiffness, damping, device.lateness_s()),
+            needed_damping_n_s_per_m: damping_for_any_world(stiffness, damping, device.effective_delay_s()),
             needed_for_wall_n_s_per_m: damping_for_wall(stiffness, damping, period_s, device.delay_s),
             spectral_radius: spectral_radius(device, hand, stiffness, damping),
-            stiffest_stable_n_per_m: stiffest_stable_n_per_m(device, hand, damping),
+            max_stable_stiffness_n_per_m: max_stable_stiffness_n_per_m(device, hand, damping),
             stiffest_quiet_n_per_m: stiffest_quiet_n_per_m(device),
-            displayed_stiffness_n_per_m: stiffness.min(device.damping_n_s_per_m / device.lateness_s()),
+            displayed_stiffness_n_per_m: stiffness.min(device.damping_n_s_per_m / device.effective_delay_s()),
             force_quantum_n: (stiffness + damping / period_s) * device.encoder_step_m,
             damping_ratio: tool_mass_kg.map(|mass| damping / (2.0 * (stiffness * mass).sqrt())),
             frequency_hz: tool_mass_kg.map(|mass| (stiffness / mass).sqrt() / TAU),
@@ -109,7 +115,7 @@ impl Margins {
             advice.push(self.advice_for_passivity());
         }
         if !self.is_stable() {
-            let stiffest = 0.5 * self.stiffest_stable_n_per_m;
+            let stiffest = 0.5 * self.max_stable_stiffness_n_per_m;
             advice.push(format!("lower the stiffness below {stiffest:.0} N/m, half of what comes to rest"));
         }
         if !self.is_quiet() {
@@ -125,7 +131,7 @@ impl Margins {
     fn advice_for_passivity(&self) -> String {
         let left = self.device.damping_n_s_per_m - self.damping_n_s_per_m;
         if left > 0.0 {
-            let stiffest = left / self.device.lateness_s();
+            let stiffest = left / self.device.effective_delay_s();
             format!("stiffness up to {stiffest:.0} N/m is passive with this damping; above it the tank cuts")
         } else {
             let damping = PASSIVE_DAMPING_SHARE * self.device.damping_n_s_per_m;
@@ -135,10 +141,10 @@ impl Margins {
 }
 
 /// Gains that are passive on a device with any hand: stiffness 0.7b/(T/2 + t_d), damping 0.2b.
-pub fn passive_gains(device: &DeviceModel) -> Gains {
+pub fn passive_gains(device: &WorstAxisModel) -> Gains {
     let damping = device.damping_n_s_per_m;
     Gains {
-        stiffness_n_per_m: PASSIVE_STIFFNESS_SHARE * damping / device.lateness_s(),
+        stiffness_n_per_m: PASSIVE_STIFFNESS_SHARE * damping / device.effective_delay_s(),
         damping_n_s_per_m: PASSIVE_DAMPING_SHARE * damping,
         ..Gains::default()
     }
@@ -146,13 +152,13 @@ pub fn passive_gains(device: &DeviceModel) -> Gains {
 
 /// Crisper gains, stable with a hand of this damping but not passive: for those who ask. Never softer than the passive
 /// ones: where there is no dry friction to swallow encoder steps, staying below them would help nobody.
-pub fn crisp_gains(device: &DeviceModel, hand: &Hand) -> Gains {
+pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     let by_mass = 0.05 * device.mass_kg / device.period_s;
     let by_encoder =
         if device.encoder_step_m > 0.0 { QUIET_STEP_N * device.period_s / device.encoder_step_m } else { by_mass };
     let damping = by_mass.min(by_encoder);
-    let by_rule = 0.5 * (device.damping_n_s_per_m + hand.damping_n_s_per_m + damping) / device.lateness_s();
-    let stable = by_rule.min(CRISP_SHARE * stiffest_stable_n_per_m(device, hand, damping));
+    let by_rule = 0.5 * (device.damping_n_s_per_m + hand.damping_n_s_per_m + damping) / device.effective_delay_s();
+    let stable = by_rule.min(CRISP_SHARE * max_stable_stiffness_n_per_m(device, hand, damping));
     let passive = passive_gains(device);
     let stiffness = stable.min(stiffest_quiet_n_per_m(device));
     if stiffness < passive.stiffness_n_per_m {
@@ -162,7 +168,7 @@ pub fn crisp_gains(device: &DeviceModel, hand: &Hand) -> Gains {
 }
 
 /// 2f_c/Δ: sufficient, not tight.
-fn stiffest_quiet_n_per_m(device: &DeviceModel) -> f64 {
+fn stiffest_quiet_n_per_m(device: &WorstAxisModel) -> f64 {
     if device.encoder_step_m > 0.0 { 2.0 * device.coulomb_n / device.encoder_step_m } else { f64::INFINITY }
 }
 
@@ -203,7 +209,7 @@ impl Margins {
         writeln!(
             f,
             "{verdict} with a hand of {:.2} N·s/m: spectral radius {:.5}, up to {:.0} N/m comes to rest",
-            self.hand.damping_n_s_per_m, self.spectral_radius, self.stiffest_stable_n_per_m
+            self.hand.damping_n_s_per_m, self.spectral_radius, self.max_stable_stiffness_n_per_m
         )?;
         let verdict = if self.is_quiet() { "quiet" } else { "perhaps not quiet" };
         let (quantum, limit) = (self.force_quantum_n, self.stiffest_quiet_n_per_m);
@@ -225,13 +231,13 @@ impl Margins {
 mod tests {
     use super::*;
 
-    fn hand() -> Hand {
-        Hand { damping_n_s_per_m: 0.5, ..Hand::default() }
+    fn hand() -> HandImpedance {
+        HandImpedance { damping_n_s_per_m: 0.5, ..HandImpedance::default() }
     }
 
     #[test]
     fn the_default_gains_on_the_default_device_are_passive() {
-        let margins = Margins::of(&DeviceModel::default(), &hand(), &Gains::default(), 1.0, Some(0.1));
+        let margins = Margins::of(&WorstAxisModel::default(), &hand(), &Gains::default(), 1.0, Some(0.1));
         assert!(margins.is_passive() && margins.is_stable() && margins.is_quiet());
         assert!(margins.advice().is_empty(), "{:?}", margins.advice());
         assert!((margins.passive_margin() - 0.5 / 0.42).abs() < 1e-12);
@@ -239,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_proposed_gains_are_those_of_the_worked_example() {
-        let device = DeviceModel::default();
+        let device = WorstAxisModel::default();
         let passive = passive_gains(&device);
         assert!((passive.stiffness_n_per_m - 437.5).abs() < 1e-9 && (passive.damping_n_s_per_m - 0.1).abs() < 1e-12);
         let crisp = crisp_gains(&device, &hand());
@@ -248,13 +254,13 @@ mod tests {
 
     #[test]
     fn without_dry_friction_crisp_gains_are_the_passive_ones() {
-        let smooth = DeviceModel { coulomb_n: 0.0, ..DeviceModel::default() };
+        let smooth = WorstAxisModel { coulomb_n: 0.0, ..WorstAxisModel::default() };
         assert_eq!(crisp_gains(&smooth, &hand()), passive_gains(&smooth));
     }
 
     #[test]
     fn passive_gains_are_passive_and_crisp_gains_only_stable() {
-        let device = DeviceModel::default();
+        let device = WorstAxisModel::default();
         let of = |gains| Margins::of(&device, &hand(), &gains, 1.0, Some(0.1));
         assert!(of(passive_gains(&device)).is_passive());
         let crisp = of(crisp_gains(&device, &hand()));
@@ -264,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_mapping_that_magnifies_stiffens_by_its_square() {
-        let margins = Margins::of(&DeviceModel::default(), &hand(), &Gains::default(), 2.0, None);
+        let margins = Margins::of(&WorstAxisModel::default(), &hand(), &Gains::default(), 2.0, None);
         assert_eq!(margins.stiffness_n_per_m, 1600.0);
         assert!(!margins.is_passive());
     }
@@ -272,7 +278,7 @@ mod tests {
     #[test]
     fn the_words_say_what_is_wrong_and_what_would_be_right() {
         let stiff = Gains { stiffness_n_per_m: 1000.0, damping_n_s_per_m: 0.3, ..Gains::default() };
-        let text = Margins::of(&DeviceModel::default(), &hand(), &stiff, 1.0, Some(0.005)).to_string();
+        let text = Margins::of(&WorstAxisModel::default(), &hand(), &stiff, 1.0, Some(0.005)).to_string();
         for words in [
             "not passive: the device has 0.500 N·s/m of damping and needs 1.100",
             "about 625 N/m is really felt",
@@ -287,7 +293,7 @@ mod tests {
     #[test]
     fn a_damper_that_spends_all_is_told_so() {
         let wrong = Gains { damping_n_s_per_m: 5.0, ..Gains::default() };
-        let margins = Margins::of(&DeviceModel::default(), &hand(), &wrong, 1.0, None);
+        let margins = Margins::of(&WorstAxisModel::default(), &hand(), &wrong, 1.0, None);
         assert!(margins.advice()[0].contains("try 0.100 N·s/m"), "{:?}", margins.advice());
     }
 }

@@ -2,7 +2,7 @@
 
 /// One axis of a device as a mass with friction behind a sampled position and a late force.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DeviceModel {
+pub struct WorstAxisModel {
     /// Moving mass at the handle, kg.
     pub mass_kg: f64,
     /// Viscous damping, N·s/m: a guaranteed lower bound, because every promise of the tank rests on it.
@@ -19,7 +19,7 @@ pub struct DeviceModel {
     pub period_s: f64,
 }
 
-impl Default for DeviceModel {
+impl Default for WorstAxisModel {
     /// The device of a file that says nothing.
     fn default() -> Self {
         Self {
@@ -34,16 +34,16 @@ impl Default for DeviceModel {
     }
 }
 
-impl DeviceModel {
+impl WorstAxisModel {
     /// T/2 + t_d, s: how late, on average, a held force is; stiffness costs damping in proportion to it.
-    pub fn lateness_s(&self) -> f64 {
+    pub fn effective_delay_s(&self) -> f64 {
         self.period_s / 2.0 + self.delay_s
     }
 }
 
 /// The hand on the handle: its mass rides on the device, spring and damper hold it to where it wants to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Hand {
+pub struct HandImpedance {
     /// kg.
     pub mass_kg: f64,
     /// N·s/m.
@@ -52,7 +52,7 @@ pub struct Hand {
     pub stiffness_n_per_m: f64,
 }
 
-impl Hand {
+impl HandImpedance {
     /// The least that a hand which really holds the handle brings along, and what crisp gains count on: half a newton
     /// second per metre of damping, no mass and no spring.
     pub const NOMINAL: Self = Self { mass_kg: 0.0, damping_n_s_per_m: 0.5, stiffness_n_per_m: 0.0 };

@@ -13,7 +13,7 @@ const SWEEP_POINTS: u32 = 4096;
 
 /// How the coupling is integrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum Integrator {
     /// Velocity by backward difference; used while a contact acts.
     Backward,
     /// Velocity and stretch at the middle of the step (Tustin).
@@ -32,26 +32,26 @@ pub fn damping_for_wall(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s
 
 /// Damping that is enough for any passive world behind the coupling, N·s/m: K(T/2 + t_d) + B. Exact without delay; with
 /// one it asks for somewhat more than a wall needs.
-pub fn damping_for_any_world(stiffness_n_per_m: f64, damping_n_s_per_m: f64, lateness_s: f64) -> f64 {
-    stiffness_n_per_m * lateness_s + damping_n_s_per_m
+pub fn damping_for_any_world(stiffness_n_per_m: f64, damping_n_s_per_m: f64, effective_delay_s: f64) -> f64 {
+    stiffness_n_per_m * effective_delay_s + damping_n_s_per_m
 }
 
 /// Damping for any passive world behind the coupling without delay, N·s/m, in closed form.
-pub fn damping_by_rule(rule: Rule, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
+pub fn damping_by_rule(rule: Integrator, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
     let half = stiffness_n_per_m * period_s / 2.0;
     match rule {
-        Rule::Backward => half + damping_n_s_per_m,
-        Rule::Midpoint => damping_n_s_per_m.max(half * half / damping_n_s_per_m),
+        Integrator::Backward => half + damping_n_s_per_m,
+        Integrator::Midpoint => damping_n_s_per_m.max(half * half / damping_n_s_per_m),
     }
 }
 
 /// The same by sweep.
-pub fn damping_by_sweep(rule: Rule, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
+pub fn damping_by_sweep(rule: Integrator, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
     largest_over_frequencies(|theta| {
         let difference = one_minus_delay(theta);
         let integral = match rule {
-            Rule::Backward => period_s / difference,
-            Rule::Midpoint => (Complex::from(2.0) - difference) * (period_s / 2.0) / difference,
+            Integrator::Backward => period_s / difference,
+            Integrator::Midpoint => (Complex::from(2.0) - difference) * (period_s / 2.0) / difference,
         };
         let impedance = integral * stiffness_n_per_m + damping_n_s_per_m;
         one_minus_cosine(theta) / (2.0 * impedance.inv().re)
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn the_sweep_behind_a_coupling_agrees_with_both_closed_forms() {
         for (stiffness, damping) in [(1000.0, 5.0), (400.0, 0.1), (1000.0, 0.5), (5000.0, 1.0)] {
-            for rule in [Rule::Backward, Rule::Midpoint] {
+            for rule in [Integrator::Backward, Integrator::Midpoint] {
                 let closed = damping_by_rule(rule, stiffness, damping, T);
                 assert_close(damping_by_sweep(rule, stiffness, damping, T), closed, 1e-6);
             }

@@ -1,7 +1,7 @@
 //! The linear loop of device, hand and coupling with the tool held fast, from one sample to the next, and its
 //! eigenvalues: the stiffest coupling that does not ring up, passive or not.
 
-use crate::model::{DeviceModel, Hand};
+use crate::model::{HandImpedance, WorstAxisModel};
 use nalgebra::{DMatrix, Matrix3};
 
 /// Relative width at which the search for the stiffest coupling ends.
@@ -16,7 +16,7 @@ struct Held {
 
 impl Held {
     /// Exact motion over `duration_s`: the third column is the effect of a constant newton.
-    fn over(device: &DeviceModel, hand: &Hand, duration_s: f64) -> Self {
+    fn over(device: &WorstAxisModel, hand: &HandImpedance, duration_s: f64) -> Self {
         let mass_kg = device.mass_kg + hand.mass_kg;
         let damping = device.damping_n_s_per_m + hand.damping_n_s_per_m;
         let rate = Matrix3::new(
@@ -36,7 +36,12 @@ impl Held {
 
 /// The state after one period as a matrix on the state before: position, velocity, position before, and the forces of
 /// the last ticks, newest first, as many as the delay needs.
-pub fn one_period(device: &DeviceModel, hand: &Hand, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> DMatrix<f64> {
+pub fn one_period(
+    device: &WorstAxisModel,
+    hand: &HandImpedance,
+    stiffness_n_per_m: f64,
+    damping_n_s_per_m: f64,
+) -> DMatrix<f64> {
     let periods = (device.delay_s / device.period_s).floor();
     let (whole, late_s) = (periods as usize, device.delay_s - periods * device.period_s);
     let early = Held::over(device, hand, late_s).transition;
@@ -64,14 +69,19 @@ pub fn one_period(device: &DeviceModel, hand: &Hand, stiffness_n_per_m: f64, dam
 }
 
 /// The largest eigenvalue's size: below one the loop comes to rest, above one it rings up.
-pub fn spectral_radius(device: &DeviceModel, hand: &Hand, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> f64 {
+pub fn spectral_radius(
+    device: &WorstAxisModel,
+    hand: &HandImpedance,
+    stiffness_n_per_m: f64,
+    damping_n_s_per_m: f64,
+) -> f64 {
     let matrix = one_period(device, hand, stiffness_n_per_m, damping_n_s_per_m);
     matrix.complex_eigenvalues().iter().map(|value| value.norm()).fold(0.0, f64::max)
 }
 
 /// The stiffest coupling with this damping that comes to rest, N/m; zero if none does. The closed form
 /// (b + b_h + B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; here are the eigenvalues themselves.
-pub fn stiffest_stable_n_per_m(device: &DeviceModel, hand: &Hand, damping_n_s_per_m: f64) -> f64 {
+pub fn max_stable_stiffness_n_per_m(device: &WorstAxisModel, hand: &HandImpedance, damping_n_s_per_m: f64) -> f64 {
     let is_stable = |stiffness: f64| spectral_radius(device, hand, stiffness, damping_n_s_per_m) < 1.0;
     let (mut low, mut high) = (1e-3, STIFFEST_N_PER_M);
     if !is_stable(low) {
@@ -88,15 +98,15 @@ pub fn stiffest_stable_n_per_m(device: &DeviceModel, hand: &Hand, damping_n_s_pe
 mod tests {
     use super::*;
 
-    fn device(delay_s: f64) -> DeviceModel {
-        DeviceModel { delay_s, ..DeviceModel::default() }
+    fn device(delay_s: f64) -> WorstAxisModel {
+        WorstAxisModel { delay_s, ..WorstAxisModel::default() }
     }
 
     #[test]
     fn the_stiffest_stable_coupling_is_that_of_the_table() {
         let table = [(0.0, 0.0, 1001.0), (0.0, 5.0, 10473.0), (0.001, 0.0, 334.0), (0.001, 5.0, 3468.0)];
         for (delay_s, damping, expected) in table {
-            let found = stiffest_stable_n_per_m(&device(delay_s), &Hand::default(), damping);
+            let found = max_stable_stiffness_n_per_m(&device(delay_s), &HandImpedance::default(), damping);
             assert!((found / expected - 1.0).abs() < 0.01, "delay {delay_s}, B {damping}: {found} for {expected}");
         }
     }
@@ -105,22 +115,22 @@ mod tests {
     fn the_stability_rule_holds_for_small_damping_and_part_of_a_period_of_delay() {
         for delay_s in [0.0003, 0.0007, 0.0013] {
             let device = device(delay_s);
-            let rule = (device.damping_n_s_per_m + 1.0) / device.lateness_s();
-            let found = stiffest_stable_n_per_m(&device, &Hand::default(), 1.0);
+            let rule = (device.damping_n_s_per_m + 1.0) / device.effective_delay_s();
+            let found = max_stable_stiffness_n_per_m(&device, &HandImpedance::default(), 1.0);
             assert!((found / rule - 1.0).abs() < 0.06, "delay {delay_s}: {found} for {rule}");
         }
     }
 
     #[test]
     fn a_hand_with_damping_allows_more() {
-        let hand = Hand { mass_kg: 0.2, damping_n_s_per_m: 3.0, stiffness_n_per_m: 300.0 };
-        let (alone, held) = (Hand::default(), hand);
-        let stiffest = |hand: &Hand| stiffest_stable_n_per_m(&device(0.0003), hand, 0.1);
+        let hand = HandImpedance { mass_kg: 0.2, damping_n_s_per_m: 3.0, stiffness_n_per_m: 300.0 };
+        let (alone, held) = (HandImpedance::default(), hand);
+        let stiffest = |hand: &HandImpedance| max_stable_stiffness_n_per_m(&device(0.0003), hand, 0.1);
         assert!(stiffest(&held) > 4.0 * stiffest(&alone));
     }
 
     #[test]
     fn far_too_much_coupling_damping_is_unstable_by_itself() {
-        assert_eq!(stiffest_stable_n_per_m(&device(0.001), &Hand::default(), 500.0), 0.0);
+        assert_eq!(max_stable_stiffness_n_per_m(&device(0.001), &HandImpedance::default(), 500.0), 0.0);
     }
 }

@@ -62,9 +62,9 @@ impl TankSettings {
 
 /// What the world could give the hand, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stored {
+pub struct StoredEnergy {
     /// Everything it stores, height counted from the lowest places.
-    pub all_j: f64,
+    pub total_j: f64,
     /// The part of it that is height.
     pub height_j: f64,
 }
@@ -93,7 +93,7 @@ pub struct Tank {
     level_j: f64,
     lowest_j: f64,
     /// N, J.
-    near_j: f64,
+    non_gravity_j: f64,
     /// Energy of height at the last booking, J.
     height_j: f64,
     /// Hand at the last reading, m; none before the first.
@@ -103,7 +103,7 @@ pub struct Tank {
 
 impl Tank {
     /// A tank that holds what the world stores at its start, plus the reserve.
-    pub fn new(settings: &TankSettings, stored: Stored) -> Self {
+    pub fn new(settings: &TankSettings, stored: StoredEnergy) -> Self {
         let mut tank = Self {
             passivity: settings.passivity,
             damping_n_s_per_m: settings.counted_damping_n_s_per_m(),
@@ -111,7 +111,7 @@ impl Tank {
             reserve_j: settings.reserve_j,
             level_j: 0.0,
             lowest_j: 0.0,
-            near_j: 0.0,
+            non_gravity_j: 0.0,
             height_j: 0.0,
             position_m: None,
             held: Held::NOTHING,
@@ -121,17 +121,17 @@ impl Tank {
     }
 
     /// Starts the account anew for a world that was put in place of the old one, with no force acting.
-    pub fn refill(&mut self, stored: Stored) {
-        self.level_j = self.cap_j(stored.all_j);
+    pub fn refill(&mut self, stored: StoredEnergy) {
+        self.level_j = self.cap_j(stored.total_j);
         self.lowest_j = self.level_j;
-        self.near_j = self.cap_j(stored.all_j - stored.height_j);
+        self.non_gravity_j = self.cap_j(stored.total_j - stored.height_j);
         self.height_j = stored.height_j;
         self.position_m = None;
         self.held = Held::NOTHING;
     }
 
     /// Takes other settings for the same account. Real-time: constant.
-    pub fn resettle(&mut self, settings: &TankSettings) {
+    pub fn set_limits(&mut self, settings: &TankSettings) {
         self.passivity = settings.passivity;
         self.damping_n_s_per_m = settings.counted_damping_n_s_per_m();
         self.period_s = settings.period_s;
@@ -145,10 +145,10 @@ impl Tank {
         &mut self,
         position_m: Vector2<f64>,
         elapsed_s: f64,
-        stored: Stored,
+        stored: StoredEnergy,
         is_trusted: bool,
     ) -> Vector2<f64> {
-        self.observe_nothing(elapsed_s);
+        self.skip_reading(elapsed_s);
         let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
         let change_j = self.exchange_j(moved_m);
         self.book(if is_trusted { change_j } else { change_j.min(0.0) }, stored);
@@ -156,7 +156,7 @@ impl Tank {
     }
 
     /// `elapsed_s` went by without a new reading: the force goes on, unbooked until the next one. Real-time: constant.
-    pub fn observe_nothing(&mut self, elapsed_s: f64) {
+    pub fn skip_reading(&mut self, elapsed_s: f64) {
         self.held.impulse_n_s += self.held.force_n * elapsed_s;
         self.held.elapsed_s += elapsed_s;
     }
@@ -165,21 +165,21 @@ impl Tank {
     /// of the tool: the force is cut towards the part of it that the hand carries, and then towards zero.
     /// Real-time: constant.
     pub fn admit(&mut self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
-        let carried_n = nearest_on_way_to(load_n, force_n);
+        let carried_n = project_onto_segment(load_n, force_n);
         let excess_n = force_n - carried_n;
-        let (near_squared, level_squared) = (self.limit_squared(self.near_j), self.limit_squared(self.level_j));
+        let (near_squared, level_squared) = (self.limit_squared(self.non_gravity_j), self.limit_squared(self.level_j));
         let is_paid = excess_n.norm_squared() <= near_squared && force_n.norm_squared() <= level_squared;
         self.held.force_n = if is_paid {
             force_n
         } else {
-            let nearly_n = carried_n + shortened(excess_n, near_squared.sqrt());
-            shortened(nearly_n, level_squared.sqrt())
+            let nearly_n = carried_n + clamp_norm(excess_n, near_squared.sqrt());
+            clamp_norm(nearly_n, level_squared.sqrt())
         };
         self.held.force_n
     }
 
     /// The force that the device gives now, N.
-    pub fn held_n(&self) -> Vector2<f64> {
+    pub fn acting_force_n(&self) -> Vector2<f64> {
         self.held.force_n
     }
 
@@ -205,11 +205,11 @@ impl Tank {
     }
 
     /// What is on account beyond what the present force needs, J.
-    pub fn surplus_j(&self) -> f64 {
+    pub fn available_j(&self) -> f64 {
         match self.passivity {
             Passivity::Tank => {
                 let needed_j = self.price_of_force_j(self.held.force_n.norm());
-                (self.level_j.min(self.near_j) - needed_j).max(0.0)
+                (self.level_j.min(self.non_gravity_j) - needed_j).max(0.0)
             }
             Passivity::Observer | Passivity::Off => f64::INFINITY,
         }
@@ -218,15 +218,15 @@ impl Tank {
     /// Pays for something other than a force, such as a stiffer spring. Real-time: constant.
     pub fn draw(&mut self, energy_j: f64) {
         if self.passivity != Passivity::Off {
-            self.settle(self.level_j - energy_j, self.near_j - energy_j);
+            self.settle(self.level_j - energy_j, self.non_gravity_j - energy_j);
         }
     }
 
     /// Starts N anew, from what moves and what is stretched. While the hand gets only part of the force, it lifts a tool
     /// and stretches a spring that it does not pay for; that debt would silence every wall, and a hand that feels no force
     /// pays nothing back. Real-time: constant.
-    pub fn forgive(&mut self, stored: Stored) {
-        self.near_j = self.cap_j(stored.all_j - stored.height_j);
+    pub fn reset_near(&mut self, stored: StoredEnergy) {
+        self.non_gravity_j = self.cap_j(stored.total_j - stored.height_j);
     }
 
     /// The energy on account, J; zero if no account is kept.
@@ -249,17 +249,19 @@ impl Tank {
         (self.damping_n_s_per_m * moved_m.norm_squared() - self.held.impulse_n_s.dot(&moved_m)) / lasted_s
     }
 
-    fn book(&mut self, change_j: f64, stored: Stored) {
+    fn book(&mut self, change_j: f64, stored: StoredEnergy) {
         self.held = Held { force_n: self.held.force_n, ..Held::NOTHING };
         let fallen_j = self.height_j - stored.height_j;
         self.height_j = stored.height_j;
-        let level_j = smaller(self.level_j + change_j, self.cap_j(stored.all_j));
-        let near_j = smaller(self.near_j + change_j + fallen_j, self.cap_j(stored.all_j - stored.height_j));
-        self.settle(level_j, near_j);
+        let level_j = smaller(self.level_j + change_j, self.cap_j(stored.total_j));
+        let non_gravity_j =
+            smaller(self.non_gravity_j + change_j + fallen_j, self.cap_j(stored.total_j - stored.height_j));
+        self.settle(level_j, non_gravity_j);
     }
 
-    fn settle(&mut self, level_j: f64, near_j: f64) {
-        (self.level_j, self.near_j) = if self.passivity == Passivity::Off { (0.0, 0.0) } else { (level_j, near_j) };
+    fn settle(&mut self, level_j: f64, non_gravity_j: f64) {
+        (self.level_j, self.non_gravity_j) =
+            if self.passivity == Passivity::Off { (0.0, 0.0) } else { (level_j, non_gravity_j) };
         self.lowest_j = smaller(self.lowest_j, self.level_j);
     }
 }
@@ -275,7 +277,7 @@ fn smaller(a: f64, b: f64) -> f64 {
 }
 
 /// The point of the segment from zero to `end` that is nearest to `point`. Real-time: constant.
-pub fn nearest_on_way_to(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64> {
+pub fn project_onto_segment(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64> {
     let (along, length_squared) = (point.dot(&end), end.norm_squared());
     if along >= length_squared {
         end
@@ -287,7 +289,7 @@ pub fn nearest_on_way_to(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64>
 }
 
 /// A vector no longer than `longest`, direction kept. Real-time: constant.
-pub fn shortened(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
+pub fn clamp_norm(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
     let length_squared = vector.norm_squared();
     if length_squared <= longest * longest { vector } else { vector * (longest / length_squared.sqrt()) }
 }

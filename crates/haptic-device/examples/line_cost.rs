@@ -8,10 +8,10 @@
 //! `cargo run --release -p haptic-device --example line_cost -- [TICKS [TURNS]]`
 
 use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{Body, Life, NativeBoard, serve};
-use haptic_device::serial::keeper::{Connection, Dialler};
-use haptic_device::serial::protocol::{Protocol, Sample, Session, Step};
-use haptic_device::serial::{Ledger, NativeProtocol, NativeSettings, SerialDevice, SerialSettings};
+use haptic_device::emulated::{EmulatedHandle, NativeBoard, ServeOptions, serve};
+use haptic_device::serial::keeper::{Connection, SerialConnector};
+use haptic_device::serial::protocol::{OpenSession, Protocol, Sample, Step};
+use haptic_device::serial::{LinkMonitor, NativeProtocol, NativeSettings, SerialDevice, SerialSettings};
 use haptic_device::{Device, DeviceModel, Effort, MonotonicNs};
 use haptic_realtime::clock::{Clock, MonotonicClock, monotonic_ns};
 use haptic_realtime::histogram::Histogram;
@@ -38,15 +38,15 @@ fn request(name: &str, priority: u8) -> ThreadRequest {
     }
 }
 
-fn protocol(ledger: &Arc<Ledger>, nonce: u32) -> Box<NativeProtocol> {
+fn protocol(ledger: &Arc<LinkMonitor>, nonce: u32) -> Box<NativeProtocol> {
     let settings = NativeSettings { axes: Some(2), lever_m: 1.0, max_force_n: 4.0, watchdog_ms: 100, baud: None };
     Box::new(NativeProtocol::new(settings, Arc::clone(ledger), nonce))
 }
 
-fn dial(port: &Path, ledger: &Arc<Ledger>, nonce: u32) -> Connection {
+fn dial(port: &Path, ledger: &Arc<LinkMonitor>, nonce: u32) -> Connection {
     let name = port.display().to_string();
     let find = Box::new(move || Ok(name.clone()));
-    let mut dialler = Dialler { find, baud: 1_000_000, protocol: protocol(ledger, nonce), guardian: None };
+    let mut dialler = SerialConnector { find, baud: 1_000_000, protocol: protocol(ledger, nonce), guardian: None };
     dialler.dial(&AtomicBool::new(false)).expect("the emulated board answers")
 }
 
@@ -74,7 +74,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(cost: Option<&Histogram>, ledger: &Ledger) -> Self {
+    fn of(cost: Option<&Histogram>, ledger: &LinkMonitor) -> Self {
         let micro = |ns: u64| ns as f64 / 1e3;
         let (link, cost) = (ledger.statistics(1000.0), cost.map(Histogram::percentiles));
         Self {
@@ -114,7 +114,7 @@ impl Figures {
 }
 
 /// Greets the board through the `serialport` crate alone.
-fn greet(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> Session {
+fn greet(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> OpenSession {
     let now = || MonotonicNs(monotonic_ns());
     let mut greeting = protocol.greet(now());
     let mut buffer = [0; 256];
@@ -133,10 +133,10 @@ fn greet(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> Session {
 
 /// Writes, then waits for the answer, as anybody would who has the `serialport` crate.
 fn plain_client(port: &Path, ticks: u32) -> Figures {
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(LinkMonitor::default());
     let builder = serialport::new(port.display().to_string(), 1_000_000).timeout(Duration::from_millis(50));
     let mut plain = builder.open_native().expect("the port is there");
-    let Session { mut voice, mut ear, .. } = greet(&mut plain, protocol(&ledger, 100).as_mut());
+    let OpenSession { mut voice, mut ear, .. } = greet(&mut plain, protocol(&ledger, 100).as_mut());
     paced(ticks, |_| {
         let (words, _) = voice.say(Effort::zero(), &Sample::nothing_yet(), MonotonicNs(monotonic_ns()));
         plain.write_all(words.bytes()).expect("the board takes it");
@@ -149,7 +149,7 @@ fn plain_client(port: &Path, ticks: u32) -> Figures {
 
 /// Reads what is there and writes, both from the tick.
 fn from_the_tick(port: &Path, ticks: u32) -> Figures {
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(LinkMonitor::default());
     let mut connection = dial(port, &ledger, 200);
     let cost = paced(ticks, |now| {
         let mut buffer = [0; 256];
@@ -166,7 +166,7 @@ fn from_the_tick(port: &Path, ticks: u32) -> Figures {
 /// Here it writes only when the last command was answered, because the plain client cannot do otherwise: while a machine stalls for
 /// five milliseconds that one has a single command under way, which is late once, and the tick would have five.
 fn with_a_listener(port: &Path, ticks: u32) -> Figures {
-    let (ledger, name) = (Arc::new(Ledger::default()), port.display().to_string());
+    let (ledger, name) = (Arc::new(LinkMonitor::default()), port.display().to_string());
     let find = Box::new(move || Ok(name.clone()));
     let (baud, priority) = (1_000_000, 79);
     let (protocol, guardian) = (protocol(&ledger, 300), None);
@@ -222,9 +222,9 @@ fn main() -> ExitCode {
     let (ticks, turns) = (number(1).unwrap_or(1000), number(2).unwrap_or(21).max(1) as usize);
     let port: PathBuf = std::env::temp_dir().join(format!("line-cost-{}", std::process::id()));
     let stop = Arc::new(AtomicBool::new(false));
-    let (life, stop_inside) = (Life { link: Some(port.clone()), ..Life::default() }, Arc::clone(&stop));
+    let (life, stop_inside) = (ServeOptions { link: Some(port.clone()), ..ServeOptions::default() }, Arc::clone(&stop));
     let board = spawn(request("board", 78), move |_| {
-        let body = Body::new(2, &DeviceModel::default(), None).expect("the model is right");
+        let body = EmulatedHandle::new(2, &DeviceModel::default(), None).expect("the model is right");
         serve(&mut NativeBoard::new(NativeTraits::default(), body), &life, &stop_inside, &mut |_, _| {})
             .expect("a port");
     });

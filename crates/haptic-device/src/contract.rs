@@ -134,7 +134,7 @@ pub enum WriteError {
 
 /// What became of an effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum WriteOutcome {
     /// Handed to the device or its link.
     Written,
     /// The link still carries the one before; nothing was queued, the newest effort of a later tick goes out.
@@ -145,7 +145,7 @@ pub enum Sent {
 
 /// The backends, by the names of device files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum DeviceKind {
     /// A model of a device with a simulated hand.
     Simulated,
     /// Positions given beforehand; efforts go nowhere.
@@ -166,7 +166,7 @@ pub enum Kind {
     Replay,
 }
 
-impl Kind {
+impl DeviceKind {
     /// The name in device files and messages.
     pub const fn name(self) -> &'static str {
         match self {
@@ -194,7 +194,7 @@ pub struct Identity {
     /// Name for people.
     pub name: String,
     /// Which backend drives it.
-    pub kind: Kind,
+    pub kind: DeviceKind,
     /// Serial number as the device gives it; empty if it has none.
     pub serial_number: String,
     /// Version of the firmware as the device gives it; empty if it has none.
@@ -261,19 +261,19 @@ pub trait Device: Send {
     /// Hands over the force on the hand, held until the next one.
     ///
     /// Real-time: no allocation, lock, wait or log.
-    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent;
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome;
 
     /// Leads the hand of a simulated device to a place, device frame, m, or lets it go; calling it every tick is fine.
     /// Real devices are held by hands of their own and ignore it.
     ///
     /// Real-time: no allocation, lock, wait or log.
-    fn guide_hand(&mut self, _target_m: Option<Vector2<f64>>) {}
+    fn set_hand_target(&mut self, _target_m: Option<Vector2<f64>>) {}
 
     /// There is another tool to hold, its handle at this place, device frame, m: the hand of a simulated device goes there and
     /// begins its path anew. Real devices are held by hands of their own and ignore it.
     ///
     /// Real-time: no allocation, lock, wait or log.
-    fn call_hand(&mut self, _handle_m: Vector2<f64>) {}
+    fn move_hand_to_tool(&mut self, _handle_m: Vector2<f64>) {}
 
     /// How the link has been doing; none for devices without one. Not for the tick.
     fn link_statistics(&self) -> Option<LinkStatistics> {
@@ -298,16 +298,16 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).read(now)
     }
 
-    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         (**self).write(effort, now)
     }
 
-    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
-        (**self).guide_hand(target_m);
+    fn set_hand_target(&mut self, target_m: Option<Vector2<f64>>) {
+        (**self).set_hand_target(target_m);
     }
 
-    fn call_hand(&mut self, handle_m: Vector2<f64>) {
-        (**self).call_hand(handle_m);
+    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
+        (**self).move_hand_to_tool(handle_m);
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {
@@ -331,7 +331,7 @@ mod tests {
         let (mut bare, mut wrapped) = (new(), FaultyDevice::new(boxed, FaultPlan::default()));
         let both: [&mut dyn Device; 2] = [&mut bare, &mut wrapped];
         let [bare, wrapped] = both.map(|device| {
-            device.guide_hand(Some(Vector2::new(0.05, 0.05)));
+            device.set_hand_target(Some(Vector2::new(0.05, 0.05)));
             device.write(Effort { force_n: Vector2::new(1.0, 0.0) }, MonotonicNs(0));
             (0..100).map(|_| device.read(MonotonicNs(0))).last()
         });
@@ -349,8 +349,14 @@ mod tests {
 
     #[test]
     fn only_models_and_recordings_are_not_hardware() {
-        assert!(!Kind::Simulated.is_hardware() && !Kind::Prescribed.is_hardware() && !Kind::Replay.is_hardware());
-        assert!(Kind::Serial.is_hardware() && Kind::Haply2Diy.is_hardware() && Kind::Evdev.is_hardware());
+        assert!(
+            !DeviceKind::Simulated.is_hardware()
+                && !DeviceKind::Prescribed.is_hardware()
+                && !DeviceKind::Replay.is_hardware()
+        );
+        assert!(
+            DeviceKind::Serial.is_hardware() && DeviceKind::Haply2Diy.is_hardware() && DeviceKind::Evdev.is_hardware()
+        );
     }
 
     #[test]

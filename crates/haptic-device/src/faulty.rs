@@ -3,7 +3,7 @@
 //! Chance comes from a seed and time is the count of readings, so every failure can be had again.
 
 use crate::contract::{
-    Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
+    Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
 use crate::xorshift::Xorshift;
 use nalgebra::Vector2;
@@ -19,7 +19,7 @@ const INPUT_OUTPUT_ERROR: i32 = 5;
 
 /// One thing that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Fault {
+pub enum InjectedFault {
     /// No new reading this tick.
     Drop,
     /// The last reading comes again and pretends to be new; its sequence number tells.
@@ -52,21 +52,21 @@ pub enum Fault {
 /// One value for each kind of fault that can come by chance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerKind<T> {
-    /// [`Fault::Drop`].
+    /// [`InjectedFault::Drop`].
     pub dropped: T,
-    /// [`Fault::Repeat`].
+    /// [`InjectedFault::Repeat`].
     pub repeated: T,
-    /// [`Fault::NotANumber`].
+    /// [`InjectedFault::NotANumber`].
     pub not_a_number: T,
-    /// [`Fault::Jump`].
+    /// [`InjectedFault::Jump`].
     pub jump: T,
-    /// [`Fault::Late`].
+    /// [`InjectedFault::Late`].
     pub late: T,
-    /// [`Fault::Loss`].
+    /// [`InjectedFault::Loss`].
     pub loss: T,
-    /// [`Fault::WriteFailure`].
+    /// [`InjectedFault::WriteFailure`].
     pub write_failure: T,
-    /// [`Fault::WriteBusy`].
+    /// [`InjectedFault::WriteBusy`].
     pub write_busy: T,
 }
 
@@ -84,7 +84,7 @@ pub struct FaultPlan {
     /// How long chance takes the link away, ticks.
     pub loss_ticks: u32,
     /// Faults at given ticks; the first reading is tick 1.
-    pub scheduled: Vec<(u64, Fault)>,
+    pub scheduled: Vec<(u64, InjectedFault)>,
 }
 
 impl Default for FaultPlan {
@@ -161,14 +161,14 @@ impl<D: Device> FaultyDevice<D> {
         let (plan_jump_m, late, loss) = (self.plan.jump_m, self.plan.late_ticks, self.plan.loss_ticks);
         let chance = self.plan.chance;
         for (rate, fault) in [
-            (chance.dropped, Fault::Drop),
-            (chance.repeated, Fault::Repeat),
-            (chance.not_a_number, Fault::NotANumber),
-            (chance.jump, Fault::Jump { distance_m: plan_jump_m }),
-            (chance.late, Fault::Late { ticks: late }),
-            (chance.loss, Fault::Loss { ticks: loss }),
-            (chance.write_failure, Fault::WriteFailure),
-            (chance.write_busy, Fault::WriteBusy),
+            (chance.dropped, InjectedFault::Drop),
+            (chance.repeated, InjectedFault::Repeat),
+            (chance.not_a_number, InjectedFault::NotANumber),
+            (chance.jump, InjectedFault::Jump { distance_m: plan_jump_m }),
+            (chance.late, InjectedFault::Late { ticks: late }),
+            (chance.loss, InjectedFault::Loss { ticks: loss }),
+            (chance.write_failure, InjectedFault::WriteFailure),
+            (chance.write_busy, InjectedFault::WriteBusy),
         ] {
             // Always drawn, so that one kind's chance does not move another kind's faults.
             if self.random.unit() < rate {
@@ -187,18 +187,22 @@ impl<D: Device> FaultyDevice<D> {
         }
     }
 
-    fn inject(&mut self, fault: Fault) {
+    fn inject(&mut self, fault: InjectedFault) {
         let (spoiled, count) = (&mut self.spoiled, &mut self.injected);
         match fault {
-            Fault::Drop => (spoiled.dropped, count.dropped) = (true, count.dropped + 1),
-            Fault::Repeat => (spoiled.repeated, count.repeated) = (true, count.repeated + 1),
-            Fault::NotANumber => (spoiled.not_a_number, count.not_a_number) = (true, count.not_a_number + 1),
-            Fault::Jump { distance_m } => (spoiled.jump_m, count.jump) = (Some(distance_m), count.jump + 1),
-            Fault::Late { ticks } => (spoiled.late_ticks, count.late) = (Some(ticks), count.late + 1),
-            Fault::Loss { ticks } => (self.lost_ticks, count.loss) = (self.lost_ticks.max(ticks), count.loss + 1),
-            Fault::WriteFailure => (spoiled.write_failure, count.write_failure) = (true, count.write_failure + 1),
-            Fault::WriteBusy => (spoiled.write_busy, count.write_busy) = (true, count.write_busy + 1),
-            Fault::Failure(code) => self.failure = Some(code),
+            InjectedFault::Drop => (spoiled.dropped, count.dropped) = (true, count.dropped + 1),
+            InjectedFault::Repeat => (spoiled.repeated, count.repeated) = (true, count.repeated + 1),
+            InjectedFault::NotANumber => (spoiled.not_a_number, count.not_a_number) = (true, count.not_a_number + 1),
+            InjectedFault::Jump { distance_m } => (spoiled.jump_m, count.jump) = (Some(distance_m), count.jump + 1),
+            InjectedFault::Late { ticks } => (spoiled.late_ticks, count.late) = (Some(ticks), count.late + 1),
+            InjectedFault::Loss { ticks } => {
+                (self.lost_ticks, count.loss) = (self.lost_ticks.max(ticks), count.loss + 1)
+            }
+            InjectedFault::WriteFailure => {
+                (spoiled.write_failure, count.write_failure) = (true, count.write_failure + 1)
+            }
+            InjectedFault::WriteBusy => (spoiled.write_busy, count.write_busy) = (true, count.write_busy + 1),
+            InjectedFault::Failure(code) => self.failure = Some(code),
         }
     }
 
@@ -246,7 +250,7 @@ impl<D: Device> FaultyDevice<D> {
         self.lost_ticks > 0
     }
 
-    fn withhold(&mut self, sent: Sent, now: MonotonicNs) -> Sent {
+    fn withhold(&mut self, sent: WriteOutcome, now: MonotonicNs) -> WriteOutcome {
         self.silent_ticks += 1;
         if self.silent_ticks == WATCHDOG_TICKS {
             self.device.write(Effort::zero(), now);
@@ -289,15 +293,15 @@ impl<D: Device> Device for FaultyDevice<D> {
     }
 
     /// Real-time: the wrapped device's.
-    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         if self.link_is_down() || self.failure.is_some() {
-            return self.withhold(Sent::Failed(WriteError::NotConnected), now);
+            return self.withhold(WriteOutcome::Failed(WriteError::NotConnected), now);
         }
         if self.spoiled.write_failure {
-            return self.withhold(Sent::Failed(WriteError::Os { errno: INPUT_OUTPUT_ERROR }), now);
+            return self.withhold(WriteOutcome::Failed(WriteError::Os { errno: INPUT_OUTPUT_ERROR }), now);
         }
         if self.spoiled.write_busy {
-            return self.withhold(Sent::Busy, now);
+            return self.withhold(WriteOutcome::Busy, now);
         }
         self.silent_ticks = 0;
         self.device.write(effort, now)
@@ -312,13 +316,13 @@ impl<D: Device> Device for FaultyDevice<D> {
     }
 
     /// Real-time: the wrapped device's.
-    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
-        self.device.guide_hand(target_m);
+    fn set_hand_target(&mut self, target_m: Option<Vector2<f64>>) {
+        self.device.set_hand_target(target_m);
     }
 
     /// Real-time: the wrapped device's.
-    fn call_hand(&mut self, handle_m: Vector2<f64>) {
-        self.device.call_hand(handle_m);
+    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
+        self.device.move_hand_to_tool(handle_m);
     }
 }
 
@@ -331,7 +335,7 @@ mod tests {
         PrescribedDevice::new(2, |time_s: f64| Vector2::new(time_s, -time_s))
     }
 
-    fn scheduled(faults: &[(u64, Fault)]) -> FaultyDevice<impl Device> {
+    fn scheduled(faults: &[(u64, InjectedFault)]) -> FaultyDevice<impl Device> {
         FaultyDevice::new(steady(), FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() })
     }
 
@@ -348,12 +352,12 @@ mod tests {
         let mut faulty = scheduled(&[]);
         let mut plain = steady();
         assert_eq!(readings(&mut faulty, 100), readings(&mut plain, 100));
-        assert_eq!(faulty.write(Effort::zero(), at(100)), Sent::Written);
+        assert_eq!(faulty.write(Effort::zero(), at(100)), WriteOutcome::Written);
     }
 
     #[test]
     fn a_dropped_reading_repeats_the_last_good_one_and_says_so() {
-        let seen = readings(&mut scheduled(&[(5, Fault::Drop), (6, Fault::Drop)]), 7);
+        let seen = readings(&mut scheduled(&[(5, InjectedFault::Drop), (6, InjectedFault::Drop)]), 7);
         for (reading, age_ns) in [(seen[4], 1_000_000), (seen[5], 2_000_000)] {
             assert_eq!(reading.position_m, seen[3].position_m);
             assert_eq!((reading.health, reading.fresh, reading.sequence), (Health::Stale, false, 4));
@@ -364,14 +368,17 @@ mod tests {
 
     #[test]
     fn a_repeated_reading_pretends_to_be_new_but_keeps_its_number() {
-        let seen = readings(&mut scheduled(&[(5, Fault::Repeat)]), 5);
+        let seen = readings(&mut scheduled(&[(5, InjectedFault::Repeat)]), 5);
         assert_eq!(seen[4].position_m, seen[3].position_m);
         assert_eq!((seen[4].fresh, seen[4].sequence), (true, 4));
     }
 
     #[test]
     fn a_nan_and_a_jump_last_one_tick() {
-        let seen = readings(&mut scheduled(&[(3, Fault::NotANumber), (6, Fault::Jump { distance_m: 0.02 })]), 7);
+        let seen = readings(
+            &mut scheduled(&[(3, InjectedFault::NotANumber), (6, InjectedFault::Jump { distance_m: 0.02 })]),
+            7,
+        );
         assert!(!seen[2].is_finite() && seen[3].is_finite());
         let jump = seen[5].position_m - Vector2::new(0.006, -0.006);
         assert!((jump.norm() - 0.02).abs() < 1e-12);
@@ -380,32 +387,35 @@ mod tests {
 
     #[test]
     fn a_reading_dropped_after_a_spoiled_one_repeats_what_was_measured() {
-        let seen = readings(&mut scheduled(&[(3, Fault::NotANumber), (4, Fault::Drop)]), 4);
+        let seen = readings(&mut scheduled(&[(3, InjectedFault::NotANumber), (4, InjectedFault::Drop)]), 4);
         assert_eq!(seen[3].position_m, Vector2::new(0.003, -0.003));
     }
 
     #[test]
     fn a_late_reading_is_the_one_of_so_many_ticks_ago() {
-        let seen = readings(&mut scheduled(&[(50, Fault::Late { ticks: 7 }), (99, Fault::Late { ticks: 1000 })]), 99);
+        let seen = readings(
+            &mut scheduled(&[(50, InjectedFault::Late { ticks: 7 }), (99, InjectedFault::Late { ticks: 1000 })]),
+            99,
+        );
         assert_eq!((seen[49].sequence, seen[49].position_m), (43, seen[42].position_m));
         assert_eq!(seen[98].sequence, 99 - 63);
     }
 
     #[test]
     fn a_loss_takes_the_link_both_ways_for_its_time() {
-        let mut device = scheduled(&[(3, Fault::Loss { ticks: 30 })]);
+        let mut device = scheduled(&[(3, InjectedFault::Loss { ticks: 30 })]);
         for tick in 1..=40 {
             let lost = (3..33).contains(&tick);
             assert_eq!(device.read(at(tick)).health == Health::Lost, lost, "tick {tick}");
             let sent = device.write(Effort::zero(), at(tick));
-            assert_eq!(sent == Sent::Failed(WriteError::NotConnected), lost, "tick {tick}");
+            assert_eq!(sent == WriteOutcome::Failed(WriteError::NotConnected), lost, "tick {tick}");
         }
     }
 
     #[test]
     fn the_wrapped_device_lets_go_when_no_effort_comes_through() {
         let inner = PrescribedDevice::new(2, |_: f64| Vector2::zeros());
-        let plan = FaultPlan { scheduled: vec![(2, Fault::Loss { ticks: 100 })], ..FaultPlan::default() };
+        let plan = FaultPlan { scheduled: vec![(2, InjectedFault::Loss { ticks: 100 })], ..FaultPlan::default() };
         let mut device = FaultyDevice::new(inner, plan);
         let push = Effort { force_n: Vector2::new(1.0, 0.0) };
         for tick in 1..=40 {
@@ -419,7 +429,7 @@ mod tests {
     #[test]
     fn an_effort_that_comes_through_feeds_the_watchdog() {
         let inner = PrescribedDevice::new(2, |_: f64| Vector2::zeros());
-        let loss = Fault::Loss { ticks: 15 };
+        let loss = InjectedFault::Loss { ticks: 15 };
         let plan = FaultPlan { scheduled: vec![(2, loss), (18, loss)], ..FaultPlan::default() };
         let mut device = FaultyDevice::new(inner, plan);
         let push = Effort { force_n: Vector2::new(1.0, 0.0) };
@@ -432,21 +442,21 @@ mod tests {
 
     #[test]
     fn write_faults_concern_one_tick() {
-        let mut device = scheduled(&[(2, Fault::WriteFailure), (3, Fault::WriteBusy)]);
-        let sent: Vec<Sent> = (1..=4)
+        let mut device = scheduled(&[(2, InjectedFault::WriteFailure), (3, InjectedFault::WriteBusy)]);
+        let sent: Vec<WriteOutcome> = (1..=4)
             .map(|tick| {
                 device.read(at(tick));
                 device.write(Effort::zero(), at(tick))
             })
             .collect();
-        assert_eq!(sent[0], Sent::Written);
-        assert!(matches!(sent[1], Sent::Failed(WriteError::Os { .. })));
-        assert_eq!((sent[2], sent[3]), (Sent::Busy, Sent::Written));
+        assert_eq!(sent[0], WriteOutcome::Written);
+        assert!(matches!(sent[1], WriteOutcome::Failed(WriteError::Os { .. })));
+        assert_eq!((sent[2], sent[3]), (WriteOutcome::Busy, WriteOutcome::Written));
     }
 
     #[test]
     fn a_failure_stays() {
-        let seen = readings(&mut scheduled(&[(3, Fault::Failure(FaultCode::Watchdog))]), 10);
+        let seen = readings(&mut scheduled(&[(3, InjectedFault::Failure(FaultCode::Watchdog))]), 10);
         assert!(seen[2..].iter().all(|reading| reading.health == Health::Faulted(FaultCode::Watchdog)));
     }
 

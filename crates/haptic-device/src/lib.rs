@@ -24,10 +24,10 @@ pub mod velocity;
 pub mod xorshift;
 
 pub use contract::{
-    Device, Effort, FaultCode, Health, Identity, Kind, Limits, LinkStatistics, MAX_AXES, MonotonicNs, Reading,
-    RoundTrip, Sent, WriteError,
+    Device, DeviceKind, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MAX_AXES, MonotonicNs, Reading,
+    RoundTrip, WriteError, WriteOutcome,
 };
-pub use faulty::{Fault, FaultPlan, FaultyDevice};
+pub use faulty::{FaultPlan, FaultyDevice, InjectedFault};
 pub use mapping::Mapping;
 pub use paced::PacedDevice;
 pub use pantograph::Pantograph;

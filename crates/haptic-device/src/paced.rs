@@ -4,7 +4,7 @@
 //! costs nothing. What comes between is handed out as old, and efforts between are told to be busy, so that the energy
 //! account counts the force that really acts. Only a zero that ends a force does not wait for the next service.
 
-use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent};
+use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteOutcome};
 use nalgebra::Vector2;
 
 /// Ticks a second.
@@ -33,12 +33,12 @@ impl<D: Device> PacedDevice<D> {
     }
 
     /// What an effort that was passed on leaves the device doing; one that failed may have got through.
-    fn note(&mut self, effort: Effort, sent: Sent) {
+    fn note(&mut self, effort: Effort, sent: WriteOutcome) {
         let is_force = effort != Effort::zero();
         match sent {
-            Sent::Written => self.pushes = is_force,
-            Sent::Failed(_) => self.pushes |= is_force,
-            Sent::Busy => {}
+            WriteOutcome::Written => self.pushes = is_force,
+            WriteOutcome::Failed(_) => self.pushes |= is_force,
+            WriteOutcome::Busy => {}
         }
     }
 }
@@ -76,25 +76,25 @@ impl<D: Device> Device for PacedDevice<D> {
     }
 
     /// Real-time: at most one write.
-    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         // The reading of this tick has already counted down: a full count means that the device was just read.
         let is_due = self.left == self.every_ticks - 1;
         // A zero after a zero can wait: early ones would fill a line that is no faster than its services.
         let ends_a_force = self.pushes && effort == Effort::zero();
         if !is_due && !ends_a_force {
-            return Sent::Busy;
+            return WriteOutcome::Busy;
         }
         let sent = self.device.write(effort, now);
         self.note(effort, sent);
         sent
     }
 
-    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
-        self.device.guide_hand(target_m);
+    fn set_hand_target(&mut self, target_m: Option<Vector2<f64>>) {
+        self.device.set_hand_target(target_m);
     }
 
-    fn call_hand(&mut self, handle_m: Vector2<f64>) {
-        self.device.call_hand(handle_m);
+    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
+        self.device.move_hand_to_tool(handle_m);
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {
@@ -156,8 +156,8 @@ mod tests {
             Reading { fresh, health, sequence: (self.0 + 1) / 3, ..Reading::nothing_yet() }
         }
 
-        fn write(&mut self, _effort: Effort, _now: MonotonicNs) -> Sent {
-            Sent::Written
+        fn write(&mut self, _effort: Effort, _now: MonotonicNs) -> WriteOutcome {
+            WriteOutcome::Written
         }
 
         fn close(&mut self) {}
@@ -174,7 +174,7 @@ mod tests {
     }
 
     /// A tick that asks for a force.
-    fn tick<D: Device>(device: &mut PacedDevice<D>, force_n: f64) -> Sent {
+    fn tick<D: Device>(device: &mut PacedDevice<D>, force_n: f64) -> WriteOutcome {
         device.read(NOW);
         device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)
     }
@@ -184,7 +184,7 @@ mod tests {
         let mut device = paced();
         assert_eq!(
             [1.0, 2.0, 0.0, 3.0].map(|force_n| tick(&mut device, force_n)),
-            [Sent::Written, Sent::Busy, Sent::Written, Sent::Written]
+            [WriteOutcome::Written, WriteOutcome::Busy, WriteOutcome::Written, WriteOutcome::Written]
         );
         assert_eq!(device.device.effort().force_n.x, 3.0);
     }
@@ -192,11 +192,11 @@ mod tests {
     #[test]
     fn while_the_force_is_zero_a_device_gets_no_more_efforts_than_services() {
         let mut device = paced();
-        let written = (0..30).filter(|_| tick(&mut device, 0.0) == Sent::Written).count();
+        let written = (0..30).filter(|_| tick(&mut device, 0.0) == WriteOutcome::Written).count();
         assert_eq!(written, 10);
         assert_eq!(
             [1.0, 0.0, 0.0, 0.0].map(|force_n| tick(&mut device, force_n)),
-            [Sent::Written, Sent::Written, Sent::Busy, Sent::Written]
+            [WriteOutcome::Written, WriteOutcome::Written, WriteOutcome::Busy, WriteOutcome::Written]
         );
     }
 
@@ -219,10 +219,10 @@ mod tests {
             self.device.read(now)
         }
 
-        fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+        fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
             let is_jammed = effort == Effort::zero() && self.jammed_writes > 0;
             self.jammed_writes -= u32::from(is_jammed);
-            if is_jammed { Sent::Busy } else { self.device.write(effort, now) }
+            if is_jammed { WriteOutcome::Busy } else { self.device.write(effort, now) }
         }
 
         fn close(&mut self) {}
@@ -234,7 +234,7 @@ mod tests {
         let mut device = PacedDevice::new(Jammed { device: PrescribedDevice::new(2, straight), jammed_writes: 1 }, 4);
         assert_eq!(
             [1.0, 0.0, 0.0, 0.0].map(|force_n| tick(&mut device, force_n)),
-            [Sent::Written, Sent::Busy, Sent::Written, Sent::Busy]
+            [WriteOutcome::Written, WriteOutcome::Busy, WriteOutcome::Written, WriteOutcome::Busy]
         );
     }
 }

@@ -3,27 +3,29 @@
 //! No model, encoder or delay stands between the given motion and the readings. Like the simulated device it counts
 //! ticks: reading k is the motion at k·T.
 
-use crate::contract::{Device, Effort, Health, Identity, Kind, Limits, MonotonicNs, Reading, Sent, WriteError};
+use crate::contract::{
+    Device, DeviceKind, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
+};
 use crate::path::Path;
 use crate::simulated::{TICK_S, seconds};
 use crate::velocity::BackwardDifference;
 use nalgebra::Vector2;
 
 /// A motion known beforehand. Functions of time are motions too.
-pub trait Motion {
+pub trait Trajectory {
     /// Where the handle is at a time, device frame, m.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn at(&mut self, time_s: f64) -> Vector2<f64>;
 }
 
-impl Motion for Path {
+impl Trajectory for Path {
     fn at(&mut self, time_s: f64) -> Vector2<f64> {
         Path::at(self, time_s)
     }
 }
 
-impl<Function: FnMut(f64) -> Vector2<f64>> Motion for Function {
+impl<Function: FnMut(f64) -> Vector2<f64>> Trajectory for Function {
     fn at(&mut self, time_s: f64) -> Vector2<f64> {
         self(time_s)
     }
@@ -40,12 +42,12 @@ pub struct PrescribedDevice<M> {
     ticks: u64,
 }
 
-impl<M: Motion> PrescribedDevice<M> {
+impl<M: Trajectory> PrescribedDevice<M> {
     /// A device that follows `motion`; with one axis the second component is dropped.
     pub fn new(axes: u8, motion: M) -> Self {
         let identity = Identity {
             name: "prescribed motion".into(),
-            kind: Kind::Prescribed,
+            kind: DeviceKind::Prescribed,
             serial_number: String::new(),
             firmware: String::new(),
             axes: axes.clamp(1, 2),
@@ -65,7 +67,7 @@ impl<M: Motion> PrescribedDevice<M> {
     }
 }
 
-impl<M: Motion + Send> Device for PrescribedDevice<M> {
+impl<M: Trajectory + Send> Device for PrescribedDevice<M> {
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -92,13 +94,13 @@ impl<M: Motion + Send> Device for PrescribedDevice<M> {
     }
 
     /// Real-time: one store.
-    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         if !(effort.force_n.x.is_finite() && effort.force_n.y.is_finite()) {
             self.effort = Effort::zero();
-            return Sent::Failed(WriteError::NotFinite);
+            return WriteOutcome::Failed(WriteError::NotFinite);
         }
         self.effort = effort;
-        Sent::Written
+        WriteOutcome::Written
     }
 
     fn close(&mut self) {

@@ -12,10 +12,10 @@ mod model;
 pub use model::{DeviceModel, HandModel, ModelError};
 
 use crate::contract::{
-    Device, Effort, Health, Identity, Kind, Limits, MAX_AXES, MonotonicNs, Reading, Sent, WriteError,
+    Device, DeviceKind, Effort, Health, Identity, Limits, MAX_AXES, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
 use crate::velocity::BackwardDifference;
-use axis::{AxisModel, AxisState, Drive, Passage};
+use axis::{AxisModel, AxisState, Drive, SpanPropagator};
 use delay::DelayLine;
 use hand::HandTarget;
 use nalgebra::Vector2;
@@ -46,7 +46,7 @@ struct Axis {
     state: AxisState,
     delay: DelayLine,
     /// Through the parts of a tick on both sides of a command's arrival.
-    passages: [Passage; 2],
+    passages: [SpanPropagator; 2],
     encoder_step_m: f64,
 }
 
@@ -163,16 +163,16 @@ impl Device for SimulatedDevice {
     }
 
     /// Real-time: one square root.
-    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         if !self.open {
-            return Sent::Failed(WriteError::NotConnected);
+            return WriteOutcome::Failed(WriteError::NotConnected);
         }
         if !(effort.force_n.x.is_finite() && effort.force_n.y.is_finite()) {
             self.command_n = Vector2::zeros();
-            return Sent::Failed(WriteError::NotFinite);
+            return WriteOutcome::Failed(WriteError::NotFinite);
         }
         self.command_n = saturated(self.present(effort.force_n), self.limits.max_force_n);
-        Sent::Written
+        WriteOutcome::Written
     }
 
     fn close(&mut self) {
@@ -181,14 +181,14 @@ impl Device for SimulatedDevice {
     }
 
     /// Real-time: one comparison.
-    fn guide_hand(&mut self, target_m: Option<Vector2<f64>>) {
+    fn set_hand_target(&mut self, target_m: Option<Vector2<f64>>) {
         if let Some(hand) = &mut self.hand {
             hand.guide(target_m);
         }
     }
 
     /// Real-time: one comparison.
-    fn call_hand(&mut self, handle_m: Vector2<f64>) {
+    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
         if let Some(hand) = &mut self.hand {
             hand.call(handle_m);
         }
@@ -221,7 +221,7 @@ fn build_axis(model: &DeviceModel, hand: Option<&HandModel>, index: usize) -> Re
 fn identity(axes: u8) -> Identity {
     Identity {
         name: format!("simulated device, {axes} {}", if axes == 1 { "axis" } else { "axes" }),
-        kind: Kind::Simulated,
+        kind: DeviceKind::Simulated,
         serial_number: String::new(),
         firmware: String::new(),
         axes,

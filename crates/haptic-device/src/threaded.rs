@@ -10,7 +10,7 @@
 mod streaming;
 
 use crate::contract::{
-    Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
+    Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
 use crate::velocity::AdaptiveWindow;
 use haptic_realtime::clock::monotonic_ns;
@@ -26,7 +26,7 @@ use std::sync::atomic::{
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Thread;
 use std::time::Duration;
-use streaming::{STREAM_GAP_NS, StreamTest};
+use streaming::{ReportingModeDetector, STREAM_GAP_NS};
 
 /// A tick that has left no effort for so long has died: no force is owed to it, ns.
 const TICK_SILENT_NS: u64 = 50_000_000;
@@ -76,14 +76,14 @@ pub trait Receive: std::marker::Send {
     fn receive(&mut self, wait: Duration) -> io::Result<Received>;
 
     /// Whether the device speaks also when nothing changed, so that its silence means something.
-    fn habit(&self) -> Habit {
-        Habit::Unknown
+    fn habit(&self) -> ReportingMode {
+        ReportingMode::Unknown
     }
 }
 
 /// When a device speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Habit {
+pub enum ReportingMode {
     /// Always.
     Streams,
     /// When something changed.
@@ -94,7 +94,7 @@ pub enum Habit {
 
 /// What a sender wants to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum SendOutcome {
     /// Something was written; there may be more.
     Again,
     /// Nothing is to be written before then, unless the effort changes.
@@ -116,7 +116,7 @@ pub trait Send: std::marker::Send {
     ///
     /// # Errors
     /// When the device is gone.
-    fn send(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) -> io::Result<Next>;
+    fn send(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) -> io::Result<SendOutcome>;
 
     /// No force, and no more to come.
     fn let_go(&mut self);
@@ -236,7 +236,7 @@ impl ThreadedDevice {
             sender: sender.clone(),
             window: AdaptiveWindow::new(encoder_step_m),
             encoder_step_m,
-            newest: Sample { streams: connection.receiving.habit() == Habit::Streams, ..nothing_yet() },
+            newest: Sample { streams: connection.receiving.habit() == ReportingMode::Streams, ..nothing_yet() },
             stream_test: stream_test(connection.receiving.habit(), encoder_step_m),
         };
         let link = connection.receiving;
@@ -312,15 +312,15 @@ impl Device for ThreadedDevice {
     }
 
     /// Real-time: a swap of two slots, and one system call that wakes the sending thread if it sleeps.
-    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         let force_n = effort.force_n;
         let is_finite = (force_n.x.abs() + force_n.y.abs()).is_finite();
         self.efforts.publish(if is_finite { effort } else { Effort::zero() });
         self.sender.unpark();
         match (is_finite, self.shared.is_connected.load(Relaxed)) {
-            (_, false) => Sent::Failed(WriteError::NotConnected),
-            (false, true) => Sent::Failed(WriteError::NotFinite),
-            (true, true) => Sent::Written,
+            (_, false) => WriteOutcome::Failed(WriteError::NotConnected),
+            (false, true) => WriteOutcome::Failed(WriteError::NotFinite),
+            (true, true) => WriteOutcome::Written,
         }
     }
 
@@ -410,9 +410,9 @@ impl Sending {
     fn step(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) {
         let Some(link) = &mut self.link else { return std::thread::park_timeout(RECEIVE_WAIT) };
         match link.send(force_n, is_new, now_ns) {
-            Ok(Next::Again) => self.shared.alive_ns.store(monotonic_ns(), Relaxed),
-            Ok(Next::Idle { until_ns }) => std::thread::park_timeout(left(until_ns)),
-            Ok(Next::Wait { until_ns }) => std::thread::sleep(left(until_ns)),
+            Ok(SendOutcome::Again) => self.shared.alive_ns.store(monotonic_ns(), Relaxed),
+            Ok(SendOutcome::Idle { until_ns }) => std::thread::park_timeout(left(until_ns)),
+            Ok(SendOutcome::Wait { until_ns }) => std::thread::sleep(left(until_ns)),
             Err(_) => {
                 self.shared.is_connected.store(false, Relaxed);
                 // It refuses what it is told. Telling it more could block for seconds, report by report.
@@ -442,11 +442,11 @@ struct Receiving {
     encoder_step_m: f64,
     newest: Sample,
     /// None if there is nothing to find out.
-    stream_test: Option<StreamTest>,
+    stream_test: Option<ReportingModeDetector>,
 }
 
-fn stream_test(habit: Habit, encoder_step_m: f64) -> Option<StreamTest> {
-    (habit == Habit::Unknown).then(|| StreamTest::new(encoder_step_m))
+fn stream_test(habit: ReportingMode, encoder_step_m: f64) -> Option<ReportingModeDetector> {
+    (habit == ReportingMode::Unknown).then(|| ReportingModeDetector::new(encoder_step_m))
 }
 
 impl Receiving {
@@ -503,7 +503,7 @@ impl Receiving {
         self.window = AdaptiveWindow::new(self.encoder_step_m);
         // Faults are counted on, or one that is over would be told again.
         let Sample { newest_fault, faults, .. } = self.newest;
-        let streams = connection.receiving.habit() == Habit::Streams;
+        let streams = connection.receiving.habit() == ReportingMode::Streams;
         self.newest = Sample { newest_fault, faults, streams, ..nothing_yet() };
         self.stream_test = stream_test(connection.receiving.habit(), self.encoder_step_m);
         self.samples.publish(self.newest);

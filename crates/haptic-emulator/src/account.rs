@@ -21,7 +21,7 @@ pub struct Quadrant {
 
 /// From plugging in to pulling the plug.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Life {
+pub struct PlugSession {
     /// Forces or commands taken.
     pub taken: u64,
     /// Commands that never arrived, where they are numbered.
@@ -40,7 +40,7 @@ pub struct Life {
 
 /// The whole account; the names are those of the JSON.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Account {
+pub struct HostAudit {
     /// Steps of a millisecond.
     pub steps: u64,
     /// Mistakes of the host.
@@ -58,13 +58,13 @@ pub struct Account {
     /// What happened in each quadrant.
     pub quadrants: [Quadrant; 4],
     /// Every time that it was plugged in.
-    pub lives: Vec<Life>,
+    pub lives: Vec<PlugSession>,
 }
 
 /// Keeps the account of a gadget.
-pub struct Accountant {
-    account: Account,
-    life: Life,
+pub struct HostAuditor {
+    account: HostAudit,
+    life: PlugSession,
     born_us: Option<u64>,
     sums_n: [[f64; 2]; 4],
     /// The last step's place and push, judged only when the next step still pushes.
@@ -85,19 +85,21 @@ const BESIDE_AXIS_M: f64 = 0.001;
 const LEAST_PUSH_N: f64 = 0.1;
 const STEPS_A_SECOND: u64 = 1000;
 
-impl Accountant {
+impl HostAuditor {
     /// An account; each step is logged if there is a log.
     pub fn new(mut log: Option<Box<dyn Write + Send>>) -> Self {
         if let Some(log) = &mut log {
             let _ = writeln!(log, "t_us,x_m,y_m,force_x_n,force_y_n");
         }
         let signs = [[1, 1], [-1, 1], [-1, -1], [1, -1]];
-        let account =
-            Account { quadrants: signs.map(|signs| Quadrant { signs, ..Quadrant::default() }), ..Account::default() };
+        let account = HostAudit {
+            quadrants: signs.map(|signs| Quadrant { signs, ..Quadrant::default() }),
+            ..HostAudit::default()
+        };
         let sums_n = [[0.0; 2]; 4];
         Self {
             account,
-            life: Life::default(),
+            life: PlugSession::default(),
             born_us: None,
             sums_n,
             unjudged: None,
@@ -200,7 +202,7 @@ impl Accountant {
     }
 
     /// The account so far.
-    pub fn conclude(&mut self, gadget: &Gadget) -> Account {
+    pub fn conclude(&mut self, gadget: &Gadget) -> HostAudit {
         self.end_life(gadget);
         let mut account = self.account.clone();
         for (quadrant, sum_n) in account.quadrants.iter_mut().zip(self.sums_n) {
@@ -228,7 +230,7 @@ impl Firmware {
     fn taken(&self) -> u64 {
         match self {
             Self::Joystick(joystick, _) => joystick.forces_taken,
-            Self::Board(board) => board.commands_taken,
+            Self::NativeBoard(board) => board.commands_taken,
         }
     }
 
@@ -236,7 +238,7 @@ impl Firmware {
     fn lost(&self) -> u64 {
         match self {
             Self::Joystick(..) => 0,
-            Self::Board(board) => board.commands_lost,
+            Self::NativeBoard(board) => board.commands_lost,
         }
     }
 
@@ -244,14 +246,14 @@ impl Firmware {
     fn is_driven(&self) -> bool {
         match self {
             Self::Joystick(joystick, _) => joystick.plays(),
-            Self::Board(board) => board.is_driven(),
+            Self::NativeBoard(board) => board.is_driven(),
         }
     }
 
     fn mistakes(&self) -> u64 {
         match self {
             Self::Joystick(joystick, _) => joystick.mistakes().0,
-            Self::Board(board) => board.mistakes,
+            Self::NativeBoard(board) => board.mistakes,
         }
     }
 
@@ -263,14 +265,14 @@ impl Firmware {
     fn heard_us(&self) -> Option<u64> {
         match self {
             Self::Joystick(joystick, _) => joystick.heard_us,
-            Self::Board(board) => board.heard_us,
+            Self::NativeBoard(board) => board.heard_us,
         }
     }
 
     fn expired_us(&self) -> Option<u64> {
         match self {
             Self::Joystick(joystick, _) => joystick.expired_us,
-            Self::Board(board) => board.expired_us,
+            Self::NativeBoard(board) => board.expired_us,
         }
     }
 }

@@ -17,7 +17,7 @@ pub type Answer = Message<'static>;
 
 /// A board with two axes.
 #[derive(Clone, Debug)]
-pub struct Board {
+pub struct NativeBoard {
     full_scale_n: f64,
     nonce: Option<u32>,
     armed: Option<Arm>,
@@ -38,7 +38,7 @@ pub struct Board {
     counter: u8,
 }
 
-impl Board {
+impl NativeBoard {
     /// A board that was just plugged in, whose motors push so hard at full scale.
     pub fn new(full_scale_n: f64) -> Self {
         Self {

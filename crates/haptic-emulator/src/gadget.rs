@@ -1,6 +1,6 @@
 //! One emulated device as whatever carries it sees it: reports in, reports out, and a handle that moves meanwhile.
 
-use crate::board::{self, Board};
+use crate::board::{self, NativeBoard};
 use crate::force_feedback::ForceFeedback;
 use crate::handle::Handle;
 use crate::style::Style;
@@ -16,7 +16,7 @@ pub enum Firmware {
     /// A joystick with force feedback, and its force at full scale, N.
     Joystick(ForceFeedback, f64),
     /// A board with the native protocol.
-    Board(Board),
+    NativeBoard(NativeBoard),
 }
 
 /// A device and its handle.
@@ -40,7 +40,7 @@ impl Gadget {
 
     /// A board with the native protocol.
     pub fn board(full_scale_n: f64, handle: Handle) -> Self {
-        Self::new(Firmware::Board(Board::new(full_scale_n)), handle)
+        Self::new(Firmware::NativeBoard(NativeBoard::new(full_scale_n)), handle)
     }
 
     fn new(firmware: Firmware, handle: Handle) -> Self {
@@ -59,7 +59,7 @@ impl Gadget {
                 joystick.output(report, now_us);
                 None
             }
-            Firmware::Board(board) => {
+            Firmware::NativeBoard(board) => {
                 let Some(frame) = decode_report(report) else {
                     board.mistakes += 1;
                     return None;
@@ -72,7 +72,7 @@ impl Gadget {
 
     /// Takes bytes of a serial line; what it answers.
     pub fn serial(&mut self, bytes: &[u8], now_us: u64) -> Vec<u8> {
-        let Firmware::Board(board) = &mut self.firmware else { return Vec::new() };
+        let Firmware::NativeBoard(board) = &mut self.firmware else { return Vec::new() };
         let position_m = self.handle.position_m;
         let mut answers = Vec::new();
         self.decoder.push_all(bytes, |frame| {
@@ -94,7 +94,7 @@ impl Gadget {
     pub fn get_feature(&mut self, id: u8) -> Option<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => joystick.get_feature(id),
-            Firmware::Board(_) => None,
+            Firmware::NativeBoard(_) => None,
         }
     }
 
@@ -106,7 +106,7 @@ impl Gadget {
                 let [x, y] = joystick.force(now_us);
                 ([x * *full_scale_n, -y * *full_scale_n], None)
             }
-            Firmware::Board(board) => board.force_n(now_us),
+            Firmware::NativeBoard(board) => board.force_n(now_us),
         };
         self.force_n = force_n;
         self.handle.advance(force_n, elapsed_us as f64 * 1e-6);
@@ -115,16 +115,16 @@ impl Gadget {
                 let [x, y] = self.handle.position_m;
                 Some(joystick.input([x / TRAVEL_M, -y / TRAVEL_M]))
             }
-            Firmware::Board(board) => fault.and_then(|fault| in_report(board, &fault)),
+            Firmware::NativeBoard(board) => fault.and_then(|fault| in_report(board, &fault)),
         }
     }
 }
 
-fn in_report(board: &mut Board, message: &Message<'_>) -> Option<Vec<u8>> {
+fn in_report(board: &mut NativeBoard, message: &Message<'_>) -> Option<Vec<u8>> {
     encode_report(message, board.next_sequence()).ok().map(|report| report.to_vec())
 }
 
-fn on_wire(board: &mut Board, message: &Message<'_>) -> Vec<u8> {
+fn on_wire(board: &mut NativeBoard, message: &Message<'_>) -> Vec<u8> {
     let mut wire = [0; WIRE_MAX];
     let length = encode(message, board.next_sequence(), &mut wire).unwrap_or(0);
     wire[..length].to_vec()

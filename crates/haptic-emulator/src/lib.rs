@@ -5,7 +5,7 @@
 //! - [`board`]: a board that speaks the native protocol.
 //! - [`handle`]: the handle between the motors and a hand that follows a path.
 //! - [`gadget`]: one of those devices as bytes in and reports out, however they are carried.
-//! - [`carrier`]: how they get into a kernel: `uhid`, FunctionFS, a serial line.
+//! - [`transport`]: how they get into a kernel: `uhid`, FunctionFS, a serial line.
 //! - [`account`]: what came of it; [`compare`]: whether it is what the host says.
 //!
 //! Nothing here knows how a host reads descriptors: places of fields are counted in bytes, as firmware does.
@@ -13,10 +13,10 @@
 
 pub mod account;
 pub mod board;
-pub mod carrier;
 pub mod compare;
 pub mod force_feedback;
 pub mod gadget;
 pub mod handle;
 pub mod style;
+pub mod transport;
 pub mod writer;

@@ -8,13 +8,13 @@
 //! `hapticd export --csv` tells of them, to so many newtons.
 #![forbid(unsafe_code)]
 
-use haptic_emulator::account::{Account, Accountant};
-use haptic_emulator::carrier::function_fs::{FunctionFs, Socket};
-use haptic_emulator::carrier::{now_us, serial, uhid};
+use haptic_emulator::account::{HostAudit, HostAuditor};
 use haptic_emulator::compare::compare;
 use haptic_emulator::gadget::Gadget;
 use haptic_emulator::handle::Handle;
 use haptic_emulator::style::{STYLES, Style};
+use haptic_emulator::transport::function_fs::{FunctionFs, Socket};
+use haptic_emulator::transport::{now_us, serial, uhid};
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -29,7 +29,7 @@ const NATIVE_IDS: (u16, u16) = (0x1209, 0x4850);
 
 struct Arguments {
     style: Option<Style>,
-    carrier: String,
+    transport: String,
     seconds: f64,
     room: Option<usize>,
     full_scale_n: f64,
@@ -39,7 +39,7 @@ struct Arguments {
 
 impl Arguments {
     fn parse(words: &[String]) -> Result<Self, String> {
-        let [device, carrier, options @ ..] = words else { return Err("give DEVICE and CARRIER".to_owned()) };
+        let [device, transport, options @ ..] = words else { return Err("give DEVICE and CARRIER".to_owned()) };
         let style = STYLES.into_iter().find(|style| style.name == device);
         if style.is_none() && device != "native" {
             return Err(format!("{device} is no device; give openffboard, arduino, vpforce or native"));
@@ -54,7 +54,7 @@ impl Arguments {
         };
         Ok(Self {
             style,
-            carrier: carrier.clone(),
+            transport: transport.clone(),
             seconds: number("--seconds", 10.0)?,
             room: option("--room").and_then(|text| text.parse().ok()),
             full_scale_n: number("--full-scale", 4.0)?,
@@ -113,15 +113,15 @@ fn compared(log: &str, trace: &str, step_n: &str, leak: &str) -> Result<String, 
     serde_json::to_string(&comparison).map_err(|error| error.to_string())
 }
 
-fn run(arguments: Arguments) -> io::Result<Account> {
+fn run(arguments: Arguments) -> io::Result<HostAudit> {
     let log = match &arguments.log {
         Some(path) => Some(Box::new(BufWriter::with_capacity(1 << 20, File::create(path)?)) as Box<dyn Write + Send>),
         None => None,
     };
-    let accountant = Accountant::new(log);
+    let accountant = HostAuditor::new(log);
     let gadget = arguments.gadget();
-    match arguments.carrier.split_once('=') {
-        None if arguments.carrier == "uhid" => alone(move || on_uhid(&arguments, gadget, accountant)),
+    match arguments.transport.split_once('=') {
+        None if arguments.transport == "uhid" => alone(move || on_uhid(&arguments, gadget, accountant)),
         Some(("serial", path)) => {
             let path = path.to_owned();
             alone(move || on_serial(Path::new(&path), &arguments, gadget, accountant))
@@ -142,11 +142,11 @@ fn request() -> ThreadRequest {
 }
 
 /// Runs on a thread of a device's priority.
-fn alone(body: impl FnOnce() -> io::Result<Account> + Send + 'static) -> io::Result<Account> {
+fn alone(body: impl FnOnce() -> io::Result<HostAudit> + Send + 'static) -> io::Result<HostAudit> {
     spawn(request(), move |_| body())?.join().map_err(io::Error::other)?
 }
 
-fn on_uhid(arguments: &Arguments, mut gadget: Gadget, mut accountant: Accountant) -> io::Result<Account> {
+fn on_uhid(arguments: &Arguments, mut gadget: Gadget, mut accountant: HostAuditor) -> io::Result<HostAudit> {
     const AWAY_S: f64 = 1.0;
     let (identity, start_us) = (arguments.identity(), now_us());
     let at = |seconds: f64| start_us + (seconds * 1e6) as u64;
@@ -170,14 +170,19 @@ fn on_serial(
     path: &Path,
     arguments: &Arguments,
     mut gadget: Gadget,
-    mut accountant: Accountant,
-) -> io::Result<Account> {
+    mut accountant: HostAuditor,
+) -> io::Result<HostAudit> {
     let until_us = now_us() + (arguments.seconds * 1e6) as u64;
     serial::serve(&mut serial::open(path)?, &mut gadget, &mut accountant, until_us)?;
     Ok(accountant.conclude(&gadget))
 }
 
-fn on_function_fs(folder: &Path, arguments: &Arguments, gadget: Gadget, accountant: Accountant) -> io::Result<Account> {
+fn on_function_fs(
+    folder: &Path,
+    arguments: &Arguments,
+    gadget: Gadget,
+    accountant: HostAuditor,
+) -> io::Result<HostAudit> {
     let function = FunctionFs::create(folder, Gadget::descriptor(arguments.style.as_ref()))?;
     let shared = Arc::new(Mutex::new(Socket::new(gadget, accountant)));
     let until_us = now_us() + (arguments.seconds * 1e6) as u64;

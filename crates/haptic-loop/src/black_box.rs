@@ -30,8 +30,8 @@ pub struct BlackBox {
 }
 
 /// A page's place on the ring.
-const fn on_ring(page: usize) -> usize {
-    page % REMEMBERED_TICKS
+const fn on_ring(latest: usize) -> usize {
+    latest % REMEMBERED_TICKS
 }
 
 impl Default for BlackBox {
@@ -49,19 +49,19 @@ impl BlackBox {
     }
 
     /// Takes the next page, to be written; what it holds is two seconds old. Real-time: constant.
-    pub fn turn(&mut self) -> &mut TickReport {
+    pub fn next_row(&mut self) -> &mut TickReport {
         self.newest = on_ring(self.newest + 1);
         self.written += 1;
-        self.page_mut()
+        self.latest_mut()
     }
 
     /// The newest page. Real-time: constant.
-    pub fn page(&self) -> &TickReport {
+    pub fn latest(&self) -> &TickReport {
         &self.pages[on_ring(self.newest)]
     }
 
     /// The newest page, to be written. Real-time: constant.
-    pub fn page_mut(&mut self) -> &mut TickReport {
+    pub fn latest_mut(&mut self) -> &mut TickReport {
         &mut self.pages[on_ring(self.newest)]
     }
 
@@ -74,7 +74,7 @@ impl BlackBox {
     pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
         let count = self.written.min(REMEMBERED_TICKS);
         let oldest = self.newest + REMEMBERED_TICKS + 1 - count;
-        (oldest..oldest + count).map(|page| &self.pages[on_ring(page)])
+        (oldest..oldest + count).map(|latest| &self.pages[on_ring(latest)])
     }
 
     /// Writes everything down in a new file in `folder`, which is made if it is missing, and returns its path. `stamp`
@@ -117,7 +117,7 @@ fn write_row(file: &mut impl Write, report: &TickReport) -> io::Result<()> {
         write!(file, "{},{},", pair.x, pair.y)?;
     }
     let speed = &tool.velocity_m_per_s;
-    write!(file, "{},{},{},{},", tool.angle_rad, speed.x, speed.y, tool.spin_rad_per_s)?;
+    write!(file, "{},{},{},{},", tool.angle_rad, speed.x, speed.y, tool.angular_velocity_rad_per_s)?;
     for pair in [&felt.force_on_hand_n, &report.force_n, &report.effort_n] {
         write!(file, "{},{},", pair.x, pair.y)?;
     }
@@ -132,7 +132,7 @@ fn write_row(file: &mut impl Write, report: &TickReport) -> io::Result<()> {
 
 /// The black boxes of one loop: one that runs, one to spare, one that is full.
 #[derive(Debug)]
-pub(crate) struct Recorder {
+pub(crate) struct BlackBoxRecorder {
     running: Box<BlackBox>,
     spare: Option<Box<BlackBox>>,
     full: Option<Box<BlackBox>>,
@@ -140,30 +140,30 @@ pub(crate) struct Recorder {
     aftermath: Option<u32>,
 }
 
-impl Recorder {
+impl BlackBoxRecorder {
     pub(crate) fn new() -> Self {
         let (running, spare) = (Box::default(), Some(Box::default()));
         Self { running, spare, full: None, aftermath: None }
     }
 
     /// Takes the next page. Real-time: constant.
-    pub(crate) fn turn(&mut self) -> &mut TickReport {
-        self.running.turn()
+    pub(crate) fn next_row(&mut self) -> &mut TickReport {
+        self.running.next_row()
     }
 
     /// The newest page.
-    pub(crate) fn page(&self) -> &TickReport {
-        self.running.page()
+    pub(crate) fn latest(&self) -> &TickReport {
+        self.running.latest()
     }
 
     /// The newest page, to be written.
-    pub(crate) fn page_mut(&mut self) -> &mut TickReport {
-        self.running.page_mut()
+    pub(crate) fn latest_mut(&mut self) -> &mut TickReport {
+        self.running.latest_mut()
     }
 
     /// The newest page is written: puts the box aside if a fault's aftermath is over. Real-time: constant.
-    pub(crate) fn close_page(&mut self) {
-        if self.aftermath.is_some() || self.page().fault.is_some() {
+    pub(crate) fn commit(&mut self) {
+        if self.aftermath.is_some() || self.latest().fault.is_some() {
             self.close_page_in_trouble();
         }
     }
@@ -196,7 +196,7 @@ impl Recorder {
     fn put_aside(&mut self) -> Option<u32> {
         if let Some(mut spare) = self.spare.take() {
             // The newest report must stay where those who ask for it look.
-            *spare.page_mut() = *self.page();
+            *spare.latest_mut() = *self.latest();
             self.full = Some(std::mem::replace(&mut self.running, spare));
         }
         None
@@ -213,13 +213,13 @@ mod tests {
     }
 
     fn record(black_box: &mut BlackBox, report: TickReport) {
-        *black_box.turn() = report;
+        *black_box.next_row() = report;
     }
 
-    fn write(recorder: &mut Recorder, report: TickReport) {
-        *recorder.turn() = report;
-        recorder.close_page();
-        assert_eq!(recorder.page().tick, report.tick);
+    fn write(recorder: &mut BlackBoxRecorder, report: TickReport) {
+        *recorder.next_row() = report;
+        recorder.commit();
+        assert_eq!(recorder.latest().tick, report.tick);
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_fault_gives_one_full_box_with_its_aftermath_and_recording_goes_on() {
-        let mut recorder = Recorder::new();
+        let mut recorder = BlackBoxRecorder::new();
         let fault = Some(Fault::ForceNotFinite);
         (1..=50).for_each(|number| write(&mut recorder, tick(number)));
         write(&mut recorder, TickReport { fault, ..tick(51) });

@@ -1,6 +1,6 @@
 //! What the loop can be told between two ticks.
 
-use crate::settings::{Frame, Safety};
+use crate::settings::{ActiveMapping, Safety};
 use crate::world::World;
 use haptic_coupling::coupling::Gains;
 use nalgebra::Vector2;
@@ -10,11 +10,11 @@ use nalgebra::Vector2;
 #[derive(Clone, Debug)]
 pub enum Command {
     /// New gains, ramped.
-    Retune(Gains),
+    SetGains(Gains),
     /// New limits, without a jump in force.
-    Protect(Safety),
+    SetSafety(Safety),
     /// A new mapping; force comes on anew.
-    Remap(Frame),
+    SetMapping(ActiveMapping),
     /// The world stands still and gives no force.
     Pause,
     /// The world goes on; force comes on anew.
@@ -22,7 +22,7 @@ pub enum Command {
     /// A paused world does so many ticks.
     Step(u32),
     /// Another world, or the same at its start; force comes on anew.
-    Replace(Box<World>),
+    ReplaceWorld(Box<World>),
     /// Where a simulated hand shall go, world frame, m; none lets it go back to its path.
     GuideHand(Option<Vector2<f64>>),
 }

@@ -2,7 +2,7 @@
 
 mod image;
 
-use haptic_coupling::tank::nearest_on_way_to;
+use haptic_coupling::tank::project_onto_segment;
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 
@@ -55,7 +55,7 @@ impl Engagement {
     }
 
     /// Takes another ramp time; what has come on stays on. Real-time: constant.
-    pub fn resettle(&mut self, ramp_s: f64) {
+    pub fn set_limits(&mut self, ramp_s: f64) {
         self.ramp_s = ramp_s;
     }
 
@@ -84,7 +84,7 @@ impl Engagement {
         } else if self.quiet_ticks >= QUIET_TICKS {
             self.share = (self.share + TICK_S / self.ramp_s).min(1.0);
         } else {
-            let is_quiet = (would_be_n - nearest_on_way_to(load_n * 2.0, would_be_n)).norm() < QUIET_N;
+            let is_quiet = (would_be_n - project_onto_segment(load_n * 2.0, would_be_n)).norm() < QUIET_N;
             self.quiet_ticks = if is_quiet { self.quiet_ticks + 1 } else { 0 };
         }
         self.share * self.recovered
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn a_hand_that_holds_the_tools_weight_is_engaged() {
         let weight_n = Vector2::new(0.0, -0.981);
-        for held_n in [NOTHING, weight_n * 0.5, weight_n, weight_n * 2.0] {
+        for acting_force_n in [NOTHING, weight_n * 0.5, weight_n, weight_n * 2.0] {
             let mut engagement = Engagement::new(0.1);
-            (0..200).for_each(|_| _ = engagement.advance(held_n, weight_n));
+            (0..200).for_each(|_| _ = engagement.advance(acting_force_n, weight_n));
             assert_eq!(engagement.phase(), Phase::Engaged);
         }
     }

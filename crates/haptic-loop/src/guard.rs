@@ -12,11 +12,11 @@ mod image;
 use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
 use crate::settings::Safety;
-use crate::watch::{Hand, Trust};
+use crate::watch::{HandReading, Validity};
 use haptic_coupling::coupling::RAMP_S;
-use haptic_coupling::model::DeviceModel;
-use haptic_coupling::tank::{RESERVE_J, Stored, Tank, TankSettings, nearest_on_way_to, shortened};
-use haptic_device::{Sent, WriteError};
+use haptic_coupling::model::WorstAxisModel;
+use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};
+use haptic_device::{WriteError, WriteOutcome};
 use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 
@@ -25,23 +25,23 @@ pub const OVERRUNS_IN_A_ROW: u32 = 20;
 
 /// What the world wants of the hand in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Request {
+pub struct ForceRequest {
     /// Force on the hand, N.
     pub force_n: Vector2<f64>,
     /// Weight of the tool as the device would feel it, N.
     pub load_n: Vector2<f64>,
     /// Energy that the world could give.
-    pub stored: Stored,
+    pub stored: StoredEnergy,
     /// Near pairs that the world had no room for.
     pub pairs_dropped: u32,
     /// Periods since the last tick, one or more.
     pub periods: u32,
 }
 
-impl Request {
+impl ForceRequest {
     /// True if force and energy are numbers: the sum of their sizes is one only if all are.
     fn is_finite(&self) -> bool {
-        (self.force_n.x.abs() + self.force_n.y.abs() + self.stored.all_j.abs()).is_finite()
+        (self.force_n.x.abs() + self.force_n.y.abs() + self.stored.total_j.abs()).is_finite()
     }
 }
 
@@ -56,7 +56,7 @@ pub struct Admission {
 
 /// How often the guard stepped in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct GuardCounters {
     /// Ticks without force because the reading was too old.
     pub stale: u64,
     /// Faults.
@@ -72,13 +72,13 @@ pub struct Tally {
 /// The gate.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
-    device: DeviceModel,
+    device: WorstAxisModel,
     clamp: Clamp,
     slew_n_per_tick: f64,
     engagement: Engagement,
     tank: Tank,
     /// The fault that goes on, if any.
-    trouble: Option<Fault>,
+    active_fault: Option<Fault>,
     /// A write that failed in the tick before.
     unsent: Option<Fault>,
     late_in_a_row: u32,
@@ -86,33 +86,33 @@ pub struct Guard {
     shortfall_n: Vector2<f64>,
     /// What the device gave before the last admission, N.
     given_before_n: Vector2<f64>,
-    tally: Tally,
+    tally: GuardCounters,
 }
 
 impl Guard {
     /// A closed gate before a device, with what the world stores on account. The smaller of the two force limits holds.
-    pub fn new(safety: &Safety, device: &DeviceModel, stored: Stored) -> Self {
+    pub fn new(safety: &Safety, device: &WorstAxisModel, stored: StoredEnergy) -> Self {
         Self {
             device: *device,
             clamp: Clamp::at(safety.max_force_n.min(device.max_force_n)),
             slew_n_per_tick: slew_n_per_tick(safety),
             engagement: Engagement::new(safety.engage_ramp_s),
             tank: Tank::new(&tank_settings(safety, device), stored),
-            trouble: None,
+            active_fault: None,
             unsent: None,
             late_in_a_row: 0,
             shortfall_n: Vector2::zeros(),
             given_before_n: Vector2::zeros(),
-            tally: Tally::default(),
+            tally: GuardCounters::default(),
         }
     }
 
     /// Takes other limits with no jump in force. Real-time: constant.
-    pub fn resettle(&mut self, safety: &Safety) {
+    pub fn set_limits(&mut self, safety: &Safety) {
         self.clamp.move_to(safety.max_force_n.min(self.device.max_force_n));
         self.slew_n_per_tick = slew_n_per_tick(safety);
-        self.engagement.resettle(safety.engage_ramp_s);
-        self.tank.resettle(&tank_settings(safety, &self.device));
+        self.engagement.set_limits(safety.engage_ramp_s);
+        self.tank.set_limits(&tank_settings(safety, &self.device));
     }
 
     /// Closes the gate; force comes back as after a fault. Real-time: constant.
@@ -121,23 +121,23 @@ impl Guard {
     }
 
     /// Closes the gate before another world, and starts its account. Real-time: constant.
-    pub fn change_world(&mut self, stored: Stored) {
+    pub fn change_world(&mut self, stored: StoredEnergy) {
         self.engagement.restart();
         self.tank.refill(stored);
     }
 
     /// The force that the hand may get. Real-time: constant.
-    pub fn admit(&mut self, request: &Request, hand: &Hand) -> Admission {
+    pub fn admit(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         self.book(request, hand);
         self.clamp.advance();
-        self.given_before_n = self.tank.held_n();
-        if self.all_is_well(request, hand) {
+        self.given_before_n = self.tank.acting_force_n();
+        if self.is_nominal(request, hand) {
             let shaped_n = self.shape(request.force_n, request.load_n);
-            let force_n = self.pay_for(shaped_n, request.load_n);
+            let force_n = self.limit_by_energy(shaped_n, request.load_n);
             self.shortfall_n = request.force_n - force_n;
             Admission { force_n, fault: None }
         } else {
-            self.admit_in_trouble(request, hand)
+            self.admit_degraded(request, hand)
         }
     }
 
@@ -145,22 +145,22 @@ impl Guard {
     /// next tick's fault. A device that is gone gives none, for lack of power or by its watchdog: whatever its handle does
     /// until it is plugged in again is not the tank's to pay, or its debt would hold back every later force.
     /// Real-time: constant.
-    pub fn learn(&mut self, sent: Sent) {
-        if sent != Sent::Written {
-            let is_gone = sent == Sent::Failed(WriteError::NotConnected);
+    pub fn learn(&mut self, sent: WriteOutcome) {
+        if sent != WriteOutcome::Written {
+            let is_gone = sent == WriteOutcome::Failed(WriteError::NotConnected);
             let acting_n = if is_gone { Vector2::zeros() } else { self.given_before_n };
-            self.shortfall_n += self.tank.held_n() - acting_n;
+            self.shortfall_n += self.tank.acting_force_n() - acting_n;
             self.tank.hold(acting_n);
         }
         self.unsent = match sent {
-            Sent::Failed(error) => Some(Fault::NotSent(error)),
-            Sent::Written | Sent::Busy => None,
+            WriteOutcome::Failed(error) => Some(Fault::NotSent(error)),
+            WriteOutcome::Written | WriteOutcome::Busy => None,
         };
     }
 
     /// Energy that may be drawn without a jump in force, J.
-    pub fn surplus_j(&self) -> f64 {
-        self.tank.surplus_j()
+    pub fn available_j(&self) -> f64 {
+        self.tank.available_j()
     }
 
     /// Draws energy for something other than a force. Real-time: constant.
@@ -189,53 +189,53 @@ impl Guard {
     }
 
     /// How often the guard stepped in.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &GuardCounters {
         &self.tally
     }
 
     /// Settles the energy of the period that has passed.
-    fn book(&mut self, request: &Request, hand: &Hand) {
+    fn book(&mut self, request: &ForceRequest, hand: &HandReading) {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
         match hand.position_m {
             Some(position_m) if hand.is_new => {
-                let is_trusted = !matches!(hand.trust, Trust::Broken(_));
+                let is_trusted = !matches!(hand.trust, Validity::Faulted(_));
                 let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
                 self.tally.withheld_j += self.shortfall_n.dot(&moved_m);
             }
-            _ => self.tank.observe_nothing(elapsed_s),
+            _ => self.tank.skip_reading(elapsed_s),
         }
         if self.engagement.phase() != Phase::Engaged {
-            self.tank.forgive(request.stored);
+            self.tank.reset_near(request.stored);
         }
     }
 
     /// One look at everything that could be wrong; on nearly every tick nothing is.
-    fn all_is_well(&self, request: &Request, hand: &Hand) -> bool {
-        matches!(hand.trust, Trust::Good)
+    fn is_nominal(&self, request: &ForceRequest, hand: &HandReading) -> bool {
+        matches!(hand.trust, Validity::Good)
             && request.is_finite()
             && (request.pairs_dropped == 0 && request.periods <= 1 && self.late_in_a_row == 0)
-            && (self.unsent.is_none() && self.trouble.is_none())
+            && (self.unsent.is_none() && self.active_fault.is_none())
     }
 
     /// Something is, or just was, wrong: a fault, a stale reading, a late tick, or the first good tick after a fault.
     #[cold]
-    fn admit_in_trouble(&mut self, request: &Request, hand: &Hand) -> Admission {
+    fn admit_degraded(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         let fault = self.find_fault(request, hand);
         let wanted_n = if fault.is_some() { Vector2::zeros() } else { request.force_n };
         let allowed_n = match (fault, hand.trust) {
-            (Some(_), _) => self.let_go(),
-            (None, Trust::Stale) => self.interrupt(),
+            (Some(_), _) => self.shut_off(),
+            (None, Validity::Stale) => self.interrupt(),
             (None, _) => self.shape(wanted_n, request.load_n),
         };
-        let force_n = self.pay_for(allowed_n, request.load_n);
+        let force_n = self.limit_by_energy(allowed_n, request.load_n);
         self.shortfall_n = wanted_n - force_n;
-        Admission { force_n, fault: self.announce(fault) }
+        Admission { force_n, fault: self.report_once(fault) }
     }
 
-    fn find_fault(&mut self, request: &Request, hand: &Hand) -> Option<Fault> {
+    fn find_fault(&mut self, request: &ForceRequest, hand: &HandReading) -> Option<Fault> {
         self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
         match hand.trust {
-            Trust::Broken(fault) => Some(fault),
+            Validity::Faulted(fault) => Some(fault),
             _ if self.unsent.is_some() => self.unsent,
             _ if !request.is_finite() => Some(Fault::ForceNotFinite),
             _ if request.pairs_dropped > 0 => Some(Fault::PairsDropped { pairs: request.pairs_dropped }),
@@ -245,7 +245,7 @@ impl Guard {
     }
 
     /// The one way down.
-    fn let_go(&mut self) -> Vector2<f64> {
+    fn shut_off(&mut self) -> Vector2<f64> {
         self.engagement.restart();
         Vector2::zeros()
     }
@@ -258,22 +258,22 @@ impl Guard {
 
     /// Clamp, engagement, slew.
     fn shape(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
-        let clamped_n = shortened(wanted_n, self.clamp.now_n);
+        let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
         self.tally.clamped += u64::from(clamped_n != wanted_n);
         let ramped_n = clamped_n * self.engagement.advance(wanted_n, load_n);
-        slewed(self.tank.held_n(), ramped_n, self.slew_n_per_tick)
+        slewed(self.tank.acting_force_n(), ramped_n, self.slew_n_per_tick)
     }
 
-    fn pay_for(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+    fn limit_by_energy(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let paid_n = self.tank.admit(allowed_n, load_n);
         self.tally.cut += u64::from(paid_n != allowed_n);
         paid_n
     }
 
     /// A fault counts when it begins; while it goes on it is known.
-    fn announce(&mut self, fault: Option<Fault>) -> Option<Fault> {
-        let is_known = matches!((fault, self.trouble), (Some(now), Some(before)) if now.continues(&before));
-        self.trouble = fault;
+    fn report_once(&mut self, fault: Option<Fault>) -> Option<Fault> {
+        let is_known = matches!((fault, self.active_fault), (Some(now), Some(before)) if now.continues(&before));
+        self.active_fault = fault;
         let news = if is_known { None } else { fault };
         self.tally.faults += u64::from(news.is_some());
         news
@@ -308,7 +308,7 @@ impl Clamp {
     }
 }
 
-fn tank_settings(safety: &Safety, device: &DeviceModel) -> TankSettings {
+fn tank_settings(safety: &Safety, device: &WorstAxisModel) -> TankSettings {
     TankSettings {
         passivity: safety.passivity,
         damping_n_s_per_m: device.damping_n_s_per_m,
@@ -324,9 +324,9 @@ fn slew_n_per_tick(safety: &Safety) -> f64 {
 
 /// The force nearest to `wanted_n` that is `rise_n` away from what the last force can fall to. Real-time: constant.
 fn slewed(last_n: Vector2<f64>, wanted_n: Vector2<f64>, rise_n: f64) -> Vector2<f64> {
-    let fallen_n = nearest_on_way_to(last_n, wanted_n);
+    let fallen_n = project_onto_segment(last_n, wanted_n);
     let rise = wanted_n - fallen_n;
-    if rise.norm_squared() <= rise_n * rise_n { wanted_n } else { fallen_n + shortened(rise, rise_n) }
+    if rise.norm_squared() <= rise_n * rise_n { wanted_n } else { fallen_n + clamp_norm(rise, rise_n) }
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use crate::engagement::Phase;
 use crate::fault::Fault;
-use haptic_device::{MonotonicNs, Reading, Sent};
-use haptic_planar::grip::Felt;
-use haptic_planar::state::Motion;
+use haptic_device::{MonotonicNs, Reading, WriteOutcome};
+use haptic_planar::grip::StepOutput;
+use haptic_planar::state::BodyState;
 use nalgebra::Vector2;
 
 /// One tick, from reading to force. Positions and forces are in the world's frame unless said.
@@ -21,15 +21,15 @@ pub struct TickReport {
     /// The hand, m; the last good place if the reading was not good, zero before the first.
     pub hand_m: Vector2<f64>,
     /// The tool after the tick; at rest at the origin without one.
-    pub tool: Motion,
+    pub tool: BodyState,
     /// What the world answered.
-    pub felt: Felt,
+    pub felt: StepOutput,
     /// Force on the hand after the guard, N.
     pub force_n: Vector2<f64>,
     /// The same in the device's frame, as written, N.
     pub effort_n: Vector2<f64>,
     /// What became of it.
-    pub sent: Sent,
+    pub sent: WriteOutcome,
     /// Energy on account, J.
     pub tank_j: f64,
     /// Share of force that the engagement gives, 0 to 1.
@@ -53,11 +53,11 @@ impl TickReport {
             skipped: 0,
             reading: Reading::nothing_yet(),
             hand_m: Vector2::zeros(),
-            tool: Motion::at_rest(),
-            felt: Felt::default(),
+            tool: BodyState::at_rest(),
+            felt: StepOutput::default(),
             force_n: Vector2::zeros(),
             effort_n: Vector2::zeros(),
-            sent: Sent::Written,
+            sent: WriteOutcome::Written,
             tank_j: 0.0,
             share: 0.0,
             phase: Phase::Waiting,

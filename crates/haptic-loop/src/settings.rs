@@ -3,7 +3,7 @@
 mod image;
 
 use haptic_coupling::coupling::Gains;
-use haptic_coupling::model::DeviceModel;
+use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::Passivity;
 use haptic_device::mapping::{Mapping, MappingError};
 use haptic_device::simulated::DeviceModel as AxesModel;
@@ -48,7 +48,7 @@ impl Default for MappingSettings {
 
 /// A mapping ready for use: how positions and forces pass, and the line that the handle rides on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Frame {
+pub struct ActiveMapping {
     /// Between device and world.
     pub mapping: Mapping,
     /// Unit direction in the world, if the handle rides on a rail.
@@ -66,19 +66,19 @@ impl MappingSettings {
     ///
     /// # Errors
     /// The first value that makes no sense.
-    pub fn frame(&self, axes: u8) -> Result<Frame, MappingError> {
+    pub fn frame(&self, axes: u8) -> Result<ActiveMapping, MappingError> {
         if axes == 1 {
             let mapping = Mapping::linear(self.scale, self.axis, self.offset_m)?;
             let direction = mapping.velocity_to_world(Vector2::new(1.0, 0.0)) / self.scale;
-            Ok(Frame::new(mapping, self.rail.then_some(direction), self))
+            Ok(ActiveMapping::new(mapping, self.rail.then_some(direction), self))
         } else {
             let mapping = Mapping::planar(self.scale, self.rotation_rad, self.offset_m)?;
-            Ok(Frame::new(mapping, None, self))
+            Ok(ActiveMapping::new(mapping, None, self))
         }
     }
 }
 
-impl Frame {
+impl ActiveMapping {
     fn new(mapping: Mapping, rail: Option<Vector2<f64>>, settings: &MappingSettings) -> Self {
         let scale = settings.scale;
         Self { mapping, rail, scale, force_scale: 1.0 / (scale * scale), settings: *settings }
@@ -102,11 +102,11 @@ impl Frame {
 
 /// A device with several axes as its worst one: least mass, damping and friction, coarsest encoder, longest delay. Tank
 /// and margins must hold in every direction. `period_s` is how often it is served.
-pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> DeviceModel {
+pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel {
     let present = usize::from(axes).clamp(1, model.mass_kg.len());
     let least = |values: &[f64]| values[..present].iter().copied().fold(f64::INFINITY, f64::min);
     let most = |values: &[f64]| values[..present].iter().copied().fold(0.0, f64::max);
-    DeviceModel {
+    WorstAxisModel {
         mass_kg: least(&model.mass_kg),
         damping_n_s_per_m: least(&model.damping_n_s_per_m),
         coulomb_n: least(&model.coulomb_n),
@@ -279,6 +279,6 @@ mod tests {
         assert_eq!((both.damping_n_s_per_m, both.delay_s), (0.2, 9e-4));
         let first = worst_axis(&uneven, 1, 0.001);
         assert_eq!((first.damping_n_s_per_m, first.delay_s), (0.5, 3e-4));
-        assert_eq!(worst_axis(&AxesModel::default(), 2, 0.001), DeviceModel::default());
+        assert_eq!(worst_axis(&AxesModel::default(), 2, 0.001), WorstAxisModel::default());
     }
 }

@@ -62,7 +62,7 @@ impl Snapshot {
         for &body in world.moving().iter().take(room) {
             let index = body as usize;
             let position_m = world.state.origin_m(&world.scene, index);
-            let angle_rad = world.state.motions.get(index).map_or(0.0, |motion| motion.angle_rad);
+            let angle_rad = world.state.bodies.get(index).map_or(0.0, |motion| motion.angle_rad);
             self.poses.push(Pose { body, position_m, angle_rad });
         }
         let room = self.contacts.capacity();
@@ -72,15 +72,15 @@ impl Snapshot {
 }
 
 /// Whoever looks on. The loop offers, the other side decides when to take.
-pub trait Publish: Send {
+pub trait SnapshotSink: Send {
     /// Takes a snapshot by calling `fill` on a buffer of its own. Real-time: no allocation, lock, wait or log.
     fn publish(&mut self, fill: &dyn Fn(&mut Snapshot));
 }
 
 /// Nobody looks on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NullSink;
 
-impl Publish for Nobody {
+impl SnapshotSink for NullSink {
     fn publish(&mut self, _fill: &dyn Fn(&mut Snapshot)) {}
 }

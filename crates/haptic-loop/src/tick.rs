@@ -2,22 +2,22 @@
 
 mod image;
 
-use crate::black_box::{BlackBox, Recorder};
+use crate::black_box::{BlackBox, BlackBoxRecorder};
 use crate::command::Command;
 use crate::fault::Fault;
-use crate::guard::{Admission, Guard, Request, Tally};
+use crate::guard::{Admission, ForceRequest, Guard, GuardCounters};
 use crate::report::TickReport;
-use crate::settings::{Frame, Safety, Settings};
-use crate::snapshot::{Nobody, Publish};
-use crate::watch::{Hand, Trust, Watch};
+use crate::settings::{ActiveMapping, Safety, Settings};
+use crate::snapshot::{NullSink, SnapshotSink};
+use crate::watch::{HandReading, ReadingMonitor, Validity};
 use crate::world::World;
 use haptic_coupling::coupling::{Coupling, Gains};
-use haptic_coupling::model::DeviceModel;
+use haptic_coupling::model::WorstAxisModel;
 use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
-use haptic_planar::grip::{Felt, Grip};
+use haptic_planar::grip::{CouplingInput, StepOutput};
 use haptic_planar::scene::TICK_S;
-use haptic_planar::state::Motion;
+use haptic_planar::state::BodyState;
 use nalgebra::Vector2;
 
 /// A snapshot is offered every so many ticks: 125 a second, twice what a screen shows.
@@ -26,16 +26,16 @@ const SNAPSHOT_EVERY: u64 = 8;
 /// Device, coupling, world and guard, one millisecond at a time.
 pub struct HapticLoop {
     device: Box<dyn Device>,
-    frame: Frame,
-    watch: Watch,
+    frame: ActiveMapping,
+    watch: ReadingMonitor,
     coupling: Coupling,
     world: Box<World>,
     guard: Guard,
     safety: Safety,
     device_max_force_n: f64,
-    publisher: Box<dyn Publish>,
+    publisher: Box<dyn SnapshotSink>,
     /// Holds the newest tick, which is written in place: copies are what a tick would spend most on besides the world.
-    recorder: Recorder,
+    recorder: BlackBoxRecorder,
     ticks: u64,
     /// None while the world runs; in a pause, the ticks that it shall still do.
     pause: Option<u32>,
@@ -49,23 +49,23 @@ impl HapticLoop {
     /// A mapping that makes no sense.
     pub fn new(
         device: Box<dyn Device>,
-        model: &DeviceModel,
+        model: &WorstAxisModel,
         world: World,
         settings: &Settings,
     ) -> Result<Self, MappingError> {
         let frame = settings.mapping.frame(device.identity().axes)?;
         let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
-        let model = DeviceModel { max_force_n: device_max_force_n, ..*model };
+        let model = WorstAxisModel { max_force_n: device_max_force_n, ..*model };
         let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;
         Ok(Self {
             frame,
-            watch: Watch::new(&settings.safety, device.limits().rate_hz),
+            watch: ReadingMonitor::new(&settings.safety, device.limits().rate_hz),
             coupling: Coupling::new(settings.coupling, max_force_n, frame.rail),
             guard: Guard::new(&settings.safety, &model, world.stored_at_start()),
             safety: settings.safety,
             device_max_force_n,
-            publisher: Box::new(Nobody),
-            recorder: Recorder::new(),
+            publisher: Box::new(NullSink),
+            recorder: BlackBoxRecorder::new(),
             ticks: 0,
             pause: None,
             device,
@@ -74,7 +74,7 @@ impl HapticLoop {
     }
 
     /// Lets somebody else look on; who did so before comes back, to be dropped elsewhere. Real-time: constant.
-    pub fn publish_to(&mut self, publisher: Box<dyn Publish>) -> Box<dyn Publish> {
+    pub fn publish_to(&mut self, publisher: Box<dyn SnapshotSink>) -> Box<dyn SnapshotSink> {
         std::mem::replace(&mut self.publisher, publisher)
     }
 
@@ -91,27 +91,27 @@ impl HapticLoop {
         let sent = self.device.write(Effort { force_n: admission.force_n }, now);
         self.guard.learn(sent);
         self.ticks += 1;
-        let page = self.recorder.turn();
-        (page.tick, page.now, page.skipped) = (self.ticks, now, skipped);
-        (page.reading, page.felt, page.sent) = (reading, felt, sent);
+        let row = self.recorder.next_row();
+        (row.tick, row.now, row.skipped) = (self.ticks, now, skipped);
+        (row.reading, row.felt, row.sent) = (reading, felt, sent);
         self.note(&hand, &admission);
-        self.recorder.close_page();
+        self.recorder.commit();
         self.publish();
-        self.recorder.page()
+        self.recorder.latest()
     }
 
     /// Takes an order between two ticks; what it displaced comes back, to be dropped elsewhere. Real-time: constant.
     pub fn apply(&mut self, command: Command) -> Option<Box<World>> {
         match command {
-            Command::Retune(gains) => self.coupling.retune(gains, self.max_coupling_force_n()),
-            Command::Protect(safety) => self.protect(&safety),
-            Command::Remap(frame) => self.remap(frame),
+            Command::SetGains(gains) => self.coupling.set_gains(gains, self.max_coupling_force_n()),
+            Command::SetSafety(safety) => self.protect(&safety),
+            Command::SetMapping(frame) => self.remap(frame),
             Command::Pause => self.pause = Some(0),
             Command::Resume => self.resume(),
             Command::Step(ticks) => self.pause = self.pause.map(|left| left.saturating_add(ticks)),
-            Command::Replace(world) => return Some(self.replace(world)),
+            Command::ReplaceWorld(world) => return Some(self.replace(world)),
             Command::GuideHand(target_m) => {
-                self.device.guide_hand(target_m.map(|world_m| self.frame.mapping.position_to_device(world_m)));
+                self.device.set_hand_target(target_m.map(|world_m| self.frame.mapping.position_to_device(world_m)));
             }
         }
         None
@@ -129,7 +129,7 @@ impl HapticLoop {
     }
 
     /// Hands an emptied black box back for the next fault.
-    pub fn give_back(&mut self, black_box: Box<BlackBox>) {
+    pub fn recycle_black_box(&mut self, black_box: Box<BlackBox>) {
         self.recorder.give_spare(black_box);
     }
 
@@ -140,7 +140,7 @@ impl HapticLoop {
 
     /// The newest tick.
     pub fn last(&self) -> &TickReport {
-        self.recorder.page()
+        self.recorder.latest()
     }
 
     /// The world as it stands.
@@ -159,7 +159,7 @@ impl HapticLoop {
     }
 
     /// How often the guard stepped in.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &GuardCounters {
         self.guard.tally()
     }
 
@@ -170,12 +170,12 @@ impl HapticLoop {
 
     /// Moves the gains along their ramp, as far as the tank can pay, and takes hold. A hand that was never seen, or a
     /// scene without a tool, holds nothing.
-    fn grip(&mut self, hand: &Hand) -> Option<Grip> {
+    fn grip(&mut self, hand: &HandReading) -> Option<CouplingInput> {
         let hand_m = self.frame.mapping.position_to_world(hand.position_m?);
         self.world.scene.tool?;
         if self.coupling.is_ramping() {
             let strain = self.world.strain(self.coupling.hand_m().unwrap_or(hand_m));
-            let drawn_j = self.coupling.ramp(&strain, self.guard.surplus_j());
+            let drawn_j = self.coupling.ramp(&strain, self.guard.available_j());
             self.guard.draw(drawn_j);
             self.world.state.ledger.explain(drawn_j);
         }
@@ -183,18 +183,18 @@ impl HapticLoop {
     }
 
     /// Moves the world, unless it stands still: then it is as it was, and pushes nobody.
-    fn advance(&mut self, grip: Option<&Grip>) -> Felt {
+    fn advance(&mut self, grip: Option<&CouplingInput>) -> StepOutput {
         if self.pause == Some(0) {
-            return Felt { force_on_hand_n: Vector2::zeros(), ..self.recorder.page().felt };
+            return StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
         }
         self.pause = self.pause.map(|left| left - 1);
         self.world.state.advance(&self.world.scene, grip)
     }
 
     /// What the guard is asked for; in a pause no force, even while the world does single ticks.
-    fn request(&self, felt: &Felt, periods: u32) -> Request {
+    fn request(&self, felt: &StepOutput, periods: u32) -> ForceRequest {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
-        Request {
+        ForceRequest {
             force_n: self.frame.mapping.force_to_device(force_n),
             load_n: self.frame.mapping.force_to_device(self.world.tool_weight_n()),
             stored: self.world.stored(&felt.energy),
@@ -204,27 +204,27 @@ impl HapticLoop {
     }
 
     /// Writes down the rest of the tick: every field of the page, which still holds a tick of long ago.
-    fn note(&mut self, hand: &Hand, admission: &Admission) {
-        let (world, page) = (&self.world, self.recorder.page_mut());
+    fn note(&mut self, hand: &HandReading, admission: &Admission) {
+        let (world, page) = (&self.world, self.recorder.latest_mut());
         page.hand_m = match hand.position_m {
             Some(position_m) => self.frame.mapping.position_to_world(position_m),
             None => Vector2::zeros(),
         };
-        let tool = world.scene.tool.and_then(|tool| world.state.motions.get(tool.body));
-        page.tool = tool.copied().unwrap_or_else(Motion::at_rest);
+        let tool = world.scene.tool.and_then(|tool| world.state.bodies.get(tool.body));
+        page.tool = tool.copied().unwrap_or_else(BodyState::at_rest);
         page.force_n = self.frame.force_to_world(admission.force_n);
         page.effort_n = admission.force_n;
         page.tank_j = self.guard.tank_j();
         page.share = self.guard.share();
         page.phase = self.guard.phase();
-        page.stale = matches!(hand.trust, Trust::Stale | Trust::Broken(Fault::Lost { .. }));
+        page.stale = matches!(hand.trust, Validity::Stale | Validity::Faulted(Fault::Lost { .. }));
         page.paused = self.pause.is_some();
         page.fault = admission.fault;
     }
 
     fn publish(&mut self) {
         if self.ticks.is_multiple_of(SNAPSHOT_EVERY) {
-            let (report, world) = (self.recorder.page(), &self.world);
+            let (report, world) = (self.recorder.latest(), &self.world);
             self.publisher.publish(&|snapshot| snapshot.fill(report, world));
         }
     }
@@ -235,17 +235,17 @@ impl HapticLoop {
 
     fn protect(&mut self, safety: &Safety) {
         self.safety = *safety;
-        self.watch.resettle(safety);
-        self.guard.resettle(safety);
+        self.watch.set_limits(safety);
+        self.guard.set_limits(safety);
         self.coupling.limit(self.max_coupling_force_n());
     }
 
-    fn remap(&mut self, frame: Frame) {
+    fn remap(&mut self, frame: ActiveMapping) {
         if !frame.acts_like(&self.frame) {
             self.frame = frame;
-            self.coupling.regrip(frame.rail);
+            self.coupling.reset_hand(frame.rail);
             self.coupling.limit(self.max_coupling_force_n());
-            self.world.state.ledger.look_away();
+            self.world.state.ledger.restart_gain();
             self.guard.disengage();
         }
     }
@@ -253,18 +253,18 @@ impl HapticLoop {
     fn resume(&mut self) {
         if self.pause.take().is_some() {
             // The hand has moved on in the meantime, and nobody kept account of it.
-            self.world.state.ledger.look_away();
+            self.world.state.ledger.restart_gain();
             self.guard.disengage();
         }
     }
 
     fn replace(&mut self, world: Box<World>) -> Box<World> {
         self.guard.change_world(world.stored_at_start());
-        *self.recorder.page_mut() = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
-        self.coupling.regrip(self.frame.rail);
+        *self.recorder.latest_mut() = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
+        self.coupling.reset_hand(self.frame.rail);
         if world.scene.tool.is_some() {
             let handle_m = world.state.handle_m(&world.scene);
-            self.device.call_hand(self.frame.mapping.position_to_device(handle_m));
+            self.device.move_hand_to_tool(self.frame.mapping.position_to_device(handle_m));
         }
         std::mem::replace(&mut self.world, world)
     }

@@ -10,24 +10,24 @@ use nalgebra::Vector2;
 
 /// Where the hand is, as far as it can be known, and how far that can be trusted. Device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hand {
+pub struct HandReading {
     /// Last good position, m; none before the first.
     pub position_m: Option<Vector2<f64>>,
     /// A new position came with this tick.
     pub is_new: bool,
     /// Whether force may answer it.
-    pub trust: Trust,
+    pub trust: Validity,
 }
 
 /// How far a reading can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Trust {
+pub enum Validity {
     /// New, or young enough.
     Good,
     /// Too old to answer with a force.
     Stale,
     /// Something is wrong.
-    Broken(Fault),
+    Faulted(Fault),
 }
 
 /// A device that is served less often than every tick may miss two services before its readings are stale, and that many
@@ -37,7 +37,7 @@ const LOST_SERVICES: f64 = 4.0;
 
 /// Watches the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Watch {
+pub struct ReadingMonitor {
     /// Between two readings of a device that is served less often than every tick, s; else zero.
     service_period_s: f64,
     stale_after_s: f64,
@@ -53,7 +53,7 @@ pub struct Watch {
     age_s: f64,
 }
 
-impl Watch {
+impl ReadingMonitor {
     /// A watch that has seen nothing yet, of a device that is served so often.
     pub fn new(safety: &Safety, service_rate_hz: f64) -> Self {
         let period_s = 1.0 / service_rate_hz;
@@ -68,12 +68,12 @@ impl Watch {
             silent_s: 0.0,
             age_s: 0.0,
         };
-        watch.resettle(safety);
+        watch.set_limits(safety);
         watch
     }
 
     /// Takes other limits. Real-time: constant.
-    pub fn resettle(&mut self, safety: &Safety) {
+    pub fn set_limits(&mut self, safety: &Safety) {
         self.stale_after_s = safety.stale_after_s.max(STALE_SERVICES * self.service_period_s);
         self.stale_after_ns = (self.stale_after_s * 1e9) as u64;
         self.lost_after_s = safety.lost_after_s.max(LOST_SERVICES * self.service_period_s);
@@ -81,14 +81,14 @@ impl Watch {
     }
 
     /// Judges the reading of a tick that came `elapsed_s` after the one before. Real-time: constant.
-    pub fn judge(&mut self, reading: &Reading, elapsed_s: f64) -> Hand {
+    pub fn judge(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {
         self.silent_s += elapsed_s;
         let is_finite = reading.is_finite();
         let is_new = reading.fresh && is_finite && self.is_newer(reading.sequence);
         let trust = match reading.health {
-            Health::Faulted(code) => Trust::Broken(Fault::Device(code)),
-            Health::Lost => Trust::Broken(Fault::Lost { silent_s: self.silent_s }),
-            Health::Ready | Health::Stale if !is_finite => Trust::Broken(Fault::ReadingNotFinite),
+            Health::Faulted(code) => Validity::Faulted(Fault::Device(code)),
+            Health::Lost => Validity::Faulted(Fault::Lost { silent_s: self.silent_s }),
+            Health::Ready | Health::Stale if !is_finite => Validity::Faulted(Fault::ReadingNotFinite),
             Health::Ready | Health::Stale if is_new => self.trust_in_new(reading),
             Health::Ready | Health::Stale => self.trust_in_old(),
         };
@@ -98,7 +98,7 @@ impl Watch {
             self.silent_s = 0.0;
             self.age_s = age_s(reading);
         }
-        Hand { position_m: self.position_m, is_new, trust }
+        HandReading { position_m: self.position_m, is_new, trust }
     }
 
     /// A sample that comes twice, or after a newer one, tells nothing. After a silence any other number will do: the
@@ -108,17 +108,17 @@ impl Watch {
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
     }
 
-    fn trust_in_new(&self, reading: &Reading) -> Trust {
+    fn trust_in_new(&self, reading: &Reading) -> Validity {
         let moved_m = reading.position_m - self.position_m.unwrap_or(reading.position_m);
         let elapsed_s = self.elapsed_since_last_s(reading);
         let allowed_m = self.max_speed_m_per_s * elapsed_s;
         if moved_m.norm_squared() > allowed_m * allowed_m {
             let speed_m_per_s = moved_m.norm() / elapsed_s;
-            Trust::Broken(Fault::OverSpeed { speed_m_per_s, limit_m_per_s: self.max_speed_m_per_s })
+            Validity::Faulted(Fault::OverSpeed { speed_m_per_s, limit_m_per_s: self.max_speed_m_per_s })
         } else if reading.age_ns >= self.stale_after_ns {
-            Trust::Stale
+            Validity::Stale
         } else {
-            Trust::Good
+            Validity::Good
         }
     }
 
@@ -128,15 +128,15 @@ impl Watch {
         self.silent_s + (self.age_s - age_s(reading)).max(0.0)
     }
 
-    fn trust_in_old(&self) -> Trust {
+    fn trust_in_old(&self) -> Validity {
         // Half a nanosecond of slack: whole ticks add up to a shade less than the limit they reach.
         let silent_s = self.silent_s + 5e-10;
         if silent_s >= self.lost_after_s {
-            Trust::Broken(Fault::Lost { silent_s: self.silent_s })
+            Validity::Faulted(Fault::Lost { silent_s: self.silent_s })
         } else if silent_s >= self.stale_after_s || self.position_m.is_none() {
-            Trust::Stale
+            Validity::Stale
         } else {
-            Trust::Good
+            Validity::Good
         }
     }
 }
@@ -163,9 +163,9 @@ mod tests {
         Reading { fresh: false, health: Health::Stale, ..at(x_m) }
     }
 
-    fn watch_at_rest() -> Watch {
-        let mut watch = Watch::new(&Safety::default(), 1000.0);
-        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Trust::Good);
+    fn watch_at_rest() -> ReadingMonitor {
+        let mut watch = ReadingMonitor::new(&Safety::default(), 1000.0);
+        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Validity::Good);
         watch
     }
 
@@ -175,41 +175,41 @@ mod tests {
         for tick in 1..=120 {
             let trust = watch.judge(&repeated(0.0), TICK_S).trust;
             match tick {
-                1..=4 => assert_eq!(trust, Trust::Good, "{tick}"),
-                5..=99 => assert_eq!(trust, Trust::Stale, "{tick}"),
-                _ => assert!(matches!(trust, Trust::Broken(Fault::Lost { .. })), "{tick}: {trust:?}"),
+                1..=4 => assert_eq!(trust, Validity::Good, "{tick}"),
+                5..=99 => assert_eq!(trust, Validity::Stale, "{tick}"),
+                _ => assert!(matches!(trust, Validity::Faulted(Fault::Lost { .. })), "{tick}: {trust:?}"),
             }
         }
-        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Trust::Good);
+        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Validity::Good);
     }
 
     #[test]
     fn a_device_that_is_served_every_tenth_tick_may_miss_two_services() {
-        let mut watch = Watch::new(&Safety::default(), 100.0);
-        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Trust::Good);
+        let mut watch = ReadingMonitor::new(&Safety::default(), 100.0);
+        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Validity::Good);
         for tick in 1..=100 {
             let trust = watch.judge(&repeated(0.0), TICK_S).trust;
-            let expected = if tick < 25 { Trust::Good } else { Trust::Stale };
+            let expected = if tick < 25 { Validity::Good } else { Validity::Stale };
             assert!(trust == expected || tick == 100, "{tick}: {trust:?}");
         }
     }
 
     #[test]
     fn a_device_that_never_speaks_is_stale_and_then_lost_and_its_hand_is_nowhere() {
-        let mut watch = Watch::new(&Safety::default(), 1000.0);
+        let mut watch = ReadingMonitor::new(&Safety::default(), 1000.0);
         let hand = watch.judge(&Reading::nothing_yet(), TICK_S);
-        assert_eq!((hand.position_m, hand.trust), (None, Trust::Stale));
+        assert_eq!((hand.position_m, hand.trust), (None, Validity::Stale));
         let last = (0..99).map(|_| watch.judge(&Reading::nothing_yet(), TICK_S)).last().unwrap();
-        assert!(matches!(last.trust, Trust::Broken(Fault::Lost { .. })));
+        assert!(matches!(last.trust, Validity::Faulted(Fault::Lost { .. })));
     }
 
     #[test]
     fn a_jump_is_an_over_speed_and_the_new_place_is_believed_after() {
         let mut watch = watch_at_rest();
         let hand = watch.judge(&at(0.01), TICK_S);
-        let Trust::Broken(Fault::OverSpeed { speed_m_per_s, .. }) = hand.trust else { panic!("{hand:?}") };
+        let Validity::Faulted(Fault::OverSpeed { speed_m_per_s, .. }) = hand.trust else { panic!("{hand:?}") };
         assert!((speed_m_per_s - 10.0).abs() < 1e-9);
-        assert_eq!(watch.judge(&at(0.0101), TICK_S).trust, Trust::Good);
+        assert_eq!(watch.judge(&at(0.0101), TICK_S).trust, Validity::Good);
     }
 
     #[test]
@@ -217,24 +217,24 @@ mod tests {
         let mut watch = watch_at_rest();
         watch.judge(&repeated(0.0), TICK_S);
         watch.judge(&repeated(0.0), TICK_S);
-        assert_eq!(watch.judge(&at(0.006), TICK_S).trust, Trust::Good);
+        assert_eq!(watch.judge(&at(0.006), TICK_S).trust, Validity::Good);
     }
 
     #[test]
     fn after_a_late_tick_the_way_of_the_whole_time_is_no_over_speed() {
         let mut watch = watch_at_rest();
         let asked_before = Reading { age_ns: 8_000_000, ..at(0.001) };
-        assert_eq!(watch.judge(&asked_before, 0.008).trust, Trust::Stale);
+        assert_eq!(watch.judge(&asked_before, 0.008).trust, Validity::Stale);
         let asked_after = Reading { age_ns: 1_000_000, ..at(0.009) };
-        assert_eq!(watch.judge(&asked_after, TICK_S).trust, Trust::Good);
-        assert!(matches!(watch.judge(&at(0.018), TICK_S).trust, Trust::Broken(Fault::OverSpeed { .. })));
+        assert_eq!(watch.judge(&asked_after, TICK_S).trust, Validity::Good);
+        assert!(matches!(watch.judge(&at(0.018), TICK_S).trust, Validity::Faulted(Fault::OverSpeed { .. })));
     }
 
     #[test]
     fn what_is_not_a_number_never_becomes_a_position() {
         let mut watch = watch_at_rest();
         let hand = watch.judge(&at(f64::NAN), TICK_S);
-        assert_eq!(hand.trust, Trust::Broken(Fault::ReadingNotFinite));
+        assert_eq!(hand.trust, Validity::Faulted(Fault::ReadingNotFinite));
         assert_eq!((hand.position_m, hand.is_new), (Some(Vector2::zeros()), false));
     }
 
@@ -242,16 +242,16 @@ mod tests {
     fn a_sample_that_took_too_long_to_come_is_stale() {
         let mut watch = watch_at_rest();
         let old = Reading { age_ns: 6_000_000, ..at(0.0) };
-        assert_eq!(watch.judge(&old, TICK_S).trust, Trust::Stale);
+        assert_eq!(watch.judge(&old, TICK_S).trust, Validity::Stale);
     }
 
     #[test]
     fn the_devices_own_faults_are_passed_on() {
         let mut watch = watch_at_rest();
         let faulted = Reading { health: Health::Faulted(FaultCode::Watchdog), ..at(0.0) };
-        assert_eq!(watch.judge(&faulted, TICK_S).trust, Trust::Broken(Fault::Device(FaultCode::Watchdog)));
+        assert_eq!(watch.judge(&faulted, TICK_S).trust, Validity::Faulted(Fault::Device(FaultCode::Watchdog)));
         let lost = Reading { health: Health::Lost, ..at(0.0) };
-        assert!(matches!(watch.judge(&lost, TICK_S).trust, Trust::Broken(Fault::Lost { .. })));
+        assert!(matches!(watch.judge(&lost, TICK_S).trust, Validity::Faulted(Fault::Lost { .. })));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A scene and its state together, and the energy that they could give the hand.
 
-use haptic_coupling::coupling::Strain;
-use haptic_coupling::tank::Stored;
-use haptic_planar::energy::Ledger;
+use haptic_coupling::coupling::Deformation;
+use haptic_coupling::tank::StoredEnergy;
+use haptic_planar::energy::EnergyBalance;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::state::State;
 use nalgebra::Vector2;
@@ -54,13 +54,13 @@ impl World {
     }
 
     /// What it stores at its start.
-    pub fn stored_at_start(&self) -> Stored {
-        Stored { all_j: self.drop_j + self.start_kinetic_j, height_j: self.drop_j }
+    pub fn stored_at_start(&self) -> StoredEnergy {
+        StoredEnergy { total_j: self.drop_j + self.start_kinetic_j, height_j: self.drop_j }
     }
 
     /// What it stores after a tick, height counted from the lowest places. Real-time: constant.
-    pub fn stored(&self, ledger: &Ledger) -> Stored {
-        Stored { all_j: ledger.stored_j() + self.drop_j, height_j: ledger.potential_j + self.drop_j }
+    pub fn stored(&self, ledger: &EnergyBalance) -> StoredEnergy {
+        StoredEnergy { total_j: ledger.stored_j() + self.drop_j, height_j: ledger.potential_j + self.drop_j }
     }
 
     /// Bodies that can move, in file order.
@@ -74,12 +74,12 @@ impl World {
     }
 
     /// How far a coupling to `hand_m` is stretched and twisted now. Real-time: constant.
-    pub fn strain(&self, hand_m: Vector2<f64>) -> Strain {
+    pub fn strain(&self, hand_m: Vector2<f64>) -> Deformation {
         let twist_rad = self.scene.tool.map_or(0.0, |tool| {
-            self.state.motions.get(tool.body).map_or(0.0, |motion| motion.angle_rad)
+            self.state.bodies.get(tool.body).map_or(0.0, |motion| motion.angle_rad)
                 - self.scene.bodies[tool.body].angle_rad
         });
-        Strain { stretch_m: (hand_m - self.state.handle_m(&self.scene)).norm(), twist_rad }
+        Deformation { stretch_m: (hand_m - self.state.handle_m(&self.scene)).norm(), twist_rad }
     }
 }
 
@@ -111,5 +111,5 @@ fn kinetic_j(body: &Body) -> f64 {
         return 0.0;
     }
     let straight = body.mass_kg * body.velocity_m_per_s.norm_squared();
-    0.5 * (straight + body.inertia_kg_m2 * body.spin_rad_per_s.powi(2))
+    0.5 * (straight + body.inertia_kg_m2 * body.angular_velocity_rad_per_s.powi(2))
 }

@@ -6,7 +6,7 @@
 
 /// Inverse inertia seen by a manifold: symmetric, rows first normal, second normal, tangent.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BlockMass {
+pub struct InverseEffectiveMass {
     /// First normal.
     pub n11: f64,
     /// Between the normals.
@@ -95,7 +95,7 @@ pub struct Factor {
 
 impl Factor {
     /// The factor of a mode of two loaded points.
-    fn of(mode: Mode, mass: &BlockMass, friction: f64) -> Self {
+    fn of(mode: Mode, mass: &InverseEffectiveMass, friction: f64) -> Self {
         match mode {
             Mode::Stick(_) => Self::stick(mode, mass),
             Mode::SlideForward(_) => Self::slide(mode, mass, friction),
@@ -103,7 +103,7 @@ impl Factor {
         }
     }
 
-    fn stick(mode: Mode, m: &BlockMass) -> Self {
+    fn stick(mode: Mode, m: &InverseEffectiveMass) -> Self {
         let soft = 1.0 / m.tt;
         let (r1, r2) = (m.n1t * soft, m.n2t * soft);
         let (s11, s12, s22) = (m.n11 - m.n1t * r1, m.n12 - m.n1t * r2, m.n22 - m.n2t * r2);
@@ -113,7 +113,7 @@ impl Factor {
     }
 
     /// `grip` is the friction coefficient, negative for slip along −t.
-    fn slide(mode: Mode, m: &BlockMass, grip: f64) -> Self {
+    fn slide(mode: Mode, m: &InverseEffectiveMass, grip: f64) -> Self {
         let (a11, a12) = (m.n11 - grip * m.n1t, m.n12 - grip * m.n1t);
         let (a21, a22) = (m.n12 - grip * m.n2t, m.n22 - grip * m.n2t);
         let scale = 1.0 / (a11 * a22 - a12 * a21);
@@ -125,7 +125,7 @@ impl Factor {
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     /// Inverse inertia.
-    pub mass: &'a BlockMass,
+    pub mass: &'a InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
     /// Impulses now.

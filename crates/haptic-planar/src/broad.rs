@@ -5,12 +5,12 @@
 //! once; that is what the bound counts.
 
 use crate::pairs::{Pair, PairTable};
-use crate::piece::Placed;
+use crate::piece::PlacedPiece;
 use crate::scene::Scene;
 use nalgebra::Vector2;
 
 /// How much larger than needed a fat box is, m. Less: more look-ups; more: more pairs that do not touch.
-pub const FATNESS_M: f64 = 2e-3;
+pub const AABB_MARGIN_M: f64 = 2e-3;
 /// Most cells of the grid over fixed pieces.
 const MAX_CELLS: usize = 1 << 17;
 
@@ -32,7 +32,7 @@ impl Aabb {
 
     /// Around a placed piece, grown by its radius and a margin.
     #[inline]
-    pub fn around(placed: &Placed, grow_m: f64) -> Self {
+    pub fn around(placed: &PlacedPiece, grow_m: f64) -> Self {
         let mut low = placed.corners[0];
         let mut high = low;
         for corner in &placed.corners[1..placed.count] {
@@ -161,7 +161,7 @@ impl Grid {
 
 /// Tracks which pieces are near each other.
 #[derive(Clone, Debug)]
-pub struct Broad {
+pub struct BroadPhase {
     grid: Grid,
     /// Box of every piece: tight for fixed ones, fat for moving ones.
     boxes: Vec<Aabb>,
@@ -179,9 +179,9 @@ pub struct Broad {
     any_left: bool,
 }
 
-impl Broad {
+impl BroadPhase {
     /// An empty broad phase with room for the scene's near pairs.
-    pub fn new(scene: &Scene, placed: &[Placed], pair_capacity: usize) -> Self {
+    pub fn new(scene: &Scene, placed: &[PlacedPiece], pair_capacity: usize) -> Self {
         let fixed = |piece: usize| scene.bodies[scene.pieces[piece].body as usize].fixed;
         let boxes: Vec<Aabb> = (0..scene.pieces.len())
             .map(|i| if fixed(i) { Aabb::around(&placed[i], scene.pieces[i].radius_m) } else { Aabb::NOWHERE })
@@ -228,7 +228,7 @@ impl Broad {
     #[inline]
     pub fn cover(&mut self, piece: usize, needed: &Aabb) {
         if !self.boxes[piece].contains(needed) {
-            self.boxes[piece] = needed.grown(FATNESS_M);
+            self.boxes[piece] = needed.grown(AABB_MARGIN_M);
             self.left[piece] = true;
             self.any_left = true;
         }

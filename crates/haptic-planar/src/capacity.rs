@@ -1,17 +1,17 @@
 //! How many near pairs a scene can have: fixed at load from its geometry.
 
-use crate::broad::{Aabb, FATNESS_M};
-use crate::piece::Placed;
+use crate::broad::{AABB_MARGIN_M, Aabb};
+use crate::piece::PlacedPiece;
 use crate::scene::Scene;
 
 /// Room around a piece in which others are near: both fat boxes and the margins of a brisk hand, m.
-const NEAR_M: f64 = 2.0 * FATNESS_M + 2e-3;
+const NEAR_M: f64 = 2.0 * AABB_MARGIN_M + 2e-3;
 /// Fewest pairs a moving piece gets, so that small scenes have room to spare.
 const FEWEST_PER_PIECE: usize = 4;
 
 /// Near pairs that the scene can have at once: for every moving piece the fixed ones that can lie around it anywhere,
 /// and the moving ones that can be packed around it.
-pub fn near_pairs(scene: &Scene, placed: &[Placed]) -> usize {
+pub fn near_pairs(scene: &Scene, placed: &[PlacedPiece]) -> usize {
     let is_fixed = |i: usize| scene.bodies[scene.pieces[i].body as usize].fixed;
     let fixed: Vec<Aabb> = (0..placed.len())
         .filter(|&i| is_fixed(i))

@@ -23,9 +23,9 @@ mod spread;
 
 use crate::broad::Aabb;
 use crate::description::ImpactState;
-use crate::grip::{Felt, Grip};
-use crate::hold::Hold;
-use crate::impacts::Struck;
+use crate::grip::{CouplingInput, StepOutput};
+use crate::hold::ImplicitCoupling;
+use crate::impacts::ImpactTotals;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
 use nalgebra::Vector2;
@@ -40,7 +40,7 @@ const NEAR_M: f64 = 1e-3;
 /// What the collisions of one tick added up to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    struck: Struck,
+    struck: ImpactTotals,
     /// Pairs in which the tool was struck.
     tool_hits: u32,
     /// Impulses on the tool, N·s.
@@ -54,7 +54,12 @@ struct Tally {
 impl State {
     /// One millisecond by one of the paper's choices. Real-time: [`MAX_ROUNDS`] plus the number of moving bodies times
     /// once over the near pairs; choice 1 is for simulation only.
-    pub(crate) fn advance_by_choice(&mut self, scene: &Scene, grip: Option<&Grip>, choice: ImpactState) -> Felt {
+    pub(crate) fn advance_by_choice(
+        &mut self,
+        scene: &Scene,
+        grip: Option<&CouplingInput>,
+        choice: ImpactState,
+    ) -> StepOutput {
         self.manifolds.clear();
         let hold = self.fly(scene, grip);
         let tally = match choice {
@@ -64,7 +69,7 @@ impl State {
         };
         let force = hold.as_ref().zip(grip).map_or_else(Vector2::zeros, |(hold, grip)| self.pull(hold, grip));
         self.book(scene, hold.as_ref(), grip, force, &tally.struck);
-        Felt {
+        StepOutput {
             force_on_hand_n: -force,
             tool_contacts: tally.tool_hits,
             tool_penetration_m: tally.tool_depth_m,
@@ -79,21 +84,21 @@ impl State {
     }
 
     /// Velocities and accelerations of free flight over the tick: v₁, and a = (v₁ − v₀)/T.
-    fn fly(&mut self, scene: &Scene, grip: Option<&Grip>) -> Option<Hold> {
-        self.works.fall(scene, &self.motions, &self.moving);
+    fn fly(&mut self, scene: &Scene, grip: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
+        self.works.fall(scene, &self.bodies, &self.moving);
         let (tool, grip) = (scene.tool?, grip?);
-        let motion = &self.motions[tool.body];
-        let hold = Hold::new(scene, tool, motion, grip, scene.bodies[tool.body].angle_rad);
+        let motion = &self.bodies[tool.body];
+        let hold = ImplicitCoupling::new(scene, tool, motion, grip, scene.bodies[tool.body].angle_rad);
         let flight = hold.midpoint(motion, scene.gravity_m_per_s2);
         let work = &mut self.works.all[tool.body];
         work.acceleration = (flight.velocity - motion.velocity_m_per_s) / TICK_S;
-        work.spin_acceleration = (flight.spin - motion.spin_rad_per_s) / TICK_S;
-        (work.velocity, work.spin) = (flight.velocity, flight.spin);
+        work.angular_acceleration = (flight.angular_velocity - motion.angular_velocity_rad_per_s) / TICK_S;
+        (work.velocity, work.angular_velocity) = (flight.velocity, flight.angular_velocity);
         Some(hold)
     }
 
     /// The coupling's force on the tool for the displacement that was accepted, within the limit.
-    fn pull(&self, hold: &Hold, grip: &Grip) -> Vector2<f64> {
+    fn pull(&self, hold: &ImplicitCoupling, grip: &CouplingInput) -> Vector2<f64> {
         let work = &self.works.all[hold.body()];
         let force = hold.midpoint_force(hold.handle_step(work.step, work.step_angle));
         let size = force.norm();
@@ -114,18 +119,18 @@ impl State {
                 break;
             }
         }
-        self.move_bodies(scene);
+        self.integrate_positions(scene);
         tally
     }
 
     /// Tentative displacements for a free flight of `time_s`.
     fn step_all(&mut self, time_s: f64) {
         for &body in &self.moving {
-            let (work, motion) = (&mut self.works.all[body], &self.motions[body]);
+            let (work, motion) = (&mut self.works.all[body], &self.bodies[body]);
             work.velocity = motion.velocity_m_per_s + work.acceleration * time_s;
-            work.spin = motion.spin_rad_per_s + work.spin_acceleration * time_s;
+            work.angular_velocity = motion.angular_velocity_rad_per_s + work.angular_acceleration * time_s;
             work.step = (motion.velocity_m_per_s + work.velocity) * (time_s / 2.0);
-            work.step_angle = (motion.spin_rad_per_s + work.spin) * (time_s / 2.0);
+            work.step_angle = (motion.angular_velocity_rad_per_s + work.angular_velocity) * (time_s / 2.0);
             work.struck = false;
         }
     }

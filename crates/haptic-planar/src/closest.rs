@@ -20,7 +20,7 @@ mod tests;
 
 pub use brute::brute_force;
 
-use crate::piece::{MAX_CORNERS, Placed};
+use crate::piece::{MAX_CORNERS, PlacedPiece};
 use nalgebra::Vector2;
 
 /// Most features one walk may visit, then [`brute_force`] decides. Usually 1, from a stale seed about 5; the longest
@@ -83,7 +83,7 @@ pub struct Closest {
 ///
 /// Real-time: at most [`STEP_BUDGET`] steps, of which each looks at 4 edges or, behind a core, at its 16; then at most
 /// one [`brute_force`].
-pub fn track(a: &Placed, b: &Placed, seed: &mut Seed) -> Option<Closest> {
+pub fn track(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let walk = Walk::from_seed(a, b, *seed);
     match walk.look() {
         Finding::Closest(distance_m) => walk.finish(distance_m, 1, seed),
@@ -109,7 +109,7 @@ fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Close
 }
 
 /// Gives the walk up: all pairs of features decide, and the next walk starts from what they show.
-fn fall_back(a: &Placed, b: &Placed, seed: &mut Seed) -> Option<Closest> {
+fn fall_back(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let closest = brute_force(a, b)?;
     *seed = Seed { a: closest.feature_a.seed(), b: closest.feature_b.seed() };
     Some(Closest { steps: STEP_BUDGET, ..closest })
@@ -168,9 +168,9 @@ impl Relation {
 /// Where the walk stands.
 struct Walk<'cores> {
     /// The core that takes part with a corner.
-    near: &'cores Placed,
+    near: &'cores PlacedPiece,
     /// The core that takes part with an edge or a corner.
-    far: &'cores Placed,
+    far: &'cores PlacedPiece,
     /// Corner of the near core.
     corner: usize,
     /// Edge or corner of the far core.
@@ -183,7 +183,7 @@ struct Walk<'cores> {
 
 impl<'cores> Walk<'cores> {
     #[inline]
-    fn from_seed(a: &'cores Placed, b: &'cores Placed, seed: Seed) -> Self {
+    fn from_seed(a: &'cores PlacedPiece, b: &'cores PlacedPiece, seed: Seed) -> Self {
         let swapped = seed.a & EDGE_MARK != 0;
         let (near, far, corner, target) = if swapped { (b, a, seed.b, seed.a) } else { (a, b, seed.a, seed.b) };
         let at_edge = target & EDGE_MARK != 0 && far.count > 1;
@@ -337,27 +337,27 @@ impl<'cores> Walk<'cores> {
 }
 
 #[inline]
-fn clamped(core: &Placed, seed: u8) -> usize {
+fn clamped(core: &PlacedPiece, seed: u8) -> usize {
     (seed as usize & INDEX_MASK).min(core.count.saturating_sub(1))
 }
 
 #[inline]
-fn corner(core: &Placed, index: usize) -> Vector2<f64> {
+fn corner(core: &PlacedPiece, index: usize) -> Vector2<f64> {
     core.corners[index & INDEX_MASK]
 }
 
 #[inline]
-fn normal(core: &Placed, index: usize) -> Vector2<f64> {
+fn normal(core: &PlacedPiece, index: usize) -> Vector2<f64> {
     core.normals[index & INDEX_MASK]
 }
 
 #[inline]
-fn after(core: &Placed, index: usize) -> usize {
+fn after(core: &PlacedPiece, index: usize) -> usize {
     if index + 1 < core.count { index + 1 } else { 0 }
 }
 
 #[inline]
-fn before(core: &Placed, index: usize) -> usize {
+fn before(core: &PlacedPiece, index: usize) -> usize {
     if index == 0 { core.count.saturating_sub(1) } else { index - 1 }
 }
 

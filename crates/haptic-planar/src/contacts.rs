@@ -33,7 +33,7 @@ impl State {
     fn contact(&self, manifold: &Manifold, point: usize) -> Contact {
         let normal_impulse = manifold.impulse.normal[point];
         let friction = manifold.impulse.tangent * (normal_impulse / manifold.load());
-        let centre = self.motions[manifold.bodies[0]].centre_m;
+        let centre = self.bodies[manifold.bodies[0]].centre_m;
         Contact {
             bodies: manifold.bodies.map(|body| body as u32),
             point_m: centre + manifold.tangent * manifold.arm[0][point] - manifold.normal * manifold.slip_arm[0],

@@ -5,7 +5,7 @@
 
 use crate::manifold::Manifold;
 use crate::scene::TICK_S;
-use crate::work::Work;
+use crate::work::SolverBody;
 use nalgebra::Vector2;
 
 /// Penetration that is left alone, m. Zero would make and break resting contacts.
@@ -49,7 +49,7 @@ impl Correction {
 
     /// Works out the nudges of this tick; returns whether there are any.
     /// Real-time: [`CORRECTION_SWEEPS`] times once over the manifolds.
-    pub fn run(&mut self, manifolds: &[Manifold], works: &[Work], moving: &[usize]) -> bool {
+    pub fn run(&mut self, manifolds: &[Manifold], works: &[SolverBody], moving: &[usize]) -> bool {
         let least_room_m = self.measure(manifolds, works);
         if least_room_m >= 0.0 {
             return false;
@@ -68,7 +68,7 @@ impl Correction {
     }
 
     /// Predicts where each point will be at the end of the tick; returns the least room, m, infinite without points.
-    fn measure(&mut self, manifolds: &[Manifold], works: &[Work]) -> f64 {
+    fn measure(&mut self, manifolds: &[Manifold], works: &[SolverBody]) -> f64 {
         self.room.clear();
         let mut least = f64::INFINITY;
         for manifold in manifolds {
@@ -84,7 +84,7 @@ impl Correction {
     }
 
     /// Solves one manifold's two pushes exactly, friction aside.
-    fn relax(&mut self, index: usize, manifold: &Manifold, works: &[Work]) {
+    fn relax(&mut self, index: usize, manifold: &Manifold, works: &[SolverBody]) {
         let [p1, p2] = self.pushes[index];
         let (w1, w2) = (self.room_now(index, manifold, 0), self.room_now(index, manifold, 1));
         if p1 == 0.0 && p2 == 0.0 && w1 >= 0.0 && w2 >= 0.0 {
@@ -106,7 +106,7 @@ impl Correction {
         room + manifold.normal.dot(&(b.by - a.by)) + b.angle * manifold.arm[1][point] - a.angle * manifold.arm[0][point]
     }
 
-    fn shove(&mut self, manifold: &Manifold, works: &[Work], change: [f64; 2]) {
+    fn shove(&mut self, manifold: &Manifold, works: &[SolverBody], change: [f64; 2]) {
         let push = manifold.normal * (change[0] + change[1]);
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let body = manifold.bodies[side];

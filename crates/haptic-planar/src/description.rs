@@ -68,7 +68,7 @@ pub struct BodyDescription {
     /// Velocity of the centre of mass at the start, m/s.
     pub velocity_m_per_s: Vector2<f64>,
     /// Spin at the start, rad/s, anticlockwise.
-    pub spin_rad_per_s: f64,
+    pub angular_velocity_rad_per_s: f64,
     /// Bodies of different layers do not touch.
     pub layer: i32,
     /// Colour for pictures, `#rrggbb`.
@@ -91,7 +91,7 @@ impl BodyDescription {
             friction: 0.5,
             restitution: 0.2,
             velocity_m_per_s: Vector2::zeros(),
-            spin_rad_per_s: 0.0,
+            angular_velocity_rad_per_s: 0.0,
             layer: 0,
             colour: "#8899aa".to_owned(),
         }

@@ -2,7 +2,7 @@
 
 /// Energy stored and moved, all in joules since the start; the account is kept every tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ledger {
+pub struct EnergyBalance {
     /// Kinetic energy of all bodies now.
     pub kinetic_j: f64,
     /// Potential energy of all bodies now, from their start.
@@ -23,7 +23,7 @@ pub struct Ledger {
     pub(crate) lowest_j: f64,
 }
 
-impl Default for Ledger {
+impl Default for EnergyBalance {
     /// An account without entries; the first tick sets what later gains count from.
     fn default() -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Default for Ledger {
     }
 }
 
-impl Ledger {
+impl EnergyBalance {
     /// Energy stored now: kinetic, potential and coupling.
     pub fn stored_j(&self) -> f64 {
         self.kinetic_j + self.potential_j + self.coupling_j
@@ -52,7 +52,7 @@ impl Ledger {
     }
 
     /// Later gains count from the next tick: what lies between was not watched. Real-time: constant.
-    pub fn look_away(&mut self) {
+    pub fn restart_gain(&mut self) {
         self.lowest_j = f64::INFINITY;
     }
 

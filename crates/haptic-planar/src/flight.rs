@@ -1,13 +1,13 @@
 //! How far each body goes in the tick: to its end velocity where it presses, by the midpoint rule where it flies free.
 
 use crate::broad::Aabb;
-use crate::hold::{Flight, Hold};
+use crate::hold::{FreeMotion, ImplicitCoupling};
 use crate::manifold::Manifold;
-use crate::narrow::Side;
+use crate::narrow::PairSide;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
-use crate::sweep::{FAST_M, SweepBudget, safe_share};
-use crate::work::Work;
+use crate::sweep::{FAST_M, SweepBudget, safe_fraction};
+use crate::work::SolverBody;
 use nalgebra::Vector2;
 
 /// Turn in the tick of an impact from which straight gaps are no longer to be trusted, rad.
@@ -20,7 +20,7 @@ const SKIM_PASSES: usize = 2;
 impl State {
     /// Chooses each body's displacement; returns the coupling's force on the tool.
     #[inline(never)]
-    pub(crate) fn let_go_or_press(&mut self, scene: &Scene, hold: Option<&Hold>) -> Vector2<f64> {
+    pub(crate) fn integrate_displacements(&mut self, scene: &Scene, hold: Option<&ImplicitCoupling>) -> Vector2<f64> {
         let pressing = hold.map_or_else(Vector2::zeros, |hold| hold.settle(&mut self.works));
         for &body in &self.moving {
             self.works.all[body].set_step();
@@ -33,7 +33,7 @@ impl State {
         let tool = &mut self.works.all[hold.body()];
         match flight {
             Some(flight) => {
-                (tool.velocity, tool.spin) = (flight.velocity, flight.spin);
+                (tool.velocity, tool.angular_velocity) = (flight.velocity, flight.angular_velocity);
                 (tool.step, tool.step_angle) = (flight.step, flight.step_angle);
             }
             None => {
@@ -47,12 +47,12 @@ impl State {
 
     /// The tool's free flight by the midpoint rule, if nothing loads or strikes it, its force keeps to the limit and
     /// it enters nothing.
-    fn tool_flight(&mut self, scene: &Scene, hold: &Hold) -> Option<Flight> {
+    fn tool_flight(&mut self, scene: &Scene, hold: &ImplicitCoupling) -> Option<FreeMotion> {
         let tool = &self.works.all[hold.body()];
         if !hold.allows_midpoint() || tool.loaded || tool.struck {
             return None;
         }
-        let free = hold.midpoint(&self.motions[hold.body()], scene.gravity_m_per_s2);
+        let free = hold.midpoint(&self.bodies[hold.body()], scene.gravity_m_per_s2);
         let flight = self.skim(hold, free)?;
         hold.within_limit(hold.midpoint_force(flight.handle_step)).then_some(flight)
     }
@@ -60,7 +60,7 @@ impl State {
     /// A flight that would graze a fixed body slides along it: in the tick in which a hand pulls off, the mean force
     /// still presses although the last one pulls. The impulses act on the mean velocity, so they never add energy.
     /// A flight into a body that can give way is left to the contact solve.
-    fn skim(&mut self, hold: &Hold, mut flight: Flight) -> Option<Flight> {
+    fn skim(&mut self, hold: &ImplicitCoupling, mut flight: FreeMotion) -> Option<FreeMotion> {
         for _ in 0..SKIM_PASSES {
             let mut grazed = false;
             for manifold in &mut self.manifolds {
@@ -77,7 +77,7 @@ impl State {
 
     /// Fast bodies whose impacts sent them on a way that nobody has looked at stop short of what they would enter. Only
     /// the displacement is cut, never the velocity: the next tick begins at the obstacle, with an impact.
-    pub(crate) fn stop_short(&mut self, scene: &Scene) {
+    pub(crate) fn clamp_to_toi(&mut self, scene: &Scene) {
         let mut any = false;
         for &body in &self.moving {
             let work = &mut self.works.all[body];
@@ -137,9 +137,9 @@ impl State {
             let side = |which: usize| {
                 let work = &self.works.all[pair.bodies[which] as usize];
                 let whole_way = (work.step / TICK_S, work.step_angle / TICK_S);
-                Side::of(pair, which, scene, &self.placed, &self.motions, whole_way)
+                PairSide::of(pair, which, scene, &self.placed, &self.bodies, whole_way)
             };
-            let share = safe_share(&side(0), &side(1), &mut budget);
+            let share = safe_fraction(&side(0), &side(1), &mut budget);
             for body in [a, b] {
                 if fast(body) {
                     self.shares[body] = self.shares[body].min(share);
@@ -177,7 +177,12 @@ impl State {
 }
 
 /// Lifts a flight off one manifold; says whether it had to, or nothing if the other body could give way.
-fn skim_along(manifold: &mut Manifold, works: &[Work], hold: &Hold, flight: &mut Flight) -> Option<bool> {
+fn skim_along(
+    manifold: &mut Manifold,
+    works: &[SolverBody],
+    hold: &ImplicitCoupling,
+    flight: &mut FreeMotion,
+) -> Option<bool> {
     let side = usize::from(manifold.bodies[1] == hold.body());
     let outward = if side == 1 { 1.0 } else { -1.0 };
     let other = &works[manifold.bodies[1 - side]];

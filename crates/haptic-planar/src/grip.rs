@@ -1,6 +1,6 @@
 //! The two things that cross the border each tick: how the hand holds the tool, and what it feels.
 
-use crate::energy::Ledger;
+use crate::energy::EnergyBalance;
 use nalgebra::Vector2;
 
 /// How the hand holds the tool during one tick: an isotropic spring-damper from the hand to the tool's handle.
@@ -8,7 +8,7 @@ use nalgebra::Vector2;
 /// The spring is solved inside the step, so any stiffness is stable; the force saturates inside the coupling and the
 /// same force acts on both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Grip {
+pub struct CouplingInput {
     /// Hand position at the end of this tick, world, m.
     pub hand_m: Vector2<f64>,
     /// Hand position at the end of the tick before, world, m. Equal to `hand_m` on the first tick.
@@ -29,7 +29,7 @@ pub struct Grip {
 
 /// What one tick felt like.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Felt {
+pub struct StepOutput {
     /// Coupling force on the hand, world, N, before any guard. Pressing down on a floor gives y > 0.
     pub force_on_hand_n: Vector2<f64>,
     /// Contact points of the tool that carry load.
@@ -49,5 +49,5 @@ pub struct Felt {
     /// Near pairs that found no room this tick.
     pub pairs_dropped: u32,
     /// The energy account after this tick.
-    pub energy: Ledger,
+    pub energy: EnergyBalance,
 }

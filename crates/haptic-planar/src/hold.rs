@@ -5,13 +5,13 @@
 //! energy, so they may be switched from tick to tick.
 
 use crate::flight::mean_step;
-use crate::grip::Grip;
+use crate::grip::CouplingInput;
 use crate::piece::rotate;
+use crate::rotation::integrate_rotation;
 use crate::scene::{Scene, TICK_S, Tool};
-use crate::state::Motion;
-use crate::turn::turned;
+use crate::state::BodyState;
 use crate::vector::{cross, spin_cross};
-use crate::work::{JoinedMass, Work, Works};
+use crate::work::{CoupledMass, SolverBodies, SolverBody};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 /// Stiffness across a rail, N/m. Softer, and a load pushes the handle visibly off its line.
@@ -21,7 +21,7 @@ const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
 /// The hand's hold on the tool, worked out for one tick.
 #[derive(Clone, Copy, Debug)]
-pub struct Hold {
+pub struct ImplicitCoupling {
     tool: Tool,
     mass_kg: f64,
     inertia_kg_m2: f64,
@@ -45,11 +45,11 @@ pub struct Hold {
 
 /// Where the tool would fly in this tick.
 #[derive(Clone, Copy, Debug)]
-pub struct Flight {
+pub struct FreeMotion {
     /// End velocity, m/s.
     pub velocity: Vector2<f64>,
     /// End spin, rad/s.
-    pub spin: f64,
+    pub angular_velocity: f64,
     /// Displacement of the centre of mass, m.
     pub step: Vector2<f64>,
     /// Displacement of the angle, rad.
@@ -58,13 +58,13 @@ pub struct Flight {
     pub handle_step: Vector2<f64>,
 }
 
-impl Hold {
+impl ImplicitCoupling {
     /// The hold of this tick. The force saturates here, on both ends alike: gains shrink by the predicted excess.
-    pub fn new(scene: &Scene, tool: Tool, motion: &Motion, grip: &Grip, rest_angle_rad: f64) -> Self {
-        let stretch = grip.hand_m - (motion.centre_m + rotate(motion.turn, tool.handle_m));
+    pub fn new(scene: &Scene, tool: Tool, motion: &BodyState, grip: &CouplingInput, rest_angle_rad: f64) -> Self {
+        let stretch = grip.hand_m - (motion.centre_m + rotate(motion.rotation, tool.handle_m));
         let arm = middle_arm(tool, motion);
         let hand_step = grip.hand_m - grip.hand_before_m;
-        let handle_step = (motion.velocity_m_per_s + spin_cross(motion.spin_rad_per_s, arm)) * TICK_S;
+        let handle_step = (motion.velocity_m_per_s + spin_cross(motion.angular_velocity_rad_per_s, arm)) * TICK_S;
         let (k, b) = (grip.stiffness_n_per_m, grip.damping_n_s_per_m);
         let predicted = (stretch - handle_step) * k + (hand_step - handle_step) * (b / TICK_S);
         let share = shrink(predicted, grip);
@@ -89,35 +89,35 @@ impl Hold {
     }
 
     /// Sets the tool's end-of-tick velocity and mass as the contact solve sees them. Real-time: two 3×3 solves.
-    pub fn seize(&self, works: &mut Works, motion: &Motion) {
+    pub fn seize(&self, works: &mut SolverBodies, motion: &BodyState) {
         let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
         let turning = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
         let pull = self.stiffness * self.stretch_m * TICK_S + self.damping * self.hand_step_m;
         let twist = self.angular_stiffness * self.twist_rad * TICK_S;
         let work = &mut works.all[self.tool.body];
         let momentum = work.velocity * self.mass_kg + pull;
-        let angular = work.spin * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
+        let angular = work.angular_velocity * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
         if self.is_plain() {
             work.inverse_mass = 1.0 / (self.mass_kg + resistance.m11);
             work.inverse_inertia = 1.0 / (self.inertia_kg_m2 + turning);
             work.velocity = momentum * work.inverse_mass;
-            work.spin = angular * work.inverse_inertia;
+            work.angular_velocity = angular * work.inverse_inertia;
             works.joined = None;
         } else {
             let inverse = self.inverse(resistance, turning);
             let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
             // Momentum above counts the pull at the arm's end once; the matrix holds the arm's part of the resistance.
             work.velocity = free.xy();
-            work.spin = free.z;
-            works.joined = Some(JoinedMass { body: self.tool.body, inverse });
+            work.angular_velocity = free.z;
+            works.joined = Some(CoupledMass { body: self.tool.body, inverse });
         }
         let work = &mut works.all[self.tool.body];
         work.acceleration = (work.velocity - motion.velocity_m_per_s) / TICK_S;
-        work.spin_acceleration = (work.spin - motion.spin_rad_per_s) / TICK_S;
+        work.angular_acceleration = (work.angular_velocity - motion.angular_velocity_rad_per_s) / TICK_S;
     }
 
     /// An impact at τ after the start of the tick changed the bare velocity by (dv, dw): what the held tool makes of it.
-    pub fn strike(&self, works: &mut Works, tau_s: f64, dv: Vector2<f64>, dw: f64) {
+    pub fn strike(&self, works: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
         let late = (self.stiffness * TICK_S + self.damping) * tau_s;
         let force = late * (dv + spin_cross(dw, self.arm_m));
         let turning = (self.angular_stiffness * TICK_S + self.angular_damping) * tau_s;
@@ -127,9 +127,10 @@ impl Hold {
     }
 
     /// The coupling force on the tool over the tick, backward Euler, clipped to the limit; the clip acts on the tool too.
-    pub fn settle(&self, works: &mut Works) -> Vector2<f64> {
+    pub fn settle(&self, works: &mut SolverBodies) -> Vector2<f64> {
         let work = &works.all[self.tool.body];
-        let step = self.handle_step(work.velocity * TICK_S + work.shift, work.spin * TICK_S + work.shift_angle);
+        let step =
+            self.handle_step(work.velocity * TICK_S + work.shift, work.angular_velocity * TICK_S + work.shift_angle);
         let force = self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_step_m - step) / TICK_S;
         let clipped = self.clipped(force);
         if clipped == force {
@@ -164,8 +165,8 @@ impl Hold {
     }
 
     /// The tool's flight by the midpoint rule, from the state at the start of the tick.
-    pub fn midpoint(&self, start: &Motion, gravity: Vector2<f64>) -> Flight {
-        let (v0, w0) = (start.velocity_m_per_s, start.spin_rad_per_s);
+    pub fn midpoint(&self, start: &BodyState, gravity: Vector2<f64>) -> FreeMotion {
+        let (v0, w0) = (start.velocity_m_per_s, start.angular_velocity_rad_per_s);
         let handle_speed = v0 + spin_cross(w0, self.arm_m);
         let middle = self.stretch_m - self.hand_step_m / 2.0 - handle_speed * (TICK_S / 4.0);
         let pull = self.stiffness * middle * TICK_S + self.damping * (self.hand_step_m - handle_speed * (TICK_S / 2.0));
@@ -175,16 +176,22 @@ impl Hold {
         let angular = w0 * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
         let (v1, w1) = self.midpoint_response(momentum, angular);
         let (step, step_angle) = (mean_step(v0, v1), (w0 + w1) * (TICK_S / 2.0));
-        Flight { velocity: v1, spin: w1, step, step_angle, handle_step: self.handle_step(step, step_angle) }
+        FreeMotion {
+            velocity: v1,
+            angular_velocity: w1,
+            step,
+            step_angle,
+            handle_step: self.handle_step(step, step_angle),
+        }
     }
 
     /// Pushes a flight along a direction until it has gone `by_m` farther at the end of an arm; returns the impulse.
-    pub fn nudge(&self, flight: &mut Flight, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
+    pub fn nudge(&self, flight: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
         let (dv, dw) = self.midpoint_response(direction, arm_m);
         let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
         let impulse = by_m / give;
         flight.velocity += dv * impulse;
-        flight.spin += dw * impulse;
+        flight.angular_velocity += dw * impulse;
         flight.step += dv * (impulse * TICK_S / 2.0);
         flight.step_angle += dw * (impulse * TICK_S / 2.0);
         flight.handle_step = self.handle_step(flight.step, flight.step_angle);
@@ -229,18 +236,18 @@ impl Hold {
     }
 
     /// Energy that the coupling stores more at the end of the tick than at its start, J.
-    pub fn gain_j(&self, start: &Motion, work: &Work) -> f64 {
+    pub fn gain_j(&self, start: &BodyState, work: &SolverBody) -> f64 {
         let step = self.handle_step(work.step, work.step_angle);
-        let handle = start.centre_m + rotate(start.turn, self.tool.handle_m);
+        let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
         let hand = handle + self.stretch_m;
         self.stored_j(hand, handle + step, self.twist_rad - work.step_angle)
             - self.stored_j(hand - self.hand_step_m, handle, self.twist_rad)
     }
 
-    /// Energy taken out by the dampers over a tick in which the handle moved by `step` and the tool turned by `turn`.
-    pub fn damped_j(&self, step: Vector2<f64>, turn: f64) -> f64 {
+    /// Energy taken out by the dampers over a tick in which the handle moved by `step` and the tool turned by `rotation`.
+    pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_step_m - step;
-        (slip.dot(&(self.damping * slip)) + self.angular_damping * turn * turn) / TICK_S
+        (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
     }
 
     /// Displacement of the handle for one of the tool's centre and angle, to first order as the step solves it.
@@ -285,15 +292,15 @@ impl Hold {
 }
 
 /// The arm of the middle of the tick: a turning handle moves along the chord at right angles to it.
-fn middle_arm(tool: Tool, motion: &Motion) -> Vector2<f64> {
+fn middle_arm(tool: Tool, motion: &BodyState) -> Vector2<f64> {
     if tool.handle_m == Vector2::zeros() {
         return Vector2::zeros();
     }
-    rotate(turned(motion.turn, motion.spin_rad_per_s * (TICK_S / 2.0)), tool.handle_m)
+    rotate(integrate_rotation(motion.rotation, motion.angular_velocity_rad_per_s * (TICK_S / 2.0)), tool.handle_m)
 }
 
 /// By how much the gains shrink so that the predicted force keeps to the limit.
-fn shrink(predicted: Vector2<f64>, grip: &Grip) -> f64 {
+fn shrink(predicted: Vector2<f64>, grip: &CouplingInput) -> f64 {
     let size = match grip.rail {
         Some(axis) => axis.dot(&predicted).abs(),
         None => predicted.norm(),
@@ -315,8 +322,8 @@ fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f
 }
 
 /// Marks that the tool is held by nobody: its mass is its own.
-pub fn release(works: &mut Works, tool: usize) {
-    let work: &mut Work = &mut works.all[tool];
+pub fn release(works: &mut SolverBodies, tool: usize) {
+    let work: &mut SolverBody = &mut works.all[tool];
     work.inverse_mass = work.bare_inverse_mass;
     work.inverse_inertia = work.bare_inverse_inertia;
     works.joined = None;

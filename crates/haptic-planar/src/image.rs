@@ -5,13 +5,13 @@
 //! whole, so that a new field does not compile before somebody has said what becomes of it here.
 
 use crate::block::{BlockImpulse, Loaded, Mode};
-use crate::energy::Ledger;
-use crate::grip::Felt;
-use crate::narrow::{FeatureId, Track};
-use crate::pairs::{Pair, Warm};
+use crate::energy::EnergyBalance;
+use crate::grip::StepOutput;
+use crate::narrow::{FeatureCache, FeatureId};
+use crate::pairs::{Pair, WarmStart};
 use crate::scene::Scene;
-use crate::state::{Motion, State};
-use crate::work::Work;
+use crate::state::{BodyState, State};
+use crate::work::SolverBody;
 use nalgebra::Vector2;
 use std::fmt;
 
@@ -22,7 +22,7 @@ const WORDS_PER_PAIR: usize = 10;
 const WORDS_BESIDES: usize = 32;
 
 /// Takes the words of something out of it, or puts them in, in the same order either way.
-pub trait Carrier {
+pub trait Archive {
     /// The next word.
     fn word(&mut self, word: &mut u64);
 
@@ -59,7 +59,7 @@ pub trait Carrier {
     }
 
     /// Something that may be missing; `nothing` stands for what is missing.
-    fn perhaps<T: Copy>(&mut self, value: &mut Option<T>, nothing: T, carry: impl FnOnce(&mut Self, &mut T))
+    fn optional<T: Copy>(&mut self, value: &mut Option<T>, nothing: T, carry: impl FnOnce(&mut Self, &mut T))
     where
         Self: Sized,
     {
@@ -72,14 +72,14 @@ pub trait Carrier {
 
 /// Room for an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Image {
+pub struct Checkpoint {
     words: Vec<u64>,
     room: usize,
     /// Something found no room.
     is_torn: bool,
 }
 
-impl Image {
+impl Checkpoint {
     /// Room for so many words; every page of it is touched here.
     pub fn with_room(words: usize) -> Self {
         let mut room = vec![1; words];
@@ -113,10 +113,10 @@ impl Image {
 /// Puts words into an image. Real-time: each is one store; never allocates.
 #[derive(Debug)]
 pub struct ImageWriter<'a> {
-    image: &'a mut Image,
+    image: &'a mut Checkpoint,
 }
 
-impl Carrier for ImageWriter<'_> {
+impl Archive for ImageWriter<'_> {
     fn word(&mut self, word: &mut u64) {
         if self.image.words.len() < self.image.room {
             self.image.words.push(*word);
@@ -133,7 +133,7 @@ pub struct ImageReader<'a> {
     is_short: bool,
 }
 
-impl Carrier for ImageReader<'_> {
+impl Archive for ImageReader<'_> {
     fn word(&mut self, word: &mut u64) {
         match self.words.next() {
             Some(next) => *word = *next,
@@ -147,22 +147,22 @@ impl ImageReader<'_> {
     ///
     /// # Errors
     /// When words were missing or are left over.
-    pub fn end(self) -> Result<(), BadImage> {
-        if self.is_short || self.words.len() > 0 { Err(BadImage("has another length")) } else { Ok(()) }
+    pub fn end(self) -> Result<(), BadCheckpoint> {
+        if self.is_short || self.words.len() > 0 { Err(BadCheckpoint("has another length")) } else { Ok(()) }
     }
 }
 
 /// An image that is none of this scene; says what is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadImage(pub &'static str);
+pub struct BadCheckpoint(pub &'static str);
 
-impl fmt::Display for BadImage {
+impl fmt::Display for BadCheckpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the image of the world {}: it belongs to another scene or another version", self.0)
     }
 }
 
-impl std::error::Error for BadImage {}
+impl std::error::Error for BadCheckpoint {}
 
 impl State {
     /// Words that its image takes at most.
@@ -174,12 +174,12 @@ impl State {
     /// Writes its image. Real-time: once over moving bodies and near pairs.
     pub fn write_image(&self, out: &mut ImageWriter<'_>) {
         // Working memory of a tick, and what follows from motions and scene.
-        let Self { placed: _, radii_m: _, shares: _, manifolds: _, untouched: _, islands: _, .. } = self;
-        let Self { queue: _, solver: _, correction: _, capacity: _, motions, ledger, moving, works, broad, .. } = self;
+        let Self { placed: _, radii_m: _, shares: _, manifolds: _, saved_bodies: _, islands: _, .. } = self;
+        let Self { queue: _, solver: _, correction: _, capacity: _, bodies, ledger, moving, works, broad, .. } = self;
         let counts = [moving.len(), broad.moving().len(), broad.table.pairs().len()];
         counts.into_iter().for_each(|count| out.count(&mut (count as u32)));
         for &body in moving {
-            carry_motion(&mut { motions[body] }, out);
+            carry_motion(&mut { bodies[body] }, out);
             carry_work(&mut { works.all[body] }, out);
         }
         carry_ledger(&mut { *ledger }, out);
@@ -199,19 +199,19 @@ impl State {
     ///
     /// # Errors
     /// When the image is none of this scene; the state is senseless then.
-    pub fn read_image(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadImage> {
+    pub fn read_image(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadCheckpoint> {
         let mut counts = [0_u32; 3];
         counts.iter_mut().for_each(|count| from.count(count));
         let [bodies, pieces, pairs] = counts.map(|count| count as usize);
         if (bodies, pieces) != (self.moving.len(), self.broad.moving().len()) || pairs > self.capacity {
-            return Err(BadImage("has another number of bodies"));
+            return Err(BadCheckpoint("has another number of bodies"));
         }
         for &body in &self.moving {
-            carry_motion(&mut self.motions[body], from);
+            carry_motion(&mut self.bodies[body], from);
             carry_work(&mut self.works.all[body], from);
-            let motion = &self.motions[body];
+            let motion = &self.bodies[body];
             for index in scene.bodies[body].pieces.clone() {
-                self.placed[index].place(&scene.pieces[index], motion.centre_m, motion.turn);
+                self.placed[index].place(&scene.pieces[index], motion.centre_m, motion.rotation);
             }
         }
         carry_ledger(&mut self.ledger, from);
@@ -226,41 +226,41 @@ impl State {
         (0..pairs).try_for_each(|_| self.read_pair(scene, from))
     }
 
-    fn read_pair(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadImage> {
+    fn read_pair(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadCheckpoint> {
         let mut word = 0;
         from.word(&mut word);
         let pieces = [(word >> 32) as u32, word as u32];
         if pieces.iter().any(|&piece| piece as usize >= scene.pieces.len())
             || self.broad.table.knows(pieces[0], pieces[1])
         {
-            return Err(BadImage("names pieces that are not there"));
+            return Err(BadCheckpoint("names pieces that are not there"));
         }
-        let (mut track, mut warm) = (Track::default(), Warm::default());
+        let (mut track, mut warm) = (FeatureCache::default(), WarmStart::default());
         carry_memory(&mut track, &mut warm, from);
         self.broad.table.insert(Pair { track, warm, ..Pair::of(scene, pieces) });
         Ok(())
     }
 }
 
-fn carry_motion(motion: &mut Motion, carrier: &mut impl Carrier) {
-    let Motion { centre_m, turn, angle_rad, velocity_m_per_s, spin_rad_per_s } = motion;
-    carrier.vector(centre_m);
-    carrier.vector(turn);
-    carrier.vector(velocity_m_per_s);
-    carrier.numbers([angle_rad, spin_rad_per_s]);
+fn carry_motion(motion: &mut BodyState, archive: &mut impl Archive) {
+    let BodyState { centre_m, rotation, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s } = motion;
+    archive.vector(centre_m);
+    archive.vector(rotation);
+    archive.vector(velocity_m_per_s);
+    archive.numbers([angle_rad, angular_velocity_rad_per_s]);
 }
 
 /// All of it: most is set anew in every tick, but whoever changes the order of a step need not think of images.
-fn carry_work(work: &mut Work, carrier: &mut impl Carrier) {
-    let Work {
+fn carry_work(work: &mut SolverBody, archive: &mut impl Archive) {
+    let SolverBody {
         velocity,
-        spin,
+        angular_velocity,
         inverse_mass,
         inverse_inertia,
         shift,
         shift_angle,
         acceleration,
-        spin_acceleration,
+        angular_acceleration,
         bare_inverse_mass,
         bare_inverse_inertia,
         reach_m,
@@ -272,16 +272,25 @@ fn carry_work(work: &mut Work, carrier: &mut impl Carrier) {
         struck,
         fast,
     } = work;
-    [velocity, shift, acceleration, step].into_iter().for_each(|vector| carrier.vector(vector));
-    carrier.numbers([spin, inverse_mass, inverse_inertia, shift_angle, spin_acceleration]);
-    carrier.numbers([bare_inverse_mass, bare_inverse_inertia, reach_m, sent_m, step_angle]);
-    [loaded, was_loaded, struck, fast].into_iter().for_each(|flag| carrier.flag(flag));
+    [velocity, shift, acceleration, step].into_iter().for_each(|vector| archive.vector(vector));
+    archive.numbers([angular_velocity, inverse_mass, inverse_inertia, shift_angle, angular_acceleration]);
+    archive.numbers([bare_inverse_mass, bare_inverse_inertia, reach_m, sent_m, step_angle]);
+    [loaded, was_loaded, struck, fast].into_iter().for_each(|flag| archive.flag(flag));
 }
 
-fn carry_ledger(ledger: &mut Ledger, carrier: &mut impl Carrier) {
-    let Ledger { kinetic_j, potential_j, coupling_j, work_in_j, friction_j, impact_j, damping_j, gain_max_j, lowest_j } =
-        ledger;
-    carrier.numbers([
+fn carry_ledger(ledger: &mut EnergyBalance, archive: &mut impl Archive) {
+    let EnergyBalance {
+        kinetic_j,
+        potential_j,
+        coupling_j,
+        work_in_j,
+        friction_j,
+        impact_j,
+        damping_j,
+        gain_max_j,
+        lowest_j,
+    } = ledger;
+    archive.numbers([
         kinetic_j,
         potential_j,
         coupling_j,
@@ -295,8 +304,8 @@ fn carry_ledger(ledger: &mut Ledger, carrier: &mut impl Carrier) {
 }
 
 /// What a tick felt like, of which a paused world goes on telling.
-pub fn carry_felt(felt: &mut Felt, carrier: &mut impl Carrier) {
-    let Felt {
+pub fn carry_felt(felt: &mut StepOutput, archive: &mut impl Archive) {
+    let StepOutput {
         force_on_hand_n,
         tool_contacts,
         tool_penetration_m,
@@ -308,29 +317,29 @@ pub fn carry_felt(felt: &mut Felt, carrier: &mut impl Carrier) {
         pairs_dropped,
         energy,
     } = felt;
-    carrier.vector(force_on_hand_n);
-    carrier.numbers([tool_penetration_m, tool_normal_n, tool_tangent_n, penetration_m]);
-    [tool_contacts, contacts, impacts, pairs_dropped].into_iter().for_each(|count| carrier.count(count));
-    carry_ledger(energy, carrier);
+    archive.vector(force_on_hand_n);
+    archive.numbers([tool_penetration_m, tool_normal_n, tool_tangent_n, penetration_m]);
+    [tool_contacts, contacts, impacts, pairs_dropped].into_iter().for_each(|count| archive.count(count));
+    carry_ledger(energy, archive);
 }
 
 /// What a pair remembers.
-fn carry_memory(track: &mut Track, warm: &mut Warm, carrier: &mut impl Carrier) {
-    let Track { seed, face } = track;
-    let Warm { normal, impulse, mode, roll, id } = warm;
+fn carry_memory(track: &mut FeatureCache, warm: &mut WarmStart, archive: &mut impl Archive) {
+    let FeatureCache { seed, face } = track;
+    let WarmStart { normal, impulse, mode, roll, id } = warm;
     let BlockImpulse { normal: impulses, tangent } = impulse;
     let mut small = [seed.a, seed.b, face.face_of, face.face, face.other, id.face_of, id.face, id.other];
     let mut word = u64::from_le_bytes(small);
-    carrier.word(&mut word);
+    archive.word(&mut word);
     small = word.to_le_bytes();
     (seed.a, seed.b) = (small[0], small[1]);
     *face = FeatureId { face_of: small[2], face: small[3], other: small[4] };
     *id = FeatureId { face_of: small[5], face: small[6], other: small[7] };
-    carrier.vector(normal);
+    archive.vector(normal);
     let [first, second] = impulses;
-    carrier.numbers([first, second, tangent, roll]);
+    archive.numbers([first, second, tangent, roll]);
     let mut number = mode_number(*mode);
-    carrier.count(&mut number);
+    archive.count(&mut number);
     *mode = mode_of(number);
 }
 
@@ -370,7 +379,7 @@ mod tests {
 
     #[test]
     fn an_image_without_room_says_so_and_one_that_is_too_short_or_long_is_refused() {
-        let mut image = Image::with_room(2);
+        let mut image = Checkpoint::with_room(2);
         let mut writer = image.begin();
         writer.vector(&mut Vector2::new(1.0, -0.0));
         assert_eq!(image.words(), Some(&[1.0_f64.to_bits(), (-0.0_f64).to_bits()][..]));
@@ -387,13 +396,13 @@ mod tests {
 
     #[test]
     fn what_is_missing_stays_missing() {
-        let mut image = Image::with_room(4);
+        let mut image = Checkpoint::with_room(4);
         let mut writer = image.begin();
-        writer.perhaps(&mut None, 0.0, |carrier, number| carrier.number(number));
-        writer.perhaps(&mut Some(2.5), 0.0, |carrier, number| carrier.number(number));
+        writer.optional(&mut None, 0.0, |archive, number| archive.number(number));
+        writer.optional(&mut Some(2.5), 0.0, |archive, number| archive.number(number));
         let (mut first, mut second, mut reader) = (Some(1.0), None, image.read());
-        reader.perhaps(&mut first, 0.0, |carrier, number| carrier.number(number));
-        reader.perhaps(&mut second, 0.0, |carrier, number| carrier.number(number));
+        reader.optional(&mut first, 0.0, |archive, number| archive.number(number));
+        reader.optional(&mut second, 0.0, |archive, number| archive.number(number));
         assert_eq!((first, second, reader.end()), (None, Some(2.5), Ok(())));
     }
 }

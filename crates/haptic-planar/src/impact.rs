@@ -21,7 +21,7 @@ const LEAST_SLOPE: f64 = 1e-12;
 /// Inverse inertia seen at the contact, 1/kg: an impulse `p` changes the relative velocity by `K p`, in tangent and
 /// normal axes. Positive definite for bodies of which at least one can move; immovable ones add nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactMass {
+pub struct PointInverseMass {
     /// Tangential velocity per tangential impulse.
     pub tangent: f64,
     /// Tangential velocity per normal impulse, and the reverse.
@@ -47,7 +47,7 @@ pub struct Impulse {
 ///
 /// Real-time: no loop, at most 5 divisions and one square root.
 pub fn resolve(
-    mass: &ContactMass,
+    mass: &PointInverseMass,
     tangent_speed: f64,
     normal_speed: f64,
     friction: f64,
@@ -55,7 +55,7 @@ pub fn resolve(
     law: RestitutionLaw,
 ) -> Impulse {
     if normal_speed < 0.0 && mass.normal > 0.0 {
-        let course = Course::plan(mass, tangent_speed, normal_speed, friction);
+        let course = SlipPhases::plan(mass, tangent_speed, normal_speed, friction);
         course.impulse_until(course.end(restitution, law))
     } else {
         Impulse::default()
@@ -72,13 +72,13 @@ struct Phase {
 }
 
 impl Phase {
-    fn slip(mass: &ContactMass, friction: f64, direction: f64) -> Self {
+    fn slip(mass: &PointInverseMass, friction: f64, direction: f64) -> Self {
         let lean = -friction * direction;
         Self { lean, slope: mass.normal + lean * mass.cross }
     }
 
     /// After the first slip has ended: sticks if the cone allows, else slips the way the normal impulse drives it.
-    fn after_slip(mass: &ContactMass, friction: f64) -> Self {
+    fn after_slip(mass: &PointInverseMass, friction: f64) -> Self {
         let phase = if mass.cross.abs() > friction * mass.tangent {
             Self::slip(mass, friction, mass.cross.signum())
         } else {
@@ -98,31 +98,31 @@ struct Compression {
 }
 
 /// The two phases of an impact, and where the first gives way to the second.
-struct Course {
+struct SlipPhases {
     first: Phase,
     second: Phase,
     /// Normal impulse at which the first slip ends, N·s; infinite when it does not.
-    turn: f64,
+    rotation: f64,
     /// Normal velocity before the impact, m/s, negative.
     approach: f64,
 }
 
-impl Course {
-    fn plan(mass: &ContactMass, tangent_speed: f64, approach: f64, friction: f64) -> Self {
+impl SlipPhases {
+    fn plan(mass: &PointInverseMass, tangent_speed: f64, approach: f64, friction: f64) -> Self {
         let second = Phase::after_slip(mass, friction);
         if tangent_speed == 0.0 {
-            return Self { first: second, second, turn: 0.0, approach };
+            return Self { first: second, second, rotation: 0.0, approach };
         }
         let direction = tangent_speed.signum();
         let first = Phase::slip(mass, friction, direction);
         let braking = -direction * (mass.cross + first.lean * mass.tangent);
-        let turn = match (braking > 0.0, first.slope > 0.0) {
+        let rotation = match (braking > 0.0, first.slope > 0.0) {
             (true, _) => tangent_speed.abs() / braking,
             (false, true) => f64::INFINITY,
             // A jam always brakes its slip; only a contact mass that is singular by rounding comes here.
             (false, false) => 0.0,
         };
-        Self { first, second, turn, approach }
+        Self { first, second, rotation, approach }
     }
 
     /// Normal impulse at the end of the impact.
@@ -137,33 +137,34 @@ impl Course {
     fn compress(&self) -> Compression {
         let (speed, first, second) = (self.approach, self.first.slope, self.second.slope);
         // Never in a jam: there the right side is negative.
-        if -speed <= first * self.turn {
+        if -speed <= first * self.rotation {
             return Compression { impulse: -speed / first, work: 0.5 * speed * speed / first };
         }
-        let turning_speed = speed + first * self.turn;
+        let turning_speed = speed + first * self.rotation;
         Compression {
-            impulse: self.turn - turning_speed / second,
-            work: 0.5 * (turning_speed * turning_speed / second - (speed + turning_speed) * self.turn),
+            impulse: self.rotation - turning_speed / second,
+            work: 0.5 * (turning_speed * turning_speed / second - (speed + turning_speed) * self.rotation),
         }
     }
 
     /// Normal impulse at which `work` has been given back after compression ended at `compressed`.
     fn restore(&self, compressed: f64, work: f64) -> f64 {
         let (first, second) = (self.first.slope, self.second.slope);
-        if compressed >= self.turn {
+        if compressed >= self.rotation {
             return compressed + (2.0 * work / second).sqrt();
         }
-        let turning_speed = first * (self.turn - compressed);
-        let work_until_turn = 0.5 * turning_speed * (self.turn - compressed);
+        let turning_speed = first * (self.rotation - compressed);
+        let work_until_turn = 0.5 * turning_speed * (self.rotation - compressed);
         if work <= work_until_turn {
             return compressed + (2.0 * work / first).sqrt();
         }
         let leaving_speed = (turning_speed * turning_speed + 2.0 * second * (work - work_until_turn)).sqrt();
-        self.turn + (leaving_speed - turning_speed) / second
+        self.rotation + (leaving_speed - turning_speed) / second
     }
 
     fn impulse_until(&self, normal: f64) -> Impulse {
-        let tangent = self.first.lean * normal.min(self.turn) + self.second.lean * (normal - self.turn).max(0.0);
+        let tangent =
+            self.first.lean * normal.min(self.rotation) + self.second.lean * (normal - self.rotation).max(0.0);
         Impulse { tangent, normal }
     }
 }

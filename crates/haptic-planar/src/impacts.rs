@@ -5,13 +5,13 @@
 //! had flown with its new velocity from a *virtual start*: v += ΔV, shift −= τ ΔV. So energy is exact under a constant
 //! force whatever the error in τ, a body can be struck several times in a tick, and chains pass on what they receive.
 
-use crate::block::{Block, BlockImpulse, BlockMass, Factor, Mode};
+use crate::block::{Block, BlockImpulse, Factor, InverseEffectiveMass, Mode};
 use crate::description::RestitutionLaw;
-use crate::hold::Hold;
-use crate::impact::{ContactMass, resolve};
+use crate::hold::ImplicitCoupling;
+use crate::impact::{PointInverseMass, resolve};
 use crate::manifold::Manifold;
 use crate::scene::TICK_S;
-use crate::work::Works;
+use crate::work::SolverBodies;
 
 /// Most impacts resolved in one tick; later ones go to the contact solve, which takes them without restitution.
 pub const MAX_IMPACTS: usize = 64;
@@ -26,7 +26,7 @@ const GAIN_SLACK: f64 = 1e-12;
 
 /// When each manifold is next struck in this tick.
 #[derive(Clone, Debug)]
-pub struct Queue {
+pub struct ImpactQueue {
     /// Time after the start of the tick by manifold, s; infinite for none.
     due_s: Vec<f64>,
     /// The point that is struck.
@@ -35,7 +35,7 @@ pub struct Queue {
 
 /// What the impacts of a tick did.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Struck {
+pub struct ImpactTotals {
     /// How many were resolved.
     pub count: u32,
     /// Kinetic energy lost in them, J.
@@ -48,18 +48,18 @@ pub struct Rules<'a> {
     /// Stronge or Poisson.
     pub law: RestitutionLaw,
     /// The hand's hold on the tool.
-    pub hold: Option<&'a Hold>,
+    pub hold: Option<&'a ImplicitCoupling>,
 }
 
-impl Queue {
+impl ImpactQueue {
     /// Room for a scene's manifolds.
     pub fn with_capacity(manifolds: usize) -> Self {
         Self { due_s: Vec::with_capacity(manifolds), point: Vec::with_capacity(manifolds) }
     }
 
     /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] times once over the manifolds.
-    pub fn run(&mut self, manifolds: &[Manifold], works: &mut Works, rules: &Rules) -> Struck {
-        let mut struck = Struck::default();
+    pub fn run(&mut self, manifolds: &[Manifold], works: &mut SolverBodies, rules: &Rules) -> ImpactTotals {
+        let mut struck = ImpactTotals::default();
         let mut now_s = 0.0;
         while struck.count < MAX_IMPACTS as u32 {
             let Some(index) = self.earliest() else { break };
@@ -80,7 +80,7 @@ impl Queue {
     }
 
     /// Finds when each manifold is struck first; returns whether any is.
-    pub fn fill(&mut self, manifolds: &[Manifold], works: &Works) -> bool {
+    pub fn fill(&mut self, manifolds: &[Manifold], works: &SolverBodies) -> bool {
         self.due_s.clear();
         self.point.clear();
         let mut any = false;
@@ -103,7 +103,7 @@ impl Queue {
         best.1
     }
 
-    fn requeue(&mut self, manifolds: &[Manifold], works: &Works, bodies: [usize; 2], now_s: f64) {
+    fn requeue(&mut self, manifolds: &[Manifold], works: &SolverBodies, bodies: [usize; 2], now_s: f64) {
         for (index, manifold) in manifolds.iter().enumerate() {
             let moved = |body: usize| works.all[body].bare_inverse_mass > 0.0 && manifold.involves(body);
             if moved(bodies[0]) || moved(bodies[1]) {
@@ -115,7 +115,7 @@ impl Queue {
 
 /// When and at which point a manifold is struck next.
 #[inline]
-fn next_event(manifold: &Manifold, works: &Works, now_s: f64) -> (f64, u8) {
+fn next_event(manifold: &Manifold, works: &SolverBodies, now_s: f64) -> (f64, u8) {
     let mut next = (f64::INFINITY, 0);
     for point in 0..manifold.count {
         let speed = manifold.normal_speed(&works.all, point);
@@ -131,10 +131,10 @@ fn next_event(manifold: &Manifold, works: &Works, now_s: f64) -> (f64, u8) {
 }
 
 /// Approach above which a touch is an impact: what forces and the load of the last tick explain is contact.
-fn threshold(manifold: &Manifold, works: &Works, point: usize) -> f64 {
+fn threshold(manifold: &Manifold, works: &SolverBodies, point: usize) -> f64 {
     let side = |which: usize| {
         let work = &works.all[manifold.bodies[which]];
-        (manifold.normal.dot(&work.acceleration) + work.spin_acceleration * manifold.arm[which][point]).abs()
+        (manifold.normal.dot(&work.acceleration) + work.angular_acceleration * manifold.arm[which][point]).abs()
     };
     let mass = &manifold.mass;
     let own = if point == 0 { mass.n11 } else { mass.n22 };
@@ -143,7 +143,7 @@ fn threshold(manifold: &Manifold, works: &Works, point: usize) -> f64 {
 }
 
 /// One impact; returns the energy lost, or nothing if the point does not close at that moment.
-fn strike(manifold: &Manifold, point: usize, tau_s: f64, works: &mut Works, rules: &Rules) -> Option<f64> {
+fn strike(manifold: &Manifold, point: usize, tau_s: f64, works: &mut SolverBodies, rules: &Rules) -> Option<f64> {
     let (pull, drag) = manifold.acceleration(&works.all, point);
     let left_s = TICK_S - tau_s;
     let approach = manifold.normal_speed(&works.all, point) - left_s * pull;
@@ -171,7 +171,7 @@ fn strike(manifold: &Manifold, point: usize, tau_s: f64, works: &mut Works, rule
 }
 
 /// The other point's approach, if it hits at the same moment.
-fn flat_speed(manifold: &Manifold, other: usize, tau_s: f64, approach: f64, works: &Works) -> Option<f64> {
+fn flat_speed(manifold: &Manifold, other: usize, tau_s: f64, approach: f64, works: &SolverBodies) -> Option<f64> {
     if manifold.count < 2 {
         return None;
     }
@@ -185,7 +185,7 @@ fn flat_speed(manifold: &Manifold, other: usize, tau_s: f64, approach: f64, work
 
 /// The impulse of one point alone.
 pub fn single(
-    mass: &BlockMass,
+    mass: &InverseEffectiveMass,
     point: usize,
     approach: f64,
     slip: f64,
@@ -194,7 +194,7 @@ pub fn single(
     law: RestitutionLaw,
 ) -> BlockImpulse {
     let (normal, cross) = if point == 0 { (mass.n11, mass.n1t) } else { (mass.n22, mass.n2t) };
-    let seen = ContactMass { tangent: mass.tt, cross, normal };
+    let seen = PointInverseMass { tangent: mass.tt, cross, normal };
     let impulse = resolve(&seen, slip, approach, friction, restitution, law);
     let mut block = BlockImpulse { normal: [0.0; 2], tangent: impulse.tangent };
     block.normal[point] = impulse.normal;
@@ -203,7 +203,7 @@ pub fn single(
 
 /// Both points at once: one after the other they would set a flat box spinning. The plastic impulses are found
 /// together and scaled; friction then takes what slip is left, or is scaled alike if that would add energy.
-fn flat(mass: &BlockMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
+fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
     let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
     let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
     let scale = 1.0 + restitution;
@@ -220,7 +220,7 @@ fn flat(mass: &BlockMass, normal: [f64; 2], slip: f64, friction: f64, restitutio
 }
 
 /// Change of kinetic energy by an impulse: p·u + ½ pᵀ K p, J.
-pub fn energy_change(mass: &BlockMass, normal: [f64; 2], slip: f64, p: &BlockImpulse) -> f64 {
+pub fn energy_change(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, p: &BlockImpulse) -> f64 {
     let ([p1, p2], pt) = (p.normal, p.tangent);
     let work = p1 * normal[0] + p2 * normal[1] + pt * slip;
     let square = p1 * p1 * mass.n11
@@ -231,7 +231,13 @@ pub fn energy_change(mass: &BlockMass, normal: [f64; 2], slip: f64, p: &BlockImp
 }
 
 /// Gives the impulse to both bodies at its moment.
-pub fn apply(manifold: &Manifold, p: &BlockImpulse, tau_s: f64, works: &mut Works, hold: Option<&Hold>) {
+pub fn apply(
+    manifold: &Manifold,
+    p: &BlockImpulse,
+    tau_s: f64,
+    works: &mut SolverBodies,
+    hold: Option<&ImplicitCoupling>,
+) {
     let [p1, p2] = p.normal;
     let force = manifold.normal * (p1 + p2) + manifold.tangent * p.tangent;
     for (side, sign) in [(0, -1.0), (1, 1.0)] {
@@ -247,7 +253,7 @@ pub fn apply(manifold: &Manifold, p: &BlockImpulse, tau_s: f64, works: &mut Work
             Some(hold) if hold.body() == body => hold.strike(works, tau_s, dv, dw),
             _ => {
                 work.velocity += dv;
-                work.spin += dw;
+                work.angular_velocity += dw;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Bodies that touch each other, directly or through others: the smallest part of a world whose energy can be judged.
 
 use crate::manifold::Manifold;
-use crate::work::Work;
+use crate::work::SolverBody;
 
 /// Groups of touching bodies and what energy each gained in a tick.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ impl Islands {
     }
 
     /// Finds the islands of a tick. Fixed bodies join nothing. Real-time: once over moving bodies and manifolds.
-    pub fn find(&mut self, manifolds: &[Manifold], works: &[Work], moving: &[usize]) {
+    pub fn find(&mut self, manifolds: &[Manifold], works: &[SolverBody], moving: &[usize]) {
         for &body in moving {
             self.parent[body] = body as u32;
             self.gain_j[body] = 0.0;

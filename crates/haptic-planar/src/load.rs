@@ -133,7 +133,7 @@ fn add_body(scene: &mut Scene, index: usize, body: &BodyDescription) -> Result<(
         position_m: body.position_m,
         angle_rad: body.angle_rad,
         velocity_m_per_s: body.velocity_m_per_s,
-        spin_rad_per_s: body.spin_rad_per_s,
+        angular_velocity_rad_per_s: body.angular_velocity_rad_per_s,
         friction: body.friction,
         restitution: body.restitution,
         layer: body.layer,

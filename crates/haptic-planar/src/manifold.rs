@@ -1,11 +1,11 @@
 //! A contact of one tick, as the solver sees it.
 
-use crate::block::{BlockImpulse, BlockMass, Factor, Mode};
-use crate::narrow::{FeatureId, Touch};
-use crate::pairs::{Pair, Warm};
+use crate::block::{BlockImpulse, Factor, InverseEffectiveMass, Mode};
+use crate::narrow::{ContactGeometry, FeatureId};
+use crate::pairs::{Pair, WarmStart};
 use crate::scene::TICK_S;
 use crate::vector::{cross, tangent_of};
-use crate::work::{Work, Works};
+use crate::work::{SolverBodies, SolverBody};
 use nalgebra::{Vector2, Vector3};
 
 /// Contacts whose normals agree better than this cosine are the same contact in the next tick.
@@ -31,7 +31,7 @@ pub struct Manifold {
     /// r × t, for either body, m; the points share it.
     pub slip_arm: [f64; 2],
     /// Inverse inertia with the coupling inside.
-    pub mass: BlockMass,
+    pub mass: InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
     /// Restitution.
@@ -58,7 +58,13 @@ pub struct Manifold {
 
 impl Manifold {
     /// Works out arms and masses of a touch, and takes over the load of the last tick where it is the same contact.
-    pub fn new(index: usize, pair: &Pair, touch: &Touch, centres: [Vector2<f64>; 2], works: &Works) -> Self {
+    pub fn new(
+        index: usize,
+        pair: &Pair,
+        touch: &ContactGeometry,
+        centres: [Vector2<f64>; 2],
+        works: &SolverBodies,
+    ) -> Self {
         let bodies = [pair.bodies[0] as usize, pair.bodies[1] as usize];
         let (normal, tangent) = (touch.normal, tangent_of(touch.normal));
         let mut arm = [[0.0; 2]; 2];
@@ -88,7 +94,7 @@ impl Manifold {
             gap_m: touch.gap_m,
             arm,
             slip_arm,
-            mass: BlockMass::default(),
+            mass: InverseEffectiveMass::default(),
             friction: pair.friction,
             restitution: pair.restitution,
             bias: [0.0; 2],
@@ -107,21 +113,23 @@ impl Manifold {
 
     /// Normal velocity of a point, m/s; negative is closing.
     #[inline]
-    pub fn normal_speed(&self, works: &[Work], point: usize) -> f64 {
+    pub fn normal_speed(&self, works: &[SolverBody], point: usize) -> f64 {
         let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
-        self.normal.dot(&(b.velocity - a.velocity)) + b.spin * self.arm[1][point] - a.spin * self.arm[0][point]
+        self.normal.dot(&(b.velocity - a.velocity)) + b.angular_velocity * self.arm[1][point]
+            - a.angular_velocity * self.arm[0][point]
     }
 
     /// Slip velocity, m/s.
     #[inline]
-    pub fn slip_speed(&self, works: &[Work]) -> f64 {
+    pub fn slip_speed(&self, works: &[SolverBody]) -> f64 {
         let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
-        self.tangent.dot(&(b.velocity - a.velocity)) + b.spin * self.slip_arm[1] - a.spin * self.slip_arm[0]
+        self.tangent.dot(&(b.velocity - a.velocity)) + b.angular_velocity * self.slip_arm[1]
+            - a.angular_velocity * self.slip_arm[0]
     }
 
     /// Gap of a point at the (virtual) start of the tick: moved by the impacts so far, m.
     #[inline]
-    pub fn gap_now(&self, works: &[Work], point: usize) -> f64 {
+    pub fn gap_now(&self, works: &[SolverBody], point: usize) -> f64 {
         let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
         self.gap_m[point] + self.normal.dot(&(b.shift - a.shift)) + b.shift_angle * self.arm[1][point]
             - a.shift_angle * self.arm[0][point]
@@ -129,26 +137,26 @@ impl Manifold {
 
     /// Gap of a point at the end of the tick, to first order, m.
     #[inline]
-    pub fn gap_after(&self, works: &[Work], point: usize) -> f64 {
+    pub fn gap_after(&self, works: &[SolverBody], point: usize) -> f64 {
         let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
         self.gap_m[point] + self.normal.dot(&(b.step - a.step)) + b.step_angle * self.arm[1][point]
             - a.step_angle * self.arm[0][point]
     }
 
     /// Normal and tangential relative acceleration of a point by the forces known at the start of the tick, m/s².
-    pub fn acceleration(&self, works: &[Work], point: usize) -> (f64, f64) {
+    pub fn acceleration(&self, works: &[SolverBody], point: usize) -> (f64, f64) {
         let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
         let linear = b.acceleration - a.acceleration;
-        let normal = self.normal.dot(&linear) + b.spin_acceleration * self.arm[1][point]
-            - a.spin_acceleration * self.arm[0][point];
-        let slip =
-            self.tangent.dot(&linear) + b.spin_acceleration * self.slip_arm[1] - a.spin_acceleration * self.slip_arm[0];
+        let normal = self.normal.dot(&linear) + b.angular_acceleration * self.arm[1][point]
+            - a.angular_acceleration * self.arm[0][point];
+        let slip = self.tangent.dot(&linear) + b.angular_acceleration * self.slip_arm[1]
+            - a.angular_acceleration * self.slip_arm[0];
         (normal, slip)
     }
 
     /// Applies a change of impulse to both bodies, the coupling inside.
     #[inline(always)]
-    pub fn push(&self, works: &mut Works, change: &BlockImpulse) {
+    pub fn push(&self, works: &mut SolverBodies, change: &BlockImpulse) {
         let [p1, p2] = change.normal;
         let force = self.normal * (p1 + p2) + self.tangent * change.tangent;
         let about =
@@ -158,7 +166,7 @@ impl Manifold {
     }
 
     /// How fast each point may close: down to touching, but a penetration is left to the position correction.
-    pub fn set_bias(&mut self, works: &[Work]) {
+    pub fn set_bias(&mut self, works: &[SolverBody]) {
         for point in 0..self.count {
             self.bias[point] = (self.gap_now(works, point) - self.gap_m[point].min(0.0)) / TICK_S;
         }
@@ -180,15 +188,15 @@ impl Manifold {
     }
 
     /// The load by end of the manifold, for the next tick.
-    pub fn remember(&self) -> Warm {
+    pub fn warm_start(&self) -> WarmStart {
         let mut impulse = self.impulse;
         if self.count == 1 && self.end == 1 {
             impulse.normal = [0.0, self.impulse.normal[0]];
         }
-        Warm { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
+        WarmStart { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
     }
 
-    fn effective_mass(&self, works: &Works) -> BlockMass {
+    fn effective_mass(&self, works: &SolverBodies) -> InverseEffectiveMass {
         if works.is_joined(self.bodies[0]) || works.is_joined(self.bodies[1]) {
             return self.joined_mass(works);
         }
@@ -197,17 +205,17 @@ impl Manifold {
     }
 
     /// Inverse inertia of the bare bodies, as impacts see it.
-    pub fn bare_mass(&self, works: &[Work]) -> BlockMass {
+    pub fn bare_mass(&self, works: &[SolverBody]) -> InverseEffectiveMass {
         let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
         self.diagonal_mass(a.bare_inverse_mass + b.bare_inverse_mass, a.bare_inverse_inertia, b.bare_inverse_inertia)
     }
 
     #[inline]
-    fn diagonal_mass(&self, linear: f64, about_a: f64, about_b: f64) -> BlockMass {
+    fn diagonal_mass(&self, linear: f64, about_a: f64, about_b: f64) -> InverseEffectiveMass {
         let [[a1, a2], [b1, b2]] = self.arm;
         let [at, bt] = self.slip_arm;
         let second = if self.count == 2 { linear } else { 0.0 };
-        BlockMass {
+        InverseEffectiveMass {
             n11: linear + about_a * a1 * a1 + about_b * b1 * b1,
             n12: second + about_a * a1 * a2 + about_b * b1 * b2,
             n22: second + about_a * a2 * a2 + about_b * b2 * b2,
@@ -217,8 +225,8 @@ impl Manifold {
         }
     }
 
-    fn joined_mass(&self, works: &Works) -> BlockMass {
-        let mut mass = BlockMass::default();
+    fn joined_mass(&self, works: &SolverBodies) -> InverseEffectiveMass {
+        let mut mass = InverseEffectiveMass::default();
         for (side, &body) in self.bodies.iter().enumerate() {
             let row = |axis: Vector2<f64>, arm: f64| Vector3::new(axis.x, axis.y, arm);
             let first = row(self.normal, self.arm[side][0]);
@@ -236,7 +244,7 @@ impl Manifold {
 }
 
 /// The impulses of the last tick for the same contact: by features, or failing that by a like normal.
-fn warm_start(warm: &Warm, touch: &Touch) -> (BlockImpulse, Mode) {
+fn warm_start(warm: &WarmStart, touch: &ContactGeometry) -> (BlockImpulse, Mode) {
     if warm.id != touch.id && warm.normal.dot(&touch.normal) < SAME_CONTACT {
         return (BlockImpulse::default(), Mode::Open);
     }

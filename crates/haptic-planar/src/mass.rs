@@ -313,8 +313,8 @@ mod tests {
         ) {
             let corners = [[-width, -0.08], [width, -0.08], [width, 0.08], [lean, 0.08 - depth], [-width, 0.08]];
             // Turned out of line with the grid, which would otherwise miss edges by half a step along their whole length.
-            let turn = Vector2::new(0.8, 0.6);
-            let outline: Vec<_> = points(&corners).into_iter().map(|corner| rotate(turn, corner)).collect();
+            let rotation = Vector2::new(0.8, 0.6);
+            let outline: Vec<_> = points(&corners).into_iter().map(|corner| rotate(rotation, corner)).collect();
             prop_assert!(Growth::limit_of(&outline).fits(radius));
             let (exact, grid) = (AreaProperties::of_polygon(&outline, radius), by_grid(&outline, radius, 0.15, 500));
             prop_assert!((exact.area_m2 - grid.area_m2).abs() < 0.005 * exact.area_m2);
@@ -331,12 +331,12 @@ mod tests {
         ) {
             let Ok(outline) = tidy(&outline) else { return Ok(()) };
             let (sine, cosine) = libm::sincos(angle);
-            let (turn, shift) = (Vector2::new(cosine, sine), Vector2::new(x, y));
-            let moved: Vec<_> = outline.iter().map(|corner| rotate(turn, *corner) + shift).collect();
+            let (rotation, shift) = (Vector2::new(cosine, sine), Vector2::new(x, y));
+            let moved: Vec<_> = outline.iter().map(|corner| rotate(rotation, *corner) + shift).collect();
             let (here, there) = (AreaProperties::of_polygon(&outline, radius), AreaProperties::of_polygon(&moved, radius));
             prop_assert!((here.area_m2 - there.area_m2).abs() < 1e-9 * here.area_m2);
             prop_assert!((here.second_moment_m4 - there.second_moment_m4).abs() < 1e-9 * here.second_moment_m4);
-            prop_assert!((rotate(turn, here.centroid_m) + shift - there.centroid_m).norm() < 1e-10);
+            prop_assert!((rotate(rotation, here.centroid_m) + shift - there.centroid_m).norm() < 1e-10);
         }
     }
 }

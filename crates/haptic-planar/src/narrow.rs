@@ -6,9 +6,9 @@
 
 use crate::closest::{Closest, Feature, Seed, track};
 use crate::pairs::Pair;
-use crate::piece::{Cone, Piece, Placed, rotate};
+use crate::piece::{Cone, Piece, PlacedPiece, rotate};
 use crate::scene::{Scene, TICK_S};
-use crate::state::Motion;
+use crate::state::BodyState;
 use crate::vector::{cross, spin_cross, tangent_of};
 use nalgebra::Vector2;
 
@@ -32,35 +32,42 @@ const CERTAIN_SLOPE: f64 = 0.3;
 
 /// One piece of a pair, where it is and how it moves.
 #[derive(Clone, Copy)]
-pub struct Side<'a> {
+pub struct PairSide<'a> {
     /// Its const description.
     pub piece: &'a Piece,
     /// Its corners in the world.
-    pub placed: &'a Placed,
+    pub placed: &'a PlacedPiece,
     /// Its body's centre of mass, m.
     pub centre_m: Vector2<f64>,
     /// (cos, sin) of its body's angle.
-    pub turn: Vector2<f64>,
+    pub rotation: Vector2<f64>,
     /// Its body's velocity, m/s.
     pub velocity_m_per_s: Vector2<f64>,
     /// Its body's spin, rad/s.
-    pub spin_rad_per_s: f64,
+    pub angular_velocity_rad_per_s: f64,
 }
 
-impl<'a> Side<'a> {
+impl<'a> PairSide<'a> {
     /// One side of a near pair, with a velocity and spin for this tick.
     #[inline]
     pub fn of(
         pair: &Pair,
         which: usize,
         scene: &'a Scene,
-        placed: &'a [Placed],
-        motions: &[Motion],
-        (velocity_m_per_s, spin_rad_per_s): (Vector2<f64>, f64),
+        placed: &'a [PlacedPiece],
+        bodies: &[BodyState],
+        (velocity_m_per_s, angular_velocity_rad_per_s): (Vector2<f64>, f64),
     ) -> Self {
         let (piece, body) = (pair.pieces[which] as usize, pair.bodies[which] as usize);
-        let Motion { centre_m, turn, .. } = motions[body];
-        Self { piece: &scene.pieces[piece], placed: &placed[piece], centre_m, turn, velocity_m_per_s, spin_rad_per_s }
+        let BodyState { centre_m, rotation, .. } = bodies[body];
+        Self {
+            piece: &scene.pieces[piece],
+            placed: &placed[piece],
+            centre_m,
+            rotation,
+            velocity_m_per_s,
+            angular_velocity_rad_per_s,
+        }
     }
 }
 
@@ -93,7 +100,7 @@ pub struct FeatureId {
 
 /// What a pair remembers from tick to tick to find its features again.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Track {
+pub struct FeatureCache {
     /// Where the walk over closest features starts.
     pub seed: Seed,
     /// The last face that separated the pair or carried its contact.
@@ -102,7 +109,7 @@ pub struct Track {
 
 /// The geometry of a contact: a normal from the first body to the second and up to two points.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Touch {
+pub struct ContactGeometry {
     /// Unit normal from the first to the second.
     pub normal: Vector2<f64>,
     /// One or two.
@@ -131,7 +138,7 @@ struct Face {
 /// The manifold of a pair, if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot products
 /// plus one walk within its budget.
 #[inline]
-pub fn touch(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Touch> {
+pub fn touch(a: &PairSide, b: &PairSide, near: Near, memory: &mut FeatureCache) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     if let Some(face) = last_face(a, b, memory.face, radii) {
         if face.separation_m > near.margin_m {
@@ -157,7 +164,7 @@ pub fn touch(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Touch
 
 /// The face that separated the pair or carried its contact in the last tick: it usually still does.
 #[inline]
-fn last_face(a: &Side, b: &Side, last: FeatureId, radii: f64) -> Option<Face> {
+fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64) -> Option<Face> {
     let (of, other) = match last.face_of {
         1 => (a, b),
         2 => (b, a),
@@ -174,7 +181,7 @@ fn last_face(a: &Side, b: &Side, last: FeatureId, radii: f64) -> Option<Face> {
 /// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that is
 /// negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
 #[inline]
-fn touch_as_before(a: &Side, b: &Side, face: &Face, near: Near) -> Option<Touch> {
+fn touch_as_before(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     if !permitted(of, other, face.index, face.support) {
         return None;
@@ -191,7 +198,7 @@ fn touch_as_before(a: &Side, b: &Side, face: &Face, near: Near) -> Option<Touch>
 
 /// How far the support corner is from the nearer end of the face, along it, m; negative beyond.
 #[inline]
-fn room_beside(of: &Side, other: &Side, face: &Face) -> f64 {
+fn room_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     let normal = of.placed.normals[face.index];
     let along = Vector2::new(-normal.y, normal.x);
     let (start, end) = edge(of.placed, face.index);
@@ -201,7 +208,7 @@ fn room_beside(of: &Side, other: &Side, face: &Face) -> f64 {
 
 /// Least height of `other`'s corners over a face of `of`, and the corner.
 #[inline]
-fn face_separation(of: &Placed, index: usize, other: &Placed) -> (f64, usize) {
+fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece) -> (f64, usize) {
     let normal = of.normals[index];
     let base = normal.dot(&of.corners[index]);
     let (mut lowest, mut support) = (f64::INFINITY, 0);
@@ -216,7 +223,7 @@ fn face_separation(of: &Placed, index: usize, other: &Placed) -> (f64, usize) {
 
 // ---------------------------------------------------------------------------------------------------- sharp pieces
 
-fn touch_sharp(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Touch> {
+fn touch_sharp(a: &PairSide, b: &PairSide, near: Near, memory: &mut FeatureCache) -> Option<ContactGeometry> {
     let face = reference_face(a, b, memory.face, near.margin_m, 0.0)?;
     memory.face = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: 0 };
     if face.separation_m > near.margin_m {
@@ -228,7 +235,7 @@ fn touch_sharp(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Tou
 }
 
 /// The best permitted face of both pieces; the first one beyond the margin is returned at once.
-fn reference_face(a: &Side, b: &Side, last: FeatureId, margin_m: f64, radii: f64) -> Option<Face> {
+fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin_m: f64, radii: f64) -> Option<Face> {
     let mut choice = FaceChoice::new();
     for (of_first, of, other) in [(true, a, b), (false, b, a)] {
         if of.placed.count < 2 {
@@ -271,7 +278,7 @@ impl FaceChoice {
     }
 
     #[inline]
-    fn consider(&mut self, of: &Side, other: &Side, face: Face, last: FeatureId) {
+    fn consider(&mut self, of: &PairSide, other: &PairSide, face: Face, last: FeatureId) {
         let normal = of.placed.normals[face.index];
         if last.face_of == (if face.of_first { 1 } else { 2 }) && usize::from(last.face) == face.index {
             self.kept = Some(face);
@@ -291,7 +298,7 @@ impl FaceChoice {
     }
 
     #[inline]
-    fn best(&self, a: &Side, b: &Side) -> Option<Face> {
+    fn best(&self, a: &PairSide, b: &PairSide) -> Option<Face> {
         let separated = self.open.or(self.crossed).map(|(_, face)| face);
         match (separated, self.deep, self.kept) {
             (Some(face), _, Some(kept)) if same_plane(a, b, &face, &kept) => Some(kept),
@@ -307,7 +314,7 @@ impl FaceChoice {
 
 /// Two resting faces see one plane from either side; the one of the last tick stays the reference.
 #[inline]
-fn same_plane(a: &Side, b: &Side, face: &Face, kept: &Face) -> bool {
+fn same_plane(a: &PairSide, b: &PairSide, face: &Face, kept: &Face) -> bool {
     let normal_of = |f: &Face| if f.of_first { a.placed.normals[f.index] } else { b.placed.normals[f.index] };
     kept.of_first != face.of_first
         && kept.separation_m >= face.separation_m - FACE_HYSTERESIS_M
@@ -323,13 +330,13 @@ fn keep_larger(slot: &mut Option<(f64, Face)>, score: f64, face: Face) {
 
 /// Velocity of a point fixed to a side, m/s.
 #[inline]
-pub fn velocity_at(side: &Side, point: Vector2<f64>) -> Vector2<f64> {
-    side.velocity_m_per_s + spin_cross(side.spin_rad_per_s, point - side.centre_m)
+pub fn velocity_at(side: &PairSide, point: Vector2<f64>) -> Vector2<f64> {
+    side.velocity_m_per_s + spin_cross(side.angular_velocity_rad_per_s, point - side.centre_m)
 }
 
 /// Whether a face may carry a contact with a corner of the other piece: not where neighbours cover either.
 #[inline]
-fn permitted(of: &Side, other: &Side, face: usize, corner: usize) -> bool {
+fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
     if let Some(seams) = &of.piece.seams
         && seams.internal_edges >> face & 1 == 1
     {
@@ -340,20 +347,20 @@ fn permitted(of: &Side, other: &Side, face: usize, corner: usize) -> bool {
 
 /// Whether a corner can be touched from a world direction.
 #[inline]
-fn corner_open(side: &Side, corner: usize, direction: Vector2<f64>) -> bool {
+fn corner_open(side: &PairSide, corner: usize, direction: Vector2<f64>) -> bool {
     let Some(seams) = &side.piece.seams else { return true };
     match seams.cones[corner] {
         Cone::Full => true,
         Cone::Empty => false,
         Cone::Between(low, high) => {
-            let local = rotate(Vector2::new(side.turn.x, -side.turn.y), direction);
+            let local = rotate(Vector2::new(side.rotation.x, -side.rotation.y), direction);
             cross(low, local) >= -CONE_SLACK && cross(local, high) >= -CONE_SLACK && (low + high).dot(&local) > 0.0
         }
     }
 }
 
 /// The other piece's edge, clipped to the face, as up to two points.
-fn clip(a: &Side, b: &Side, face: &Face, near: Near) -> Option<Touch> {
+fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     let normal = of.placed.normals[face.index];
     let along = Vector2::new(-normal.y, normal.x);
@@ -375,14 +382,14 @@ fn clip(a: &Side, b: &Side, face: &Face, near: Near) -> Option<Touch> {
 }
 
 #[inline]
-fn edge(placed: &Placed, index: usize) -> (Vector2<f64>, Vector2<f64>) {
+fn edge(placed: &PlacedPiece, index: usize) -> (Vector2<f64>, Vector2<f64>) {
     let next = if index + 1 == placed.count { 0 } else { index + 1 };
     (placed.corners[index], placed.corners[next])
 }
 
 /// Of the two edges at the support corner the one that faces the normal most.
 #[inline]
-fn incident_edge(placed: &Placed, support: usize, normal: Vector2<f64>) -> (usize, Vector2<f64>, Vector2<f64>) {
+fn incident_edge(placed: &PlacedPiece, support: usize, normal: Vector2<f64>) -> (usize, Vector2<f64>, Vector2<f64>) {
     if placed.count < 2 {
         return (support, placed.corners[support], placed.corners[support]);
     }
@@ -395,7 +402,7 @@ fn incident_edge(placed: &Placed, support: usize, normal: Vector2<f64>) -> (usiz
 
 /// A corner that meets a corner may enter the face's span within the tick; elsewhere the face's own length holds.
 #[inline]
-fn widening(of: &Side, other: &Side, face: &Face, span: (f64, f64), along: Vector2<f64>, aside_m: f64) -> f64 {
+fn widening(of: &PairSide, other: &PairSide, face: &Face, span: (f64, f64), along: Vector2<f64>, aside_m: f64) -> f64 {
     let point = other.placed.corners[face.support];
     let x = along.dot(&point);
     if x >= span.0 && x <= span.1 {
@@ -427,10 +434,10 @@ fn gather(
     second: (f64, Vector2<f64>),
     distinct: bool,
     margin_m: f64,
-) -> Option<Touch> {
+) -> Option<ContactGeometry> {
     let t = tangent_of(outward);
     let (first, second) = if t.dot(&(second.1 - first.1)) >= 0.0 { (first, second) } else { (second, first) };
-    let mut touch = Touch { normal: outward, id, ..Touch::default() };
+    let mut touch = ContactGeometry { normal: outward, id, ..ContactGeometry::default() };
     touch.apart_m = first.0.min(second.0);
     let both = distinct && first.0 <= margin_m && second.0 <= margin_m;
     if both {
@@ -452,7 +459,13 @@ fn gather(
 
 // -------------------------------------------------------------------------------------------------- rounded pieces
 
-fn touch_rounded(a: &Side, b: &Side, closest: &Closest, near: Near, memory: &mut Track) -> Option<Touch> {
+fn touch_rounded(
+    a: &PairSide,
+    b: &PairSide,
+    closest: &Closest,
+    near: Near,
+    memory: &mut FeatureCache,
+) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     let gap = closest.distance_m - radii;
     let face = face_of(closest).or_else(|| face_at_corners(a, b, closest));
@@ -477,7 +490,7 @@ fn touch_rounded(a: &Side, b: &Side, closest: &Closest, near: Near, memory: &mut
     }
     let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
     let at = closest.on_a + normal * a.piece.radius_m;
-    Some(Touch { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], apart_m: gap, end: 0, id })
+    Some(ContactGeometry { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], apart_m: gap, end: 0, id })
 }
 
 /// The edge among the closest features, if there is one, and the corner that faces it.
@@ -496,7 +509,7 @@ fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
 }
 
 /// Two flat sides that meet end to end look like two corners: the side of either that faces the other is the face.
-fn face_at_corners(a: &Side, b: &Side, closest: &Closest) -> Option<(FeatureId, usize)> {
+fn face_at_corners(a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(FeatureId, usize)> {
     let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
     let normal = (closest.on_b - closest.on_a) / closest.distance_m;
     if let Some(face) = side_facing(a.placed, i, normal) {
@@ -506,7 +519,7 @@ fn face_at_corners(a: &Side, b: &Side, closest: &Closest) -> Option<(FeatureId, 
 }
 
 /// The edge at a corner whose normal is the direction, if there is one.
-fn side_facing(placed: &Placed, corner: u8, direction: Vector2<f64>) -> Option<u8> {
+fn side_facing(placed: &PlacedPiece, corner: u8, direction: Vector2<f64>) -> Option<u8> {
     if placed.count < 2 {
         return None;
     }
@@ -522,7 +535,7 @@ fn feature_index(feature: Feature) -> u8 {
 }
 
 #[inline]
-fn feature_open(side: &Side, feature: Feature, direction: Vector2<f64>) -> bool {
+fn feature_open(side: &PairSide, feature: Feature, direction: Vector2<f64>) -> bool {
     match feature {
         Feature::Corner(i) => corner_open(side, usize::from(i), direction),
         Feature::Edge(i) => side.piece.seams.as_ref().is_none_or(|seams| seams.internal_edges >> i & 1 == 0),
@@ -530,13 +543,26 @@ fn feature_open(side: &Side, feature: Feature, direction: Vector2<f64>) -> bool 
 }
 
 /// Cores that overlap (deeper than their radii): separating axes decide; two coinciding points part upwards.
-fn touch_overlapping_cores(a: &Side, b: &Side, near: Near, memory: &mut Track) -> Option<Touch> {
+fn touch_overlapping_cores(
+    a: &PairSide,
+    b: &PairSide,
+    near: Near,
+    memory: &mut FeatureCache,
+) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     if a.placed.count < 2 && b.placed.count < 2 {
         let at = a.placed.corners[0];
         let id = FeatureId::default();
         let gap_m = [-radii, 0.0];
-        return Some(Touch { normal: Vector2::y(), count: 1, gap_m, at_m: [at, at], apart_m: -radii, end: 0, id });
+        return Some(ContactGeometry {
+            normal: Vector2::y(),
+            count: 1,
+            gap_m,
+            at_m: [at, at],
+            apart_m: -radii,
+            end: 0,
+            id,
+        });
     }
     let face = reference_face(a, b, memory.face, near.margin_m, radii)?;
     let touch = clip(a, b, &face, near)?;

@@ -1,7 +1,7 @@
 //! The near pairs: a fixed-capacity list with a hash index, so that adding, finding and removing cost the same always.
 
 use crate::block::{BlockImpulse, Mode};
-use crate::narrow::{FeatureId, Track};
+use crate::narrow::{FeatureCache, FeatureId};
 use crate::scene::Scene;
 use nalgebra::Vector2;
 
@@ -17,9 +17,9 @@ pub struct Pair {
     /// Restitution of the pair.
     pub restitution: f64,
     /// Where the features were.
-    pub track: Track,
+    pub track: FeatureCache,
     /// What the contact carried.
-    pub warm: Warm,
+    pub warm: WarmStart,
 }
 
 impl Pair {
@@ -32,15 +32,15 @@ impl Pair {
             bodies,
             friction: scene.friction_of(a, b),
             restitution: scene.restitution_of(a, b),
-            track: Track::default(),
-            warm: Warm::default(),
+            track: FeatureCache::default(),
+            warm: WarmStart::default(),
         }
     }
 }
 
 /// The load of a contact in the last tick, from which the next solve starts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Warm {
+pub struct WarmStart {
     /// Normal of the contact; zero if there was none.
     pub normal: Vector2<f64>,
     /// Impulses by end of the manifold.

@@ -73,7 +73,7 @@ impl Piece {
 
 /// A piece's core in world coordinates, refreshed each tick for moving bodies.
 #[derive(Clone, Copy, Debug)]
-pub struct Placed {
+pub struct PlacedPiece {
     /// How many corners are in use.
     pub count: usize,
     /// Corners, anticlockwise, m, world.
@@ -82,29 +82,29 @@ pub struct Placed {
     pub normals: [Vector2<f64>; MAX_CORNERS],
 }
 
-impl Placed {
-    /// The piece moved to `centre` (the body's centre of mass) and turned by `turn` = (cos, sin). Real-time: 16 corners.
-    pub fn of(piece: &Piece, centre: Vector2<f64>, turn: Vector2<f64>) -> Self {
+impl PlacedPiece {
+    /// The piece moved to `centre` (the body's centre of mass) and turned by `rotation` = (cos, sin). Real-time: 16 corners.
+    pub fn of(piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
         let mut placed = Self {
             count: piece.count as usize,
             corners: [Vector2::zeros(); MAX_CORNERS],
             normals: [Vector2::zeros(); MAX_CORNERS],
         };
-        placed.place(piece, centre, turn);
+        placed.place(piece, centre, rotation);
         placed
     }
 
     /// Moves an already placed piece. Real-time: 16 corners.
-    pub fn place(&mut self, piece: &Piece, centre: Vector2<f64>, turn: Vector2<f64>) {
+    pub fn place(&mut self, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) {
         for i in 0..(piece.count as usize).min(MAX_CORNERS) {
-            self.corners[i] = centre + rotate(turn, piece.corners[i]);
-            self.normals[i] = rotate(turn, piece.normals[i]);
+            self.corners[i] = centre + rotate(rotation, piece.corners[i]);
+            self.normals[i] = rotate(rotation, piece.normals[i]);
         }
     }
 }
 
-/// Turns a vector by `turn` = (cos, sin).
+/// Turns a vector by `rotation` = (cos, sin).
 #[inline]
-pub fn rotate(turn: Vector2<f64>, v: Vector2<f64>) -> Vector2<f64> {
-    Vector2::new(turn.x * v.x - turn.y * v.y, turn.y * v.x + turn.x * v.y)
+pub fn rotate(rotation: Vector2<f64>, v: Vector2<f64>) -> Vector2<f64> {
+    Vector2::new(rotation.x * v.x - rotation.y * v.y, rotation.y * v.x + rotation.x * v.y)
 }

@@ -65,7 +65,7 @@ pub struct Body {
     /// Start velocity of the centre of mass, m/s.
     pub velocity_m_per_s: Vector2<f64>,
     /// Start spin, rad/s.
-    pub spin_rad_per_s: f64,
+    pub angular_velocity_rad_per_s: f64,
     /// Coulomb coefficient.
     pub friction: f64,
     /// Coefficient of restitution.
@@ -80,8 +80,8 @@ impl Body {
     /// Centre of mass in the world and (cos, sin) of the angle, at the start.
     pub fn start_pose(&self) -> (Vector2<f64>, Vector2<f64>) {
         let (sine, cosine) = libm::sincos(self.angle_rad);
-        let turn = Vector2::new(cosine, sine);
-        (self.position_m + rotate(turn, self.centre_m), turn)
+        let rotation = Vector2::new(cosine, sine);
+        (self.position_m + rotate(rotation, self.centre_m), rotation)
     }
 }
 

@@ -12,7 +12,7 @@ mod cut;
 #[cfg(test)]
 mod tests;
 
-use crate::piece::{Cone, MAX_CORNERS, Piece, Placed, Seams, rotate};
+use crate::piece::{Cone, MAX_CORNERS, Piece, PlacedPiece, Seams, rotate};
 use crate::polygon::distance_to_segment_m;
 use crate::scene::Body;
 use nalgebra::Vector2;
@@ -39,7 +39,7 @@ pub fn fill_seams(bodies: &[Body], pieces: &mut [Piece]) {
     for group in groups(bodies, pieces) {
         let found = find(&group);
         for (member, seams) in group.iter().zip(found) {
-            pieces[member.index].seams = seams.map(|seams| Box::new(in_body_frame(seams, member.turn)));
+            pieces[member.index].seams = seams.map(|seams| Box::new(in_body_frame(seams, member.rotation)));
         }
     }
 }
@@ -47,22 +47,22 @@ pub fn fill_seams(bodies: &[Body], pieces: &mut [Piece]) {
 /// A polygonal piece placed in the frame in which it is compared.
 struct Member {
     index: usize,
-    placed: Placed,
+    placed: PlacedPiece,
     /// From the body's frame to that frame.
-    turn: Vector2<f64>,
+    rotation: Vector2<f64>,
     radius_m: f64,
     low: Vector2<f64>,
     high: Vector2<f64>,
 }
 
 impl Member {
-    fn new(index: usize, piece: &Piece, centre: Vector2<f64>, turn: Vector2<f64>) -> Self {
-        let placed = Placed::of(piece, centre, turn);
+    fn new(index: usize, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
+        let placed = PlacedPiece::of(piece, centre, rotation);
         let corners = &placed.corners[..placed.count];
         let reach = Vector2::repeat(FLUSH_M);
         let low = corners.iter().fold(corners[0], |low, corner| low.inf(corner)) - reach;
         let high = corners.iter().fold(corners[0], |high, corner| high.sup(corner)) + reach;
-        Self { index, placed, turn, radius_m: piece.radius_m, low, high }
+        Self { index, placed, rotation, radius_m: piece.radius_m, low, high }
     }
 
     fn next(&self, corner: usize) -> usize {
@@ -100,8 +100,8 @@ fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
     for body in bodies {
         let polygons = body.pieces.clone().filter(|&index| pieces[index].count > 2);
         if body.fixed {
-            let (centre, turn) = body.start_pose();
-            let members = polygons.map(|index| Member::new(index, &pieces[index], centre, turn));
+            let (centre, rotation) = body.start_pose();
+            let members = polygons.map(|index| Member::new(index, &pieces[index], centre, rotation));
             fixed.entry(body.layer).or_default().extend(members);
         } else {
             let place = |index| Member::new(index, &pieces[index], Vector2::zeros(), Vector2::x());
@@ -246,8 +246,8 @@ fn conclude(member: &Member, mut trace: Trace) -> Option<Seams> {
     trace.covers.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)));
     let internal = (0..member.placed.count).filter(|&edge| is_covered(member, edge, &trace.covers));
     let internal_edges = internal.fold(0u16, |bits, edge| bits | 1 << edge);
-    let untouched = internal_edges == 0 && trace.cones.iter().all(|cone| *cone == Cone::Full);
-    (!untouched).then_some(Seams { internal_edges, cones: trace.cones })
+    let saved_bodies = internal_edges == 0 && trace.cones.iter().all(|cone| *cone == Cone::Full);
+    (!saved_bodies).then_some(Seams { internal_edges, cones: trace.cones })
 }
 
 /// Whether an edge's covers, sorted by their start, leave no gap. The whole length counts, not samples of it: a floor
@@ -265,8 +265,8 @@ fn is_covered(member: &Member, edge: usize, covers: &[(usize, f64, f64)]) -> boo
     reached >= 1.0 - BARE_END
 }
 
-fn in_body_frame(mut seams: Seams, turn: Vector2<f64>) -> Seams {
-    let back = Vector2::new(turn.x, -turn.y);
+fn in_body_frame(mut seams: Seams, rotation: Vector2<f64>) -> Seams {
+    let back = Vector2::new(rotation.x, -rotation.y);
     for cone in &mut seams.cones {
         if let Cone::Between(low, high) = cone {
             *cone = Cone::Between(rotate(back, *low), rotate(back, *high));

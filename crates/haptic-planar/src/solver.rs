@@ -4,9 +4,9 @@
 //! direction; as long as the changes shrink, a share of the last direction is added on top. The last sweep is plain, so
 //! every manifold ends inside its own law.
 
-use crate::block::{Block, BlockImpulse, BlockMass};
+use crate::block::{Block, BlockImpulse, InverseEffectiveMass};
 use crate::manifold::Manifold;
-use crate::work::{Work, Works};
+use crate::work::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
 /// Most sweeps of a tick in which every near pair touches. A tick with fewer manifolds may spend on more sweeps what it
@@ -47,7 +47,7 @@ struct Change {
 
 impl Change {
     #[inline]
-    fn add(&mut self, mass: &BlockMass, delta: &BlockImpulse) {
+    fn add(&mut self, mass: &InverseEffectiveMass, delta: &BlockImpulse) {
         let [d1, d2, dt] = [delta.normal[0] * mass.n11, delta.normal[1] * mass.n22, delta.tangent * mass.tt];
         self.square += delta.normal[0] * d1 + delta.normal[1] * d2 + delta.tangent * dt;
         // Plain comparisons: a maximum that minds NaN costs three times as much here.
@@ -74,7 +74,7 @@ impl Solver {
     /// Contact with rolling friction (Sauer et al.): a spin of one body against the other is opposed by up to `lever_m`
     /// times the load. Its rows take turns with the manifolds, without acceleration.
     /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds.
-    pub fn run_rolling(&mut self, manifolds: &mut [Manifold], works: &mut Works, lever_m: f64) -> usize {
+    pub fn run_rolling(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, lever_m: f64) -> usize {
         for manifold in manifolds.iter() {
             manifold.push(works, &manifold.impulse);
             twist(manifold, works, manifold.roll);
@@ -94,7 +94,7 @@ impl Solver {
 
     /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
     /// Real-time: at most what [`MAX_SWEEPS`] sweeps over as many manifolds as there is room for would cost.
-    pub fn run(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
+    pub fn run(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) -> usize {
         for manifold in manifolds.iter() {
             if manifold.impulse != BlockImpulse::default() {
                 manifold.push(works, &manifold.impulse);
@@ -108,7 +108,7 @@ impl Solver {
         self.accelerate(manifolds, works, moving)
     }
 
-    fn accelerate(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) -> usize {
+    fn accelerate(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) -> usize {
         let good_enough = good_enough(manifolds.len());
         let most = self.most_sweeps(manifolds.len(), moving.len());
         let mut last_square = 0.0;
@@ -133,21 +133,28 @@ impl Solver {
     }
 
     /// One accelerated sweep, whatever it changes: what each of the [`MAX_SWEEPS`] costs at most.
-    pub fn sweep_once(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize]) {
+    pub fn sweep_once(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) {
         self.note(manifolds, &works.all, moving);
         sweep(manifolds, works);
         self.extrapolate(manifolds, works, moving, 0.0, true);
     }
 
-    fn note(&mut self, manifolds: &[Manifold], works: &[Work], moving: &[usize]) {
+    fn note(&mut self, manifolds: &[Manifold], works: &[SolverBody], moving: &[usize]) {
         self.before.clear();
         self.before.extend(manifolds.iter().map(|m| m.impulse));
         self.body_before.clear();
-        self.body_before.extend(moving.iter().map(|&i| (works[i].velocity, works[i].spin)));
+        self.body_before.extend(moving.iter().map(|&i| (works[i].velocity, works[i].angular_velocity)));
     }
 
     /// Adds `keep` of the last direction and turns the direction towards this sweep's change.
-    fn extrapolate(&mut self, manifolds: &mut [Manifold], works: &mut Works, moving: &[usize], keep: f64, first: bool) {
+    fn extrapolate(
+        &mut self,
+        manifolds: &mut [Manifold],
+        works: &mut SolverBodies,
+        moving: &[usize],
+        keep: f64,
+        first: bool,
+    ) {
         if first {
             self.along.clear();
             self.along.resize(manifolds.len(), BlockImpulse::default());
@@ -156,15 +163,15 @@ impl Solver {
         }
         for ((manifold, along), before) in manifolds.iter_mut().zip(&mut self.along).zip(&self.before) {
             let p = &mut manifold.impulse;
-            turn(&mut p.normal[0], &mut along.normal[0], before.normal[0], keep);
-            turn(&mut p.normal[1], &mut along.normal[1], before.normal[1], keep);
-            turn(&mut p.tangent, &mut along.tangent, before.tangent, keep);
+            rotation(&mut p.normal[0], &mut along.normal[0], before.normal[0], keep);
+            rotation(&mut p.normal[1], &mut along.normal[1], before.normal[1], keep);
+            rotation(&mut p.tangent, &mut along.tangent, before.tangent, keep);
         }
         for ((&i, along), before) in moving.iter().zip(&mut self.body_along).zip(&self.body_before) {
             let work = &mut works.all[i];
-            turn(&mut work.velocity.x, &mut along.0.x, before.0.x, keep);
-            turn(&mut work.velocity.y, &mut along.0.y, before.0.y, keep);
-            turn(&mut work.spin, &mut along.1, before.1, keep);
+            rotation(&mut work.velocity.x, &mut along.0.x, before.0.x, keep);
+            rotation(&mut work.velocity.y, &mut along.0.y, before.0.y, keep);
+            rotation(&mut work.angular_velocity, &mut along.1, before.1, keep);
         }
     }
 }
@@ -175,14 +182,14 @@ fn good_enough(manifolds: usize) -> &'static [(usize, f64)] {
 
 /// value += keep·along; along = keep·along + (value − before).
 #[inline]
-fn turn(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
+fn rotation(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
     let carried = keep * *along;
     *along = carried + (*value - before);
     *value += carried;
 }
 
 /// Solves every manifold once, in order.
-fn sweep(manifolds: &mut [Manifold], works: &mut Works) -> Change {
+fn sweep(manifolds: &mut [Manifold], works: &mut SolverBodies) -> Change {
     let mut change = Change::default();
     for manifold in manifolds {
         relax(manifold, works, &mut change);
@@ -192,7 +199,7 @@ fn sweep(manifolds: &mut [Manifold], works: &mut Works) -> Change {
 
 /// Solves one manifold against the velocities the others left.
 #[inline]
-fn relax(manifold: &mut Manifold, works: &mut Works, change: &mut Change) {
+fn relax(manifold: &mut Manifold, works: &mut SolverBodies, change: &mut Change) {
     let n1 = manifold.normal_speed(&works.all, 0) + manifold.bias[0];
     let n2 = if manifold.count == 2 { manifold.normal_speed(&works.all, 1) + manifold.bias[1] } else { f64::INFINITY };
     let [p1, p2] = manifold.impulse.normal;
@@ -213,11 +220,11 @@ fn relax(manifold: &mut Manifold, works: &mut Works, change: &mut Change) {
 }
 
 /// Brings the spin of one body against the other towards rest, as far as the load allows.
-fn relax_roll(manifold: &mut Manifold, works: &mut Works, lever_m: f64, change: &mut Change) {
+fn relax_roll(manifold: &mut Manifold, works: &mut SolverBodies, lever_m: f64, change: &mut Change) {
     let [a, b] = manifold.bodies;
     let softness = works.all[a].inverse_inertia + works.all[b].inverse_inertia;
     let limit = lever_m * manifold.load();
-    let relative = works.all[b].spin - works.all[a].spin;
+    let relative = works.all[b].angular_velocity - works.all[a].angular_velocity;
     let wanted = (manifold.roll - relative / softness).clamp(-limit, limit);
     let delta = wanted - manifold.roll;
     manifold.roll = wanted;
@@ -226,7 +233,7 @@ fn relax_roll(manifold: &mut Manifold, works: &mut Works, lever_m: f64, change: 
 }
 
 /// Gives an angular impulse to the second body and takes it from the first.
-fn twist(manifold: &Manifold, works: &mut Works, angular: f64) {
+fn twist(manifold: &Manifold, works: &mut SolverBodies, angular: f64) {
     works.push(manifold.bodies[0], Vector2::zeros(), -angular);
     works.push(manifold.bodies[1], Vector2::zeros(), angular);
 }

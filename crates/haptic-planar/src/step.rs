@@ -2,15 +2,15 @@
 
 use crate::broad::Aabb;
 use crate::description::ImpactState;
-use crate::grip::{Felt, Grip};
-use crate::hold::{Hold, release};
-use crate::impacts::{Rules, Struck};
+use crate::grip::{CouplingInput, StepOutput};
+use crate::hold::{ImplicitCoupling, release};
+use crate::impacts::{ImpactTotals, Rules};
 use crate::manifold::Manifold;
-use crate::narrow::{Near, Side, Touch, Track, touch};
+use crate::narrow::{ContactGeometry, FeatureCache, Near, PairSide, touch};
+use crate::rotation::integrate_rotation;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
-use crate::sweep::{FAST_M, SweepBudget, touch_ahead};
-use crate::turn::turned;
+use crate::sweep::{FAST_M, SweepBudget, collide_ahead};
 use nalgebra::Vector2;
 
 /// Gap below which features are tracked as a contact even at rest, m.
@@ -26,33 +26,33 @@ const GAIN_J: f64 = 1e-10;
 
 impl State {
     /// One millisecond. Without a grip nobody holds the tool. Real-time: bounded by the scene's capacities.
-    pub fn advance(&mut self, scene: &Scene, grip: Option<&Grip>) -> Felt {
+    pub fn advance(&mut self, scene: &Scene, grip: Option<&CouplingInput>) -> StepOutput {
         if scene.impact_state != ImpactState::InterState {
             return self.advance_by_choice(scene, grip, scene.impact_state);
         }
-        self.works.fall(scene, &self.motions, &self.moving);
+        self.works.fall(scene, &self.bodies, &self.moving);
         let hold = self.hold(scene, grip);
         self.find_near_pairs(scene);
         self.find_manifolds(scene);
         let (struck, force_on_tool) = self.resolve(scene, hold.as_ref());
         self.correct();
-        self.stop_short(scene);
+        self.clamp_to_toi(scene);
         let felt = self.felt(force_on_tool, &struck, scene);
-        self.move_bodies(scene);
+        self.integrate_positions(scene);
         self.book(scene, hold.as_ref(), grip, force_on_tool, &struck);
-        Felt { energy: self.ledger, ..felt }
+        StepOutput { energy: self.ledger, ..felt }
     }
 
     /// Takes the hand's spring-damper into the tool's velocity and mass.
     #[inline(never)]
-    fn hold(&mut self, scene: &Scene, grip: Option<&Grip>) -> Option<Hold> {
+    fn hold(&mut self, scene: &Scene, grip: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
         let tool = scene.tool?;
         let Some(grip) = grip else {
             release(&mut self.works, tool.body);
             return None;
         };
-        let motion = &self.motions[tool.body];
-        let hold = Hold::new(scene, tool, motion, grip, scene.bodies[tool.body].angle_rad);
+        let motion = &self.bodies[tool.body];
+        let hold = ImplicitCoupling::new(scene, tool, motion, grip, scene.bodies[tool.body].angle_rad);
         hold.seize(&mut self.works, motion);
         Some(hold)
     }
@@ -95,11 +95,11 @@ impl State {
     fn find_manifolds(&mut self, scene: &Scene) {
         self.manifolds.clear();
         let mut budget = SweepBudget::of_a_tick();
-        let (motions, works, placed) = (&self.motions, &self.works, &self.placed);
+        let (motions, works, placed) = (&self.bodies, &self.works, &self.placed);
         for (index, pair) in self.broad.table.pairs_mut().iter_mut().enumerate() {
             let side = |which: usize| {
                 let work = &works.all[pair.bodies[which] as usize];
-                Side::of(pair, which, scene, placed, motions, (work.velocity, work.spin))
+                PairSide::of(pair, which, scene, placed, motions, (work.velocity, work.angular_velocity))
             };
             let (a, b) = (side(0), side(1));
             let [work_a, work_b] = pair.bodies.map(|body| &works.all[body as usize]);
@@ -110,7 +110,7 @@ impl State {
             match find_touch(&a, &b, reach, (sent, aside), &mut pair.track, &mut budget) {
                 Some((mut touch, centres)) => {
                     let face = usize::from(touch.id.face_of == 2);
-                    lower_by_turning(&mut touch, centres[face], [&a, &b][face].spin_rad_per_s * TICK_S);
+                    lower_by_turning(&mut touch, centres[face], [&a, &b][face].angular_velocity_rad_per_s * TICK_S);
                     self.manifolds.push(Manifold::new(index, pair, &touch, centres, works));
                 }
                 None => pair.warm = Default::default(),
@@ -121,19 +121,19 @@ impl State {
     /// Impacts, then contact. Should an impact on a body that is loaded elsewhere have added energy, its island is done
     /// again without restitution.
     #[inline(never)]
-    fn resolve(&mut self, scene: &Scene, hold: Option<&Hold>) -> (Struck, Vector2<f64>) {
+    fn resolve(&mut self, scene: &Scene, hold: Option<&ImplicitCoupling>) -> (ImpactTotals, Vector2<f64>) {
         if !self.queue.fill(&self.manifolds, &self.works) {
-            self.carry_loads(scene);
-            return (Struck::default(), self.let_go_or_press(scene, hold));
+            self.solve_contacts(scene);
+            return (ImpactTotals::default(), self.integrate_displacements(scene, hold));
         }
-        for (kept, &body) in self.untouched.iter_mut().zip(&self.moving) {
+        for (kept, &body) in self.saved_bodies.iter_mut().zip(&self.moving) {
             *kept = self.works.all[body];
         }
         let first = self.strike_and_carry(scene, hold);
-        if !self.deaden_gaining_islands(scene, hold, first.1) {
+        if !self.drop_restitution_of_gaining_islands(scene, hold, first.1) {
             return first;
         }
-        for (kept, &body) in self.untouched.iter().zip(&self.moving) {
+        for (kept, &body) in self.saved_bodies.iter().zip(&self.moving) {
             self.works.all[body] = *kept;
         }
         for manifold in &mut self.manifolds {
@@ -143,27 +143,32 @@ impl State {
         self.strike_and_carry(scene, hold)
     }
 
-    fn strike_and_carry(&mut self, scene: &Scene, hold: Option<&Hold>) -> (Struck, Vector2<f64>) {
+    fn strike_and_carry(&mut self, scene: &Scene, hold: Option<&ImplicitCoupling>) -> (ImpactTotals, Vector2<f64>) {
         let rules = Rules { law: scene.restitution_law, hold };
         let struck = self.queue.run(&self.manifolds, &mut self.works, &rules);
-        self.carry_loads(scene);
-        (struck, self.let_go_or_press(scene, hold))
+        self.solve_contacts(scene);
+        (struck, self.integrate_displacements(scene, hold))
     }
 
     /// Takes the restitution off every island that gained energy in this tick; returns whether there was one.
-    fn deaden_gaining_islands(&mut self, scene: &Scene, hold: Option<&Hold>, force: Vector2<f64>) -> bool {
+    fn drop_restitution_of_gaining_islands(
+        &mut self,
+        scene: &Scene,
+        hold: Option<&ImplicitCoupling>,
+        force: Vector2<f64>,
+    ) -> bool {
         self.islands.find(&self.manifolds, &self.works.all, &self.moving);
         for &index in &self.moving {
-            let (body, motion, work) = (&scene.bodies[index], &self.motions[index], &self.works.all[index]);
+            let (body, motion, work) = (&scene.bodies[index], &self.bodies[index], &self.works.all[index]);
             let kinetic =
                 |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
-            let before = kinetic(motion.velocity_m_per_s, motion.spin_rad_per_s);
+            let before = kinetic(motion.velocity_m_per_s, motion.angular_velocity_rad_per_s);
             let fallen = body.mass_kg * scene.gravity_m_per_s2.dot(&work.step);
             let coupling = match hold {
                 Some(hold) if hold.body() == index => hold.gain_j(motion, work) - force.dot(&hold.hand_step_m()),
                 _ => 0.0,
             };
-            self.islands.add(index, kinetic(work.velocity, work.spin) - before - fallen + coupling);
+            self.islands.add(index, kinetic(work.velocity, work.angular_velocity) - before - fallen + coupling);
         }
         let mut any = false;
         for manifold in &mut self.manifolds {
@@ -178,7 +183,7 @@ impl State {
 
     /// Lets contacts carry their loads.
     #[inline(never)]
-    fn carry_loads(&mut self, scene: &Scene) {
+    fn solve_contacts(&mut self, scene: &Scene) {
         for manifold in &mut self.manifolds {
             manifold.set_bias(&self.works.all);
         }
@@ -192,7 +197,7 @@ impl State {
                 self.works.all[manifold.bodies[0]].loaded = true;
                 self.works.all[manifold.bodies[1]].loaded = true;
             }
-            self.broad.table.pairs_mut()[manifold.pair].warm = manifold.remember();
+            self.broad.table.pairs_mut()[manifold.pair].warm = manifold.warm_start();
         }
     }
 
@@ -211,29 +216,29 @@ impl State {
 
     /// Moves every body by its displacement.
     #[inline(never)]
-    pub(crate) fn move_bodies(&mut self, scene: &Scene) {
+    pub(crate) fn integrate_positions(&mut self, scene: &Scene) {
         for &body in &self.moving {
             let work = &self.works.all[body];
-            let motion = &mut self.motions[body];
+            let motion = &mut self.bodies[body];
             motion.centre_m += work.step;
             motion.angle_rad += work.step_angle;
-            motion.turn = turned(motion.turn, work.step_angle);
+            motion.rotation = integrate_rotation(motion.rotation, work.step_angle);
             motion.velocity_m_per_s = work.velocity;
-            motion.spin_rad_per_s = work.spin;
+            motion.angular_velocity_rad_per_s = work.angular_velocity;
             for index in scene.bodies[body].pieces.clone() {
-                self.placed[index].place(&scene.pieces[index], motion.centre_m, motion.turn);
+                self.placed[index].place(&scene.pieces[index], motion.centre_m, motion.rotation);
             }
         }
     }
 
     /// What the tick felt like.
     #[inline(never)]
-    fn felt(&self, force_on_tool: Vector2<f64>, struck: &Struck, scene: &Scene) -> Felt {
-        let mut felt = Felt {
+    fn felt(&self, force_on_tool: Vector2<f64>, struck: &ImpactTotals, scene: &Scene) -> StepOutput {
+        let mut felt = StepOutput {
             force_on_hand_n: -force_on_tool,
             impacts: struck.count,
             pairs_dropped: self.broad.dropped,
-            ..Felt::default()
+            ..StepOutput::default()
         };
         let tool = scene.tool.map(|tool| tool.body);
         for manifold in &self.manifolds {
@@ -260,10 +265,10 @@ impl State {
     pub(crate) fn book(
         &mut self,
         scene: &Scene,
-        hold: Option<&Hold>,
-        grip: Option<&Grip>,
+        hold: Option<&ImplicitCoupling>,
+        grip: Option<&CouplingInput>,
         force_on_tool: Vector2<f64>,
-        struck: &Struck,
+        struck: &ImpactTotals,
     ) {
         for manifold in &self.manifolds {
             self.ledger.friction_j -= manifold.impulse.tangent * manifold.slip_speed(&self.works.all);
@@ -271,16 +276,16 @@ impl State {
         self.ledger.impact_j += struck.lost_j;
         let (mut kinetic, mut potential) = (0.0, 0.0);
         for &index in &self.moving {
-            let (body, motion) = (&scene.bodies[index], &self.motions[index]);
+            let (body, motion) = (&scene.bodies[index], &self.bodies[index]);
             kinetic += 0.5 * body.mass_kg * motion.velocity_m_per_s.norm_squared()
-                + 0.5 * body.inertia_kg_m2 * motion.spin_rad_per_s * motion.spin_rad_per_s;
+                + 0.5 * body.inertia_kg_m2 * motion.angular_velocity_rad_per_s * motion.angular_velocity_rad_per_s;
             potential -= body.mass_kg * scene.gravity_m_per_s2.dot(&(motion.centre_m - body.position_m));
         }
         let (mut coupling, mut work) = (0.0, 0.0);
         if let (Some(hold), Some(grip)) = (hold, grip) {
             let tool = hold.body();
             let moved = &self.works.all[tool];
-            let twist = scene.bodies[tool].angle_rad - self.motions[tool].angle_rad;
+            let twist = scene.bodies[tool].angle_rad - self.bodies[tool].angle_rad;
             coupling = hold.stored_j(grip.hand_m, self.handle_m(scene), twist);
             work = force_on_tool.dot(&hold.hand_step_m());
             self.ledger.damping_j += hold.damped_j(hold.handle_step(moved.step, moved.step_angle), moved.step_angle);
@@ -293,15 +298,15 @@ impl State {
 /// beside a face; and where the bodies' centres are for it.
 #[inline]
 fn find_touch(
-    a: &Side,
-    b: &Side,
+    a: &PairSide,
+    b: &PairSide,
     reach_m: f64,
     (sent_m, aside_m): (f64, f64),
-    track: &mut Track,
+    track: &mut FeatureCache,
     budget: &mut SweepBudget,
-) -> Option<(Touch, [Vector2<f64>; 2])> {
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
-        && let Some(ahead) = touch_ahead(a, b, MARGIN_M, track, budget)
+        && let Some(ahead) = collide_ahead(a, b, MARGIN_M, track, budget)
     {
         return Some(ahead);
     }
@@ -312,7 +317,7 @@ fn find_touch(
 /// A face that turns quickly sinks towards whatever stands over it, by ½ θ² times its height over the turning centre;
 /// the straight gap does not know that.
 #[inline]
-fn lower_by_turning(touch: &mut Touch, centre: Vector2<f64>, turn_rad: f64) {
+fn lower_by_turning(touch: &mut ContactGeometry, centre: Vector2<f64>, turn_rad: f64) {
     if turn_rad.abs() < TURNING_RAD || touch.id.face_of == 0 {
         return;
     }

@@ -4,10 +4,10 @@
 //! happen. A bounded number of such leaps either reaches the end of the tick or stops close before contact.
 
 use crate::closest::{Seed, track};
-use crate::narrow::{Near, Side, Touch, Track, touch, velocity_at};
-use crate::piece::Placed;
+use crate::narrow::{ContactGeometry, FeatureCache, Near, PairSide, touch, velocity_at};
+use crate::piece::PlacedPiece;
+use crate::rotation::integrate_rotation;
 use crate::scene::TICK_S;
-use crate::turn::turned;
 use nalgebra::Vector2;
 
 /// Relative motion in one tick from which a pair is swept, m; below it the margin of the manifolds covers it.
@@ -53,11 +53,11 @@ impl SweepBudget {
 }
 
 /// Two pieces at a time within the tick.
-pub struct Meeting {
+pub struct TimeOfImpact {
     /// After the start of the tick, s.
     pub time_s: f64,
     /// Pieces placed then.
-    pub placed: [Placed; 2],
+    pub placed: [PlacedPiece; 2],
     /// Their bodies' centres then.
     pub centres: [Vector2<f64>; 2],
     /// (cos, sin) of their angles then.
@@ -66,21 +66,22 @@ pub struct Meeting {
     pub unsure: bool,
 }
 
-impl Meeting {
+impl TimeOfImpact {
     /// The two sides at that time.
-    fn sides<'m>(&'m self, a: &Side<'m>, b: &Side<'m>) -> (Side<'m>, Side<'m>) {
+    fn sides<'m>(&'m self, a: &PairSide<'m>, b: &PairSide<'m>) -> (PairSide<'m>, PairSide<'m>) {
         (
-            Side { placed: &self.placed[0], centre_m: self.centres[0], turn: self.turns[0], ..*a },
-            Side { placed: &self.placed[1], centre_m: self.centres[1], turn: self.turns[1], ..*b },
+            PairSide { placed: &self.placed[0], centre_m: self.centres[0], rotation: self.turns[0], ..*a },
+            PairSide { placed: &self.placed[1], centre_m: self.centres[1], rotation: self.turns[1], ..*b },
         )
     }
 }
 
 /// Where and when the pair first comes close within `horizon_s`; nothing if it does not.
 /// Real-time: at most [`MAX_LEAPS`] queries.
-fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed, budget: &mut SweepBudget) -> Option<Meeting> {
+fn meet(a: &PairSide, b: &PairSide, horizon_s: f64, seed: &mut Seed, budget: &mut SweepBudget) -> Option<TimeOfImpact> {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    let turning = a.spin_rad_per_s.abs() * a.piece.reach_m + b.spin_rad_per_s.abs() * b.piece.reach_m;
+    let turning =
+        a.angular_velocity_rad_per_s.abs() * a.piece.reach_m + b.angular_velocity_rad_per_s.abs() * b.piece.reach_m;
     let mut meeting = at(a, b, 0.0);
     for _ in 0..MAX_LEAPS {
         if !budget.take_leap() {
@@ -104,22 +105,22 @@ fn meet(a: &Side, b: &Side, horizon_s: f64, seed: &mut Seed, budget: &mut SweepB
 }
 
 /// Both pieces moved on by a time.
-fn at(a: &Side, b: &Side, time_s: f64) -> Meeting {
-    let moved = |side: &Side| {
+fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
+    let moved = |side: &PairSide| {
         let centre = side.centre_m + side.velocity_m_per_s * time_s;
-        let turn = turned(side.turn, side.spin_rad_per_s * time_s);
-        (Placed::of(side.piece, centre, turn), centre, turn)
+        let rotation = integrate_rotation(side.rotation, side.angular_velocity_rad_per_s * time_s);
+        (PlacedPiece::of(side.piece, centre, rotation), centre, rotation)
     };
     let ((pa, ca, ta), (pb, cb, tb)) = (moved(a), moved(b));
-    Meeting { time_s, placed: [pa, pb], centres: [ca, cb], turns: [ta, tb], unsure: false }
+    TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], turns: [ta, tb], unsure: false }
 }
 
 /// The share of this tick's motion that a fast pair may make before one goes into the other. The sides' velocities are
 /// their whole displacement over the tick. Real-time: at most [`MAX_LEAPS`] and [`STRIDES`] queries.
 ///
 /// From where they meet the pair goes on in equal strides: it may only graze, and a turning body may come back.
-pub fn safe_share(a: &Side, b: &Side, budget: &mut SweepBudget) -> f64 {
-    let mut memory = Track::default();
+pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut SweepBudget) -> f64 {
+    let mut memory = FeatureCache::default();
     let Some(meeting) = meet(a, b, TICK_S, &mut memory.seed, budget) else { return 1.0 };
     let met_s = meeting.time_s;
     if meeting.unsure {
@@ -137,7 +138,7 @@ pub fn safe_share(a: &Side, b: &Side, budget: &mut SweepBudget) -> f64 {
 }
 
 /// How deep the pair is in each other at a time, m.
-fn depth(a: &Side, b: &Side, then: &Meeting, memory: &mut Track) -> f64 {
+fn depth(a: &PairSide, b: &PairSide, then: &TimeOfImpact, memory: &mut FeatureCache) -> f64 {
     let (then_a, then_b) = then.sides(a, b);
     touch(&then_a, &then_b, Near::within(2.0 * MET_M), memory)
         .map_or(0.0, |t| -t.gap_m[..t.count].iter().fold(0.0, least))
@@ -148,13 +149,13 @@ fn least(a: f64, b: &f64) -> f64 {
 }
 
 /// The manifold of a pair that meets later in the tick, its gaps carried back to the start along the approach.
-pub fn touch_ahead(
-    a: &Side,
-    b: &Side,
+pub fn collide_ahead(
+    a: &PairSide,
+    b: &PairSide,
     margin_m: f64,
-    memory: &mut Track,
+    memory: &mut FeatureCache,
     budget: &mut SweepBudget,
-) -> Option<(Touch, [Vector2<f64>; 2])> {
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let meeting = meet(a, b, TICK_S, &mut memory.seed, budget).filter(|m| m.time_s > 0.0 && !m.unsure)?;
     let (then_a, then_b) = meeting.sides(a, b);
     let mut touch = touch(&then_a, &then_b, Near::within(margin_m), memory)?;

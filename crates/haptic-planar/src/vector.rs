@@ -10,8 +10,8 @@ pub fn cross(a: Vector2<f64>, b: Vector2<f64>) -> f64 {
 
 /// spin × arm: the velocity that a spin gives to the end of an arm.
 #[inline]
-pub fn spin_cross(spin: f64, arm: Vector2<f64>) -> Vector2<f64> {
-    Vector2::new(-spin * arm.y, spin * arm.x)
+pub fn spin_cross(angular_velocity: f64, arm: Vector2<f64>) -> Vector2<f64> {
+    Vector2::new(-angular_velocity * arm.y, angular_velocity * arm.x)
 }
 
 /// The tangent of a contact whose normal is `n`: t = (n_y, −n_x).

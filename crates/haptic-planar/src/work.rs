@@ -1,16 +1,16 @@
 //! What a tick works on: each body's velocity at the end of the tick, and how impulses change it.
 
 use crate::scene::{Scene, TICK_S};
-use crate::state::Motion;
+use crate::state::BodyState;
 use nalgebra::{Matrix3, Vector2, Vector3};
 
 /// One body during one tick.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
+pub struct SolverBody {
     /// Velocity of the centre of mass at the end of the tick, m/s.
     pub velocity: Vector2<f64>,
     /// Spin at the end of the tick, rad/s.
-    pub spin: f64,
+    pub angular_velocity: f64,
     /// Inverse mass as the contact solve sees it (the coupling inside), 1/kg.
     pub inverse_mass: f64,
     /// Inverse inertia likewise, 1/(kg·m²).
@@ -22,7 +22,7 @@ pub struct Work {
     /// Acceleration by the forces known at the start of the tick, m/s².
     pub acceleration: Vector2<f64>,
     /// The same for the spin, rad/s².
-    pub spin_acceleration: f64,
+    pub angular_acceleration: f64,
     /// Inverse of the bare mass, 1/kg; impacts are too short to feel the coupling.
     pub bare_inverse_mass: f64,
     /// Inverse of the bare inertia, 1/(kg·m²).
@@ -45,17 +45,17 @@ pub struct Work {
     pub fast: bool,
 }
 
-impl Work {
+impl SolverBody {
     fn resting(bare_inverse_mass: f64, bare_inverse_inertia: f64) -> Self {
         Self {
             velocity: Vector2::zeros(),
-            spin: 0.0,
+            angular_velocity: 0.0,
             inverse_mass: bare_inverse_mass,
             inverse_inertia: bare_inverse_inertia,
             shift: Vector2::zeros(),
             shift_angle: 0.0,
             acceleration: Vector2::zeros(),
-            spin_acceleration: 0.0,
+            angular_acceleration: 0.0,
             bare_inverse_mass,
             bare_inverse_inertia,
             reach_m: 0.0,
@@ -74,24 +74,24 @@ impl Work {
     #[inline]
     pub fn set_step(&mut self) {
         self.step = self.shift + self.velocity * TICK_S;
-        self.step_angle = self.shift_angle + self.spin * TICK_S;
+        self.step_angle = self.shift_angle + self.angular_velocity * TICK_S;
         if !self.loaded {
             self.step -= self.acceleration * (TICK_S * TICK_S / 2.0);
-            self.step_angle -= self.spin_acceleration * (TICK_S * TICK_S / 2.0);
+            self.step_angle -= self.angular_acceleration * (TICK_S * TICK_S / 2.0);
         }
     }
 
     /// Works out how far a point of the body can go in this tick, given its distance from the centre.
     #[inline]
     pub fn set_reach(&mut self, radius_m: f64) {
-        self.reach_m = TICK_S * (self.velocity.norm() + self.spin.abs() * radius_m);
+        self.reach_m = TICK_S * (self.velocity.norm() + self.angular_velocity.abs() * radius_m);
         self.sent_m = 0.0;
     }
 }
 
 /// The tool's inverse mass matrix when the grip joins its translation and rotation (handle off centre, or a rail).
 #[derive(Clone, Copy, Debug)]
-pub struct JoinedMass {
+pub struct CoupledMass {
     /// Which body.
     pub body: usize,
     /// Inverse of mass plus coupling, rows x, y, angle.
@@ -100,30 +100,30 @@ pub struct JoinedMass {
 
 /// All bodies during one tick.
 #[derive(Clone, Debug)]
-pub struct Works {
+pub struct SolverBodies {
     /// In file order; fixed bodies have zero inverse masses and never change.
-    pub all: Vec<Work>,
+    pub all: Vec<SolverBody>,
     /// Set when the tool's mass matrix is not diagonal.
-    pub joined: Option<JoinedMass>,
+    pub joined: Option<CoupledMass>,
 }
 
-impl Works {
+impl SolverBodies {
     /// Working memory for a scene.
     pub fn new(scene: &Scene) -> Self {
-        let all = scene.bodies.iter().map(|b| Work::resting(1.0 / b.mass_kg, 1.0 / b.inertia_kg_m2)).collect();
+        let all = scene.bodies.iter().map(|b| SolverBody::resting(1.0 / b.mass_kg, 1.0 / b.inertia_kg_m2)).collect();
         Self { all, joined: None }
     }
 
     /// Velocities after a tick of free flight under gravity and air drag. Real-time: once over the moving bodies.
-    pub fn fall(&mut self, scene: &Scene, motions: &[Motion], moving: &[usize]) {
+    pub fn fall(&mut self, scene: &Scene, bodies: &[BodyState], moving: &[usize]) {
         let dv = scene.gravity_m_per_s2 * TICK_S;
         for &i in moving {
             let work = &mut self.all[i];
-            let motion = &motions[i];
+            let motion = &bodies[i];
             work.velocity = motion.velocity_m_per_s + dv;
             work.acceleration = scene.gravity_m_per_s2;
-            work.spin = motion.spin_rad_per_s;
-            work.spin_acceleration = 0.0;
+            work.angular_velocity = motion.angular_velocity_rad_per_s;
+            work.angular_acceleration = 0.0;
             work.shift = Vector2::zeros();
             work.shift_angle = 0.0;
             work.was_loaded = work.loaded;
@@ -139,9 +139,9 @@ impl Works {
     fn drag(&mut self, drag: f64, moving: &[usize]) {
         for &i in moving {
             let work = &mut self.all[i];
-            let slowed = work.spin / (1.0 + TICK_S * drag * work.bare_inverse_inertia);
-            work.spin_acceleration = (slowed - work.spin) / TICK_S;
-            work.spin = slowed;
+            let slowed = work.angular_velocity / (1.0 + TICK_S * drag * work.bare_inverse_inertia);
+            work.angular_acceleration = (slowed - work.angular_velocity) / TICK_S;
+            work.angular_velocity = slowed;
         }
     }
 
@@ -154,10 +154,10 @@ impl Works {
         {
             let change = joined.inverse * Vector3::new(impulse.x, impulse.y, angular);
             work.velocity += change.xy();
-            work.spin += change.z;
+            work.angular_velocity += change.z;
         } else {
             work.velocity += impulse * work.inverse_mass;
-            work.spin += angular * work.inverse_inertia;
+            work.angular_velocity += angular * work.inverse_inertia;
         }
     }
 

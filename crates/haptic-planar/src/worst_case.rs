@@ -7,8 +7,8 @@ use crate::correction::CORRECTION_SWEEPS;
 use crate::description::RestitutionLaw;
 use crate::impacts::{MAX_IMPACTS, Rules};
 use crate::manifold::Manifold;
-use crate::narrow::{FeatureId, Near, Side, Touch, Track, touch};
-use crate::pairs::{Pair, Warm};
+use crate::narrow::{ContactGeometry, FeatureCache, FeatureId, Near, PairSide, touch};
+use crate::pairs::{Pair, WarmStart};
 use crate::scene::Scene;
 use crate::solver::MAX_SWEEPS;
 use crate::state::State;
@@ -60,7 +60,7 @@ impl WorstCase {
 
     /// Every moving piece leaves its box at once.
     fn look_everything_up(&mut self, scene: &Scene) -> f64 {
-        self.state.works.fall(scene, &self.state.motions, &self.state.moving);
+        self.state.works.fall(scene, &self.state.bodies, &self.state.moving);
         self.state.broad.forget_everything();
         self.state.find_near_pairs(scene);
         self.state.broad.table.pairs().len() as f64
@@ -101,7 +101,7 @@ impl WorstCase {
                 let impulse = BlockImpulse { normal: [1e-9, 1e-9], tangent: 1e-9 };
                 crate::impacts::apply(manifold, &impulse, 1e-4, &mut state.works, rules.hold);
             }
-            sum += state.works.all.first().map_or(0.0, |work| work.spin);
+            sum += state.works.all.first().map_or(0.0, |work| work.angular_velocity);
         }
         sum
     }
@@ -119,7 +119,7 @@ impl WorstCase {
             }
             state.solver.sweep_once(&mut state.manifolds, &mut state.works, &state.moving);
         }
-        state.works.all.iter().map(|work| work.spin).sum()
+        state.works.all.iter().map(|work| work.angular_velocity).sum()
     }
 
     fn correct_to_the_cap(&mut self) -> f64 {
@@ -136,9 +136,9 @@ impl WorstCase {
 
     /// The way of every body, and the account.
     fn move_and_book(&mut self, scene: &Scene) -> f64 {
-        let kept = self.state.motions.clone();
-        self.state.move_bodies(scene);
-        self.state.motions.copy_from_slice(&kept);
+        let kept = self.state.bodies.clone();
+        self.state.integrate_positions(scene);
+        self.state.bodies.copy_from_slice(&kept);
         self.state.hash() as f64
     }
 }
@@ -154,7 +154,7 @@ fn touching_candidates(scene: &Scene) -> Vec<Pair> {
             let layers = bodies.map(|body| scene.bodies[body as usize].layer);
             if bodies[0] != bodies[1] && layers[0] == layers[1] && found.len() < ENOUGH {
                 let (friction, restitution) = (0.5, 0.5);
-                let (track, warm) = (Track::default(), Warm::default());
+                let (track, warm) = (FeatureCache::default(), WarmStart::default());
                 found.push(Pair { pieces: [a as u32, b as u32], bodies, friction, restitution, track, warm });
             }
         }
@@ -165,27 +165,27 @@ fn touching_candidates(scene: &Scene) -> Vec<Pair> {
 }
 
 /// A walk that gives up for brute force.
-fn slowest_distance(a: &Side, b: &Side) -> f64 {
+fn slowest_distance(a: &PairSide, b: &PairSide) -> f64 {
     brute_force(a.placed, b.placed).map_or(0.0, |closest| closest.distance_m)
 }
 
 /// A manifold from cold, by separating axes, wherever the pair is.
-fn slowest_touch(a: &Side, b: &Side) -> f64 {
-    touch(a, b, Near::within(f64::MAX), &mut Track::default()).map_or(0.0, |found| found.gap_m[0])
+fn slowest_touch(a: &PairSide, b: &PairSide) -> f64 {
+    touch(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map_or(0.0, |found| found.gap_m[0])
 }
 
 /// The two sides of a pair, flying at each other.
-fn sides<'s>(state: &'s State, scene: &'s Scene, pair: &Pair) -> (Side<'s>, Side<'s>) {
+fn sides<'s>(state: &'s State, scene: &'s Scene, pair: &Pair) -> (PairSide<'s>, PairSide<'s>) {
     let fast = Vector2::new(60.0, 60.0);
-    let side = |which, velocity| Side::of(pair, which, scene, &state.placed, &state.motions, (velocity, 60.0));
+    let side = |which, velocity| PairSide::of(pair, which, scene, &state.placed, &state.bodies, (velocity, 60.0));
     (side(0, fast), side(1, -fast))
 }
 
 /// A flat contact of two points half-way between the bodies.
-fn flat_touch(a: &Side, b: &Side) -> Touch {
+fn flat_touch(a: &PairSide, b: &PairSide) -> ContactGeometry {
     let middle = (a.centre_m + b.centre_m) / 2.0;
     let across = Vector2::new(1e-3, 0.0);
-    Touch {
+    ContactGeometry {
         normal: Vector2::y(),
         count: 2,
         gap_m: [1e-9; 2],

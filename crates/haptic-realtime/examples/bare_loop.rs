@@ -7,7 +7,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use haptic_realtime::latency::{LatencyReport, LatencyRequest, measure};
-use haptic_realtime::memory::keep_heap_memory;
+use haptic_realtime::memory::disable_heap_trim;
 use haptic_realtime::thread::ThreadRequest;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..ThreadRequest::default()
     };
     let duration = Duration::try_from_secs_f64(argument(0, "10").parse()?)?;
-    keep_heap_memory()?;
+    disable_heap_trim()?;
     print_report(&measure(LatencyRequest { thread, duration, ..LatencyRequest::default() })?);
     Ok(())
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::clock::MonotonicClock;
 use crate::dma_latency::DmaLatencyGuard;
 use crate::memory::PageFaults;
-use crate::runner::{Continue, LoopFigures, Runner};
+use crate::runner::{Continue, LoopTiming, Runner};
 use crate::thread::{Granted, ThreadRequest, spawn};
-use crate::waiting::{waited_between_ns, waited_ns_of_this_thread};
+use crate::waiting::{thread_run_delay_ns, waited_between_ns};
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Default for LatencyRequest {
 #[derive(Debug)]
 pub struct LatencyReport {
     /// Wake latencies, overruns, skipped periods.
-    pub figures: Box<LoopFigures>,
+    pub figures: Box<LoopTiming>,
     /// What the thread was granted; figures mean little without it.
     pub granted: Granted,
     /// Page faults of the thread during the loop; none is right.
@@ -64,17 +64,17 @@ pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
 }
 
 /// Runs `periods` worth of time, skipped periods included, so that a stalled machine does not measure longer.
-fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopFigures>, PageFaults, Option<u64>) {
+fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopTiming>, PageFaults, Option<u64>) {
     let mut runner = Runner::new(MonotonicClock, period_ns);
     let mut elapsed = 0;
-    let waited_before_ns = waited_ns_of_this_thread();
+    let waited_before_ns = thread_run_delay_ns();
     let before = PageFaults::of_this_thread().unwrap_or_default();
     runner.run(&AtomicBool::new(false), |wake| {
         elapsed += 1 + wake.skipped;
         if elapsed >= periods { Continue::No } else { Continue::Yes }
     });
     let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
-    let waited_ns = waited_between_ns(waited_before_ns, waited_ns_of_this_thread());
+    let waited_ns = waited_between_ns(waited_before_ns, thread_run_delay_ns());
     (runner.into_figures(), page_faults, waited_ns)
 }
 

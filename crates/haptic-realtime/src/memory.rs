@@ -1,6 +1,6 @@
 //! Keeps page faults out of the loop: memory locked, kept by the allocator, touched before it is needed.
 //!
-//! Call [`keep_heap_memory`] and [`lock_memory`] once at the start of the process, before other threads exist.
+//! Call [`disable_heap_trim`] and [`lock_memory`] once at the start of the process, before other threads exist.
 //! Locking fills the whole stack of every thread with real memory, which is one more reason for explicit small stacks.
 
 use std::hint::black_box;
@@ -72,11 +72,11 @@ pub fn lock_memory() -> MemoryLock {
 }
 
 /// Makes the C allocator keep and reuse what it was given, so that freed and reallocated memory does not fault again.
-pub fn keep_heap_memory() -> io::Result<()> {
-    system_calls::keep_heap_memory()
+pub fn disable_heap_trim() -> io::Result<()> {
+    system_calls::disable_heap_trim()
 }
 
-/// Touches `bytes` of heap once and gives them back to the allocator, which keeps them after [`keep_heap_memory`].
+/// Touches `bytes` of heap once and gives them back to the allocator, which keeps them after [`disable_heap_trim`].
 ///
 /// They are asked for in large pages. A ring that is written once around in two seconds touches hundreds of small pages,
 /// each so seldom that the processor, and the host of a virtual machine, have long forgotten where it is: finding it again
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_prefaulted_heap_does_not_fault_again() {
-        keep_heap_memory().unwrap();
+        disable_heap_trim().unwrap();
         let allocate_and_touch = || {
             let mut kept = vec![0_u8; 3 << 20];
             kept.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| *byte = 1);

@@ -2,7 +2,7 @@
 //!
 //! The only system call is the sleep; the clock is read through the vDSO. Who wants to be punctual rather than thrifty wakes
 //! early and waits awake, for a bounded time. Everything the runner learns goes into
-//! [`LoopFigures`], which it can hand to the lower-priority side every so many ticks.
+//! [`LoopTiming`], which it can hand to the lower-priority side every so many ticks.
 
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,7 +39,7 @@ pub enum Continue {
 
 /// Why the loop ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum LoopExit {
     /// The stop flag was set.
     Stopped,
     /// The body answered [`Continue::No`].
@@ -50,7 +50,7 @@ pub enum Ended {
 
 /// What a loop did so far. 30 KiB, no heap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LoopFigures {
+pub struct LoopTiming {
     /// Ticks run.
     pub ticks: u64,
     /// Ticks that ended after the next deadline.
@@ -63,9 +63,9 @@ pub struct LoopFigures {
     pub compute: Histogram,
 }
 
-impl LoopFigures {
+impl LoopTiming {
     /// Becomes a copy of `other` in place. Real-time: one copy of 30 KiB, no allocation.
-    pub fn copy_from(&mut self, other: &LoopFigures) {
+    pub fn copy_from(&mut self, other: &LoopTiming) {
         (self.ticks, self.overruns, self.skipped) = (other.ticks, other.overruns, other.skipped);
         self.wake.copy_from(&other.wake);
         self.compute.copy_from(&other.compute);
@@ -75,7 +75,7 @@ impl LoopFigures {
 /// Where and how often the runner publishes its figures.
 #[derive(Debug)]
 struct Publishing {
-    to: LatestWriter<LoopFigures>,
+    to: LatestWriter<LoopTiming>,
     every_ticks: NonZeroU64,
 }
 
@@ -86,7 +86,7 @@ pub struct Runner<C> {
     period_ns: NonZeroU64,
     /// How long before each deadline the thread is up and waiting.
     early_ns: u64,
-    figures: Box<LoopFigures>,
+    figures: Box<LoopTiming>,
     publishing: Option<Publishing>,
 }
 
@@ -104,18 +104,18 @@ impl<C: Clock> Runner<C> {
     }
 
     /// Also publishes the figures so far after every `every_ticks` ticks.
-    pub fn publishing(mut self, to: LatestWriter<LoopFigures>, every_ticks: NonZeroU64) -> Self {
+    pub fn publishing(mut self, to: LatestWriter<LoopTiming>, every_ticks: NonZeroU64) -> Self {
         self.publishing = Some(Publishing { to, every_ticks });
         self
     }
 
     /// The figures so far, over all runs.
-    pub fn figures(&self) -> &LoopFigures {
+    pub fn figures(&self) -> &LoopTiming {
         &self.figures
     }
 
     /// The figures, once the runner is no longer needed.
-    pub fn into_figures(self) -> Box<LoopFigures> {
+    pub fn into_figures(self) -> Box<LoopTiming> {
         self.figures
     }
 
@@ -123,7 +123,7 @@ impl<C: Clock> Runner<C> {
     ///
     /// A panic in the body passes through; see [`Runner::run_guarded`].
     /// Real-time: a clock read at wake and one at the end of each tick, one sleep, no allocation.
-    pub fn run(&mut self, stop: &AtomicBool, mut body: impl FnMut(Wake) -> Continue) -> Ended {
+    pub fn run(&mut self, stop: &AtomicBool, mut body: impl FnMut(Wake) -> Continue) -> LoopExit {
         let first_deadline_ns = self.clock.now_ns() + self.period_ns.get();
         let mut schedule = Schedule::starting_at(first_deadline_ns, self.period_ns);
         let (mut skipped, mut previous_compute_ns) = (0, 0);
@@ -132,7 +132,7 @@ impl<C: Clock> Runner<C> {
             self.clock.sleep_until_ns(deadline_ns - self.early_ns);
             self.wait_awake(deadline_ns);
             if stop.load(Ordering::Relaxed) {
-                return Ended::Stopped;
+                return LoopExit::Stopped;
             }
             let now_ns = self.clock.now_ns();
             let late_ns = now_ns.saturating_sub(deadline_ns);
@@ -142,7 +142,7 @@ impl<C: Clock> Runner<C> {
             skipped = schedule.advance(ended_ns).skipped;
             self.account(late_ns, previous_compute_ns, skipped);
             if answer == Continue::No {
-                return Ended::Finished;
+                return LoopExit::Finished;
             }
         }
     }
@@ -166,10 +166,10 @@ impl<C: Clock> Runner<C> {
         stop: &AtomicBool,
         state: &mut S,
         mut body: impl FnMut(&mut S, Wake) -> Continue,
-        on_end: impl FnOnce(&mut S, &Ended),
-    ) -> Ended {
+        on_end: impl FnOnce(&mut S, &LoopExit),
+    ) -> LoopExit {
         let caught = catch_unwind(AssertUnwindSafe(|| self.run(stop, |wake| body(state, wake))));
-        let ended = caught.unwrap_or_else(|payload| Ended::Panicked(panic_text(payload.as_ref())));
+        let ended = caught.unwrap_or_else(|payload| LoopExit::Panicked(panic_text(payload.as_ref())));
         on_end(state, &ended);
         ended
     }
@@ -269,7 +269,7 @@ mod tests {
             clock.pass(50_000);
             if wakes.len() == 3 { Continue::No } else { Continue::Yes }
         });
-        assert_eq!(ended, Ended::Finished);
+        assert_eq!(ended, LoopExit::Finished);
         for (index, wake) in wakes.iter().enumerate() {
             assert_eq!(wake.deadline_ns, (index as u64 + 1) * PERIOD_NS);
             assert_eq!((wake.late_ns, wake.skipped), (7_000, 0));
@@ -332,7 +332,7 @@ mod tests {
             stop.store(true, Ordering::Relaxed);
             Continue::Yes
         });
-        assert_eq!((ended, ticks), (Ended::Stopped, 1));
+        assert_eq!((ended, ticks), (LoopExit::Stopped, 1));
     }
 
     #[test]
@@ -340,9 +340,9 @@ mod tests {
         let clock = SimulatedClock::default();
         let mut output = 4.0;
         let tick = |_: &mut f64, _: Wake| -> Continue { panic!("deliberate, in a test") };
-        let off = |output: &mut f64, _: &Ended| *output = 0.0;
+        let off = |output: &mut f64, _: &LoopExit| *output = 0.0;
         let ended = runner(&clock).run_guarded(&AtomicBool::new(false), &mut output, tick, off);
-        assert_eq!(ended, Ended::Panicked("deliberate, in a test".to_owned()));
+        assert_eq!(ended, LoopExit::Panicked("deliberate, in a test".to_owned()));
         assert_eq!(output, 0.0);
     }
 
@@ -350,16 +350,16 @@ mod tests {
     fn on_end_also_runs_after_an_orderly_end() {
         let clock = SimulatedClock::default();
         let mut ends = Vec::new();
-        let finish = |_: &mut Vec<Ended>, _: Wake| Continue::No;
-        let note = |ends: &mut Vec<Ended>, ended: &Ended| ends.push(ended.clone());
+        let finish = |_: &mut Vec<LoopExit>, _: Wake| Continue::No;
+        let note = |ends: &mut Vec<LoopExit>, ended: &LoopExit| ends.push(ended.clone());
         runner(&clock).run_guarded(&AtomicBool::new(false), &mut ends, finish, note);
-        assert_eq!(ends, [Ended::Finished]);
+        assert_eq!(ends, [LoopExit::Finished]);
     }
 
     #[test]
     fn figures_are_published_every_so_many_ticks() {
         let clock = SimulatedClock::default();
-        let (writer, mut reader) = latest(LoopFigures::default());
+        let (writer, mut reader) = latest(LoopTiming::default());
         let mut ticks = 0;
         let mut seen = Vec::new();
         runner(&clock).publishing(writer, NonZeroU64::new(2).unwrap()).run(&AtomicBool::new(false), |_| {

@@ -111,7 +111,7 @@ pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
 /// Tells the allocator to keep memory once it has it: never trim the heap, never serve a request by its own mapping, and
 /// let all threads share one heap, so that what was touched beforehand is there for each of them.
 #[cfg(target_env = "gnu")]
-pub fn keep_heap_memory() -> io::Result<()> {
+pub fn disable_heap_trim() -> io::Result<()> {
     for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0), (libc::M_ARENA_MAX, 1)] {
         // SAFETY: takes two integers; glibc serialises the change with concurrent allocations by its own lock.
         if unsafe { libc::mallopt(parameter, value) } == 0 {
@@ -123,7 +123,7 @@ pub fn keep_heap_memory() -> io::Result<()> {
 
 /// Other C libraries have no such switch.
 #[cfg(not(target_env = "gnu"))]
-pub fn keep_heap_memory() -> io::Result<()> {
+pub fn disable_heap_trim() -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this C library has no mallopt"))
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 
 /// Time that the calling thread was ready while another had its core, since it started, ns; none if this kernel keeps no such
 /// account. Reads a file: not for the tick, but for before and after it.
-pub fn waited_ns_of_this_thread() -> Option<u64> {
+pub fn thread_run_delay_ns() -> Option<u64> {
     waited_ns(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
@@ -44,6 +44,6 @@ mod tests {
     #[test]
     fn where_the_kernel_keeps_an_account_a_thread_finds_its_own() {
         let kept = std::path::Path::new("/proc/thread-self/schedstat").exists();
-        assert_eq!(waited_ns_of_this_thread().is_some(), kept);
+        assert_eq!(thread_run_delay_ns().is_some(), kept);
     }
 }

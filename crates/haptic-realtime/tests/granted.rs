@@ -4,7 +4,7 @@
 
 use std::fs::read_to_string;
 
-use haptic_realtime::memory::{LockedMemory, keep_heap_memory, prefault_heap};
+use haptic_realtime::memory::{LockedMemory, disable_heap_trim, prefault_heap};
 use haptic_realtime::thread::{CpuChoice, Granted, Policy, ThreadRequest, parse_cpu_list, spawn};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
@@ -43,7 +43,7 @@ fn the_grant_is_what_the_kernel_says_for_every_kind_of_request() {
 
 #[test]
 fn locked_memory_shows_in_proc_or_its_absence_has_a_reason() {
-    keep_heap_memory().unwrap();
+    disable_heap_trim().unwrap();
     prefault_heap(1 << 20);
     let locked_kib = || {
         let status = read_to_string("/proc/self/status").unwrap();

@@ -1,8 +1,8 @@
 //! The message of a checkpoint: the whole loop after a tick, from which a replay can begin.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
-use crate::tap::Checkpoint;
-use haptic_planar::image::Image;
+use crate::tap::CheckpointRecord;
+use haptic_planar::image::Checkpoint;
 
 /// Name of the schema.
 pub const SCHEMA_NAME: &str = "hapticd/msg/Checkpoint";
@@ -18,7 +18,7 @@ uint64[] words   # everything that lasts from tick to tick, for the version that
 ";
 
 /// Puts it into bytes; false if its image is not whole.
-pub fn write(checkpoint: &Checkpoint, out: &mut CdrWriter) -> bool {
+pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
     let Some(words) = checkpoint.image.words() else { return false };
     out.begin().u64(checkpoint.tick).u64(checkpoint.world).u32(checkpoint.orders).u32(words.len() as u32);
     for word in words {
@@ -31,11 +31,11 @@ pub fn write(checkpoint: &Checkpoint, out: &mut CdrWriter) -> bool {
 ///
 /// # Errors
 /// When they are too short.
-pub fn read(bytes: &[u8]) -> Result<Checkpoint, NotCdr> {
+pub fn read(bytes: &[u8]) -> Result<CheckpointRecord, NotCdr> {
     let mut cdr = CdrReader::of(bytes)?;
     let (tick, world, orders, count) = (cdr.u64()?, cdr.u64()?, cdr.u32()?, cdr.u32()?);
     let words = (0..count).map(|_| cdr.u64()).collect::<Result<Vec<u64>, NotCdr>>()?;
-    Ok(Checkpoint { tick, world, orders, image: Box::new(Image::of(words)) })
+    Ok(CheckpointRecord { tick, world, orders, image: Box::new(Checkpoint::of(words)) })
 }
 
 #[cfg(test)]
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn a_checkpoint_comes_back_and_one_that_was_cut_does_not() {
-        let image = Box::new(Image::of(vec![1, u64::MAX, 3]));
-        let (kept, mut out) = (Checkpoint { tick: 7, world: 2, orders: 5, image }, CdrWriter::default());
+        let image = Box::new(Checkpoint::of(vec![1, u64::MAX, 3]));
+        let (kept, mut out) = (CheckpointRecord { tick: 7, world: 2, orders: 5, image }, CdrWriter::default());
         assert!(write(&kept, &mut out));
         assert_eq!(read(out.bytes()), Ok(kept));
         assert!(read(&out.bytes()[..40]).is_err());

@@ -36,7 +36,7 @@ pub struct Texts {
 
 /// The device as far as the loop knew it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DeviceNotes {
+pub struct DeviceInfo {
     /// Name for people.
     pub name: String,
     /// Which backend drove it.
@@ -53,7 +53,7 @@ pub struct DeviceNotes {
     pub rate_hz: f64,
 }
 
-impl DeviceNotes {
+impl DeviceInfo {
     /// The notes on a device, and on how often it can be served.
     pub fn of(identity: &Identity, limits: &Limits, rate_hz: f64) -> Self {
         Self {
@@ -80,7 +80,7 @@ pub struct Header {
     /// No motor moved a real hand: force came on with the short ramp of simulations unless the profile said otherwise.
     pub moves_no_motor: bool,
     /// What the hand held.
-    pub device: DeviceNotes,
+    pub device: DeviceInfo,
     /// Added to the loop's clock it gives the time of messages, ns since 1970; zero for simulations.
     pub epoch_ns: u64,
     /// The first tick that the file holds; zero if it begins in the midst of a run, with a checkpoint.
@@ -152,7 +152,7 @@ impl Header {
             command: word(metadata, "command")?,
             texts: texts(metadata, attachments)?,
             moves_no_motor: number(metadata, "moves_no_motor")?,
-            device: DeviceNotes {
+            device: DeviceInfo {
                 name: word(metadata, "device_identity")?,
                 kind: word(metadata, "device_kind")?,
                 serial_number: word(metadata, "device_serial_number")?,
@@ -206,7 +206,7 @@ mod tests {
             command: "run".to_owned(),
             texts: Texts { profile: text("p"), scene: text("s"), device: text("d"), hand: Some(text("h")) },
             moves_no_motor: true,
-            device: DeviceNotes {
+            device: DeviceInfo {
                 name: "n".to_owned(),
                 kind: "simulated".to_owned(),
                 serial_number: String::new(),

@@ -5,8 +5,8 @@
 
 use crate::file::RecordError;
 use crate::header::Header;
-use crate::recorder::{Outcome, Recorder, Rotation};
-use crate::tap::{AppliedOrder, Checkpoint, Feed, Order, PoseRecord, TickRecord, small_tap};
+use crate::recorder::{Recorder, RecordingSummary, Rotation};
+use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, RecordedCommand, TapReader, TickRecord, small_tap};
 use crate::worlds::Worlds;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -19,27 +19,27 @@ const MOST_TICKS: usize = 4 * KEPT_TICKS as usize;
 
 /// What there is of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Newest {
+pub(crate) struct History {
     /// Where it can be begun, oldest first.
-    pub(crate) images: VecDeque<Checkpoint>,
+    pub(crate) images: VecDeque<CheckpointRecord>,
     pub(crate) ticks: VecDeque<TickRecord>,
-    pub(crate) orders: VecDeque<AppliedOrder>,
+    pub(crate) orders: VecDeque<CommandRecord>,
     pub(crate) poses: VecDeque<PoseRecord>,
 }
 
 /// Keeps the newest seconds.
-pub struct NewestKeeper {
-    feed: Feed,
+pub struct HistoryKeeper {
+    feed: TapReader,
     worlds: Worlds,
     /// Number of the world that the loop is in.
     world: u64,
-    newest: Newest,
+    newest: History,
 }
 
-impl NewestKeeper {
+impl HistoryKeeper {
     /// Keeps what comes out of a feed, from the world with number zero on.
-    pub fn new(feed: Feed, worlds: Worlds) -> Self {
-        let mut keeper = Self { feed, worlds, world: 0, newest: Newest::default() };
+    pub fn new(feed: TapReader, worlds: Worlds) -> Self {
+        let mut keeper = Self { feed, worlds, world: 0, newest: History::default() };
         keeper.ask();
         keeper
     }
@@ -54,7 +54,7 @@ impl NewestKeeper {
         newest.images.extend(self.feed.take_images().filter(|image| image.image.words().is_some()));
         self.follow_world();
         let Some(last) = self.newest.ticks.back().map(|record| record.report.tick) else { return };
-        let is_old = |image: &Checkpoint| last.saturating_sub(image.tick) >= KEPT_TICKS;
+        let is_old = |image: &CheckpointRecord| last.saturating_sub(image.tick) >= KEPT_TICKS;
         if self.newest.images.back().is_none_or(is_old) {
             self.ask();
         }
@@ -63,19 +63,19 @@ impl NewestKeeper {
         }
         self.newest.forget_before_first();
         if self.newest.ticks.len() > MOST_TICKS {
-            self.newest = Newest::default();
+            self.newest = History::default();
         }
     }
 
     fn ask(&mut self) {
         if let Some(notes) = self.worlds.get(self.world) {
-            self.feed.ask_for_image(&notes.scene);
+            self.feed.request_checkpoint(&notes.scene);
         }
     }
 
     fn follow_world(&mut self) {
         for order in &self.newest.orders {
-            if let Order::Replace { world } = order.order {
+            if let RecordedCommand::ReplaceWorld { world } = order.order {
                 self.world = world;
             }
         }
@@ -90,7 +90,7 @@ impl NewestKeeper {
         &mut self,
         path: &Path,
         header_in: impl FnOnce(u64) -> Header,
-    ) -> Result<Option<Outcome>, RecordError> {
+    ) -> Result<Option<RecordingSummary>, RecordError> {
         self.drain();
         let Some(first) = self.newest.images.front() else { return Ok(None) };
         let (_, feed) = small_tap(1);
@@ -101,7 +101,7 @@ impl NewestKeeper {
     }
 }
 
-impl Newest {
+impl History {
     /// Forgets what is of no use without an older image.
     fn forget_before_first(&mut self) {
         let Some((tick, orders)) = self.images.front().map(|image| (image.tick, image.orders)) else { return };

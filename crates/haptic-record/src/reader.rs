@@ -2,9 +2,9 @@
 
 use crate::cdr::{CdrReader, NotCdr};
 use crate::header::{BadHeader, END_NAME, Header, METADATA_NAME};
-use crate::tap::{AppliedOrder, Checkpoint};
+use crate::tap::{CheckpointRecord, CommandRecord};
 use crate::tick_message::TickMessage;
-use crate::{checkpoint_message, order_message, schemas, tick_message};
+use crate::{checkpoint_message, command_message, schemas, tick_message};
 use mcap::McapError;
 use mcap::records::Record;
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
@@ -28,13 +28,13 @@ pub enum Item {
     /// A tick.
     Tick(Box<TickMessage>),
     /// Something that the loop was told.
-    Order(AppliedOrder),
+    RecordedCommand(CommandRecord),
     /// Hashes of the moving bodies.
     Bodies(BodyHashes),
     /// What happened, in words.
     Event(Event),
     /// The whole loop as it stood after a tick.
-    Checkpoint(Checkpoint),
+    CheckpointRecord(CheckpointRecord),
 }
 
 /// Hashes of the moving bodies after a tick, in file order.
@@ -83,10 +83,10 @@ pub struct RecordingReader {
 #[derive(Clone, Copy)]
 enum Topic {
     Tick,
-    Order,
+    RecordedCommand,
     Bodies,
     Event,
-    Checkpoint,
+    CheckpointRecord,
     Other,
 }
 
@@ -207,10 +207,10 @@ fn take(record: Record<'_>, topics: &mut BTreeMap<u16, Topic>, has_end: &mut boo
 fn topic_of(topic: &str) -> Topic {
     match topic {
         tick_message::TOPIC => Topic::Tick,
-        order_message::TOPIC => Topic::Order,
+        command_message::TOPIC => Topic::RecordedCommand,
         schemas::BODIES_TOPIC => Topic::Bodies,
         schemas::LOG_TOPIC => Topic::Event,
-        checkpoint_message::TOPIC => Topic::Checkpoint,
+        checkpoint_message::TOPIC => Topic::CheckpointRecord,
         _ => Topic::Other,
     }
 }
@@ -218,10 +218,14 @@ fn topic_of(topic: &str) -> Topic {
 fn message(topic: Topic, data: &[u8]) -> Result<Option<Item>, ReadEnd> {
     Ok(match topic {
         Topic::Tick => Some(Item::Tick(Box::new(TickMessage::read(data).map_err(|error| damage(&error))?))),
-        Topic::Order => Some(Item::Order(order_message::read(data).map_err(|error| damage(&error))?)),
+        Topic::RecordedCommand => {
+            Some(Item::RecordedCommand(command_message::read(data).map_err(|error| damage(&error))?))
+        }
         Topic::Bodies => Some(Item::Bodies(body_hashes(data).map_err(|error| damage(&error))?)),
         Topic::Event => Some(Item::Event(serde_json::from_slice(data).map_err(|error| damage(&error))?)),
-        Topic::Checkpoint => Some(Item::Checkpoint(checkpoint_message::read(data).map_err(|error| damage(&error))?)),
+        Topic::CheckpointRecord => {
+            Some(Item::CheckpointRecord(checkpoint_message::read(data).map_err(|error| damage(&error))?))
+        }
         Topic::Other => None,
     })
 }

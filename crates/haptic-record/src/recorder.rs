@@ -3,11 +3,11 @@
 use crate::cdr::CdrWriter;
 use crate::file::{ChannelId, RecordError, RecordingFile, Schema};
 use crate::header::{END_NAME, Header, METADATA_NAME, Text};
-use crate::newest::Newest;
-use crate::tap::{AppliedOrder, Checkpoint, Feed, Order, PoseRecord, TickRecord};
+use crate::newest::History;
+use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, RecordedCommand, TapReader, TickRecord};
 use crate::tick_message::{TickMessage, to_microseconds};
-use crate::worlds::{WorldNotes, Worlds};
-use crate::{checkpoint_message, order_message, picture, schemas, tick_message};
+use crate::worlds::{WorldSource, Worlds};
+use crate::{checkpoint_message, command_message, picture, schemas, tick_message};
 use haptic_loop::engagement::Phase;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,7 +30,7 @@ pub struct Rotation {
 
 /// What came of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RecordingSummary {
     /// The files, in order.
     pub files: Vec<PathBuf>,
     /// Ticks in them.
@@ -46,15 +46,15 @@ pub struct Recorder {
     first_path: PathBuf,
     header: Header,
     rotation: Rotation,
-    feed: Feed,
+    feed: TapReader,
     worlds: Worlds,
-    world: WorldNotes,
+    world: WorldSource,
     part: Part,
     /// Ticks that were taken out and wait for their orders; its memory is used again.
     ticks: Vec<TickRecord>,
-    orders: VecDeque<AppliedOrder>,
+    orders: VecDeque<CommandRecord>,
     poses: VecDeque<PoseRecord>,
-    images: VecDeque<Checkpoint>,
+    images: VecDeque<CheckpointRecord>,
     /// The next image begins a new file.
     is_part_due: bool,
     /// Orders that found no room, as far as was seen.
@@ -62,7 +62,7 @@ pub struct Recorder {
     last: Option<TickRecord>,
     /// Worlds whose scenes are in the recording.
     attached: BTreeSet<u64>,
-    outcome: Outcome,
+    outcome: RecordingSummary,
     cdr: CdrWriter,
     text: String,
 }
@@ -92,8 +92,10 @@ impl Part {
         Ok(Self {
             tick: file
                 .add_channel(tick_message::TOPIC, &Schema::cdr(tick_message::SCHEMA_NAME, tick_message::SCHEMA))?,
-            order: file
-                .add_channel(order_message::TOPIC, &Schema::json(order_message::SCHEMA_NAME, order_message::SCHEMA))?,
+            order: file.add_channel(
+                command_message::TOPIC,
+                &Schema::json(command_message::SCHEMA_NAME, command_message::SCHEMA),
+            )?,
             transforms: file
                 .add_channel(schemas::TRANSFORMS_TOPIC, &Schema::json(schemas::TRANSFORMS_NAME, schemas::TRANSFORMS))?,
             scene: file.add_channel(schemas::SCENE_TOPIC, &Schema::json(schemas::SCENE_NAME, schemas::SCENE))?,
@@ -119,7 +121,7 @@ impl Recorder {
     pub fn create(
         path: &Path,
         header: Header,
-        mut feed: Feed,
+        mut feed: TapReader,
         worlds: Worlds,
         rotation: Rotation,
     ) -> Result<Self, RecordError> {
@@ -128,7 +130,7 @@ impl Recorder {
         let notes = worlds.get(world).ok_or_else(unknown)?;
         let part = Part::begin(path, &header)?;
         if header.first_tick != 1 {
-            feed.ask_for_image(&notes.scene);
+            feed.request_checkpoint(&notes.scene);
         }
         let mut recorder = Self {
             first_path: path.to_owned(),
@@ -146,7 +148,7 @@ impl Recorder {
             orders_lost: 0,
             last: None,
             attached: BTreeSet::from([world]),
-            outcome: Outcome { files: vec![path.to_owned()], ..Outcome::default() },
+            outcome: RecordingSummary { files: vec![path.to_owned()], ..RecordingSummary::default() },
             cdr: CdrWriter::default(),
             text: String::new(),
         };
@@ -171,7 +173,7 @@ impl Recorder {
     }
 
     /// What it has come to so far.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RecordingSummary {
         let mut outcome = self.outcome.clone();
         outcome.bytes += self.part.file.length();
         outcome.dropped = self.feed.dropped();
@@ -191,7 +193,7 @@ impl Recorder {
         self.images.extend(self.feed.take_images());
         let [.., orders_lost] = self.feed.dropped();
         if orders_lost > std::mem::replace(&mut self.orders_lost, orders_lost) {
-            self.feed.ask_for_image(&self.world.scene);
+            self.feed.request_checkpoint(&self.world.scene);
         }
         let written = ticks.iter().try_for_each(|record| self.take_tick(record));
         ticks.clear();
@@ -203,7 +205,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub(crate) fn take_all(&mut self, newest: &Newest) -> Result<(), RecordError> {
+    pub(crate) fn take_all(&mut self, newest: &History) -> Result<(), RecordError> {
         self.orders.extend(&newest.orders);
         self.poses.extend(&newest.poses);
         self.images.extend(newest.images.iter().cloned());
@@ -214,7 +216,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn finish(mut self) -> Result<Outcome, RecordError> {
+    pub fn finish(mut self) -> Result<RecordingSummary, RecordError> {
         self.drain()?;
         while let Some(order) = self.orders.pop_front() {
             self.take_order(&order)?;
@@ -252,21 +254,21 @@ impl Recorder {
         self.last.as_ref().map_or(self.header.epoch_ns, |last| self.time_of(last))
     }
 
-    fn take_order(&mut self, applied: &AppliedOrder) -> Result<(), RecordError> {
+    fn take_order(&mut self, applied: &CommandRecord) -> Result<(), RecordError> {
         let time_ns = self.time_now();
-        if let Order::Replace { world } = applied.order {
+        if let RecordedCommand::ReplaceWorld { world } = applied.order {
             self.draw_poses(applied.before_tick)?;
             self.change_world(world, time_ns)?;
         }
-        let json = order_message::write(applied).map_err(|error| self.senseless(&error))?;
+        let json = command_message::write(applied).map_err(|error| self.senseless(&error))?;
         self.part.file.message(self.part.order, applied.number, time_ns, &json)?;
-        let is_mouse = matches!(applied.order, Order::GuideHand(Some(_)));
-        if is_mouse { Ok(()) } else { self.tell(INFO, applied.before_tick, &order_message::describe(&applied.order)) }
+        let is_mouse = matches!(applied.order, RecordedCommand::GuideHand(Some(_)));
+        if is_mouse { Ok(()) } else { self.tell(INFO, applied.before_tick, &command_message::describe(&applied.order)) }
     }
 
     /// Writes down an image, at the beginning of a new file if one is due. One that found no room, because the world was
     /// changed for a larger one, is asked for again.
-    fn take_image(&mut self, image: &Checkpoint) -> Result<(), RecordError> {
+    fn take_image(&mut self, image: &CheckpointRecord) -> Result<(), RecordError> {
         if image.world != self.header.world {
             self.change_world(image.world, self.time_now())?;
         }
@@ -276,7 +278,7 @@ impl Recorder {
             self.begin_next_part(image.tick + 1)?;
         }
         if !checkpoint_message::write(image, &mut self.cdr) {
-            self.feed.ask_for_image(&self.world.scene);
+            self.feed.request_checkpoint(&self.world.scene);
             return Ok(());
         }
         let time_ns = self.time_now();
@@ -337,7 +339,7 @@ impl Recorder {
                 "{missing} ticks are missing: the disk was too slow; nothing can be proven up to the next checkpoint"
             );
             self.tell(WARNING, report.tick, &text)?;
-            self.feed.ask_for_image(&self.world.scene);
+            self.feed.request_checkpoint(&self.world.scene);
         }
         if let Some(fault) = &report.fault {
             self.tell(WARNING, report.tick, &format!("fault: {fault}; zero force, coming on anew"))?;
@@ -371,7 +373,7 @@ impl Recorder {
         let is_large = self.rotation.bytes.is_some_and(|limit| self.part.file.length() >= limit);
         if is_long || is_large {
             self.is_part_due = true;
-            self.feed.ask_for_image(&self.world.scene);
+            self.feed.request_checkpoint(&self.world.scene);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The recorder on a thread of its own: a disk that stalls holds up nobody.
 
 use crate::file::RecordError;
-use crate::recorder::{Outcome, Recorder};
+use crate::recorder::{Recorder, RecordingSummary};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,13 +20,13 @@ pub enum Notice {
     /// Ticks were lost; so many so far.
     Lost(u64),
     /// It has ended before it was told to.
-    Ended(RecordError),
+    Failed(RecordError),
 }
 
 /// A recording that runs.
 #[derive(Debug)]
 pub struct RecorderThread {
-    thread: JoinHandle<Result<Outcome, RecordError>>,
+    thread: JoinHandle<Result<RecordingSummary, RecordError>>,
     stop: Arc<AtomicBool>,
     notices: Receiver<Notice>,
 }
@@ -44,7 +44,7 @@ impl RecorderThread {
             let ended = record(recorder, &stop_inside, &sender);
             if let Err(error) = &ended {
                 // Nobody listens any more at the end; then the outcome tells.
-                let _ = sender.send(Notice::Ended(error.clone()));
+                let _ = sender.send(Notice::Failed(error.clone()));
             }
             ended
         };
@@ -61,14 +61,18 @@ impl RecorderThread {
     ///
     /// # Errors
     /// When the recording has failed.
-    pub fn finish(self) -> Result<Outcome, RecordError> {
+    pub fn finish(self) -> Result<RecordingSummary, RecordError> {
         self.stop.store(true, Ordering::Release);
         let panicked = |_| RecordError::ended(Path::new(""), "the recorder panicked".to_owned());
         self.thread.join().map_err(panicked)?
     }
 }
 
-fn record(mut recorder: Recorder, stop: &AtomicBool, notices: &Sender<Notice>) -> Result<Outcome, RecordError> {
+fn record(
+    mut recorder: Recorder,
+    stop: &AtomicBool,
+    notices: &Sender<Notice>,
+) -> Result<RecordingSummary, RecordError> {
     let (mut rounds, mut told) = (0_u32, 0);
     while !stop.load(Ordering::Acquire) {
         recorder.drain()?;

@@ -1,23 +1,23 @@
 //! A device that hands out what a recorded one gave: readings, and what became of the forces.
 
-use crate::header::DeviceNotes;
-use haptic_device::{Device, Effort, Identity, Kind, Limits, MonotonicNs, Reading, Sent};
+use crate::header::DeviceInfo;
+use haptic_device::{Device, DeviceKind, Effort, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
 use nalgebra::Vector2;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What a device did in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Deed {
+pub struct DeviceTick {
     /// What it gave.
     pub reading: Reading,
     /// What it answered to the force.
-    pub sent: Sent,
+    pub sent: WriteOutcome,
 }
 
 /// The end that says what comes next.
 #[derive(Debug)]
-pub struct Prompter {
-    deeds: Sender<Deed>,
+pub struct ReplayFeeder {
+    deeds: Sender<DeviceTick>,
 }
 
 /// The device.
@@ -25,16 +25,16 @@ pub struct Prompter {
 pub struct ReplayDevice {
     identity: Identity,
     limits: Limits,
-    deeds: Receiver<Deed>,
-    now: Deed,
+    deeds: Receiver<DeviceTick>,
+    now: DeviceTick,
 }
 
 /// A device that is like the recorded one, and the end that tells it what to do.
-pub fn replay_device(notes: &DeviceNotes) -> (ReplayDevice, Prompter) {
+pub fn replay_device(notes: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
     let (sender, deeds) = channel();
     let identity = Identity {
         name: notes.name.clone(),
-        kind: Kind::Replay,
+        kind: DeviceKind::Replay,
         serial_number: notes.serial_number.clone(),
         firmware: notes.firmware.clone(),
         axes: notes.axes.clamp(1, 2),
@@ -45,13 +45,13 @@ pub fn replay_device(notes: &DeviceNotes) -> (ReplayDevice, Prompter) {
         travel_max_m: Vector2::repeat(f64::INFINITY),
         rate_hz: notes.rate_hz,
     };
-    let now = Deed { reading: Reading::nothing_yet(), sent: Sent::Written };
-    (ReplayDevice { identity, limits, deeds, now }, Prompter { deeds: sender })
+    let now = DeviceTick { reading: Reading::nothing_yet(), sent: WriteOutcome::Written };
+    (ReplayDevice { identity, limits, deeds, now }, ReplayFeeder { deeds: sender })
 }
 
-impl Prompter {
+impl ReplayFeeder {
     /// What the device does in the next tick. A device that is gone does nothing, and nobody minds.
-    pub fn prompt(&self, deed: Deed) {
+    pub fn prompt(&self, deed: DeviceTick) {
         let _ = self.deeds.send(deed);
     }
 }
@@ -73,7 +73,7 @@ impl Device for ReplayDevice {
         self.now.reading
     }
 
-    fn write(&mut self, _effort: Effort, _now: MonotonicNs) -> Sent {
+    fn write(&mut self, _effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         self.now.sent
     }
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn it_does_what_it_is_told_tick_by_tick() {
-        let notes = DeviceNotes {
+        let notes = DeviceInfo {
             name: "kept".to_owned(),
             kind: "serial".to_owned(),
             serial_number: String::new(),
@@ -96,10 +96,10 @@ mod tests {
             rate_hz: 1000.0,
         };
         let (mut device, prompter) = replay_device(&notes);
-        for (sequence, sent) in [(1, Sent::Written), (2, Sent::Busy)] {
-            prompter.prompt(Deed { reading: Reading { sequence, ..Reading::nothing_yet() }, sent });
+        for (sequence, sent) in [(1, WriteOutcome::Written), (2, WriteOutcome::Busy)] {
+            prompter.prompt(DeviceTick { reading: Reading { sequence, ..Reading::nothing_yet() }, sent });
         }
-        for (sequence, sent) in [(1, Sent::Written), (2, Sent::Busy), (2, Sent::Busy)] {
+        for (sequence, sent) in [(1, WriteOutcome::Written), (2, WriteOutcome::Busy), (2, WriteOutcome::Busy)] {
             assert_eq!(device.read(MonotonicNs(0)).sequence, sequence);
             assert_eq!(device.write(Effort::zero(), MonotonicNs(0)), sent);
         }

@@ -12,9 +12,9 @@ use haptic_loop::report::TickReport;
 use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
-use haptic_planar::image::Image;
+use haptic_planar::image::Checkpoint;
 use haptic_planar::scene::Scene;
-use haptic_planar::state::Motion;
+use haptic_planar::state::BodyState;
 use haptic_realtime::exchange::{RingReader, RingWriter, ring};
 use nalgebra::Vector2;
 
@@ -75,7 +75,7 @@ pub struct PoseRecord {
 
 /// The whole loop as it stood after a tick: a replay can begin with the next.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checkpoint {
+pub struct CheckpointRecord {
     /// The tick.
     pub tick: u64,
     /// Number of the world.
@@ -83,45 +83,45 @@ pub struct Checkpoint {
     /// Orders that the loop had taken since the recording began.
     pub orders: u32,
     /// Everything that lasts.
-    pub image: Box<Image>,
+    pub image: Box<Checkpoint>,
 }
 
 /// Something that the loop was told.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AppliedOrder {
+pub struct CommandRecord {
     /// The tick that came after it.
     pub before_tick: u64,
     /// Counts the orders of a recording, from 1.
     pub number: u32,
     /// What it was.
-    pub order: Order,
+    pub order: RecordedCommand,
 }
 
 /// A [`Command`] as plain data; a world is named by its number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the commands")]
-pub enum Order {
-    Retune(Gains),
-    Protect(Safety),
-    Remap(MappingSettings),
+pub enum RecordedCommand {
+    SetGains(Gains),
+    SetSafety(Safety),
+    SetMapping(MappingSettings),
     Pause,
     Resume,
     Step(u32),
-    Replace { world: u64 },
+    ReplaceWorld { world: u64 },
     GuideHand(Option<Vector2<f64>>),
 }
 
-impl From<&Command> for Order {
+impl From<&Command> for RecordedCommand {
     /// Real-time: constant.
     fn from(command: &Command) -> Self {
         match command {
-            Command::Retune(gains) => Self::Retune(*gains),
-            Command::Protect(safety) => Self::Protect(*safety),
-            Command::Remap(frame) => Self::Remap(frame.settings()),
+            Command::SetGains(gains) => Self::SetGains(*gains),
+            Command::SetSafety(safety) => Self::SetSafety(*safety),
+            Command::SetMapping(frame) => Self::SetMapping(frame.settings()),
             Command::Pause => Self::Pause,
             Command::Resume => Self::Resume,
             Command::Step(ticks) => Self::Step(*ticks),
-            Command::Replace(world) => Self::Replace { world: world.number() },
+            Command::ReplaceWorld(world) => Self::ReplaceWorld { world: world.number() },
             Command::GuideHand(target_m) => Self::GuideHand(*target_m),
         }
     }
@@ -132,9 +132,9 @@ impl From<&Command> for Order {
 pub struct Tap {
     ticks: RingWriter<TickRecord>,
     poses: RingWriter<PoseRecord>,
-    orders: RingWriter<AppliedOrder>,
-    images: RingWriter<Checkpoint>,
-    blanks: RingReader<Box<Image>>,
+    orders: RingWriter<CommandRecord>,
+    images: RingWriter<CheckpointRecord>,
+    blanks: RingReader<Box<Checkpoint>>,
     /// Orders so far.
     taken: u32,
     /// Whether the state is hashed in every tick.
@@ -143,26 +143,26 @@ pub struct Tap {
 
 /// The end of whoever writes the file.
 #[derive(Debug)]
-pub struct Feed {
+pub struct TapReader {
     pub(crate) ticks: RingReader<TickRecord>,
     pub(crate) poses: RingReader<PoseRecord>,
-    pub(crate) orders: RingReader<AppliedOrder>,
-    pub(crate) images: RingReader<Checkpoint>,
-    blanks: RingWriter<Box<Image>>,
+    pub(crate) orders: RingReader<CommandRecord>,
+    pub(crate) images: RingReader<CheckpointRecord>,
+    blanks: RingWriter<Box<Checkpoint>>,
     /// Images that were asked for and have not come.
     awaited: usize,
 }
 
 /// Both ends, for worlds with up to so many moving bodies. Every page of the rings is touched here, so that the loop
 /// touches none for the first time.
-pub fn tap(moving_bodies: usize) -> (Tap, Feed) {
+pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = TICKS_WAITING as u64 / TICKS_PER_SECOND;
     tap_with_room(TICKS_WAITING, poses_in(seconds, moving_bodies), ORDERS_WAITING, true)
 }
 
 /// Both ends, for somebody who keeps the newest seconds whatever happens. It must cost next to nothing, so there is no hash
 /// over the whole state in every tick, only those of the moving bodies in every picture.
-pub fn tap_of_newest(moving_bodies: usize) -> (Tap, Feed) {
+pub fn tap_of_newest(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = NEWEST_TICKS_WAITING as u64 / TICKS_PER_SECOND;
     tap_with_room(NEWEST_TICKS_WAITING, poses_in(seconds, moving_bodies), ORDERS_WAITING, false)
 }
@@ -173,23 +173,23 @@ fn poses_in(seconds: u64, moving_bodies: usize) -> usize {
 }
 
 /// Both ends, for somebody who empties them after every tick.
-pub fn small_tap(moving_bodies: usize) -> (Tap, Feed) {
+pub fn small_tap(moving_bodies: usize) -> (Tap, TapReader) {
     tap_with_room(4, moving_bodies.max(1), 64, true)
 }
 
-fn tap_with_room(ticks: usize, poses: usize, orders: usize, hashes: bool) -> (Tap, Feed) {
+fn tap_with_room(ticks: usize, poses: usize, orders: usize, hashes: bool) -> (Tap, TapReader) {
     let nothing =
         TickRecord { report: TickReport::nothing_yet(), state_hash: 0, orders: 0, late_ns: 0, previous_compute_ns: 0 };
     let nowhere = PoseRecord { tick: 0, body: 0, hash: 0, position_m: Vector2::zeros(), angle_rad: 0.0 };
     let (tick_writer, tick_reader) = touched_ring(ticks, nothing);
     let (pose_writer, pose_reader) = touched_ring(poses, nowhere);
     let (order_writer, order_reader) =
-        touched_ring(orders, AppliedOrder { before_tick: 0, number: 0, order: Order::Pause });
+        touched_ring(orders, CommandRecord { before_tick: 0, number: 0, order: RecordedCommand::Pause });
     let ((images, written), (blanks, empty)) = (ring(IMAGES_WAITING), ring(IMAGES_WAITING));
     let (ticks, poses, orders) = (tick_writer, pose_writer, order_writer);
     let tap = Tap { ticks, poses, orders, images, blanks: empty, taken: 0, hashes };
     let (ticks, poses, orders) = (tick_reader, pose_reader, order_reader);
-    (tap, Feed { ticks, poses, orders, images: written, blanks, awaited: 0 })
+    (tap, TapReader { ticks, poses, orders, images: written, blanks, awaited: 0 })
 }
 
 /// A ring that was full once.
@@ -202,9 +202,9 @@ fn touched_ring<T: Copy + Send>(capacity: usize, value: T) -> (RingWriter<T>, Ri
 
 impl Tap {
     /// Notes an order, before it is taken. Real-time: constant.
-    pub fn note_order(&mut self, command: &Command, before_tick: u64) {
+    pub fn record_command(&mut self, command: &Command, before_tick: u64) {
         self.taken = self.taken.wrapping_add(1);
-        self.orders.push(AppliedOrder { before_tick, number: self.taken, order: command.into() });
+        self.orders.push(CommandRecord { before_tick, number: self.taken, order: command.into() });
     }
 
     /// Notes a tick. Real-time: one copy of the report, the hash over all bodies, and sixty times a second one record
@@ -229,13 +229,13 @@ impl Tap {
         rendering.write_image(&mut image);
         let (tick, world) = (rendering.last().tick, rendering.world().number());
         // Never more are under way than there is room for.
-        self.images.push(Checkpoint { tick, world, orders: self.taken, image });
+        self.images.push(CheckpointRecord { tick, world, orders: self.taken, image });
     }
 
     fn note_poses(&mut self, tick: u64, world: &World) {
         for &body in world.moving() {
             let index = body as usize;
-            let Some(motion) = world.state.motions.get(index) else { continue };
+            let Some(motion) = world.state.bodies.get(index) else { continue };
             let position_m = world.state.origin_m(&world.scene, index);
             let pose = PoseRecord { tick, body, hash: body_hash(motion), position_m, angle_rad: motion.angle_rad };
             self.poses.push(pose);
@@ -243,18 +243,18 @@ impl Tap {
     }
 }
 
-impl Feed {
+impl TapReader {
     /// Asks for an image of the loop, which has a world of this scene; nothing happens if one is on its way.
-    pub fn ask_for_image(&mut self, scene: &Scene) {
+    pub fn request_checkpoint(&mut self, scene: &Scene) {
         if self.awaited == 0 {
             self.awaited += 1;
             let words = World::new(scene.clone()).image_words();
-            self.blanks.push(Box::new(Image::with_room(words)));
+            self.blanks.push(Box::new(Checkpoint::with_room(words)));
         }
     }
 
     /// Images that have come.
-    pub fn take_images(&mut self) -> impl Iterator<Item = Checkpoint> + '_ {
+    pub fn take_images(&mut self) -> impl Iterator<Item = CheckpointRecord> + '_ {
         let awaited = &mut self.awaited;
         self.images.drain().inspect(|_| *awaited = awaited.saturating_sub(1))
     }
@@ -276,9 +276,10 @@ pub fn is_picture_due(tick: u64) -> bool {
 }
 
 /// Thirty-two bits over pose and velocity of one body (FNV-1a over words, folded), −0 as +0. Real-time: constant.
-pub fn body_hash(motion: &Motion) -> u32 {
-    let Motion { centre_m, angle_rad, velocity_m_per_s, spin_rad_per_s, .. } = motion;
-    let values = [centre_m.x, centre_m.y, *angle_rad, velocity_m_per_s.x, velocity_m_per_s.y, *spin_rad_per_s];
+pub fn body_hash(motion: &BodyState) -> u32 {
+    let BodyState { centre_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s, .. } = motion;
+    let values =
+        [centre_m.x, centre_m.y, *angle_rad, velocity_m_per_s.x, velocity_m_per_s.y, *angular_velocity_rad_per_s];
     let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
         (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
     });
@@ -297,27 +298,27 @@ mod tests {
 
     #[test]
     fn the_hash_of_a_body_knows_every_value_and_no_sign_of_zero() {
-        let still = Motion {
+        let still = BodyState {
             centre_m: Vector2::zeros(),
-            turn: Vector2::new(1.0, 0.0),
+            rotation: Vector2::new(1.0, 0.0),
             angle_rad: 0.0,
             velocity_m_per_s: Vector2::zeros(),
-            spin_rad_per_s: 0.0,
+            angular_velocity_rad_per_s: 0.0,
         };
         let others = [
-            Motion { centre_m: Vector2::new(5e-324, 0.0), ..still },
-            Motion { angle_rad: 1.0, ..still },
-            Motion { velocity_m_per_s: Vector2::new(0.0, 1.0), ..still },
-            Motion { spin_rad_per_s: -1.0, ..still },
+            BodyState { centre_m: Vector2::new(5e-324, 0.0), ..still },
+            BodyState { angle_rad: 1.0, ..still },
+            BodyState { velocity_m_per_s: Vector2::new(0.0, 1.0), ..still },
+            BodyState { angular_velocity_rad_per_s: -1.0, ..still },
         ];
         assert!(others.iter().all(|other| body_hash(other) != body_hash(&still)));
-        assert_eq!(body_hash(&Motion { spin_rad_per_s: -0.0, ..still }), body_hash(&still));
+        assert_eq!(body_hash(&BodyState { angular_velocity_rad_per_s: -0.0, ..still }), body_hash(&still));
     }
 
     #[test]
     fn a_full_ring_counts_what_it_dropped() {
         let (mut tap, mut feed) = small_tap(1);
-        (0..70).for_each(|tick| tap.note_order(&Command::Pause, tick));
+        (0..70).for_each(|tick| tap.record_command(&Command::Pause, tick));
         assert_eq!(feed.dropped(), [0, 0, 6]);
         assert_eq!(feed.orders.drain().last().map(|order| order.number), Some(64));
     }

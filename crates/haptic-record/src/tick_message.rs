@@ -6,11 +6,11 @@
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::TickRecord;
-use haptic_device::{FaultCode, Health, MonotonicNs, Reading, Sent, WriteError};
+use haptic_device::{FaultCode, Health, MonotonicNs, Reading, WriteError, WriteOutcome};
 use haptic_loop::engagement::Phase;
 use haptic_loop::fault::Fault;
 use haptic_planar::scene::Scene;
-use haptic_planar::state::Motion;
+use haptic_planar::state::BodyState;
 use nalgebra::Vector2;
 
 /// Name of the schema.
@@ -76,7 +76,7 @@ pub struct TickMessage {
     pub orders: u32,
     pub late_ns: u32,
     pub previous_compute_ns: u32,
-    pub sent: Sent,
+    pub sent: WriteOutcome,
     pub phase: Phase,
     pub stale: bool,
     pub paused: bool,
@@ -188,7 +188,7 @@ impl Shown {
         let place = |pair: Vector2<f64>| [pair.x, pair.y].map(|value| rounded(value, PLACE_BITS));
         let near = |value: f64| rounded(value, SHOWN_BITS);
         let tool = scene.tool.map(|tool| report.tool.at_origin(&scene.bodies[tool.body]));
-        let (origin_m, motion) = tool.unwrap_or_else(|| (Vector2::zeros(), Motion::at_rest()));
+        let (origin_m, motion) = tool.unwrap_or_else(|| (Vector2::zeros(), BodyState::at_rest()));
         Self {
             hand_m: scene.tool.map_or([0.0; 2], |_| place(report.hand_m)),
             tool_m: place(origin_m),
@@ -306,23 +306,23 @@ const fn health_of(health: u8, code: u8, detail: u32) -> Option<Health> {
     })
 }
 
-const fn sent_numbers(sent: Sent) -> (u8, u32) {
+const fn sent_numbers(sent: WriteOutcome) -> (u8, u32) {
     match sent {
-        Sent::Written => (0, 0),
-        Sent::Busy => (1, 0),
-        Sent::Failed(WriteError::NotFinite) => (2, 0),
-        Sent::Failed(WriteError::NotConnected) => (3, 0),
-        Sent::Failed(WriteError::Os { errno }) => (4, errno as u32),
+        WriteOutcome::Written => (0, 0),
+        WriteOutcome::Busy => (1, 0),
+        WriteOutcome::Failed(WriteError::NotFinite) => (2, 0),
+        WriteOutcome::Failed(WriteError::NotConnected) => (3, 0),
+        WriteOutcome::Failed(WriteError::Os { errno }) => (4, errno as u32),
     }
 }
 
-const fn sent_of(sent: u8, detail: u32) -> Option<Sent> {
+const fn sent_of(sent: u8, detail: u32) -> Option<WriteOutcome> {
     Some(match sent {
-        0 => Sent::Written,
-        1 => Sent::Busy,
-        2 => Sent::Failed(WriteError::NotFinite),
-        3 => Sent::Failed(WriteError::NotConnected),
-        4 => Sent::Failed(WriteError::Os { errno: detail as i32 }),
+        0 => WriteOutcome::Written,
+        1 => WriteOutcome::Busy,
+        2 => WriteOutcome::Failed(WriteError::NotFinite),
+        3 => WriteOutcome::Failed(WriteError::NotConnected),
+        4 => WriteOutcome::Failed(WriteError::Os { errno: detail as i32 }),
         _ => return None,
     })
 }
@@ -367,7 +367,7 @@ mod tests {
             orders: 4,
             late_ns: 5,
             previous_compute_ns: 6,
-            sent: Sent::Written,
+            sent: WriteOutcome::Written,
             phase: Phase::Engaged,
             stale: true,
             paused: false,
@@ -413,7 +413,8 @@ mod tests {
         let healths = [Health::Ready, Health::Stale, Health::Lost].into_iter().chain(codes.map(Health::Faulted));
         let errors = [WriteError::NotFinite, WriteError::NotConnected, WriteError::Os { errno: -5 }];
         for health in healths {
-            for sent in [Sent::Written, Sent::Busy].into_iter().chain(errors.map(Sent::Failed)) {
+            for sent in [WriteOutcome::Written, WriteOutcome::Busy].into_iter().chain(errors.map(WriteOutcome::Failed))
+            {
                 let kept = TickMessage { reading: Reading { health, ..message().reading }, sent, ..message() };
                 let back = TickMessage::read(&written(&kept)).unwrap();
                 assert_eq!(back, kept);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is known of a world.
 #[derive(Clone, Debug)]
-pub struct WorldNotes {
+pub struct WorldSource {
     /// The scene's name, as the user gave it.
     pub name: String,
     /// The scene file's text.
@@ -28,12 +28,12 @@ struct Known {
     /// The number of the next world that is like none of these.
     next: u64,
     /// From the one that was met longest ago to the newest.
-    worlds: VecDeque<(u64, WorldNotes)>,
+    worlds: VecDeque<(u64, WorldSource)>,
 }
 
 impl Worlds {
     /// Only the first world.
-    pub fn starting_with(notes: WorldNotes) -> Self {
+    pub fn starting_with(notes: WorldSource) -> Self {
         let worlds = Self::default();
         worlds.add(notes);
         worlds
@@ -41,9 +41,9 @@ impl Worlds {
 
     /// Takes note of another world, before the loop is given it, and says which number it shall have
     /// (`World::numbered`).
-    pub fn add(&self, notes: WorldNotes) -> u64 {
+    pub fn add(&self, notes: WorldSource) -> u64 {
         let mut known = self.lock();
-        let is_the_same = |(_, other): &(u64, WorldNotes)| (&other.name, &other.text) == (&notes.name, &notes.text);
+        let is_the_same = |(_, other): &(u64, WorldSource)| (&other.name, &other.text) == (&notes.name, &notes.text);
         let met_before = known.worlds.iter().position(is_the_same).and_then(|place| known.worlds.remove(place));
         let (number, notes) = met_before.unwrap_or_else(|| (known.next, notes));
         known.next = known.next.max(number + 1);
@@ -57,7 +57,7 @@ impl Worlds {
     }
 
     /// What is known of a world.
-    pub fn get(&self, number: u64) -> Option<WorldNotes> {
+    pub fn get(&self, number: u64) -> Option<WorldSource> {
         self.lock().worlds.iter().find(|(known, _)| *known == number).map(|(_, notes)| notes.clone())
     }
 
@@ -71,9 +71,9 @@ mod tests {
     use super::*;
     use haptic_planar::description::SceneDescription;
 
-    fn notes(text: &str) -> WorldNotes {
+    fn notes(text: &str) -> WorldSource {
         let empty = Scene::build(&SceneDescription::default()).unwrap();
-        WorldNotes { name: "world".to_owned(), text: text.to_owned(), scene: Arc::new(empty) }
+        WorldSource { name: "world".to_owned(), text: text.to_owned(), scene: Arc::new(empty) }
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! eigenvalues of the linear loop, and stable with this hand in the loop itself, tapped.
 
 use crate::ringing::Verdict;
-use crate::tapped::Tapped;
-use haptic_coupling::model::{DeviceModel, Hand};
-use haptic_coupling::sampled::stiffest_stable_n_per_m;
+use crate::tapped::TapTest;
+use haptic_coupling::model::{HandImpedance, WorstAxisModel};
+use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 
 /// Relative width at which bisection ends.
 const TOLERANCE: f64 = 0.01;
@@ -35,8 +35,8 @@ pub struct Limits {
 
 impl Limits {
     /// Works them out for one damping.
-    pub fn of(device: &DeviceModel, hand: &Hand, tapped: &Tapped, damping_n_s_per_m: f64) -> Self {
-        let spectral_n_per_m = stiffest_stable_n_per_m(device, hand, damping_n_s_per_m);
+    pub fn of(device: &WorstAxisModel, hand: &HandImpedance, tapped: &TapTest, damping_n_s_per_m: f64) -> Self {
+        let spectral_n_per_m = max_stable_stiffness_n_per_m(device, hand, damping_n_s_per_m);
         let decays = |stiffness: f64| tapped.verdict(stiffness, damping_n_s_per_m) == Verdict::Decays;
         Self {
             damping_n_s_per_m,
@@ -48,15 +48,15 @@ impl Limits {
 }
 
 /// The stiffest spring that is passive with any hand, N/m.
-pub fn stiffest_passive_n_per_m(device: &DeviceModel, damping_n_s_per_m: f64) -> f64 {
-    ((device.damping_n_s_per_m - damping_n_s_per_m) / device.lateness_s()).max(0.0)
+pub fn stiffest_passive_n_per_m(device: &WorstAxisModel, damping_n_s_per_m: f64) -> f64 {
+    ((device.damping_n_s_per_m - damping_n_s_per_m) / device.effective_delay_s()).max(0.0)
 }
 
 /// Dampings worth looking at, evenly over the logarithm: from far below the device's own to where none is stable.
-pub fn dampings(device: &DeviceModel, hand: &Hand, count: usize) -> Vec<f64> {
+pub fn dampings(device: &WorstAxisModel, hand: &HandImpedance, count: usize) -> Vec<f64> {
     let own = device.damping_n_s_per_m.max(0.01);
     let mass_kg = device.mass_kg + hand.mass_kg;
-    let (low, high) = (0.05 * own, (1.2 * mass_kg / device.lateness_s()).max(4.0 * own));
+    let (low, high) = (0.05 * own, (1.2 * mass_kg / device.effective_delay_s()).max(4.0 * own));
     let last = count.saturating_sub(1).max(1) as f64;
     (0..count).map(|index| low * libm::pow(high / low, index as f64 / last)).collect()
 }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_passive_line_ends_where_the_damper_spends_all() {
-        let device = DeviceModel::default();
+        let device = WorstAxisModel::default();
         assert!((stiffest_passive_n_per_m(&device, 0.1) - 500.0).abs() < 1e-9);
         assert_eq!(stiffest_passive_n_per_m(&device, 0.6), 0.0);
     }

@@ -13,7 +13,7 @@ const FEWEST: usize = 8;
 
 /// What the positions say about the encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Grid {
+pub enum EncoderStep {
     /// They are whole multiples of this, m.
     Step(f64),
     /// They are not; the smallest change between neighbours was this, m.
@@ -26,17 +26,17 @@ pub enum Grid {
 }
 
 /// Finds the step.
-pub fn find_grid(positions_m: impl Iterator<Item = f64>) -> Grid {
+pub fn find_grid(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
     let mut distinct: Vec<f64> = positions_m.collect();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup_by(|a, b| (*a - *b).abs() < SAME_M);
     if distinct.len() < FEWEST {
-        return Grid::Unknown;
+        return EncoderStep::Unknown;
     }
     let gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let smallest_change_m = gaps.iter().copied().fold(f64::INFINITY, f64::min);
     let step_m = sharpened(common_step(&gaps, smallest_change_m), &distinct);
-    if is_on_grid(&distinct, step_m) { Grid::Step(step_m) } else { Grid::None { smallest_change_m } }
+    if is_on_grid(&distinct, step_m) { EncoderStep::Step(step_m) } else { EncoderStep::None { smallest_change_m } }
 }
 
 /// The largest length that divides every gap, by Euclid's algorithm with a tolerance.
@@ -80,14 +80,15 @@ fn is_on_grid(distinct: &[f64], step_m: f64) -> bool {
 mod tests {
     use super::*;
 
-    fn grid_of(step_m: f64, positions_m: impl Iterator<Item = f64>) -> Grid {
+    fn grid_of(step_m: f64, positions_m: impl Iterator<Item = f64>) -> EncoderStep {
         find_grid(positions_m.map(|position| (position / step_m).floor() * step_m))
     }
 
     #[test]
     fn the_step_is_found_to_the_last_digits() {
         for step_m in [1e-6, 1.3717e-5, 3.00001e-5, 5e-5] {
-            let Grid::Step(found) = grid_of(step_m, (0..4000).map(|k| 0.02 * libm::sin(f64::from(k) * 0.011))) else {
+            let EncoderStep::Step(found) = grid_of(step_m, (0..4000).map(|k| 0.02 * libm::sin(f64::from(k) * 0.011)))
+            else {
                 panic!("no grid for {step_m}");
             };
             assert!((found / step_m - 1.0).abs() < 1e-12, "{found} for {step_m}");
@@ -97,18 +98,18 @@ mod tests {
     #[test]
     fn a_step_that_never_occurs_alone_is_found_as_the_common_measure() {
         let counts = [0.0, 2.0, 5.0, 7.0, 10.0, 14.0, 16.0, 19.0, 21.0, 24.0];
-        let Grid::Step(found) = find_grid(counts.iter().map(|count| count * 1e-5)) else { panic!("no grid") };
+        let EncoderStep::Step(found) = find_grid(counts.iter().map(|count| count * 1e-5)) else { panic!("no grid") };
         assert!((found - 1e-5).abs() < 1e-15, "{found}");
     }
 
     #[test]
     fn positions_of_a_linkage_fit_no_grid() {
         let bent = (0..2000).map(|k| libm::sin((f64::from(k) * 1e-3 / 2e-5_f64.sqrt()).floor() * 1e-3) * 0.07);
-        assert!(matches!(find_grid(bent), Grid::None { .. }));
+        assert!(matches!(find_grid(bent), EncoderStep::None { .. }));
     }
 
     #[test]
     fn an_encoder_that_does_not_move_tells_nothing() {
-        assert_eq!(find_grid([0.1; 100].into_iter()), Grid::Unknown);
+        assert_eq!(find_grid([0.1; 100].into_iter()), EncoderStep::Unknown);
     }
 }

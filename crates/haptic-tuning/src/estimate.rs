@@ -1,7 +1,7 @@
 //! What a recording says about one axis: values with intervals, doubts, or the reason why the data do not fit.
 
 use crate::balance::first_guess;
-use crate::encoder::{Grid, find_grid};
+use crate::encoder::{EncoderStep, find_grid};
 use crate::fit::{Fit, LONGEST_DELAY_S, fit};
 use crate::motion::AxisModel;
 use crate::recording::Recording;
@@ -47,7 +47,7 @@ pub struct AxisEstimate {
     /// A constant force, such as a weight, N.
     pub bias_n: Interval,
     /// The encoder.
-    pub grid: Grid,
+    pub grid: EncoderStep,
     /// Root mean square of readings minus model, m.
     pub residual_m: f64,
     /// The strongest force that was tried, N.
@@ -60,7 +60,7 @@ pub struct AxisEstimate {
 
 /// Why there is no estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Misfit {
+pub enum EstimateError {
     /// Too little motion.
     TooLittle {
         /// m.
@@ -88,24 +88,24 @@ pub enum Misfit {
 ///
 /// # Errors
 /// When the data do not fit.
-pub fn estimate(recording: &Recording) -> Result<AxisEstimate, Misfit> {
+pub fn estimate(recording: &Recording) -> Result<AxisEstimate, EstimateError> {
     let extent_m = recording.extent_m();
     let grid = find_grid(recording.read_m());
-    let too_little = Misfit::TooLittle { extent_m };
-    if grid == Grid::Unknown {
+    let too_little = EstimateError::TooLittle { extent_m };
+    if grid == EncoderStep::Unknown {
         return Err(too_little);
     }
     let best = first_guess(recording).and_then(|guess| fit(recording, guess)).ok_or(too_little)?;
     let encoder_m = encoder_noise_m(grid);
     let is_noisy = best.rms_m() > NOISY * encoder_m + QUIET_M;
     if is_noisy && let Some(at_n) = clipped_at(recording, &best) {
-        return Err(Misfit::Saturates { at_n, asked_n: recording.strongest_n() });
+        return Err(EstimateError::Saturates { at_n, asked_n: recording.strongest_n() });
     }
     if best.rms_m() > NO_FIT * extent_m {
-        return Err(Misfit::NoModel { residual_m: best.rms_m(), extent_m });
+        return Err(EstimateError::NoModel { residual_m: best.rms_m(), extent_m });
     }
     if best.model.delay_s >= LONGEST_DELAY_S {
-        return Err(Misfit::TooLate);
+        return Err(EstimateError::TooLate);
     }
     let mut found = intervals(&best).ok_or(too_little)?;
     (found.grid, found.strongest_n, found.extent_m) = (grid, recording.strongest_n(), extent_m);
@@ -114,10 +114,10 @@ pub fn estimate(recording: &Recording) -> Result<AxisEstimate, Misfit> {
 }
 
 /// Root mean square of what a perfect encoder of this step gets wrong, m.
-fn encoder_noise_m(grid: Grid) -> f64 {
+fn encoder_noise_m(grid: EncoderStep) -> f64 {
     match grid {
-        Grid::Step(step_m) => step_m / 12f64.sqrt(),
-        Grid::None { .. } | Grid::Unknown => 0.0,
+        EncoderStep::Step(step_m) => step_m / 12f64.sqrt(),
+        EncoderStep::None { .. } | EncoderStep::Unknown => 0.0,
     }
 }
 
@@ -131,7 +131,7 @@ fn intervals(fit: &Fit) -> Option<AxisEstimate> {
         coulomb_n: interval(coulomb_n, spread[2]),
         delay_s: interval(delay_s, spread[3]),
         bias_n: interval(bias_n, spread[4]),
-        grid: Grid::Unknown,
+        grid: EncoderStep::Unknown,
         residual_m: fit.rms_m(),
         strongest_n: 0.0,
         extent_m: 0.0,
@@ -197,13 +197,13 @@ fn doubts(found: &AxisEstimate, is_noisy: bool, encoder_m: f64) -> Vec<String> {
             format!("{name} is not sure: {value:.4} ± {plus_minus:.4} {unit}")
         },
     ));
-    if matches!(found.grid, Grid::None { .. }) {
+    if matches!(found.grid, EncoderStep::None { .. }) {
         doubts.push("positions fit no grid, so the encoder's step is taken from the device file".to_owned());
     }
     doubts
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for EstimateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLittle { extent_m } => write!(

@@ -4,9 +4,9 @@
 //! wrong ends it, and its last effort is zero.
 
 use crate::excitation::{Bounds, Excitation};
-use crate::measurement::{Allowance, End, Guardrail, Measurement};
+use crate::measurement::{End, Guardrail, Measurement, MeasurementLimits};
 use crate::recording::Recording;
-use haptic_device::{Effort, Reading, Sent};
+use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
@@ -32,7 +32,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// A measurement of so many axes.
-    pub fn new(axes: usize, allowance: &Allowance) -> Self {
+    pub fn new(axes: usize, allowance: &MeasurementLimits) -> Self {
         let bounds = Bounds { force_n: allowance.force_n, reach_m: REACH_SHARE * allowance.travel_m };
         let room = Excitation::longest_ticks() + SPARE_TICKS;
         Self {
@@ -108,11 +108,11 @@ impl Measurement for Experiment {
     }
 
     /// Real-time: constant.
-    fn learn(&mut self, sent: Sent) {
+    fn learn(&mut self, sent: WriteOutcome) {
         match sent {
-            Sent::Written => self.acting_n = self.asked_n,
-            Sent::Busy => {}
-            Sent::Failed(error) => {
+            WriteOutcome::Written => self.acting_n = self.asked_n,
+            WriteOutcome::Busy => {}
+            WriteOutcome::Failed(error) => {
                 self.end.get_or_insert(End::Fault(Fault::NotSent(error)));
             }
         }

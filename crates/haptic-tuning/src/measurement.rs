@@ -2,10 +2,10 @@
 
 use crate::TICK_S;
 use crate::excitation::GaveUp;
-use haptic_device::{Device, Effort, Limits, MonotonicNs, Reading, Sent};
+use haptic_device::{Device, Effort, Limits, MonotonicNs, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use haptic_loop::settings::Safety;
-use haptic_loop::watch::{Trust, Watch};
+use haptic_loop::watch::{ReadingMonitor, Validity};
 use nalgebra::Vector2;
 use std::fmt;
 
@@ -18,7 +18,7 @@ const EVERY_TICK_HZ: f64 = 1000.0;
 
 /// What a measurement may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Allowance {
+pub struct MeasurementLimits {
     /// Strongest force, N.
     pub force_n: f64,
     /// How far from its beginning the handle may come, either way, m.
@@ -59,7 +59,7 @@ pub trait Measurement {
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort;
 
     /// What became of the effort of this tick. Real-time: as [`Self::tick`].
-    fn learn(&mut self, sent: Sent);
+    fn learn(&mut self, sent: WriteOutcome);
 
     /// How it ended; none while it runs.
     fn end(&self) -> Option<End>;
@@ -102,7 +102,7 @@ pub struct Seen {
 /// Watches readings, speed and travel.
 #[derive(Clone, Debug)]
 pub struct Guardrail {
-    watch: Watch,
+    watch: ReadingMonitor,
     axes: usize,
     travel_m: f64,
     home_m: Option<Vector2<f64>>,
@@ -110,9 +110,9 @@ pub struct Guardrail {
 
 impl Guardrail {
     /// For a device with so many axes.
-    pub fn new(axes: usize, allowance: &Allowance) -> Self {
+    pub fn new(axes: usize, allowance: &MeasurementLimits) -> Self {
         let safety = Safety { max_speed_m_per_s: MAX_SPEED_M_PER_S, ..Safety::default() };
-        Self { watch: Watch::new(&safety, EVERY_TICK_HZ), axes, travel_m: allowance.travel_m, home_m: None }
+        Self { watch: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: allowance.travel_m, home_m: None }
     }
 
     /// Travel counts from the next place on.
@@ -125,9 +125,9 @@ impl Guardrail {
         let hand = self.watch.judge(reading, f64::from(periods) * TICK_S);
         let new_m = hand.position_m.filter(|_| hand.is_new);
         match hand.trust {
-            Trust::Broken(fault) => Seen { trusted_m: None, new_m, end: Some(End::Fault(fault)) },
-            Trust::Stale => Seen { trusted_m: None, new_m, end: None },
-            Trust::Good => {
+            Validity::Faulted(fault) => Seen { trusted_m: None, new_m, end: Some(End::Fault(fault)) },
+            Validity::Stale => Seen { trusted_m: None, new_m, end: None },
+            Validity::Good => {
                 let end = hand.position_m.and_then(|position_m| self.strayed(position_m));
                 Seen { trusted_m: hand.position_m, new_m, end }
             }

@@ -24,13 +24,13 @@ pub enum Verdict {
 
 /// Listens to a motion about zero.
 #[derive(Clone, Debug)]
-pub struct Ringing {
+pub struct DecayMonitor {
     peaks_m: Vec<f64>,
     side: f64,
     peak_m: f64,
 }
 
-impl Ringing {
+impl DecayMonitor {
     /// Before the motion; all memory is taken here.
     pub fn new() -> Self {
         Self { peaks_m: Vec::with_capacity(MOST_PEAKS), side: 0.0, peak_m: 0.0 }
@@ -86,7 +86,7 @@ impl Ringing {
     }
 }
 
-impl Default for Ringing {
+impl Default for DecayMonitor {
     fn default() -> Self {
         Self::new()
     }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn verdict(rate: f64, rad_per_s: f64) -> Verdict {
-        let mut ringing = Ringing::new();
+        let mut ringing = DecayMonitor::new();
         for tick in 0..3000 {
             let time_s = f64::from(tick) * 1e-3;
             let distance_m = 1e-3 * libm::exp(rate * time_s) * libm::cos(rad_per_s * time_s);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_motion_that_shrinks_to_a_lasting_hum_builds() {
-        let mut ringing = Ringing::new();
+        let mut ringing = DecayMonitor::new();
         for tick in 0..3000 {
             let time_s = f64::from(tick) * 1e-3;
             ringing.hear((1e-3 * libm::exp(-10.0 * time_s) + 2e-4) * libm::cos(300.0 * time_s));
@@ -127,14 +127,14 @@ mod tests {
 
     #[test]
     fn steps_of_the_encoder_alone_are_rest() {
-        let mut ringing = Ringing::new();
+        let mut ringing = DecayMonitor::new();
         (0..1000).for_each(|tick| ringing.hear(if tick % 2 == 0 { 1e-5 } else { -1e-5 }));
         assert_eq!(ringing.verdict(5e-5), Verdict::Decays);
     }
 
     #[test]
     fn a_motion_that_creeps_home_has_died_away() {
-        let mut ringing = Ringing::new();
+        let mut ringing = DecayMonitor::new();
         (0..1000).for_each(|tick| ringing.hear(1e-3 * libm::exp(-f64::from(tick) / 300.0)));
         assert_eq!(ringing.verdict(1e-9), Verdict::Decays);
     }

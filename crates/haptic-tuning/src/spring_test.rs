@@ -4,11 +4,11 @@
 //! and holds the handle softly in between. Nobody should hold the handle: a hand would lend its damping.
 
 use crate::TICK_S;
-use crate::measurement::{Allowance, End, Guardrail, Measurement};
-use crate::ringing::{Ringing, Verdict};
-use haptic_coupling::model::{DeviceModel, Hand};
-use haptic_coupling::sampled::stiffest_stable_n_per_m;
-use haptic_device::{Effort, Reading, Sent};
+use crate::measurement::{End, Guardrail, Measurement, MeasurementLimits};
+use crate::ringing::{DecayMonitor, Verdict};
+use haptic_coupling::model::{HandImpedance, WorstAxisModel};
+use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
+use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
@@ -40,7 +40,7 @@ const QUIET_STEPS: f64 = 2.5;
 
 /// What is tried at one damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rung {
+pub struct DampingTrial {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
     /// What theory predicts, N/m.
@@ -58,16 +58,16 @@ pub struct Holding {
 
 impl Holding {
     /// One that any hand or none can be trusted with.
-    pub fn of(device: &DeviceModel) -> Self {
-        let damping_n_s_per_m = HOLDING_DAMPING * device.mass_kg / device.lateness_s();
-        let stiffest = stiffest_stable_n_per_m(device, &Hand::default(), damping_n_s_per_m);
+    pub fn of(device: &WorstAxisModel) -> Self {
+        let damping_n_s_per_m = HOLDING_DAMPING * device.mass_kg / device.effective_delay_s();
+        let stiffest = max_stable_stiffness_n_per_m(device, &HandImpedance::default(), damping_n_s_per_m);
         Self { stiffness_n_per_m: HOLDING_STIFFNESS * stiffest, damping_n_s_per_m }
     }
 }
 
 /// What was found at one damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct MeasuredLimit {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
     /// The stiffest spring that came to rest, N/m; zero if none did.
@@ -84,8 +84,8 @@ enum Phase {
 
 /// The test, on the first axis.
 pub struct SpringTest {
-    rungs: Vec<Rung>,
-    found: Vec<Found>,
+    rungs: Vec<DampingTrial>,
+    found: Vec<MeasuredLimit>,
     guardrail: Guardrail,
     force_limit_n: f64,
     encoder_step_m: f64,
@@ -98,7 +98,7 @@ pub struct SpringTest {
     stiffness_n_per_m: f64,
     /// The stiffest of this rung that came to rest.
     stable_n_per_m: f64,
-    ringing: Ringing,
+    ringing: DecayMonitor,
     /// Where it all began, and where the spring of this trial rests, m.
     home_m: Option<f64>,
     rest_m: f64,
@@ -108,7 +108,7 @@ pub struct SpringTest {
 
 impl SpringTest {
     /// A test of so many dampings on a device of which this is known.
-    pub fn new(rungs: Vec<Rung>, axes: usize, device: &DeviceModel, allowance: &Allowance) -> Self {
+    pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, allowance: &MeasurementLimits) -> Self {
         let stiffness_n_per_m = rungs.first().map_or(0.0, |rung| FIRST * rung.predicted_n_per_m);
         Self {
             found: Vec::with_capacity(rungs.len()),
@@ -123,7 +123,7 @@ impl SpringTest {
             quiet_from_m: 0.0,
             stiffness_n_per_m,
             stable_n_per_m: 0.0,
-            ringing: Ringing::new(),
+            ringing: DecayMonitor::new(),
             home_m: None,
             rest_m: 0.0,
             before_m: None,
@@ -132,11 +132,11 @@ impl SpringTest {
     }
 
     /// What was found, damping by damping.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[MeasuredLimit] {
         &self.found
     }
 
-    fn rung(&self) -> Option<Rung> {
+    fn rung(&self) -> Option<DampingTrial> {
         self.rungs.get(self.found.len()).copied()
     }
 
@@ -170,7 +170,7 @@ impl SpringTest {
         (self.holding.stiffness_n_per_m, self.holding.damping_n_s_per_m, home_m)
     }
 
-    fn listen(&mut self, rung: &Rung, position_m: f64) -> (f64, f64, f64) {
+    fn listen(&mut self, rung: &DampingTrial, position_m: f64) -> (f64, f64, f64) {
         self.ringing.hear(position_m - self.rest_m);
         let has_rung_up = self.ticks > 2 && self.ringing.now_m() > RUNAWAY * self.tap_m();
         let stiffness = if has_rung_up { 0.0 } else { self.stiffness_n_per_m };
@@ -183,7 +183,7 @@ impl SpringTest {
         (stiffness, rung.damping_n_s_per_m, self.rest_m)
     }
 
-    fn conclude(&mut self, rung: &Rung, decays: bool) {
+    fn conclude(&mut self, rung: &DampingTrial, decays: bool) {
         (self.phase, self.ticks) = (Phase::Hold, 0);
         if decays {
             self.stable_n_per_m = self.stiffness_n_per_m;
@@ -193,7 +193,7 @@ impl SpringTest {
         if decays && !is_at_least {
             return;
         }
-        self.found.push(Found {
+        self.found.push(MeasuredLimit {
             damping_n_s_per_m: rung.damping_n_s_per_m,
             stiffest_n_per_m: self.stable_n_per_m,
             is_at_least,
@@ -224,8 +224,8 @@ impl Measurement for SpringTest {
         Effort { force_n: Vector2::new(if self.end.is_some() { 0.0 } else { force_n }, 0.0) }
     }
 
-    fn learn(&mut self, sent: Sent) {
-        if let Sent::Failed(error) = sent {
+    fn learn(&mut self, sent: WriteOutcome) {
+        if let WriteOutcome::Failed(error) = sent {
             self.end.get_or_insert(End::Fault(Fault::NotSent(error)));
         }
     }

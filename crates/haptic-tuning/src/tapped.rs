@@ -5,9 +5,9 @@
 //! The tank is off: it would hide what is looked for.
 
 use crate::TICK_S;
-use crate::ringing::{Ringing, Verdict};
+use crate::ringing::{DecayMonitor, Verdict};
 use haptic_coupling::coupling::Gains;
-use haptic_coupling::model::{DeviceModel, Hand};
+use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::tank::Passivity;
 use haptic_device::simulated::{DeviceModel as AxesModel, ModelError};
 use haptic_device::{Device, HandModel, MonotonicNs, PacedDevice, SimulatedDevice};
@@ -40,18 +40,18 @@ const BUZZ_SHARE: f64 = 0.5;
 
 /// A wall for the coupling, to be tapped with any gains.
 #[derive(Clone, Debug)]
-pub struct Tapped {
-    device: DeviceModel,
-    hand: Hand,
+pub struct TapTest {
+    device: WorstAxisModel,
+    hand: HandImpedance,
     wall: World,
 }
 
-impl Tapped {
+impl TapTest {
     /// Puts a device into a hand, in front of a wall.
     ///
     /// # Errors
     /// A model that cannot be simulated.
-    pub fn new(device: &DeviceModel, hand: &Hand) -> Result<Self, ModelError> {
+    pub fn new(device: &WorstAxisModel, hand: &HandImpedance) -> Result<Self, ModelError> {
         let tapped = Self { device: *device, hand: *hand, wall: wall() };
         tapped.simulated(TAP_M).map(|_| tapped)
     }
@@ -72,7 +72,7 @@ impl Tapped {
         let Some(mut rendering) = self.rendering(stiffness_n_per_m, damping_n_s_per_m, tap_m) else {
             return Verdict::Builds;
         };
-        let mut ringing = Ringing::new();
+        let mut ringing = DecayMonitor::new();
         let mut force_n = Swing::default();
         for tick in 1..=LONGEST {
             let report = rendering.tick(MonotonicNs(u64::from(tick) * 1_000_000), 0);
@@ -111,7 +111,7 @@ impl Tapped {
     }
 
     fn simulated(&self, tap_m: f64) -> Result<SimulatedDevice, ModelError> {
-        let DeviceModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } =
+        let WorstAxisModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } =
             self.device;
         let axes = AxesModel {
             mass_kg: [mass_kg; 2],

@@ -18,7 +18,7 @@ const SAMPLES_KEPT: usize = 1000;
 
 /// The newest of everything; clones share it.
 #[derive(Clone, Debug)]
-pub struct Feed {
+pub struct Telemetry {
     pub(crate) scene: watch::Sender<Arc<CurrentScene>>,
     pub(crate) settings: watch::Sender<Text>,
     pub(crate) timing: watch::Sender<Arc<TimingMessage>>,
@@ -49,7 +49,7 @@ struct Row {
     values: [f64; 10],
 }
 
-impl Default for Feed {
+impl Default for Telemetry {
     fn default() -> Self {
         Self {
             scene: watch::Sender::default(),
@@ -61,7 +61,7 @@ impl Default for Feed {
     }
 }
 
-impl Feed {
+impl Telemetry {
     /// Another scene runs from now on. Tell it before the first observation of it.
     pub fn tell_scene(&self, scene: &SceneMessage) {
         let current = CurrentScene { id: scene.scene_id, text: json(scene) };
@@ -79,7 +79,7 @@ impl Feed {
     }
 
     /// What was just seen.
-    pub fn tell_state(&self, seen: Observation) {
+    pub fn publish_state(&self, seen: Observation) {
         self.samples().push(&seen);
         self.state.send_replace(Some(Arc::new(seen)));
     }

@@ -9,9 +9,9 @@ use std::fmt;
 
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ControlError {
     /// What was given is wrong: status 422.
-    Wrong(String),
+    Invalid(String),
     /// It cannot be done as things are: status 409.
     NotNow(String),
     /// There is no such thing: status 404.
@@ -20,14 +20,14 @@ pub enum Refusal {
     Busy(String),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ControlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Wrong(text) | Self::NotNow(text) | Self::Unknown(text) | Self::Busy(text)) = self;
+        let (Self::Invalid(text) | Self::NotNow(text) | Self::Unknown(text) | Self::Busy(text)) = self;
         f.write_str(text)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ControlError {}
 
 /// Which scene shall run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,36 +57,36 @@ pub struct DeviceInUse {
 }
 
 /// The daemon, as the viewer asks it. Every call is made on an ordinary thread; those that may take long say so.
-pub trait Host: Send + Sync + 'static {
+pub trait Controller: Send + Sync + 'static {
     /// Leads the hand of a simulated device to a place in the world, m, or lets it go.
     ///
     /// # Errors
     /// When the hand cannot be led, or the loop is busy.
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), Refusal>;
+    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
 
     /// Has the world stand still, or go on.
     ///
     /// # Errors
     /// When the loop is busy.
-    fn pause(&self, paused: bool) -> Result<(), Refusal>;
+    fn pause(&self, paused: bool) -> Result<(), ControlError>;
 
     /// Has a world that stands still do so many ticks.
     ///
     /// # Errors
     /// When it does not stand still, or the loop is busy.
-    fn step(&self, ticks: u32) -> Result<(), Refusal>;
+    fn step(&self, ticks: u32) -> Result<(), ControlError>;
 
     /// Puts the world back to its start.
     ///
     /// # Errors
     /// When the loop is busy.
-    fn reset(&self) -> Result<(), Refusal>;
+    fn reset(&self) -> Result<(), ControlError>;
 
     /// Takes over the keys of a profile's `[coupling]`; what is not given stays. Gives what holds from now on.
     ///
     /// # Errors
     /// When a key is unknown or a value is outside its limits.
-    fn retune(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, Refusal>;
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError>;
 
     /// Scenes that can be switched to.
     fn scenes(&self) -> ScenesMessage;
@@ -98,7 +98,7 @@ pub trait Host: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the scene is wrong, or too much for a tick.
-    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, Refusal>;
+    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError>;
 
     /// What is plugged in. May take long.
     fn devices(&self) -> DevicesMessage;
@@ -107,11 +107,11 @@ pub trait Host: Send + Sync + 'static {
     ///
     /// # Errors
     /// When it cannot be done.
-    fn start_recording(&self, file: Option<&str>) -> Result<String, Refusal>;
+    fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError>;
 
     /// Ends the recording and says which file it is in.
     ///
     /// # Errors
     /// When nothing is recorded.
-    fn stop_recording(&self) -> Result<String, Refusal>;
+    fn stop_recording(&self) -> Result<String, ControlError>;
 }

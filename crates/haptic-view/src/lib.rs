@@ -17,7 +17,7 @@ pub mod listen;
 pub mod message;
 pub mod server;
 
-pub use feed::Feed;
-pub use host::{Host, Refusal};
+pub use feed::Telemetry;
+pub use host::{ControlError, Controller};
 pub use listen::{Listen, Listener};
 pub use server::Viewer;

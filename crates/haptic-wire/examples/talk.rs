@@ -158,7 +158,7 @@ impl Tally {
 
 /// Commands an effort on every axis; the answer, if one comes.
 fn command(board: &mut Board, axes: u8, effort: i16) -> Outcome<Option<State>> {
-    let sequence = board.send(&Message::Command(Command::pushing(per_axis(axes, effort))))?;
+    let sequence = board.send(&Message::Command(Command::with_efforts(per_axis(axes, effort))))?;
     Ok(board.wait_for(ANSWER_WITHIN, |message| match message {
         Message::State(state) if state.acknowledged == sequence => Some(*state),
         _ => None,

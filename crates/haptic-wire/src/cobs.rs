@@ -9,7 +9,7 @@ use crate::frame::BODY_MAX;
 /// Stuffs `body` into `out` and returns the length, one more than the body's; no delimiter is written.
 ///
 /// Nothing if the body is longer than [`BODY_MAX`] or `out` is too short. Real-time: one pass.
-pub fn stuff(body: &[u8], out: &mut [u8]) -> Option<usize> {
+pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {
     let length = body.len() + 1;
     if body.len() > BODY_MAX || out.len() < length {
         return None;
@@ -29,7 +29,7 @@ pub fn stuff(body: &[u8], out: &mut [u8]) -> Option<usize> {
 /// Turns stuffed bytes, without their delimiter, back into the body, in place; the body is then `bytes[1..]`.
 ///
 /// False if the codes do not lead exactly to the end. Real-time: one step a code, at most one a byte.
-pub fn unstuff(bytes: &mut [u8]) -> bool {
+pub fn decode_in_place(bytes: &mut [u8]) -> bool {
     let mut code_at = 0;
     while code_at < bytes.len() {
         let code = usize::from(bytes[code_at]);
@@ -48,7 +48,7 @@ mod tests {
 
     fn stuffed(body: &[u8]) -> ([u8; 64], usize) {
         let mut out = [0xEE; 64];
-        let length = stuff(body, &mut out).unwrap();
+        let length = encode(body, &mut out).unwrap();
         (out, length)
     }
 
@@ -66,13 +66,13 @@ mod tests {
 
     #[test]
     fn a_code_past_the_end_is_refused() {
-        assert!(!unstuff(&mut [5, 0x11, 0x22]));
-        assert!(!unstuff(&mut []));
+        assert!(!decode_in_place(&mut [5, 0x11, 0x22]));
+        assert!(!decode_in_place(&mut []));
     }
 
     #[test]
     fn too_long_a_body_or_too_short_a_buffer_is_refused() {
-        assert!(stuff(&[1; BODY_MAX + 1], &mut [0; 128]).is_none());
-        assert!(stuff(&[1; 8], &mut [0; 8]).is_none());
+        assert!(encode(&[1; BODY_MAX + 1], &mut [0; 128]).is_none());
+        assert!(encode(&[1; 8], &mut [0; 8]).is_none());
     }
 }

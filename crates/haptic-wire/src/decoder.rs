@@ -93,7 +93,7 @@ impl Decoder {
 
     fn check(&mut self, length: usize) -> Option<Frame<'_>> {
         let stuffed = &mut self.collected[..length];
-        if !cobs::unstuff(stuffed) || length < BODY_MIN + 1 {
+        if !cobs::decode_in_place(stuffed) || length < BODY_MIN + 1 {
             self.counters.framing_errors = self.counters.framing_errors.wrapping_add(1);
             return None;
         }

@@ -60,7 +60,7 @@ pub fn encode_frame(frame: &Frame<'_>, out: &mut [u8]) -> Result<usize, EncodeEr
     let mut buffer = [0; BODY_MAX];
     let body = &mut buffer[..needed - 2];
     fill_body(frame, body);
-    cobs::stuff(body, out).ok_or(too_short)?;
+    cobs::encode(body, out).ok_or(too_short)?;
     out[needed - 1] = 0;
     Ok(needed)
 }

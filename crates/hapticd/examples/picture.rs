@@ -3,10 +3,10 @@
 
 use haptic_device::MonotonicNs;
 use haptic_loop::snapshot::Snapshot;
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::runner::LoopTiming;
 use hapticd::cli::InputArguments;
 use hapticd::setup::Setup;
-use hapticd::terminal::{Screen, Wish};
+use hapticd::terminal::{Screen, UserAction};
 use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,9 +17,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(mut screen) = Screen::open(&setup.scene, None)? else { return Err("this needs a terminal".into()) };
     let mut rendering = setup.into_loop(device)?;
     let mut snapshot = Snapshot::with_room_for(rendering.world());
-    let mut figures = LoopFigures::default();
+    let mut figures = LoopTiming::default();
     let start = Instant::now();
-    while screen.show(&snapshot, &figures)? == Wish::GoOn {
+    while screen.show(&snapshot, &figures)? == UserAction::GoOn {
         let due = start.elapsed().as_millis() as u64;
         for tick in snapshot.report.tick + 1..=due {
             let began = Instant::now();

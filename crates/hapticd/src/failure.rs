@@ -7,23 +7,23 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It failed while running: exit code 1.
-    WhileRunning(String),
+    Runtime(String),
     /// What was given is wrong: exit code 2.
     BadInput(String),
     /// Hardware is not driven without real time: exit code 3.
     NoRealtime(String),
     /// A comparison did not hold: exit code 4.
-    Differs(String),
+    Mismatch(String),
 }
 
 impl Failure {
     /// The exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::WhileRunning(_) => 1,
+            Self::Runtime(_) => 1,
             Self::BadInput(_) => 2,
             Self::NoRealtime(_) => 3,
-            Self::Differs(_) => 4,
+            Self::Mismatch(_) => 4,
         }
     }
 }
@@ -31,7 +31,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WhileRunning(text) | Self::BadInput(text) | Self::NoRealtime(text) | Self::Differs(text) => {
+            Self::Runtime(text) | Self::BadInput(text) | Self::NoRealtime(text) | Self::Mismatch(text) => {
                 f.write_str(text)
             }
         }
@@ -49,6 +49,6 @@ impl From<FileErrors> for Failure {
 /// A result could not be written to standard output.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::WhileRunning(format!("cannot write the result: {error}"))
+        Self::Runtime(format!("cannot write the result: {error}"))
     }
 }

@@ -7,7 +7,7 @@ pub const TICKS_PER_SECOND: f64 = 1000.0;
 
 /// The extremes of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct RunExtremes {
     /// Ticks that ran.
     pub ticks: u64,
     /// Deepest penetration of any pair, m.
@@ -24,7 +24,7 @@ pub struct Figures {
     pub engaged: u64,
 }
 
-impl Figures {
+impl RunExtremes {
     /// The largest force on the hand, N.
     pub fn force_max_n(&self) -> f64 {
         self.force_max_squared.sqrt()

@@ -15,7 +15,7 @@ const MOST_LINKS: usize = 40;
 
 /// The files of one command.
 #[derive(Clone, Debug, Default)]
-pub struct FileUse {
+pub struct PathConflicts {
     read: Vec<Named>,
     written: Vec<Named>,
 }
@@ -36,7 +36,7 @@ enum Place {
     New(PathBuf),
 }
 
-impl FileUse {
+impl PathConflicts {
     /// What a setup was read from; what is built in is no file.
     pub fn of_setup(setup: &Setup, input: &InputArguments) -> Self {
         let by = |flag: Option<&String>, key: &str| {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     fn of(input: &Path, output: &Path) -> Result<(), Failure> {
-        FileUse::default().reads("--scene", Some(input)).writes("--trace", Some(output)).check()
+        PathConflicts::default().reads("--scene", Some(input)).writes("--trace", Some(output)).check()
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         std::os::unix::fs::symlink("deep/t.csv", folder.path("dangling")).unwrap();
         let both = |first: &str, second: &str| {
             let (first, second) = (folder.path(first), folder.path(second));
-            FileUse::default().writes("--csv", Some(&first)).writes("--parquet", Some(&second)).check()
+            PathConflicts::default().writes("--csv", Some(&first)).writes("--parquet", Some(&second)).check()
         };
         for other in ["deep/t.csv", "short/t.csv", "dangling", "deep/../deep/t.csv"] {
             assert!(both("deep/t.csv", other).is_err(), "{other}");
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn what_keeps_nothing_may_be_given_twice() {
         for path in ["/dev/null", "/dev/stdout", "/dev/fd/1"].map(Path::new) {
-            let both = FileUse::default().reads("--hand", Some(path)).writes("--trace", Some(path));
+            let both = PathConflicts::default().reads("--hand", Some(path)).writes("--trace", Some(path));
             assert_eq!(both.writes("--trace-bodies", Some(path)).check(), Ok(()), "{}", path.display());
         }
     }

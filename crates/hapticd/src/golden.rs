@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::summary::{Fault, Summary};
-use crate::tuning::whole_file;
+use crate::tuning::atomic_write;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
@@ -88,7 +88,7 @@ impl Golden {
     /// When the file or its folder may not be written to.
     pub fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
         if !path.exists() {
-            return whole_file::refuse_impossible(path);
+            return atomic_write::refuse_impossible(path);
         }
         OpenOptions::new().write(true).open(path).map(drop).map_err(|error| unwritable(path, &error))
     }
@@ -121,7 +121,7 @@ impl Golden {
         ];
         let lines: Vec<String> =
             differences.into_iter().flatten().map(|text| format!("{}: {text}", path.display())).collect();
-        if lines.is_empty() { Ok(()) } else { Err(Failure::Differs(lines.join("\n"))) }
+        if lines.is_empty() { Ok(()) } else { Err(Failure::Mismatch(lines.join("\n"))) }
     }
 }
 

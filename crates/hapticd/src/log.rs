@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 /// The target of what is told whatever `RUST_LOG` says: where to look, how it went, why it failed. Who asks for fewer log
 /// lines does not ask for a command that keeps its answer to itself.
-pub const ALWAYS: &str = "told";
+pub const USER_TARGET: &str = "told";
 
 /// How log lines look; unset before logging starts.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
@@ -15,7 +15,7 @@ static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 /// Starts logging; `RUST_LOG` chooses what: by default everything that the daemon tells, of others only warnings.
 pub fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,hapticd=info"));
-    let filter = match format!("{ALWAYS}=info").parse() {
+    let filter = match format!("{USER_TARGET}=info").parse() {
         Ok(always) => filter.add_directive(always),
         Err(_) => filter,
     };

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             match cli.log_format {
                 LogFormat::Text => eprintln!("{failure}"),
-                LogFormat::Json => tracing::error!(target: hapticd::log::ALWAYS, "{failure}"),
+                LogFormat::Json => tracing::error!(target: hapticd::log::USER_TARGET, "{failure}"),
             }
             ExitCode::from(failure.exit_code())
         }

@@ -9,7 +9,7 @@ use crate::files::hand::{FollowedPath, HandPath};
 use crate::files::profile::{Profile, Reference};
 use crate::files::source::Source;
 use crate::files::{device, hand, profile, scene};
-use haptic_coupling::model::DeviceModel;
+use haptic_coupling::model::WorstAxisModel;
 use haptic_device::{Device, PacedDevice, PrescribedDevice, SimulatedDevice};
 use haptic_loop::settings::{Settings, worst_axis};
 use haptic_loop::tick::HapticLoop;
@@ -145,7 +145,7 @@ impl Setup {
     }
 
     /// The device as tank and margins see it: its worst axis.
-    pub fn device_model(&self) -> DeviceModel {
+    pub fn device_model(&self) -> WorstAxisModel {
         let period_s = f64::from(self.ticks_per_service()) * TICK_S;
         worst_axis(&self.device.axes_model(), self.device.axes as u8, period_s)
     }

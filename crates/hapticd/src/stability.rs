@@ -3,7 +3,7 @@
 use crate::setup::Setup;
 use crate::tuning::proposals::Proposals;
 use haptic_coupling::margins::Margins;
-use haptic_coupling::model::Hand;
+use haptic_coupling::model::HandImpedance;
 use serde::Serialize;
 
 /// The margins of a profile, in numbers and in words.
@@ -17,7 +17,8 @@ pub struct Stability {
     pub device_damping_n_s_per_m: f64,
     pub needed_damping_n_s_per_m: f64,
     pub spectral_radius: f64,
-    pub stiffest_stable_n_per_m: f64,
+    #[serde(rename = "stiffest_stable_n_per_m")]
+    pub max_stable_stiffness_n_per_m: f64,
     /// None: a perfect encoder is quiet at any stiffness.
     pub stiffest_quiet_n_per_m: Option<f64>,
     pub displayed_stiffness_n_per_m: f64,
@@ -51,7 +52,7 @@ impl Stability {
             device_damping_n_s_per_m: margins.device.damping_n_s_per_m,
             needed_damping_n_s_per_m: margins.needed_damping_n_s_per_m,
             spectral_radius: margins.spectral_radius,
-            stiffest_stable_n_per_m: margins.stiffest_stable_n_per_m,
+            max_stable_stiffness_n_per_m: margins.max_stable_stiffness_n_per_m,
             stiffest_quiet_n_per_m: Some(margins.stiffest_quiet_n_per_m).filter(|limit| limit.is_finite()),
             displayed_stiffness_n_per_m: margins.displayed_stiffness_n_per_m,
             force_quantum_n: margins.force_quantum_n,
@@ -66,14 +67,14 @@ impl Stability {
 
 /// The hand that stability may count on: the simulated one if there is one, none if nobody holds a simulated device, and
 /// on hardware the least that a hand brings along.
-pub fn hand_of(setup: &Setup) -> Hand {
+pub fn hand_of(setup: &Setup) -> HandImpedance {
     match &setup.device.hand {
-        Some(hand) => Hand {
+        Some(hand) => HandImpedance {
             mass_kg: hand.mass_kg,
             damping_n_s_per_m: hand.damping_n_s_per_m,
             stiffness_n_per_m: hand.stiffness_n_per_m,
         },
-        None if setup.is_simulated() => Hand::default(),
-        None => Hand::NOMINAL,
+        None if setup.is_simulated() => HandImpedance::default(),
+        None => HandImpedance::NOMINAL,
     }
 }

@@ -1,10 +1,10 @@
 //! How a running daemon shows that it is well: a live picture on a terminal, log lines elsewhere.
 
 use crate::log;
-use crate::terminal::{Screen, Wish};
+use crate::terminal::{Screen, UserAction};
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::runner::LoopTiming;
 use std::time::{Duration, Instant};
 
 /// How often a log line comes.
@@ -44,16 +44,16 @@ impl Status {
     }
 
     /// Shows the newest state, if it is time to, and tells whether somebody wants the run to end.
-    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopFigures) -> Wish {
+    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> UserAction {
         match self {
-            Self::Silent => Wish::GoOn,
+            Self::Silent => UserAction::GoOn,
             Self::Picture(screen) => match screen.show(snapshot, figures) {
                 Ok(wish) => wish,
                 Err(error) => {
                     // A terminal that went away does not end the daemon.
                     *self = Self::Log { logged_at: Instant::now() };
                     tracing::warn!("the picture is gone: {error}");
-                    Wish::GoOn
+                    UserAction::GoOn
                 }
             },
             Self::Log { logged_at } => {
@@ -61,7 +61,7 @@ impl Status {
                     *logged_at = Instant::now();
                     tracing::info!("{}", line(snapshot, figures));
                 }
-                Wish::GoOn
+                UserAction::GoOn
             }
         }
     }
@@ -74,12 +74,12 @@ pub fn conclude(lines: &[String]) {
         if to_person {
             eprintln!("{line}");
         } else {
-            tracing::info!(target: log::ALWAYS, "{line}");
+            tracing::info!(target: log::USER_TARGET, "{line}");
         }
     }
 }
 
-fn line(snapshot: &Snapshot, figures: &LoopFigures) -> String {
+fn line(snapshot: &Snapshot, figures: &LoopTiming) -> String {
     let report = &snapshot.report;
     let seconds = crate::figures::seconds_of(report.tick);
     format!(

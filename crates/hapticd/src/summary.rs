@@ -1,6 +1,6 @@
 //! What a run came to.
 
-use crate::figures::Figures;
+use crate::figures::RunExtremes;
 use haptic_device::LinkStatistics;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::histogram::Percentiles;
@@ -98,7 +98,7 @@ pub struct Fault {
 
 impl Summary {
     /// The summary of a loop that met no clock.
-    pub fn of(rendering: &HapticLoop, figures: &Figures, faults: Vec<Fault>) -> Self {
+    pub fn of(rendering: &HapticLoop, figures: &RunExtremes, faults: Vec<Fault>) -> Self {
         Self {
             ticks: figures.ticks,
             overruns: 0,

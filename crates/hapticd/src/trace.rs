@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::figures::seconds_of;
 use haptic_loop::report::TickReport;
 use haptic_loop::world::World;
-use haptic_planar::state::Motion;
+use haptic_planar::state::BodyState;
 use nalgebra::Vector2;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -40,10 +40,7 @@ impl Table {
 
     fn write(&mut self, rows: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Failure> {
         rows(&mut self.out).map_err(|error| {
-            Failure::WhileRunning(format!(
-                "{}: cannot be written: {error}; the trace is incomplete",
-                self.path.display()
-            ))
+            Failure::Runtime(format!("{}: cannot be written: {error}; the trace is incomplete", self.path.display()))
         })
     }
 }
@@ -113,13 +110,13 @@ struct Shown {
     position_m: Vector2<f64>,
     angle_rad: f64,
     velocity_m_per_s: Vector2<f64>,
-    spin_rad_per_s: f64,
+    angular_velocity_rad_per_s: f64,
 }
 
 fn shown(world: &World, body: usize) -> Shown {
-    let (position_m, motion) = world.state.motions[body].at_origin(&world.scene.bodies[body]);
-    let Motion { angle_rad, velocity_m_per_s, spin_rad_per_s, .. } = motion;
-    Shown { position_m, angle_rad, velocity_m_per_s, spin_rad_per_s }
+    let (position_m, motion) = world.state.bodies[body].at_origin(&world.scene.bodies[body]);
+    let BodyState { angle_rad, velocity_m_per_s, angular_velocity_rad_per_s, .. } = motion;
+    Shown { position_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s }
 }
 
 /// The row of a tick: [`TICK_COLUMNS`] in order.
@@ -135,7 +132,7 @@ pub fn tick_row(report: &TickReport, world: &World) -> [f64; 17] {
         tool.angle_rad,
         tool.velocity_m_per_s.x,
         tool.velocity_m_per_s.y,
-        tool.spin_rad_per_s,
+        tool.angular_velocity_rad_per_s,
         report.force_n.x,
         report.force_n.y,
         f64::from(felt.tool_contacts),
@@ -182,7 +179,7 @@ fn write_bodies(out: &mut impl Write, t_s: f64, world: &World, names: &[String])
 
 fn write_motion(out: &mut impl Write, body: &Shown) -> io::Result<()> {
     let ([x, y], [vx, vy]) = (body.position_m.into(), body.velocity_m_per_s.into());
-    write!(out, "{x:?},{y:?},{:?},{vx:?},{vy:?},{:?}", body.angle_rad, body.spin_rad_per_s)
+    write!(out, "{x:?},{y:?},{:?},{vx:?},{vy:?},{:?}", body.angle_rad, body.angular_velocity_rad_per_s)
 }
 
 fn csv_field(text: &str) -> String {

@@ -1,25 +1,25 @@
 //! The coupling in an image of the loop.
 
-use super::{Coupling, Gains, Hold};
-use haptic_planar::image::Carrier;
+use super::{Coupling, Gains, RampPoint};
+use haptic_planar::image::Archive;
 use nalgebra::Vector2;
 
 impl Coupling {
     /// All of it. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { from, to, share, rail, before_m } = self;
-        carry_hold(from, carrier);
-        carry_hold(to, carrier);
-        carrier.number(share);
-        carrier.perhaps(rail, Vector2::zeros(), |carrier, direction| carrier.vector(direction));
-        carrier.perhaps(before_m, Vector2::zeros(), |carrier, place_m| carrier.vector(place_m));
+        carry_hold(from, archive);
+        carry_hold(to, archive);
+        archive.number(share);
+        archive.optional(rail, Vector2::zeros(), |archive, direction| archive.vector(direction));
+        archive.optional(before_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
     }
 }
 
-fn carry_hold(hold: &mut Hold, carrier: &mut impl Carrier) {
-    let Hold { gains, max_force_n } = hold;
+fn carry_hold(hold: &mut RampPoint, archive: &mut impl Archive) {
+    let RampPoint { gains, max_force_n } = hold;
     let Gains { stiffness_n_per_m, damping_n_s_per_m, angular_stiffness_n_m_per_rad, angular_damping_n_m_s_per_rad } =
         gains;
-    carrier.numbers([stiffness_n_per_m, damping_n_s_per_m, max_force_n]);
-    carrier.numbers([angular_stiffness_n_m_per_rad, angular_damping_n_m_s_per_rad]);
+    archive.numbers([stiffness_n_per_m, damping_n_s_per_m, max_force_n]);
+    archive.numbers([angular_stiffness_n_m_per_rad, angular_damping_n_m_s_per_rad]);
 }

@@ -1,12 +1,12 @@
 //! The tank in an image of the loop.
 
 use super::{Held, Passivity, Tank};
-use haptic_planar::image::Carrier;
+use haptic_planar::image::Archive;
 use nalgebra::Vector2;
 
 impl Tank {
     /// All of it. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             passivity,
             damping_n_s_per_m,
@@ -14,30 +14,30 @@ impl Tank {
             reserve_j,
             level_j,
             lowest_j,
-            near_j,
+            non_gravity_j,
             height_j,
             position_m,
             held,
         } = self;
-        passivity.carry(carrier);
-        carrier.numbers([damping_n_s_per_m, period_s, reserve_j, level_j, lowest_j, near_j, height_j]);
-        carrier.perhaps(position_m, Vector2::zeros(), |carrier, place_m| carrier.vector(place_m));
+        passivity.carry(archive);
+        archive.numbers([damping_n_s_per_m, period_s, reserve_j, level_j, lowest_j, non_gravity_j, height_j]);
+        archive.optional(position_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
         let Held { impulse_n_s, elapsed_s, force_n } = held;
-        carrier.vector(impulse_n_s);
-        carrier.number(elapsed_s);
-        carrier.vector(force_n);
+        archive.vector(impulse_n_s);
+        archive.number(elapsed_s);
+        archive.vector(force_n);
     }
 }
 
 impl Passivity {
     /// By number. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let mut number = match self {
             Self::Tank => 0,
             Self::Observer => 1,
             Self::Off => 2,
         };
-        carrier.count(&mut number);
+        archive.count(&mut number);
         *self = match number {
             1 => Self::Observer,
             2 => Self::Off,

@@ -11,8 +11,8 @@ const SETTINGS: TankSettings = TankSettings {
 };
 
 /// Energy that has nothing to do with height.
-fn lively(all_j: f64) -> Stored {
-    Stored { all_j, height_j: 0.0 }
+fn lively(total_j: f64) -> StoredEnergy {
+    StoredEnergy { total_j, height_j: 0.0 }
 }
 
 const NO_LOAD: Vector2<f64> = Vector2::new(0.0, 0.0);
@@ -85,11 +85,11 @@ fn energy_that_the_world_dissipated_is_not_given_back() {
 fn a_carried_weight_is_kept_for_ever_at_rest_and_on_the_way_down() {
     let weight_n = Vector2::new(0.0, -0.981);
     let high_j = 0.981 * 0.5;
-    let mut tank = Tank::new(&SETTINGS, Stored { all_j: high_j, height_j: high_j });
+    let mut tank = Tank::new(&SETTINGS, StoredEnergy { total_j: high_j, height_j: high_j });
     for tick in 0..100_000 {
         let lowered_m = (f64::from(tick) * 1e-5 - 0.5).clamp(0.0, 0.3);
         let height_j = high_j - 0.981 * lowered_m;
-        tank.observe(Vector2::new(0.02, -lowered_m), PERIOD_S, Stored { all_j: height_j, height_j }, true);
+        tank.observe(Vector2::new(0.02, -lowered_m), PERIOD_S, StoredEnergy { total_j: height_j, height_j }, true);
         assert_eq!(tank.admit(weight_n, weight_n), weight_n, "tick {tick}");
     }
     let left_j = high_j - 0.981 * 0.3 + RESERVE_J;
@@ -98,15 +98,15 @@ fn a_carried_weight_is_kept_for_ever_at_rest_and_on_the_way_down() {
 
 #[test]
 fn a_heap_on_a_shelf_does_not_pay_for_a_stiff_wall() {
-    let mut tank = Tank::new(&SETTINGS, Stored { all_j: 10.0, height_j: 10.0 });
+    let mut tank = Tank::new(&SETTINGS, StoredEnergy { total_j: 10.0, height_j: 10.0 });
     let given_n = tank.admit(Vector2::new(8.0, 0.0), NO_LOAD);
     assert!((given_n.x - (4.0 * 0.5 * RESERVE_J / PERIOD_S).sqrt()).abs() < 1e-12);
 }
 
 #[test]
 fn a_heap_that_comes_down_pays() {
-    let mut tank = Tank::new(&SETTINGS, Stored { all_j: 10.0, height_j: 10.0 });
-    tank.observe(NO_LOAD, PERIOD_S, Stored { all_j: 10.0, height_j: 9.9 }, true);
+    let mut tank = Tank::new(&SETTINGS, StoredEnergy { total_j: 10.0, height_j: 10.0 });
+    tank.observe(NO_LOAD, PERIOD_S, StoredEnergy { total_j: 10.0, height_j: 9.9 }, true);
     let force_n = Vector2::new(8.0, 0.0);
     assert_eq!(tank.admit(force_n, NO_LOAD), force_n);
 }
@@ -137,7 +137,7 @@ fn a_gap_in_the_readings_books_the_mean_force_and_lowers_the_limit() {
     let mut tank = Tank::new(&SETTINGS, lively(0.0));
     tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
     let first_n = tank.admit(Vector2::new(0.1, 0.0), NO_LOAD);
-    tank.observe_nothing(PERIOD_S);
+    tank.skip_reading(PERIOD_S);
     assert!(tank.limit_squared(RESERVE_J) < (4.0 * 0.5 * RESERVE_J / PERIOD_S) * 0.72 * 0.72);
     let second_n = tank.admit(Vector2::new(0.3, 0.0), NO_LOAD);
     tank.observe(Vector2::new(1e-5, 0.0), PERIOD_S, lively(1.0), true);

@@ -1,7 +1,7 @@
 //! A Haply 2diy: no framing, no watchdog, and the last torque is held for ever. A reset forgets ports and angles but leaves the
 //! torque on; what is no command is passed over byte by byte.
 
-use super::{Board, Body};
+use super::{Board, EmulatedHandle};
 use crate::pantograph::Pantograph;
 use crate::serial::haply::{HaplyVariant, MAX_TORQUE_N_M};
 use crate::simulated::{DeviceModel, HandModel, ModelError};
@@ -25,7 +25,7 @@ pub struct HaplyBoard {
     variant: HaplyVariant,
     model: DeviceModel,
     hand: HandModel,
-    body: Body,
+    body: EmulatedHandle,
     ports: Option<Ports>,
     collected: Vec<u8>,
     torques_n_m: Vector2<f64>,
@@ -39,7 +39,7 @@ impl HaplyBoard {
     /// A model that cannot be simulated.
     pub fn new(variant: HaplyVariant, model: &DeviceModel, hand: Option<HandModel>) -> Result<Self, ModelError> {
         let hand = hand.unwrap_or_else(|| usual_hand(&variant));
-        let body = Body::new(2, model, Some(&hand))?;
+        let body = EmulatedHandle::new(2, model, Some(&hand))?;
         let (ports, collected, torques_n_m) = (None, Vec::new(), Vector2::zeros());
         Ok(Self { variant, model: *model, hand, body, ports, collected, torques_n_m, news: Vec::new() })
     }
@@ -151,7 +151,7 @@ impl Board for HaplyBoard {
     fn unplugged(&mut self) {
         (self.ports, self.torques_n_m) = (None, Vector2::zeros());
         self.collected.clear();
-        if let Ok(body) = Body::new(2, &self.model, Some(&self.hand)) {
+        if let Ok(body) = EmulatedHandle::new(2, &self.model, Some(&self.hand)) {
             self.body = body;
         }
     }
@@ -161,7 +161,7 @@ impl Board for HaplyBoard {
         self.torques_n_m
     }
 
-    fn body(&self) -> &Body {
+    fn body(&self) -> &EmulatedHandle {
         &self.body
     }
 

@@ -15,7 +15,7 @@ pub use faults::LineFaults;
 pub use haply::HaplyBoard;
 pub use native::NativeBoard;
 pub use odrive::OdriveBoard;
-pub use server::{Life, serve};
+pub use server::{ServeOptions, serve};
 
 use crate::contract::{Device, Effort, MonotonicNs};
 use crate::simulated::{DeviceModel, HandModel, ModelError, SimulatedDevice, TrueState};
@@ -41,7 +41,7 @@ pub trait Board: Send {
     fn force_n(&self) -> Vector2<f64>;
 
     /// The handle with the hand that holds it.
-    fn body(&self) -> &Body;
+    fn body(&self) -> &EmulatedHandle;
 
     /// Something worth telling a person, once.
     fn news(&mut self) -> Option<String>;
@@ -49,7 +49,7 @@ pub trait Board: Send {
 
 /// The handle with the hand that holds it.
 #[derive(Clone, Debug)]
-pub struct Body {
+pub struct EmulatedHandle {
     device: SimulatedDevice,
     encoder_m: Vector2<f64>,
     force_n: Vector2<f64>,
@@ -59,7 +59,7 @@ pub struct Body {
     given_most_j: f64,
 }
 
-impl Body {
+impl EmulatedHandle {
     /// A handle at the beginning of its hand's path.
     ///
     /// # Errors

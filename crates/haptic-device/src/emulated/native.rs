@@ -1,6 +1,6 @@
 //! A board that speaks the native protocol, as `firmware-protocol/PROTOCOL.md` asks of it.
 
-use super::{Board, Body};
+use super::{Board, EmulatedHandle};
 use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,
     Hello, HelloAck, HomeFlags, Message, PerAxis, PingReply, State, Status, VERSION, WIRE_MAX, encode, sequence,
@@ -54,7 +54,7 @@ enum Mode {
 /// The board.
 pub struct NativeBoard {
     traits: NativeTraits,
-    body: Body,
+    body: EmulatedHandle,
     decoder: Decoder,
     mode: Mode,
     nonce: u32,
@@ -77,7 +77,7 @@ pub struct NativeBoard {
 
 impl NativeBoard {
     /// A board that was just switched on.
-    pub fn new(traits: NativeTraits, body: Body) -> Self {
+    pub fn new(traits: NativeTraits, body: EmulatedHandle) -> Self {
         Self {
             traits,
             body,
@@ -305,7 +305,7 @@ impl Board for NativeBoard {
         self.motors_n()
     }
 
-    fn body(&self) -> &Body {
+    fn body(&self) -> &EmulatedHandle {
         &self.body
     }
 

@@ -1,7 +1,7 @@
 //! An ODrive as firmware 0.5 behaves: lines of ASCII, properties, a state machine that takes its time, and a watchdog that is
 //! off until it is enabled and then runs in every state.
 
-use super::{Board, Body};
+use super::{Board, EmulatedHandle};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const ERROR: &str = "axis0.error";
 /// The controller with its motor.
 pub struct OdriveBoard {
     lever_m: f64,
-    body: Body,
+    body: EmulatedHandle,
     line: String,
     properties: BTreeMap<String, f64>,
     torque_n_m: f64,
@@ -34,7 +34,7 @@ pub struct OdriveBoard {
 
 impl OdriveBoard {
     /// A controller that was just switched on; its handle has one axis and moves by `lever_m` a radian.
-    pub fn new(lever_m: f64, body: Body) -> Self {
+    pub fn new(lever_m: f64, body: EmulatedHandle) -> Self {
         let known = [
             ("fw_version_major", 0.0),
             ("serial_number", 35_399_415_611_703.0),
@@ -167,7 +167,7 @@ impl Board for OdriveBoard {
         Vector2::new(self.motor_n_m() / self.lever_m, 0.0)
     }
 
-    fn body(&self) -> &Body {
+    fn body(&self) -> &EmulatedHandle {
         &self.body
     }
 

@@ -2,7 +2,7 @@
 
 use super::faults::{FaultCount, LineFaults, SpoilingLine};
 use super::pty::Pty;
-use super::{Board, Body};
+use super::{Board, EmulatedHandle};
 use haptic_realtime::clock::monotonic_ns;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -18,7 +18,7 @@ const LONGEST_LAG_NS: u64 = 20 * TICK_NS;
 
 /// How long a board lives, and where.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Life {
+pub struct ServeOptions {
     /// Where its port can be found.
     pub link: Option<PathBuf>,
     /// What goes wrong on the line.
@@ -35,7 +35,7 @@ pub struct Life {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Obituary {
+pub struct ServeSummary {
     /// What went wrong on the line.
     pub faults: FaultCount,
     /// Milliseconds it lived.
@@ -50,10 +50,10 @@ pub struct Obituary {
 /// When the port cannot be made.
 pub fn serve(
     board: &mut dyn Board,
-    life: &Life,
+    life: &ServeOptions,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(f64, &str),
-) -> io::Result<Obituary> {
+) -> io::Result<ServeSummary> {
     let mut server = Server::new(board, life)?;
     server.introduce(tell);
     while !stop.load(Ordering::Relaxed) && !server.is_over() {
@@ -61,12 +61,12 @@ pub fn serve(
     }
     server.trace.end()?;
     let given_most_j = server.board.body().given_most_j();
-    Ok(Obituary { faults: server.line.count(), ticks: server.ticks, given_most_j })
+    Ok(ServeSummary { faults: server.line.count(), ticks: server.ticks, given_most_j })
 }
 
 struct Server<'b> {
     board: &'b mut dyn Board,
-    life: &'b Life,
+    life: &'b ServeOptions,
     pty: Option<Pty>,
     line: SpoilingLine,
     host_was_there: bool,
@@ -83,7 +83,7 @@ struct Server<'b> {
 }
 
 impl<'b> Server<'b> {
-    fn new(board: &'b mut dyn Board, life: &'b Life) -> io::Result<Self> {
+    fn new(board: &'b mut dyn Board, life: &'b ServeOptions) -> io::Result<Self> {
         let start_ns = monotonic_ns();
         Ok(Self {
             board,
@@ -121,17 +121,17 @@ impl<'b> Server<'b> {
     }
 
     fn round(&mut self, tell: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
-        self.live_or_die(tell)?;
+        self.update_plug(tell)?;
         self.wait()?;
         self.greet_or_part();
         self.listen();
         self.run_due_ticks(tell)?;
         self.speak();
-        self.gossip(tell);
+        self.log_events(tell);
         Ok(())
     }
 
-    fn live_or_die(&mut self, tell: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
+    fn update_plug(&mut self, tell: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
         let Some(dies_after) = self.life.dies_after else { return Ok(()) };
         if !self.has_died && self.age() >= dies_after {
             self.has_died = true;
@@ -218,7 +218,7 @@ impl<'b> Server<'b> {
         }
     }
 
-    fn gossip(&mut self, tell: &mut dyn FnMut(f64, &str)) {
+    fn log_events(&mut self, tell: &mut dyn FnMut(f64, &str)) {
         self.tell_of_motors(tell);
         while let Some(news) = self.board.news() {
             tell(self.age_s(), &news);
@@ -251,7 +251,7 @@ impl Trace {
         Ok(Self(Some(file)))
     }
 
-    fn note(&mut self, time_s: f64, body: &Body) -> io::Result<()> {
+    fn note(&mut self, time_s: f64, body: &EmulatedHandle) -> io::Result<()> {
         let Some(file) = &mut self.0 else { return Ok(()) };
         let (place_m, force_n) = (body.true_state().position_m, body.force_n());
         writeln!(file, "{time_s:.6},{},{},{},{}", place_m.x, place_m.y, force_n.x, force_n.y)

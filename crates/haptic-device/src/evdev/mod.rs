@@ -9,9 +9,9 @@
 
 pub mod node;
 
-use crate::contract::{Identity, Kind, Limits, MAX_AXES};
+use crate::contract::{DeviceKind, Identity, Limits, MAX_AXES};
 use crate::hid::joystick::JoystickSettings;
-use crate::threaded::{Connect, Connection, Habit, Next, Receive, Received, Send, ThreadedDevice};
+use crate::threaded::{Connect, Connection, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice};
 use nalgebra::Vector2;
 use node::{Axis, Effect, EventFile, NodeInfo};
 use std::io;
@@ -43,7 +43,7 @@ pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<
     let name = info.name.clone();
     let identity = Identity {
         name: name.clone(),
-        kind: Kind::Evdev,
+        kind: DeviceKind::Evdev,
         serial_number: info.serial_number.clone(),
         firmware: String::new(),
         axes: settings.axes as u8,
@@ -163,20 +163,20 @@ impl EvdevSender {
 }
 
 impl Send for EvdevSender {
-    fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<Next> {
+    fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         if now_ns >= self.restart_ns {
             self.restart_ns = now_ns + RESTART_NS;
             self.effects.iter().try_for_each(|effect| self.file.play(effect, 1))?;
-            return Ok(Next::Again);
+            return Ok(SendOutcome::Again);
         }
         let level =
             |axis: usize| libm::round((force_n[axis] * self.level_per_n[axis]).clamp(-FULL_LEVEL, FULL_LEVEL)) as i16;
         let is_changed = self.effects.iter().enumerate().any(|(axis, effect)| effect.level() != level(axis));
         if !is_changed {
-            return Ok(Next::Idle { until_ns: self.restart_ns });
+            return Ok(SendOutcome::Idle { until_ns: self.restart_ns });
         }
         if now_ns < self.free_ns {
-            return Ok(Next::Wait { until_ns: self.free_ns });
+            return Ok(SendOutcome::Wait { until_ns: self.free_ns });
         }
         self.free_ns = now_ns + self.interval_ns;
         for (axis, effect) in self.effects.iter_mut().enumerate() {
@@ -185,7 +185,7 @@ impl Send for EvdevSender {
                 self.file.upload(effect)?;
             }
         }
-        Ok(Next::Again)
+        Ok(SendOutcome::Again)
     }
 
     fn let_go(&mut self) {
@@ -219,7 +219,7 @@ impl Receive for EvdevReceiver {
         Ok(Received::Position(position_m, None))
     }
 
-    fn habit(&self) -> Habit {
-        Habit::TellsChanges
+    fn habit(&self) -> ReportingMode {
+        ReportingMode::TellsChanges
     }
 }

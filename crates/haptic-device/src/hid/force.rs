@@ -30,7 +30,7 @@ pub type Magnitudes = [i64; MAX_AXES];
 
 /// Makes reports of forces for one layout.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ForceCode {
+pub struct PidEncoder {
     layout: PidLayout,
     /// From a force in the device frame to magnitudes.
     magnitudes_from_force: Matrix2<f64>,
@@ -41,7 +41,7 @@ pub struct ForceCode {
     directions: [i64; MAX_AXES],
 }
 
-impl ForceCode {
+impl PidEncoder {
     /// Prepares the encoding.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! The kernel's own driver may hold the device at the same time: reports go to both.
 
-use super::link::{Link, Opened, Port};
+use super::link::{HidLink, HidPort, Opened};
 use super::report::Report;
 use haptic_realtime::ioctl::{Request, request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -152,7 +152,7 @@ fn those(all: &[HidrawInfo]) -> String {
     format!("are: {}", all.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
-impl Port for HidrawPort {
+impl HidPort for HidrawPort {
     fn open(&mut self) -> Result<Opened, String> {
         let info = self.find()?;
         let open = || Hidraw::open(&info.path).map_err(|error| refusal(&info.path, &error));
@@ -189,7 +189,7 @@ impl Hidraw {
     }
 }
 
-impl Link for Hidraw {
+impl HidLink for Hidraw {
     fn write(&mut self, report: &Report) -> io::Result<()> {
         let written = self.file.write(report.bytes())?;
         if written == report.bytes().len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }

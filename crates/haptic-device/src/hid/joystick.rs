@@ -5,12 +5,12 @@
 //! every 50 ms, so that a device whose host has died lets go.
 
 use super::field::Field;
-use super::force::{ForceCode, ForceScale, Magnitudes};
+use super::force::{ForceScale, Magnitudes, PidEncoder};
 use super::layout::{Choice, PidLayout};
-use super::link::{Link, Opened, Port};
+use super::link::{HidLink, HidPort, Opened};
 use super::report::{Report, Shape};
-use crate::contract::{FaultCode, Identity, Kind, Limits, MAX_AXES};
-use crate::threaded::{Connect, Connection, Next, Receive, Received, Send, ThreadedDevice};
+use crate::contract::{DeviceKind, FaultCode, Identity, Limits, MAX_AXES};
+use crate::threaded::{Connect, Connection, Receive, Received, Send, SendOutcome, ThreadedDevice};
 use nalgebra::Vector2;
 use std::io;
 use std::time::Duration;
@@ -93,13 +93,13 @@ fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
 ///
 /// # Errors
 /// In words: nothing there, not permitted, no force feedback, no room for an effect.
-pub fn open(mut port: Box<dyn Port>, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, String> {
+pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, String> {
     let opened = port.open()?;
     let name = opened.name.clone();
     let about = |error: String| format!("{name}: {error}");
     let identity = Identity {
         name: opened.name.clone(),
-        kind: Kind::HidPid,
+        kind: DeviceKind::HidPid,
         serial_number: opened.serial_number.clone(),
         firmware: String::new(),
         axes: settings.axes as u8,
@@ -111,7 +111,7 @@ pub fn open(mut port: Box<dyn Port>, settings: JoystickSettings, priority: u8) -
         layout.axes.iter().enumerate().map(|(axis, field)| AxisScale::new(axis, field, &settings)).collect();
     let limits = limits(&layout, &scales, &settings, interval_ns);
     let step_m = scales.iter().map(|scale| scale.m_per_count.abs()).fold(0.0, f64::max);
-    let code = ForceCode::new(layout, settings.force).map_err(|error| about(error.to_string()))?;
+    let code = PidEncoder::new(layout, settings.force).map_err(|error| about(error.to_string()))?;
     let mut connector = JoystickConnector { port, descriptor, code, scales };
     let connection = connector.arm(opened).map_err(about)?;
     ThreadedDevice::start(identity, limits, step_m, connection, Box::new(connector), priority)
@@ -140,9 +140,9 @@ pub fn rate_hz(interval_ns: u64, axes: usize) -> f64 {
 
 /// Finds and arms one make of device, again and again.
 struct JoystickConnector {
-    port: Box<dyn Port>,
+    port: Box<dyn HidPort>,
     descriptor: Vec<u8>,
-    code: ForceCode,
+    code: PidEncoder,
     scales: Vec<AxisScale>,
 }
 
@@ -175,7 +175,7 @@ impl JoystickConnector {
 }
 
 /// Makes and starts one effect for each axis; their blocks.
-fn arm(link: &mut dyn Link, code: &ForceCode) -> Result<Vec<i64>, String> {
+fn arm(link: &mut dyn HidLink, code: &PidEncoder) -> Result<Vec<i64>, String> {
     let layout = code.layout();
     let axes = layout.axes.len();
     give_order(link, layout.control.reset.as_ref())?;
@@ -196,16 +196,16 @@ fn arm(link: &mut dyn Link, code: &ForceCode) -> Result<Vec<i64>, String> {
     Ok(blocks)
 }
 
-fn write(link: &mut dyn Link, report: &Report) -> Result<(), String> {
+fn write(link: &mut dyn HidLink, report: &Report) -> Result<(), String> {
     link.write(report).map_err(|error| format!("it refused report {}: {error}", report.bytes()[0]))
 }
 
-fn give_order(link: &mut dyn Link, order: Option<&(Shape, Choice)>) -> Result<(), String> {
+fn give_order(link: &mut dyn HidLink, order: Option<&(Shape, Choice)>) -> Result<(), String> {
     order.map_or(Ok(()), |(shape, choice)| write(link, &shape.empty().with(&choice.field, choice.value)))
 }
 
 /// A pool that tells its size is believed when it is too small. Devices that do not answer are tried all the same.
-fn check_room(link: &mut dyn Link, layout: &PidLayout, axes: usize) -> Result<(), String> {
+fn check_room(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Result<(), String> {
     let Some((shape, field)) = &layout.simultaneous else { return Ok(()) };
     let mut report = shape.empty();
     if link.get_feature(&mut report).is_err() {
@@ -220,7 +220,7 @@ fn check_room(link: &mut dyn Link, layout: &PidLayout, axes: usize) -> Result<()
 }
 
 /// Makes one constant effect; its block.
-fn create(link: &mut dyn Link, code: &ForceCode) -> Result<i64, String> {
+fn create(link: &mut dyn HidLink, code: &PidEncoder) -> Result<i64, String> {
     let load = &code.layout().load;
     link.set_feature(&code.create()).map_err(|error| format!("it refused to make an effect: {error}"))?;
     for _ in 0..LOAD_ATTEMPTS {
@@ -299,20 +299,20 @@ impl EffortStream {
 }
 
 struct JoystickSender {
-    link: Box<dyn Link>,
-    code: ForceCode,
+    link: Box<dyn HidLink>,
+    code: PidEncoder,
     stream: EffortStream,
 }
 
 impl Send for JoystickSender {
-    fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<Next> {
+    fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         let report = match self.stream.next(self.code.magnitudes(force_n), now_ns) {
             Act::Start { block } => self.code.start(block),
             Act::Set { block, magnitude } => self.code.set_magnitude(block, magnitude),
-            Act::Idle { until_ns } => return Ok(Next::Idle { until_ns }),
-            Act::Wait { until_ns } => return Ok(Next::Wait { until_ns }),
+            Act::Idle { until_ns } => return Ok(SendOutcome::Idle { until_ns }),
+            Act::Wait { until_ns } => return Ok(SendOutcome::Wait { until_ns }),
         };
-        self.link.write(&report).map(|()| Next::Again)
+        self.link.write(&report).map(|()| SendOutcome::Again)
     }
 
     fn let_go(&mut self) {
@@ -331,7 +331,7 @@ impl Send for JoystickSender {
 }
 
 struct JoystickReceiver {
-    link: Box<dyn Link>,
+    link: Box<dyn HidLink>,
     axes: Vec<Field>,
     actuators_enabled: Option<Field>,
     scales: Vec<AxisScale>,
@@ -438,7 +438,7 @@ mod tests {
     /// A link that nobody uses.
     struct NoLink;
 
-    impl Link for NoLink {
+    impl HidLink for NoLink {
         fn write(&mut self, _: &Report) -> io::Result<()> {
             Err(io::ErrorKind::NotConnected.into())
         }

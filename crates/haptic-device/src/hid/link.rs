@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 /// One way to a HID device. Several can be open at once.
-pub trait Link: Send {
+pub trait HidLink: Send {
     /// Writes an output report, id first. May block for as long as the device takes.
     ///
     /// # Errors
@@ -34,9 +34,9 @@ pub trait Link: Send {
 /// An open device: both ways to it, and what it says of itself.
 pub struct Opened {
     /// For input reports.
-    pub reading: Box<dyn Link>,
+    pub reading: Box<dyn HidLink>,
     /// For output and feature reports.
-    pub writing: Box<dyn Link>,
+    pub writing: Box<dyn HidLink>,
     /// Its report descriptor.
     pub descriptor: Vec<u8>,
     /// Name for people.
@@ -48,7 +48,7 @@ pub struct Opened {
 }
 
 /// A place where a device may be plugged in.
-pub trait Port: Send {
+pub trait HidPort: Send {
     /// Opens the device that is there now.
     ///
     /// # Errors

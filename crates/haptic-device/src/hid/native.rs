@@ -5,10 +5,10 @@
 use super::descriptor::Descriptor;
 use super::field::{ReportKind, Usage};
 use super::layout::PidLayout;
-use super::link::{Link, Opened, Port};
+use super::link::{HidLink, HidPort, Opened};
 use super::report::{Report, Shape};
-use crate::contract::{FaultCode, Identity, Kind, Limits, MAX_AXES};
-use crate::threaded::{Connect, Connection, Habit, Next, Receive, Received, Send, ThreadedDevice};
+use crate::contract::{DeviceKind, FaultCode, Identity, Limits, MAX_AXES};
+use crate::threaded::{Connect, Connection, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice};
 use haptic_realtime::clock::monotonic_ns;
 use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE, decode_report, encode_report};
 use haptic_wire::{
@@ -85,7 +85,7 @@ impl AxisScale {
 ///
 /// # Errors
 /// In words: nothing there, not permitted, no answer, another version, other axes.
-pub fn open(mut port: Box<dyn Port>, settings: NativeSettings, priority: u8) -> Result<ThreadedDevice, String> {
+pub fn open(mut port: Box<dyn HidPort>, settings: NativeSettings, priority: u8) -> Result<ThreadedDevice, String> {
     let opened = port.open()?;
     let (name, serial_number) = (opened.name.clone(), opened.serial_number.clone());
     let mut connector = NativeConnector { port, settings, nonce: 0 };
@@ -93,7 +93,7 @@ pub fn open(mut port: Box<dyn Port>, settings: NativeSettings, priority: u8) -> 
     let (connection, board, axes) = connector.arm(opened).map_err(|error| format!("{name}: {error}"))?;
     let identity = Identity {
         name: name.clone(),
-        kind: Kind::HidNative,
+        kind: DeviceKind::HidNative,
         serial_number,
         firmware: version_text(board.firmware_version),
         axes: connector.settings.axes as u8,
@@ -122,7 +122,7 @@ fn limits(axes: &[AxisScale], board: &HelloAck) -> Limits {
 }
 
 struct NativeConnector {
-    port: Box<dyn Port>,
+    port: Box<dyn HidPort>,
     settings: NativeSettings,
     nonce: u32,
 }
@@ -140,7 +140,7 @@ impl NativeConnector {
             return Err(stranger(&opened.descriptor));
         }
         self.nonce = self.nonce.wrapping_add(1);
-        let mut talk = Talk { reading: opened.reading, writing: opened.writing, number: 0 };
+        let mut talk = HandshakeIo { reading: opened.reading, writing: opened.writing, number: 0 };
         let board = self.greet(&mut talk)?;
         let axes = (0..self.settings.axes).map(|axis| self.axis(&mut talk, axis)).collect::<Result<Vec<_>, _>>()?;
         let arm = self.ask_to_arm(&mut talk, &axes)?;
@@ -158,7 +158,7 @@ impl NativeConnector {
         Ok((Connection { receiving: Box::new(receiving), sending: Box::new(sending) }, board, axes))
     }
 
-    fn greet(&self, talk: &mut Talk) -> Result<HelloAck, String> {
+    fn greet(&self, talk: &mut HandshakeIo) -> Result<HelloAck, String> {
         let hello = Message::Hello(Hello { version: VERSION, nonce: self.nonce });
         let nonce = self.nonce;
         let board = talk.ask(&hello, "HELLO", |message| match message {
@@ -179,7 +179,7 @@ impl NativeConnector {
         Ok(board)
     }
 
-    fn axis(&self, talk: &mut Talk, axis: usize) -> Result<AxisScale, String> {
+    fn axis(&self, talk: &mut HandshakeIo, axis: usize) -> Result<AxisScale, String> {
         let index = axis as u8;
         let question = Message::AxisInfoRequest(AxisInfoRequest { index });
         let info = talk.ask(&question, "AXIS_INFO", |message| match message {
@@ -189,7 +189,7 @@ impl NativeConnector {
         Ok(AxisScale::new(&info, self.settings.lever_m))
     }
 
-    fn ask_to_arm(&self, talk: &mut Talk, axes: &[AxisScale]) -> Result<Arm, String> {
+    fn ask_to_arm(&self, talk: &mut HandshakeIo, axes: &[AxisScale]) -> Result<Arm, String> {
         let limit = |axis: &AxisScale| {
             let share = (self.settings.max_force_n / axis.full_scale_n).min(1.0);
             (share * f64::from(FULL_SCALE_Q15)) as u16
@@ -203,13 +203,13 @@ impl NativeConnector {
 }
 
 /// Question and answer while a session opens.
-struct Talk {
-    reading: Box<dyn Link>,
-    writing: Box<dyn Link>,
+struct HandshakeIo {
+    reading: Box<dyn HidLink>,
+    writing: Box<dyn HidLink>,
     number: u8,
 }
 
-impl Talk {
+impl HandshakeIo {
     fn ask<T>(
         &mut self,
         question: &Message<'_>,
@@ -260,7 +260,7 @@ struct Session {
 }
 
 struct NativeSender {
-    link: Box<dyn Link>,
+    link: Box<dyn HidLink>,
     axes: Vec<AxisScale>,
     /// What the board was armed with.
     arm: Arm,
@@ -288,23 +288,23 @@ impl NativeSender {
             efforts[axis] = libm::round(share * f64::from(FULL_SCALE_Q15)) as i16;
         }
         let efforts_q15 = PerAxis::from_slice(&efforts[..self.axes.len()]).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Command::pushing(efforts_q15))
+        Ok(Command::with_efforts(efforts_q15))
     }
 }
 
 impl Send for NativeSender {
-    fn send(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) -> io::Result<Next> {
+    fn send(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         if self.must_rearm(now_ns) {
             self.rearmed_ns = Some(now_ns);
-            return self.say(&Message::Arm(self.arm)).map(|()| Next::Again);
+            return self.say(&Message::Arm(self.arm)).map(|()| SendOutcome::Again);
         }
         let due_ns = self.sent_ns + KEEP_ALIVE_NS;
         if !is_new && now_ns < due_ns {
-            return Ok(Next::Idle { until_ns: due_ns });
+            return Ok(SendOutcome::Idle { until_ns: due_ns });
         }
         self.sent_ns = now_ns;
         let command = self.command(force_n)?;
-        self.say(&Message::Command(command)).map(|()| Next::Again)
+        self.say(&Message::Command(command)).map(|()| SendOutcome::Again)
     }
 
     fn let_go(&mut self) {
@@ -318,7 +318,7 @@ impl Send for NativeSender {
 }
 
 struct NativeReceiver {
-    link: Box<dyn Link>,
+    link: Box<dyn HidLink>,
     axes: Vec<AxisScale>,
     session: Arc<Session>,
     /// Number of the newest command that was answered while the board was armed.
@@ -339,14 +339,14 @@ impl Receive for NativeReceiver {
     }
 
     /// It answers every command, and commands go out all the time.
-    fn habit(&self) -> Habit {
-        Habit::Streams
+    fn habit(&self) -> ReportingMode {
+        ReportingMode::Streams
     }
 }
 
 impl NativeReceiver {
     /// The direction from a board that was just armed.
-    fn new(link: Box<dyn Link>, axes: Vec<AxisScale>, session: Arc<Session>, now_ns: u64) -> Self {
+    fn new(link: Box<dyn HidLink>, axes: Vec<AxisScale>, session: Arc<Session>, now_ns: u64) -> Self {
         Self { link, axes, session, newest: None, fault: None, heard_ns: now_ns, disarmed_since_ns: None }
     }
 
@@ -420,7 +420,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Paper(Arc<Mutex<Vec<Report>>>);
 
-    impl Link for Paper {
+    impl HidLink for Paper {
         fn write(&mut self, report: &Report) -> io::Result<()> {
             self.0.lock().unwrap().push(*report);
             Ok(())

@@ -1,14 +1,14 @@
 //! A device on a serial line, as the tick sees it: reading is looking into a slot, writing is one call that does not wait.
 
 use super::guardian::GuardianProgram;
-use super::keeper::{Connection, Dialler, FindPort, Keeper, Line, OpenError, now};
-use super::ledger::Ledger;
+use super::keeper::{Connection, FindPort, OpenError, ReaderThread, SerialConnector, TxLink, now};
+use super::ledger::LinkMonitor;
 use super::port::Port;
-use super::protocol::{Ear, Protocol, Sample};
-use super::queue::CommandQueue;
-use super::unsent::Unsent;
+use super::protocol::{Protocol, ReceiveHalf, Sample};
+use super::queue::InFlightLimit;
+use super::unsent::PartialFrame;
 use crate::contract::{
-    Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, Sent, WriteError,
+    Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
 use haptic_realtime::exchange::{LatestReader, RingReader, RingWriter, latest, ring};
 use haptic_realtime::thread::{CpuChoice, RealtimeThread, ThreadRequest, spawn};
@@ -28,7 +28,7 @@ pub struct SerialSettings {
     /// What is spoken there.
     pub protocol: Box<dyn Protocol>,
     /// What is counted; the protocol has the same one.
-    pub ledger: Arc<Ledger>,
+    pub ledger: Arc<LinkMonitor>,
     /// Who ends the force of a device without a watchdog if this process cannot.
     pub guardian: Option<GuardianProgram>,
     /// SCHED_FIFO priority of the listening thread, below that of the tick.
@@ -39,16 +39,16 @@ pub struct SerialSettings {
 pub struct SerialDevice {
     identity: Identity,
     limits: Limits,
-    ledger: Arc<Ledger>,
-    line: Option<Line>,
+    ledger: Arc<LinkMonitor>,
+    line: Option<TxLink>,
     /// The end of a frame that found no room; it goes out before anything else.
-    rest: Unsent,
-    queue: CommandQueue,
+    rest: PartialFrame,
+    queue: InFlightLimit,
     samples: LatestReader<Sample>,
     newest: Sample,
     handed_out: u32,
-    lines: RingReader<Line>,
-    returned: RingWriter<Line>,
+    lines: RingReader<TxLink>,
+    returned: RingWriter<TxLink>,
     stop: Arc<AtomicBool>,
     keeper: Option<RealtimeThread<()>>,
 }
@@ -60,12 +60,12 @@ impl SerialDevice {
     /// What stands in the way, with the remedy.
     pub fn open(settings: SerialSettings) -> Result<Self, OpenError> {
         let SerialSettings { find, baud, protocol, ledger, guardian, priority } = settings;
-        let mut dialler = Dialler { find, baud, protocol, guardian };
+        let mut dialler = SerialConnector { find, baud, protocol, guardian };
         let stop = Arc::new(AtomicBool::new(false));
         let Connection { identity, limits, line, ear, guardian } = dialler.dial(&stop)?;
         let (sample_writer, samples) = latest(Sample::nothing_yet());
         let ((line_writer, lines), (return_writer, returned)) = (ring(LINES), ring(LINES));
-        let keeper = Keeper {
+        let keeper = ReaderThread {
             dialler,
             identity: identity.clone(),
             samples: sample_writer,
@@ -82,8 +82,8 @@ impl SerialDevice {
             limits,
             ledger,
             line: Some(line),
-            rest: Unsent::none(),
-            queue: CommandQueue::new(),
+            rest: PartialFrame::none(),
+            queue: InFlightLimit::new(),
             samples,
             newest: Sample::nothing_yet(),
             handed_out: 0,
@@ -99,35 +99,35 @@ impl SerialDevice {
         let new = self.lines.pop();
         if new.is_some() || self.newest.health == Health::Lost {
             let old = std::mem::replace(&mut self.line, new);
-            (self.rest, self.queue) = (Unsent::none(), CommandQueue::new());
+            (self.rest, self.queue) = (PartialFrame::none(), InFlightLimit::new());
             if let Some(old) = old {
                 self.returned.push(old);
             }
         }
     }
 
-    fn say(&mut self, effort: Effort) -> Sent {
-        let Some(line) = &mut self.line else { return Sent::Failed(WriteError::NotConnected) };
+    fn say(&mut self, effort: Effort) -> WriteOutcome {
+        let Some(line) = &mut self.line else { return WriteOutcome::Failed(WriteError::NotConnected) };
         let port = line.port.as_ref();
         match self.rest.send(port) {
             Ok(true) => {}
-            Ok(false) => return Sent::Busy,
+            Ok(false) => return WriteOutcome::Busy,
             Err(error) => return failed(&error),
         }
         let now = now();
         if !self.queue.admits(effort, self.ledger.open_commands(), now) {
-            return Sent::Busy;
+            return WriteOutcome::Busy;
         }
         let (words, verdict) = line.voice.say(effort, &self.newest, now);
         match port.write(words.bytes()) {
             Ok(count) => {
-                self.rest = Unsent::after(words, count);
+                self.rest = PartialFrame::after(words, count);
                 self.queue.note(effort, now);
-                verdict.map_or_else(Sent::Failed, |()| Sent::Written)
+                verdict.map_or_else(WriteOutcome::Failed, |()| WriteOutcome::Written)
             }
             Err(error) => {
-                line.voice.take_back();
-                if error.kind() == io::ErrorKind::WouldBlock { Sent::Busy } else { failed(&error) }
+                line.voice.cancel_last();
+                if error.kind() == io::ErrorKind::WouldBlock { WriteOutcome::Busy } else { failed(&error) }
             }
         }
     }
@@ -135,7 +135,7 @@ impl SerialDevice {
     fn last_words(&mut self) {
         let Some(line) = &mut self.line else { return };
         // A device that is gone hears nothing; its own watchdog has ended the force.
-        let _ = self.rest.say_last_words(line.voice.as_mut(), line.port.as_ref());
+        let _ = self.rest.send_stop(line.voice.as_mut(), line.port.as_ref());
     }
 }
 
@@ -166,7 +166,7 @@ impl Device for SerialDevice {
     }
 
     /// Real-time: at most two system calls that do not wait.
-    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         self.say(effort)
     }
 
@@ -193,11 +193,16 @@ impl Drop for SerialDevice {
     }
 }
 
-fn failed(error: &io::Error) -> Sent {
-    Sent::Failed(WriteError::Os { errno: error.raw_os_error().unwrap_or(0) })
+fn failed(error: &io::Error) -> WriteOutcome {
+    WriteOutcome::Failed(WriteError::Os { errno: error.raw_os_error().unwrap_or(0) })
 }
 
-fn start(keeper: Keeper, ear: Box<dyn Ear>, port: Arc<Port>, priority: u8) -> Result<RealtimeThread<()>, OpenError> {
+fn start(
+    keeper: ReaderThread,
+    ear: Box<dyn ReceiveHalf>,
+    port: Arc<Port>,
+    priority: u8,
+) -> Result<RealtimeThread<()>, OpenError> {
     let request = ThreadRequest {
         name: "haptic-serial".to_owned(),
         priority,

@@ -5,7 +5,7 @@
 //! stay away it says the words that end all force; when the pipe breaks it says them and ends.
 
 use super::port::Port;
-use super::protocol::Spoken;
+use super::protocol::TxBytes;
 use crate::contract::MonotonicNs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -26,7 +26,7 @@ const TIMES: u32 = 3;
 const APART: Duration = Duration::from_millis(5);
 
 /// The program that stands guard. It is started with its arguments, the words in hexadecimal digits and the patience in ms;
-/// it calls [`stand_guard`] with its standard input and output.
+/// it calls [`run_dead_man`] with its standard input and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardianProgram {
     /// Where it is.
@@ -39,7 +39,7 @@ pub struct GuardianProgram {
 
 /// This process's end.
 #[derive(Debug)]
-pub struct Guardian {
+pub struct DeadMan {
     process: Child,
     signs: Option<ChildStdin>,
     /// Commands that had gone out at the last sign, and when that was.
@@ -47,12 +47,12 @@ pub struct Guardian {
     given_at: MonotonicNs,
 }
 
-impl Guardian {
+impl DeadMan {
     /// Starts the process for a device on an open port. It hears none of the signals that a terminal sends to this one.
     ///
     /// # Errors
     /// When the process cannot be started.
-    pub fn start(program: &GuardianProgram, port: &Port, words: &Spoken) -> io::Result<Self> {
+    pub fn start(program: &GuardianProgram, port: &Port, words: &TxBytes) -> io::Result<Self> {
         let digits: String = words.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let mut command = Command::new(&program.program);
         command.args(&program.arguments).arg(digits).arg(program.patience.as_millis().to_string());
@@ -66,7 +66,7 @@ impl Guardian {
     }
 
     /// Gives a sign of life if the tick has commanded the device since the last. Not for the tick.
-    pub fn beat(&mut self, commands: u64, now: MonotonicNs) {
+    pub fn heartbeat(&mut self, commands: u64, now: MonotonicNs) {
         if commands != self.commands && now.since(self.given_at) >= BEAT_EVERY_NS {
             (self.commands, self.given_at) = (commands, now);
             self.give(ALIVE);
@@ -81,7 +81,7 @@ impl Guardian {
     }
 }
 
-impl Drop for Guardian {
+impl Drop for DeadMan {
     fn drop(&mut self) {
         self.give(OVER);
         self.signs = None;
@@ -95,7 +95,7 @@ impl Drop for Guardian {
 ///
 /// # Errors
 /// When the port is gone; then there is nobody to say anything to.
-pub fn stand_guard(
+pub fn run_dead_man(
     mut signs: impl Read + AsFd,
     mut port: impl Write,
     words: &[u8],
@@ -171,7 +171,7 @@ mod tests {
     fn guard(patience: Duration) -> (UnixStream, Receiver<Vec<u8>>, std::thread::JoinHandle<io::Result<()>>) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (port, said) = channel();
-        (ours, said, std::thread::spawn(move || stand_guard(theirs, Kept(port), b"zero", patience)))
+        (ours, said, std::thread::spawn(move || run_dead_man(theirs, Kept(port), b"zero", patience)))
     }
 
     /// A port that takes three bytes at a time, every other time.

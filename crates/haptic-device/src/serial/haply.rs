@@ -10,11 +10,11 @@ mod greeting;
 pub mod message;
 mod voice;
 
-use super::ledger::Ledger;
-use super::protocol::{Greeting, Protocol, Spoken};
+use super::ledger::LinkMonitor;
+use super::protocol::{Handshake, Protocol, TxBytes};
 use crate::contract::MonotonicNs;
 use crate::pantograph::Pantograph;
-use greeting::HaplyGreeting;
+use greeting::HaplyHandshake;
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -89,25 +89,25 @@ impl HaplyVariant {
 /// The protocol with its settings.
 pub struct HaplyProtocol {
     variant: HaplyVariant,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any pose for home.
     was_set_up: bool,
 }
 
 impl HaplyProtocol {
     /// Ready to greet.
-    pub fn new(variant: HaplyVariant, ledger: Arc<Ledger>) -> Self {
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
         Self { variant, ledger, was_set_up: false }
     }
 }
 
 impl Protocol for HaplyProtocol {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Greeting> {
+    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
         let keeps_angles = std::mem::replace(&mut self.was_set_up, true);
-        Box::new(HaplyGreeting::new(self.variant, Arc::clone(&self.ledger), keeps_angles, now))
+        Box::new(HaplyHandshake::new(self.variant, Arc::clone(&self.ledger), keeps_angles, now))
     }
 
-    fn dead_mans_words(&self) -> Option<Spoken> {
+    fn dead_man_frame(&self) -> Option<TxBytes> {
         Some(message::let_go(&self.variant))
     }
 }

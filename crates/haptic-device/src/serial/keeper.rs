@@ -3,10 +3,10 @@
 //! It owns the port until a session is agreed; then it shares it with the tick, which writes. Nothing here spins: it
 //! sleeps in the kernel until bytes arrive.
 
-use super::guardian::{Guardian, GuardianProgram};
-use super::ledger::Ledger;
+use super::guardian::{DeadMan, GuardianProgram};
+use super::ledger::LinkMonitor;
 use super::port::{Port, PortError};
-use super::protocol::{Ear, Greeting, GreetingError, Protocol, Sample, Session, Step, Voice};
+use super::protocol::{Handshake, HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, Step, TransmitHalf};
 use crate::contract::{Health, Identity, Limits, MonotonicNs};
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
@@ -37,11 +37,11 @@ pub enum OpenError {
     /// The port.
     Port(PortError),
     /// Who is on it.
-    Greeting {
+    Handshake {
         /// The port's name.
         port: String,
         /// What is wrong.
-        cause: GreetingError,
+        cause: HandshakeError,
     },
     /// The port went away in the middle, or no thread could be started.
     System {
@@ -56,7 +56,7 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Port(error) => error.fmt(f),
-            Self::Greeting { port, cause } => write!(f, "{port}: {cause}"),
+            Self::Handshake { port, cause } => write!(f, "{port}: {cause}"),
             Self::System { port, reason } => write!(f, "{port}: {reason}; plug the device in again"),
         }
     }
@@ -68,9 +68,9 @@ impl std::error::Error for OpenError {}
 pub type FindPort = Box<dyn Fn() -> Result<String, PortError> + Send>;
 
 /// What the tick speaks with.
-pub struct Line {
+pub struct TxLink {
     /// Efforts to bytes.
-    pub voice: Box<dyn Voice>,
+    pub voice: Box<dyn TransmitHalf>,
     /// Where they go.
     pub port: Arc<Port>,
 }
@@ -82,15 +82,15 @@ pub struct Connection {
     /// What it can do.
     pub limits: Limits,
     /// The tick's half.
-    pub line: Line,
+    pub line: TxLink,
     /// The listening half.
-    pub ear: Box<dyn Ear>,
+    pub ear: Box<dyn ReceiveHalf>,
     /// Who ends the force if this process cannot; none where the device does so itself.
-    pub guardian: Option<Guardian>,
+    pub guardian: Option<DeadMan>,
 }
 
 /// How to get a connection, again and again.
-pub struct Dialler {
+pub struct SerialConnector {
     /// Where it is.
     pub find: FindPort,
     /// Bits a second.
@@ -101,7 +101,7 @@ pub struct Dialler {
     pub guardian: Option<GuardianProgram>,
 }
 
-impl Dialler {
+impl SerialConnector {
     /// Opens the port and greets. Waits for the device, some seconds at most.
     ///
     /// # Errors
@@ -110,30 +110,30 @@ impl Dialler {
         let name = (self.find)().map_err(OpenError::Port)?;
         let port = Port::open(&name, self.baud).map_err(OpenError::Port)?;
         let mut greeting = self.protocol.greet(now());
-        let session = converse(&port, greeting.as_mut(), stop)
+        let session = run_handshake(&port, greeting.as_mut(), stop)
             .map_err(|error| OpenError::System { port: name.clone(), reason: error.to_string() })?
-            .map_err(|cause| OpenError::Greeting { port: name, cause })?;
-        let Session { identity, limits, voice, ear } = *session;
+            .map_err(|cause| OpenError::Handshake { port: name, cause })?;
+        let OpenSession { identity, limits, voice, ear } = *session;
         let guardian = self.guard(&port);
-        Ok(Connection { identity, limits, line: Line { voice, port: Arc::new(port) }, ear, guardian })
+        Ok(Connection { identity, limits, line: TxLink { voice, port: Arc::new(port) }, ear, guardian })
     }
 
     /// A guardian where the device needs one and there is a program for it.
-    fn guard(&self, port: &Port) -> Option<Guardian> {
-        let (words, program) = (self.protocol.dead_mans_words()?, self.guardian.as_ref()?);
+    fn guard(&self, port: &Port) -> Option<DeadMan> {
+        let (words, program) = (self.protocol.dead_man_frame()?, self.guardian.as_ref()?);
         let told = |error: &io::Error| {
             let name = port.name();
             tracing::warn!("{name}: if this program is killed the device keeps its force: no guardian ({error})");
         };
-        Guardian::start(program, port, &words).inspect_err(told).ok()
+        DeadMan::start(program, port, &words).inspect_err(told).ok()
     }
 }
 
-fn converse(
+fn run_handshake(
     port: &Port,
-    greeting: &mut dyn Greeting,
+    greeting: &mut dyn Handshake,
     stop: &AtomicBool,
-) -> io::Result<Result<Box<Session>, GreetingError>> {
+) -> io::Result<Result<Box<OpenSession>, HandshakeError>> {
     let mut buffer = [0; 256];
     while !stop.load(Ordering::Relaxed) {
         match greeting.step(now()) {
@@ -151,42 +151,42 @@ fn converse(
 }
 
 /// What the listening thread works on.
-pub struct Keeper {
+pub struct ReaderThread {
     /// How to find the device again.
-    pub dialler: Dialler,
+    pub dialler: SerialConnector,
     /// The board that was opened; another one is not driven in its place.
     pub identity: Identity,
     /// Where the newest sample goes.
     pub samples: LatestWriter<Sample>,
     /// Where the tick's half of a new session goes.
-    pub lines: RingWriter<Line>,
+    pub lines: RingWriter<TxLink>,
     /// Where the tick's half of a lost one comes back.
-    pub returned: RingReader<Line>,
+    pub returned: RingReader<TxLink>,
     /// Who ends the force of this session if this process cannot.
-    pub guardian: Option<Guardian>,
+    pub guardian: Option<DeadMan>,
     /// What is counted.
-    pub ledger: Arc<Ledger>,
+    pub ledger: Arc<LinkMonitor>,
     /// Set when all shall end.
     pub stop: Arc<AtomicBool>,
     /// The newest sample.
     pub newest: Sample,
 }
 
-impl Keeper {
+impl ReaderThread {
     /// Listens until told to stop.
-    pub fn keep(mut self, ear: Box<dyn Ear>, port: Arc<Port>) {
+    pub fn keep(mut self, ear: Box<dyn ReceiveHalf>, port: Arc<Port>) {
         let (mut ear, mut port) = (ear, port);
         while let Some(reason) = self.listen(ear.as_mut(), &port) {
             tracing::warn!("{}: {reason}; looking for it", port.name());
             self.lose();
             drop((ear, port));
-            let Some(connection) = self.find_again() else { return };
+            let Some(connection) = self.reconnect() else { return };
             (ear, port) = self.take_up(connection);
         }
     }
 
     /// Listens until the link is lost, for the reason returned, or until told to stop.
-    fn listen(&mut self, ear: &mut dyn Ear, port: &Port) -> Option<String> {
+    fn listen(&mut self, ear: &mut dyn ReceiveHalf, port: &Port) -> Option<String> {
         let base = self.newest.sequence;
         let mut buffer = [0; 256];
         let mut silence = Silence::from(now(), self.ledger.commands());
@@ -197,7 +197,7 @@ impl Keeper {
             };
             let heard = ear.hear(&buffer[..count], now());
             if let Some(guardian) = &mut self.guardian {
-                guardian.beat(self.ledger.commands(), now());
+                guardian.heartbeat(self.ledger.commands(), now());
             }
             if let Some(sample) = heard.sample {
                 self.newest = Sample { sequence: base.wrapping_add(sample.sequence), ..sample };
@@ -224,7 +224,7 @@ impl Keeper {
         self.guardian = None;
     }
 
-    fn find_again(&mut self) -> Option<Connection> {
+    fn reconnect(&mut self) -> Option<Connection> {
         let (mut tries, mut told): (u32, Option<Reason>) = (0, None);
         while !self.stop.load(Ordering::Relaxed) {
             // The tick's half of the old session holds the old port open: let go of it here, where closing may wait.
@@ -252,11 +252,11 @@ impl Keeper {
             return Ok(connection);
         }
         let cause =
-            GreetingError::OtherBoard { wanted: wanted.serial_number.clone(), found: found.serial_number.clone() };
-        Err(OpenError::Greeting { port: connection.line.port.name().to_owned(), cause })
+            HandshakeError::OtherBoard { wanted: wanted.serial_number.clone(), found: found.serial_number.clone() };
+        Err(OpenError::Handshake { port: connection.line.port.name().to_owned(), cause })
     }
 
-    fn take_up(&mut self, connection: Connection) -> (Box<dyn Ear>, Arc<Port>) {
+    fn take_up(&mut self, connection: Connection) -> (Box<dyn ReceiveHalf>, Arc<Port>) {
         let Connection { line, ear, guardian, .. } = connection;
         self.guardian = guardian;
         tracing::info!("{}: found again; force comes on anew", line.port.name());
@@ -270,11 +270,11 @@ impl Keeper {
 }
 
 /// What kind of obstacle it is, whatever its numbers: another kind is told at once.
-type Reason = (Discriminant<OpenError>, Option<Discriminant<GreetingError>>);
+type Reason = (Discriminant<OpenError>, Option<Discriminant<HandshakeError>>);
 
 fn reason_of(error: &OpenError) -> Reason {
     let cause = match error {
-        OpenError::Greeting { cause, .. } => Some(discriminant(cause)),
+        OpenError::Handshake { cause, .. } => Some(discriminant(cause)),
         OpenError::Port(_) | OpenError::System { .. } => None,
     };
     (discriminant(error), cause)
@@ -307,10 +307,10 @@ mod tests {
 
     #[test]
     fn another_kind_of_obstacle_is_another_reason_and_other_numbers_are_not() {
-        let greeting = |cause| reason_of(&OpenError::Greeting { port: String::new(), cause });
-        let babble = |bytes| greeting(GreetingError::NotUnderstood { bytes, expected: "" });
+        let greeting = |cause| reason_of(&OpenError::Handshake { port: String::new(), cause });
+        let babble = |bytes| greeting(HandshakeError::NotUnderstood { bytes, expected: "" });
         assert_eq!(babble(1), babble(2));
-        assert_ne!(babble(1), greeting(GreetingError::PlaceForgotten));
+        assert_ne!(babble(1), greeting(HandshakeError::PlaceForgotten));
         assert_ne!(babble(1), reason_of(&OpenError::Port(PortError::Missing { port: String::new() })));
     }
 

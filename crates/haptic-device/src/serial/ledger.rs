@@ -13,7 +13,7 @@ const NUMBERS: usize = 256;
 const NOT_SENT: u64 = 0;
 
 /// The books of one device, kept over all its sessions.
-pub struct Ledger {
+pub struct LinkMonitor {
     /// When the command of each sequence number went out, ns.
     sent_at_ns: [AtomicU64; NUMBERS],
     next_sequence: AtomicU8,
@@ -31,7 +31,7 @@ struct Account {
     reconnects: u32,
 }
 
-impl Default for Ledger {
+impl Default for LinkMonitor {
     fn default() -> Self {
         let account = Account { round_trips: Box::new(Histogram::new()), frames_lost: 0, crc_errors: 0, reconnects: 0 };
         Self {
@@ -44,7 +44,7 @@ impl Default for Ledger {
     }
 }
 
-impl Ledger {
+impl LinkMonitor {
     /// A number for the next frame, whoever sends it.
     ///
     /// Real-time: one atomic addition.
@@ -55,7 +55,7 @@ impl Ledger {
     /// A command went out.
     ///
     /// Real-time: two atomic stores.
-    pub fn note_sent(&self, sequence: u8, now: MonotonicNs) {
+    pub fn record_sent(&self, sequence: u8, now: MonotonicNs) {
         self.sent_at_ns[usize::from(sequence)].store(now.0.max(1), Ordering::Release);
         self.commands.fetch_add(1, Ordering::Release);
     }
@@ -153,11 +153,11 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn sent(count: u8) -> Ledger {
-        let ledger = Ledger::default();
+    fn sent(count: u8) -> LinkMonitor {
+        let ledger = LinkMonitor::default();
         for _ in 0..count {
             let sequence = ledger.next_sequence();
-            ledger.note_sent(sequence, MonotonicNs(1000 * u64::from(sequence) + 1));
+            ledger.record_sent(sequence, MonotonicNs(1000 * u64::from(sequence) + 1));
         }
         ledger
     }
@@ -175,7 +175,7 @@ mod tests {
         let ledger = sent(3);
         ledger.next_sequence();
         let sequence = ledger.next_sequence();
-        ledger.note_sent(sequence, MonotonicNs(9000));
+        ledger.record_sent(sequence, MonotonicNs(9000));
         ledger.note_answer(0, MonotonicNs(9001));
         ledger.note_gap(0, sequence);
         assert_eq!(ledger.statistics(1000.0).frames_lost, 2);
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn numbers_go_on_across_the_wrap() {
-        let ledger = Ledger::default();
+        let ledger = LinkMonitor::default();
         let numbers: Vec<u8> = (0..258).map(|_| ledger.next_sequence()).collect();
         assert_eq!(numbers[254..], [254, 255, 0, 1]);
     }

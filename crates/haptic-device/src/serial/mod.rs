@@ -25,7 +25,7 @@ mod unsent;
 pub use device::{SerialDevice, SerialSettings};
 pub use haply::{HaplyProtocol, HaplyVariant};
 pub use keeper::{FindPort, OpenError};
-pub use ledger::Ledger;
+pub use ledger::LinkMonitor;
 pub use native::{NativeProtocol, NativeSettings};
 pub use odrive::{OdriveProtocol, OdriveSettings};
 pub use port::{Port, PortError};

@@ -5,10 +5,10 @@ mod greeting;
 mod scale;
 mod voice;
 
-use super::ledger::Ledger;
-use super::protocol::{Greeting, Protocol, Spoken};
+use super::ledger::LinkMonitor;
+use super::protocol::{Handshake, Protocol, TxBytes};
 use crate::contract::{MAX_AXES, MonotonicNs};
-use greeting::NativeGreeting;
+use greeting::NativeHandshake;
 use haptic_wire::{Message, WIRE_MAX, encode};
 use scale::AxisScale;
 use std::sync::Arc;
@@ -31,33 +31,33 @@ pub struct NativeSettings {
 /// The native protocol with its settings.
 pub struct NativeProtocol {
     settings: NativeSettings,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     /// Names the next session.
     nonce: u32,
 }
 
 impl NativeProtocol {
     /// Ready to greet; the first session has this nonce.
-    pub fn new(settings: NativeSettings, ledger: Arc<Ledger>, nonce: u32) -> Self {
+    pub fn new(settings: NativeSettings, ledger: Arc<LinkMonitor>, nonce: u32) -> Self {
         Self { settings, ledger, nonce }
     }
 }
 
 impl Protocol for NativeProtocol {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Greeting> {
+    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
         self.nonce = self.nonce.wrapping_add(1);
-        Box::new(NativeGreeting::new(self.settings, Arc::clone(&self.ledger), self.nonce, now))
+        Box::new(NativeHandshake::new(self.settings, Arc::clone(&self.ledger), self.nonce, now))
     }
 }
 
 /// A message as bytes.
 ///
 /// Real-time: bounded by [`WIRE_MAX`]; no allocation.
-fn spoken(message: &Message<'_>, sequence: u8) -> Spoken {
+fn spoken(message: &Message<'_>, sequence: u8) -> TxBytes {
     let mut wire = [0; WIRE_MAX];
     // A buffer of this length holds any message; were it not so, nothing would be said.
     let length = encode(message, sequence, &mut wire).unwrap_or(0);
-    Spoken::of(&wire[..length])
+    TxBytes::of(&wire[..length])
 }
 
 /// The scales of all axes; axes that do not exist scale to zero.

@@ -7,10 +7,10 @@ mod ear;
 mod greeting;
 mod voice;
 
-use super::ledger::Ledger;
-use super::protocol::{Greeting, Protocol, Spoken};
+use super::ledger::LinkMonitor;
+use super::protocol::{Handshake, Protocol, TxBytes};
 use crate::contract::MonotonicNs;
-use greeting::OdriveGreeting;
+use greeting::OdriveHandshake;
 use std::sync::Arc;
 
 /// What the host wants of a controller.
@@ -40,26 +40,26 @@ impl OdriveSettings {
 /// The protocol with its settings.
 pub struct OdriveProtocol {
     settings: OdriveSettings,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
 }
 
 impl OdriveProtocol {
     /// Ready to greet.
-    pub fn new(settings: OdriveSettings, ledger: Arc<Ledger>) -> Self {
+    pub fn new(settings: OdriveSettings, ledger: Arc<LinkMonitor>) -> Self {
         Self { settings, ledger }
     }
 }
 
 impl Protocol for OdriveProtocol {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Greeting> {
-        Box::new(OdriveGreeting::new(self.settings, Arc::clone(&self.ledger), now))
+    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+        Box::new(OdriveHandshake::new(self.settings, Arc::clone(&self.ledger), now))
     }
 }
 
 /// What clears errors and takes up the torque control again; the torque is zero before the motor is on. The watchdog runs in
 /// every state, so it is fed before its error is cleared: the other way round it could expire again in between.
-fn take_control() -> Spoken {
-    Spoken::of(b"c 0 0\nsc\nw axis0.requested_state 8\n")
+fn take_control() -> TxBytes {
+    TxBytes::of(b"c 0 0\nsc\nw axis0.requested_state 8\n")
 }
 
 /// The state of an axis whose motor is on and controlled.

@@ -3,7 +3,7 @@
 //! In a healthy exchange every command is answered before long, so the number of open ones touches zero again and again.
 //! If over a whole window it never falls below n, then n answers will never come.
 
-use super::ledger::Ledger;
+use super::ledger::LinkMonitor;
 use crate::contract::MonotonicNs;
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ const WINDOW: u32 = 64;
 
 /// The voice's side: numbers its commands, so that times can be found again.
 pub struct OrderedCommands {
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     next: u8,
 }
 
 impl OrderedCommands {
     /// Begins to count at zero.
-    pub fn new(ledger: Arc<Ledger>) -> Self {
+    pub fn new(ledger: Arc<LinkMonitor>) -> Self {
         Self { ledger, next: 0 }
     }
 
     /// A command goes out.
     ///
     /// Real-time: two atomic stores.
-    pub fn note_sent(&mut self, now: MonotonicNs) {
-        self.ledger.note_sent(self.next, now);
+    pub fn record_sent(&mut self, now: MonotonicNs) {
+        self.ledger.record_sent(self.next, now);
         self.next = self.next.wrapping_add(1);
     }
 
     /// The last one did not go out after all.
     ///
     /// Real-time: two atomic stores.
-    pub fn take_back(&mut self) {
+    pub fn cancel_last(&mut self) {
         self.next = self.next.wrapping_sub(1);
         self.ledger.note_unsent(self.next);
     }
@@ -41,7 +41,7 @@ impl OrderedCommands {
 
 /// The ear's side.
 pub struct OrderedAnswers {
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     commands_before: u64,
     answered: u64,
     lost: u64,
@@ -51,7 +51,7 @@ pub struct OrderedAnswers {
 
 impl OrderedAnswers {
     /// Begins to count at the first command of a session.
-    pub fn new(ledger: Arc<Ledger>) -> Self {
+    pub fn new(ledger: Arc<LinkMonitor>) -> Self {
         let commands_before = ledger.commands();
         Self { ledger, commands_before, answered: 0, lost: 0, least_open: u64::MAX, in_window: 0 }
     }
@@ -82,12 +82,12 @@ impl OrderedAnswers {
 mod tests {
     use super::*;
 
-    fn exchange(ledger: &Arc<Ledger>, count: u64, is_lost: impl Fn(u64) -> bool, late: u64) -> u64 {
+    fn exchange(ledger: &Arc<LinkMonitor>, count: u64, is_lost: impl Fn(u64) -> bool, late: u64) -> u64 {
         let (mut commands, mut answers) =
             (OrderedCommands::new(Arc::clone(ledger)), OrderedAnswers::new(Arc::clone(ledger)));
         let mut open = 0;
         for tick in 1..=count {
-            commands.note_sent(MonotonicNs(tick * 1000));
+            commands.record_sent(MonotonicNs(tick * 1000));
             open += u64::from(!is_lost(tick));
             // A stalled line brings its answers together.
             if tick % late == 0 {
@@ -101,14 +101,14 @@ mod tests {
 
     #[test]
     fn answers_that_come_in_bunches_are_not_lost() {
-        let ledger = Arc::new(Ledger::default());
+        let ledger = Arc::new(LinkMonitor::default());
         assert_eq!(exchange(&ledger, 1000, |_| false, 5), 0);
         assert_eq!(ledger.statistics(1000.0).round_trip.max_ns, 4200);
     }
 
     #[test]
     fn answers_that_never_come_are_counted_once_and_times_come_right_again() {
-        let ledger = Arc::new(Ledger::default());
+        let ledger = Arc::new(LinkMonitor::default());
         assert_eq!(exchange(&ledger, 10_000, |tick| tick % 500 == 0, 1), 19);
         assert!(ledger.statistics(1000.0).round_trip.p50_ns < 220);
     }

@@ -10,12 +10,12 @@ pub const SPOKEN_MAX: usize = 128;
 
 /// A few bytes to be sent, without a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spoken {
+pub struct TxBytes {
     bytes: [u8; SPOKEN_MAX],
     length: usize,
 }
 
-impl Spoken {
+impl TxBytes {
     /// Nothing to say.
     pub const fn nothing() -> Self {
         Self { bytes: [0; SPOKEN_MAX], length: 0 }
@@ -46,7 +46,7 @@ impl Spoken {
     }
 }
 
-impl fmt::Write for Spoken {
+impl fmt::Write for TxBytes {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.append(text.as_bytes());
         Ok(())
@@ -86,7 +86,7 @@ impl Sample {
 
 /// Why a device cannot be talked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GreetingError {
+pub enum HandshakeError {
     /// Nothing came back.
     Silent {
         /// How long was waited, s.
@@ -133,7 +133,7 @@ pub enum GreetingError {
     PlaceForgotten,
 }
 
-impl fmt::Display for GreetingError {
+impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silent { within_s } => write!(
@@ -171,25 +171,25 @@ impl fmt::Display for GreetingError {
     }
 }
 
-impl std::error::Error for GreetingError {}
+impl std::error::Error for HandshakeError {}
 
 /// What a greeting wants next.
 pub enum Step {
     /// Send this.
-    Say(Spoken),
+    Say(TxBytes),
     /// Listen until then, then ask again.
     Wait {
         /// Until when.
         until: MonotonicNs,
     },
     /// All is agreed.
-    Done(Box<Session>),
+    Done(Box<OpenSession>),
     /// It cannot be.
-    Failed(GreetingError),
+    Failed(HandshakeError),
 }
 
 /// Getting to know a device on a port that was just opened.
-pub trait Greeting: Send {
+pub trait Handshake: Send {
     /// Takes what arrived.
     fn hear(&mut self, bytes: &[u8], now: MonotonicNs);
 
@@ -198,58 +198,58 @@ pub trait Greeting: Send {
 }
 
 /// A device that was greeted, ready for commands.
-pub struct Session {
+pub struct OpenSession {
     /// Who it is.
     pub identity: Identity,
     /// What it can do, and how often.
     pub limits: Limits,
     /// The tick's half.
-    pub voice: Box<dyn Voice>,
+    pub voice: Box<dyn TransmitHalf>,
     /// The listening thread's half.
-    pub ear: Box<dyn Ear>,
+    pub ear: Box<dyn ReceiveHalf>,
 }
 
 /// From efforts to bytes, on the tick.
-pub trait Voice: Send {
+pub trait TransmitHalf: Send {
     /// The bytes that ask for an effort, sent at `now`; `newest` is the newest sample there is.
     ///
     /// # Errors
     /// An effort that is not a number; zero is asked for instead.
     ///
     /// Real-time: no allocation, lock, wait or log.
-    fn say(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (Spoken, Result<(), WriteError>);
+    fn say(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>);
 
     /// The last bytes asked for did not go out and never will.
     ///
     /// Real-time: constant.
-    fn take_back(&mut self) {}
+    fn cancel_last(&mut self) {}
 
     /// The bytes that end all force.
-    fn farewell(&mut self) -> Spoken;
+    fn stop_frame(&mut self) -> TxBytes;
 }
 
 /// What the ear made of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Heard {
+pub struct Received {
     /// The newest sample among them.
     pub sample: Option<Sample>,
     /// What to answer at once, such as arming again after a fault.
-    pub reply: Option<Spoken>,
+    pub reply: Option<TxBytes>,
 }
 
 /// From bytes to samples, on the listening thread.
-pub trait Ear: Send {
+pub trait ReceiveHalf: Send {
     /// Takes what arrived, which may be nothing.
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Heard;
+    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received;
 }
 
 /// One protocol with its settings: begins a conversation, again after every loss.
 pub trait Protocol: Send {
     /// Begins anew on a port that was just opened.
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Greeting>;
+    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake>;
 
     /// What another process must say when this one dies: the bytes that end all force, for devices that have no watchdog.
-    fn dead_mans_words(&self) -> Option<Spoken> {
+    fn dead_man_frame(&self) -> Option<TxBytes> {
         None
     }
 }
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_to_say_is_cut() {
-        let mut spoken = Spoken::of(&[1; SPOKEN_MAX - 4]);
+        let mut spoken = TxBytes::of(&[1; SPOKEN_MAX - 4]);
         spoken.append(&[2; 10]);
         assert_eq!((spoken.bytes().len(), spoken.bytes()[SPOKEN_MAX - 1]), (SPOKEN_MAX, 2));
     }
@@ -268,11 +268,11 @@ mod tests {
     #[test]
     fn every_reason_comes_with_a_remedy() {
         let reasons = [
-            GreetingError::Silent { within_s: 5 },
-            GreetingError::NotUnderstood { bytes: 9, expected: "in this protocol" },
-            GreetingError::Version { theirs: (2, 0), ours: (1, 0) },
-            GreetingError::Axes { wanted: 2, found: 1 },
-            GreetingError::PlaceForgotten,
+            HandshakeError::Silent { within_s: 5 },
+            HandshakeError::NotUnderstood { bytes: 9, expected: "in this protocol" },
+            HandshakeError::Version { theirs: (2, 0), ours: (1, 0) },
+            HandshakeError::Axes { wanted: 2, found: 1 },
+            HandshakeError::PlaceForgotten,
         ];
         let remedies = ["powered", "`kind`", "flash", "axes = 1", "against its home stop and start anew"];
         for (reason, remedy) in reasons.iter().zip(remedies) {

@@ -12,13 +12,13 @@ const INSIST_EVERY_NS: u64 = 10_000_000;
 
 /// What went out last.
 #[derive(Clone, Copy, Debug)]
-pub struct CommandQueue {
+pub struct InFlightLimit {
     sent_at: MonotonicNs,
     /// The last effort that went out was a force.
     pushes: bool,
 }
 
-impl CommandQueue {
+impl InFlightLimit {
     /// Nothing went out yet.
     pub fn new() -> Self {
         Self { sent_at: MonotonicNs(0), pushes: false }
@@ -59,8 +59,8 @@ mod tests {
         Effort { force_n: Vector2::new(force_n, 0.0) }
     }
 
-    fn after(effort: Effort) -> CommandQueue {
-        let mut queue = CommandQueue::new();
+    fn after(effort: Effort) -> InFlightLimit {
+        let mut queue = InFlightLimit::new();
         queue.note(effort, NOW);
         queue
     }

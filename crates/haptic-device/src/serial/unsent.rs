@@ -2,7 +2,7 @@
 //! frame for the rest of this one.
 
 use super::port::Port;
-use super::protocol::{Spoken, Voice};
+use super::protocol::{TransmitHalf, TxBytes};
 use std::io;
 use std::time::Duration;
 
@@ -32,19 +32,19 @@ impl Outlet for Port {
 }
 
 /// What of a frame is still to be sent.
-pub struct Unsent {
-    words: Spoken,
+pub struct PartialFrame {
+    words: TxBytes,
     sent: usize,
 }
 
-impl Unsent {
+impl PartialFrame {
     /// Nothing.
     pub fn none() -> Self {
-        Self::after(Spoken::nothing(), 0)
+        Self::after(TxBytes::nothing(), 0)
     }
 
     /// What follows the first bytes of a frame.
-    pub fn after(words: Spoken, sent: usize) -> Self {
+    pub fn after(words: TxBytes, sent: usize) -> Self {
         Self { words, sent }
     }
 
@@ -85,10 +85,10 @@ impl Unsent {
     ///
     /// # Errors
     /// When the port is gone.
-    pub fn say_last_words(&mut self, voice: &mut dyn Voice, port: &impl Outlet) -> io::Result<()> {
+    pub fn send_stop(&mut self, voice: &mut dyn TransmitHalf, port: &impl Outlet) -> io::Result<()> {
         for _ in 0..LAST_WORDS {
             if self.send_patiently(port)? {
-                *self = Self::after(voice.farewell(), 0);
+                *self = Self::after(voice.stop_frame(), 0);
                 self.send_patiently(port)?;
             }
             std::thread::sleep(LAST_WORDS_APART);
@@ -131,13 +131,13 @@ mod tests {
 
     struct Laconic;
 
-    impl Voice for Laconic {
-        fn say(&mut self, _: Effort, _: &Sample, _: MonotonicNs) -> (Spoken, Result<(), WriteError>) {
-            (Spoken::of(b"push!"), Ok(()))
+    impl TransmitHalf for Laconic {
+        fn say(&mut self, _: Effort, _: &Sample, _: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+            (TxBytes::of(b"push!"), Ok(()))
         }
 
-        fn farewell(&mut self) -> Spoken {
-            Spoken::of(b"stop.")
+        fn stop_frame(&mut self) -> TxBytes {
+            TxBytes::of(b"stop.")
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
     fn the_last_words_come_after_the_whole_of_what_was_begun_and_are_whole_themselves() {
         for (begun, room) in (0..=5).flat_map(|begun| (1..=6).map(move |room| (begun, room))) {
             let port = Narrow::with_room_for(room);
-            Unsent::after(Spoken::of(b"push!"), begun).say_last_words(&mut Laconic, &port).unwrap();
+            PartialFrame::after(TxBytes::of(b"push!"), begun).send_stop(&mut Laconic, &port).unwrap();
             let expected = [&b"push!"[begun..], b"stop.stop."].concat();
             assert_eq!(*port.taken.borrow(), expected, "{begun} bytes sent before, room for {room}");
         }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_port_that_takes_nothing_is_given_up_and_gets_no_words_without_their_beginning() {
         let port = Narrow::with_room_for(0);
-        Unsent::after(Spoken::of(b"push!"), 2).say_last_words(&mut Laconic, &port).unwrap();
+        PartialFrame::after(TxBytes::of(b"push!"), 2).send_stop(&mut Laconic, &port).unwrap();
         assert_eq!((port.taken.borrow().len(), port.tries.get()), (0, LAST_WORDS * PATIENT_TRIES));
     }
 }

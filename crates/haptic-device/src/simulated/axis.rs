@@ -111,7 +111,7 @@ impl Series {
 /// A length of time that every tick goes through: where its spans lead is linear in the push, so the series of each part of a
 /// push is summed once, at load.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passage {
+pub(super) struct SpanPropagator {
     spans: u32,
     /// Of one span.
     span_s: f64,
@@ -130,11 +130,11 @@ impl AxisModel {
     }
 
     /// Gets ready for a length of time, from zero to a tick.
-    pub fn passage(&self, duration_s: f64) -> Passage {
+    pub fn passage(&self, duration_s: f64) -> SpanPropagator {
         let spans = if duration_s > 0.0 { self.spans(duration_s).min(f64::from(MAX_SPANS)) } else { 0.0 };
         let span_s = duration_s / spans.max(1.0);
         let parts = Push::UNITS.map(|unit| self.series(&unit));
-        Passage {
+        SpanPropagator {
             spans: spans as u32,
             span_s,
             travel: parts.each_ref().map(|part| part.travel(span_s)),
@@ -146,14 +146,14 @@ impl AxisModel {
     ///
     /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs two series of [`TERMS`] terms
     /// and [`SEARCH_STEPS`] looks at each of them.
-    pub fn advance(&self, state: &mut AxisState, mut drive: Drive, passage: &Passage) {
+    pub fn advance(&self, state: &mut AxisState, mut drive: Drive, passage: &SpanPropagator) {
         for _ in 0..passage.spans {
             self.advance_span(state, drive, passage);
             drive = drive.later(passage.span_s);
         }
     }
 
-    fn advance_span(&self, state: &mut AxisState, mut drive: Drive, passage: &Passage) {
+    fn advance_span(&self, state: &mut AxisState, mut drive: Drive, passage: &SpanPropagator) {
         if self.coulomb_n == 0.0 {
             *state = passage.end(state, &self.push(state, drive, 0.0));
             return;
@@ -200,7 +200,7 @@ impl AxisModel {
     }
 
     /// Goes through a whole span if nothing stops the axis on its way; else leaves it where it is.
-    fn slides_through(&self, state: &mut AxisState, push: &Push, direction: f64, passage: &Passage) -> bool {
+    fn slides_through(&self, state: &mut AxisState, push: &Push, direction: f64, passage: &SpanPropagator) -> bool {
         let end = passage.end(state, push);
         let acceleration = |time_s: f64, at: &AxisState| {
             let spring_n = self.hand_stiffness_n_per_m * (at.position_m - state.position_m);
@@ -242,7 +242,7 @@ impl AxisModel {
     }
 }
 
-impl Passage {
+impl SpanPropagator {
     /// Where one span leads.
     fn end(&self, state: &AxisState, push: &Push) -> AxisState {
         AxisState {

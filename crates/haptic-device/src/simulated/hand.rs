@@ -13,7 +13,7 @@ const WAIT_TICKS: u32 = 2000;
 const TAKE_HOLD_TICKS: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Leader {
+enum TargetSource {
     /// The path, which moves on.
     Path,
     /// The mouse, which wants the target there.
@@ -32,7 +32,7 @@ enum Leader {
 pub(super) struct HandTarget {
     path: Option<Path>,
     path_ticks: u64,
-    leader: Leader,
+    leader: TargetSource,
     position_m: Vector2<f64>,
 }
 
@@ -40,7 +40,7 @@ impl HandTarget {
     /// A target on the path at time zero; without a path it rests at the origin.
     pub fn new(path: Option<Path>) -> Self {
         let position_m = path.as_ref().map_or(Vector2::zeros(), |path| path.at(0.0));
-        Self { path, path_ticks: 0, leader: Leader::Path, position_m }
+        Self { path, path_ticks: 0, leader: TargetSource::Path, position_m }
     }
 
     /// Where the target is now, device frame, m.
@@ -53,9 +53,9 @@ impl HandTarget {
     /// Real-time: one comparison.
     pub fn guide(&mut self, request_m: Option<Vector2<f64>>) {
         match request_m {
-            Some(place) if place.x.is_finite() && place.y.is_finite() => self.leader = Leader::Mouse(place),
+            Some(place) if place.x.is_finite() && place.y.is_finite() => self.leader = TargetSource::Mouse(place),
             Some(_) => {}
-            None if matches!(self.leader, Leader::Mouse(_)) => self.leader = Leader::Nobody(WAIT_TICKS),
+            None if matches!(self.leader, TargetSource::Mouse(_)) => self.leader = TargetSource::Nobody(WAIT_TICKS),
             None => {}
         }
     }
@@ -65,8 +65,8 @@ impl HandTarget {
     /// Real-time: one comparison.
     pub fn call(&mut self, handle_m: Vector2<f64>) {
         self.path_ticks = 0;
-        if !matches!(self.leader, Leader::Mouse(_)) {
-            self.leader = Leader::Handle(handle_m);
+        if !matches!(self.leader, TargetSource::Mouse(_)) {
+            self.leader = TargetSource::Handle(handle_m);
         }
     }
 
@@ -75,12 +75,12 @@ impl HandTarget {
     /// Real-time: one look at the path.
     pub fn advance(&mut self) -> Vector2<f64> {
         match self.leader {
-            Leader::Path => self.follow_path(),
-            Leader::Mouse(place) => self.drag_towards(place),
-            Leader::Handle(place) => self.take_hold(place),
-            Leader::Nobody(0) => self.return_to_path(),
-            Leader::Nobody(ticks) => self.leader = Leader::Nobody(ticks - 1),
-            Leader::Return => self.return_to_path(),
+            TargetSource::Path => self.follow_path(),
+            TargetSource::Mouse(place) => self.drag_towards(place),
+            TargetSource::Handle(place) => self.take_hold(place),
+            TargetSource::Nobody(0) => self.return_to_path(),
+            TargetSource::Nobody(ticks) => self.leader = TargetSource::Nobody(ticks - 1),
+            TargetSource::Return => self.return_to_path(),
         }
         self.position_m
     }
@@ -93,14 +93,14 @@ impl HandTarget {
     fn take_hold(&mut self, handle_m: Vector2<f64>) {
         self.drag_towards(handle_m);
         if self.position_m == handle_m {
-            self.leader = Leader::Nobody(TAKE_HOLD_TICKS);
+            self.leader = TargetSource::Nobody(TAKE_HOLD_TICKS);
         }
     }
 
     fn return_to_path(&mut self) {
         let place = self.place_on_path();
         self.drag_towards(place);
-        self.leader = if self.position_m == place { Leader::Path } else { Leader::Return };
+        self.leader = if self.position_m == place { TargetSource::Path } else { TargetSource::Return };
     }
 
     fn place_on_path(&self) -> Vector2<f64> {

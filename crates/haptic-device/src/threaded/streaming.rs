@@ -17,7 +17,7 @@ const NOISE_COUNTS: f64 = 2.01;
 
 /// Watches the samples of one device.
 #[derive(Clone, Copy, Debug)]
-pub struct StreamTest {
+pub struct ReportingModeDetector {
     noise_m: f64,
     before_m: Vector2<f64>,
     alike: u32,
@@ -25,7 +25,7 @@ pub struct StreamTest {
     near: u32,
 }
 
-impl StreamTest {
+impl ReportingModeDetector {
     /// For a device with such steps, m.
     pub fn new(step_m: f64) -> Self {
         let none_m = Vector2::repeat(f64::NAN);
@@ -53,7 +53,7 @@ mod tests {
 
     /// Whether a device passes that gives such counts, one every so often.
     fn passes(every_ns: u64, mut counts: impl Iterator<Item = i32>) -> bool {
-        let mut test = StreamTest::new(STEP_M);
+        let mut test = ReportingModeDetector::new(STEP_M);
         counts.any(|count| test.is_passed_by(Vector2::new(f64::from(count) * STEP_M, 0.05), every_ns))
     }
 

@@ -1,15 +1,17 @@
 //! Reading and writing allocate nothing, whatever goes wrong.
 
 use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{Board, Body, HaplyBoard, Life, LineFaults, NativeBoard, OdriveBoard, serve};
+use haptic_device::emulated::{
+    Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
+};
 use haptic_device::faulty::PerKind;
 use haptic_device::serial::protocol::Protocol;
 use haptic_device::serial::{
-    HaplyProtocol, HaplyVariant, Ledger, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings, SerialDevice,
-    SerialSettings,
+    HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
+    SerialDevice, SerialSettings,
 };
 use haptic_device::{
-    Device, DeviceModel, Effort, Fault, FaultPlan, FaultyDevice, HandModel, MonotonicNs, Pantograph, Path,
+    Device, DeviceModel, Effort, FaultPlan, FaultyDevice, HandModel, InjectedFault, MonotonicNs, Pantograph, Path,
     PrescribedDevice, SimulatedDevice,
 };
 use haptic_realtime::clock::monotonic_ns;
@@ -22,7 +24,7 @@ use std::time::{Duration, Instant};
 fn exercise(device: &mut dyn Device) {
     for tick in 0..5000u64 {
         let now = MonotonicNs(tick * 1_000_000);
-        device.guide_hand((2000..2500).contains(&tick).then(|| Vector2::new(0.05, 0.02)));
+        device.set_hand_target((2000..2500).contains(&tick).then(|| Vector2::new(0.05, 0.02)));
         let reading = device.read(now);
         device.write(Effort { force_n: reading.position_m * -100.0 }, now);
     }
@@ -31,7 +33,11 @@ fn exercise(device: &mut dyn Device) {
 #[test]
 fn simulated_devices_do_not_allocate_even_behind_faults() {
     let chance = PerKind { dropped: 0.1, repeated: 0.1, not_a_number: 0.1, jump: 0.1, late: 0.1, ..PerKind::default() };
-    let scheduled = vec![(100, Fault::Loss { ticks: 50 }), (300, Fault::WriteFailure), (301, Fault::WriteBusy)];
+    let scheduled = vec![
+        (100, InjectedFault::Loss { ticks: 50 }),
+        (300, InjectedFault::WriteFailure),
+        (301, InjectedFault::WriteBusy),
+    ];
     let inner = SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default())).unwrap();
     let mut device = FaultyDevice::new(inner, FaultPlan { chance, scheduled, ..FaultPlan::default() });
     assert_no_allocator_calls(|| exercise(&mut device));
@@ -67,7 +73,7 @@ fn allocations_on_a_line(
     name: &str,
     faults: LineFaults,
     board: impl FnOnce() -> Box<dyn Board> + Send + 'static,
-    protocol: impl FnOnce(Arc<Ledger>) -> Box<dyn Protocol>,
+    protocol: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>,
 ) -> u64 {
     let link = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
     let stop = Arc::new(AtomicBool::new(false));
@@ -78,7 +84,7 @@ fn allocations_on_a_line(
         assert!(start.elapsed() < PATIENCE, "no port");
         std::thread::sleep(Duration::from_millis(1));
     }
-    let (ledger, port) = (Arc::new(Ledger::default()), link.to_str().unwrap().to_owned());
+    let (ledger, port) = (Arc::new(LinkMonitor::default()), link.to_str().unwrap().to_owned());
     let (find, protocol) = (Box::new(move || Ok(port.clone())), protocol(Arc::clone(&ledger)));
     let (baud, guardian) = (1_000_000, None);
     let settings = SerialSettings { find, baud, protocol, ledger: Arc::clone(&ledger), guardian, priority: 79 };
@@ -105,18 +111,18 @@ fn allocations_on_a_line(
 const FAULTS: LineFaults = LineFaults { drop: 0.02, garbage: 0.02, delay_ns: 2_000_000, seed: 5 };
 
 /// Once unplugged as well: every way that reading and writing can go.
-fn bad_life(link: &std::path::Path, faults: LineFaults) -> Life {
-    Life {
+fn bad_life(link: &std::path::Path, faults: LineFaults) -> ServeOptions {
+    ServeOptions {
         link: Some(link.to_owned()),
         faults,
         dies_after: Some(Duration::from_secs(1)),
         dead_for: Duration::from_millis(200),
-        ..Life::default()
+        ..ServeOptions::default()
     }
 }
 
-fn body(axes: u8) -> Body {
-    Body::new(axes, &DeviceModel::default(), None).unwrap()
+fn body(axes: u8) -> EmulatedHandle {
+    EmulatedHandle::new(axes, &DeviceModel::default(), None).unwrap()
 }
 
 #[test]
@@ -157,7 +163,7 @@ impl Board for Powered {
         self.0.force_n()
     }
 
-    fn body(&self) -> &Body {
+    fn body(&self) -> &EmulatedHandle {
         self.0.body()
     }
 

@@ -3,10 +3,10 @@
 
 use haptic_device::hid::force::ForceScale;
 use haptic_device::hid::joystick::{self, JoystickSettings};
-use haptic_device::hid::link::{Link, Opened, Port};
+use haptic_device::hid::link::{HidLink, HidPort, Opened};
 use haptic_device::hid::native::{self, NativeSettings};
 use haptic_device::hid::report::Report;
-use haptic_device::{Device, Effort, FaultCode, Health, MonotonicNs, Reading, Sent};
+use haptic_device::{Device, Effort, FaultCode, Health, MonotonicNs, Reading, WriteOutcome};
 use haptic_emulator::gadget::{Firmware, Gadget};
 use haptic_emulator::handle::Handle;
 use haptic_emulator::style::{ARDUINO, OPEN_FFBOARD, STYLES, Style, VPFORCE};
@@ -60,7 +60,7 @@ fn socket(style: Option<Style>, room: Option<usize>) -> SharedSocket {
 struct SocketPort(SharedSocket);
 struct SocketLink(SharedSocket, u32);
 
-impl Port for SocketPort {
+impl HidPort for SocketPort {
     fn open(&mut self) -> Result<Opened, String> {
         let socket = self.0.lock().unwrap();
         if !socket.is_plugged || socket.is_unreadable {
@@ -89,7 +89,7 @@ fn now_us() -> u64 {
     monotonic_ns() / 1000
 }
 
-impl Link for SocketLink {
+impl HidLink for SocketLink {
     fn write(&mut self, report: &Report) -> io::Result<()> {
         self.with(|socket| {
             socket.writes_left = socket.writes_left.map(|left| left.saturating_sub(1));
@@ -173,7 +173,7 @@ fn motor_n(socket: &SharedSocket) -> Vector2<f64> {
 fn mistakes(socket: &SharedSocket) -> u64 {
     match &socket.lock().unwrap().gadget.firmware {
         Firmware::Joystick(joystick, _) => joystick.mistakes().0,
-        Firmware::Board(board) => board.mistakes,
+        Firmware::NativeBoard(board) => board.mistakes,
     }
 }
 
@@ -254,7 +254,7 @@ fn a_device_that_vanishes_in_the_middle_of_a_write_is_lost_and_then_found_again(
         device.read(MonotonicNs(monotonic_ns())).health == Health::Lost
     };
     tick_until(device.as_mut(), force_n, is_lost);
-    assert!(matches!(device.write(Effort { force_n }, MonotonicNs(monotonic_ns())), Sent::Failed(_)));
+    assert!(matches!(device.write(Effort { force_n }, MonotonicNs(monotonic_ns())), WriteOutcome::Failed(_)));
     {
         let mut socket = socket.lock().unwrap();
         socket.gadget = Gadget::joystick(OPEN_FFBOARD, None, FULL_SCALE_N, Handle::still());

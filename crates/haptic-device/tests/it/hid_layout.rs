@@ -1,6 +1,6 @@
 //! Descriptors of several makes, as found and as damaged, and the forces that reach their motors.
 
-use haptic_device::hid::force::{ForceCode, ForceScale};
+use haptic_device::hid::force::{ForceScale, PidEncoder};
 use haptic_device::hid::layout::{LayoutError, PidLayout};
 use haptic_device::hid::report::Report;
 use haptic_device::xorshift::Xorshift;
@@ -10,13 +10,13 @@ use nalgebra::Vector2;
 
 const FULL_SCALE_N: f64 = 4.0;
 
-fn code(style: &Style) -> ForceCode {
+fn code(style: &Style) -> PidEncoder {
     let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [false; 2] };
-    ForceCode::new(PidLayout::find(&style.descriptor(), 2).unwrap(), scale).unwrap()
+    PidEncoder::new(PidLayout::find(&style.descriptor(), 2).unwrap(), scale).unwrap()
 }
 
 /// A device with both effects made, set and started.
-fn armed(style: Style, code: &ForceCode) -> ForceFeedback {
+fn armed(style: Style, code: &PidEncoder) -> ForceFeedback {
     let mut device = ForceFeedback::new(style, None);
     let (shape, enable) = code.layout().control.enable.clone().unwrap();
     device.output(shape.empty().with(&enable.field, enable.value).bytes(), 0);
@@ -97,7 +97,7 @@ fn a_force_beyond_full_scale_or_no_number_stays_within_the_device() {
 fn a_reversed_motor_gets_the_opposite_magnitude() {
     let layout = PidLayout::find(&OPEN_FFBOARD.descriptor(), 2).unwrap();
     let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [true, false] };
-    let reversed = ForceCode::new(layout, scale).unwrap();
+    let reversed = PidEncoder::new(layout, scale).unwrap();
     let force_n = Vector2::new(1.0, 2.0);
     let ([x, y], [plain_x, plain_y]) = (reversed.magnitudes(force_n), code(&OPEN_FFBOARD).magnitudes(force_n));
     assert_eq!((x, y), (-plain_x, plain_y));
@@ -198,7 +198,7 @@ fn a_million_mutated_descriptors_are_found_or_refused_and_nothing_panics() {
 
 fn exercise(layout: PidLayout) {
     let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [false; 2] };
-    let Ok(code) = ForceCode::new(layout, scale) else { return };
+    let Ok(code) = PidEncoder::new(layout, scale) else { return };
     let (lowest, highest) = code.layout().constant.magnitude.logical;
     for magnitude in code.magnitudes(Vector2::new(1e6, -1e6)) {
         assert!((lowest..=highest).contains(&magnitude));

@@ -1,9 +1,9 @@
 //! Host and board of the native protocol in one room: no port, no clock.
 
 use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{Board, Body, NativeBoard};
-use haptic_device::serial::protocol::{GreetingError, Heard, Protocol, Sample, Session, Step};
-use haptic_device::serial::{Ledger, NativeProtocol, NativeSettings};
+use haptic_device::emulated::{Board, EmulatedHandle, NativeBoard};
+use haptic_device::serial::protocol::{HandshakeError, OpenSession, Protocol, Received, Sample, Step};
+use haptic_device::serial::{LinkMonitor, NativeProtocol, NativeSettings};
 use haptic_device::{DeviceModel, Effort, FaultCode, Health, MonotonicNs, WriteError};
 use nalgebra::Vector2;
 use std::sync::Arc;
@@ -16,11 +16,14 @@ fn settings(axes: u8) -> NativeSettings {
 
 fn board(traits: NativeTraits) -> NativeBoard {
     let model = DeviceModel { coulomb_n: [0.0; 2], encoder_step_m: [0.0; 2], ..DeviceModel::default() };
-    NativeBoard::new(traits, Body::new(traits.axes, &model, None).unwrap())
+    NativeBoard::new(traits, EmulatedHandle::new(traits.axes, &model, None).unwrap())
 }
 
 /// Greets until it is done or failed, a millisecond a round.
-fn greet(protocol: &mut NativeProtocol, far: &mut dyn FnMut(&[u8]) -> Vec<u8>) -> Result<Box<Session>, GreetingError> {
+fn greet(
+    protocol: &mut NativeProtocol,
+    far: &mut dyn FnMut(&[u8]) -> Vec<u8>,
+) -> Result<Box<OpenSession>, HandshakeError> {
     let mut greeting = protocol.greet(MonotonicNs(0));
     for round in 0..20_000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
@@ -43,22 +46,22 @@ fn heard_by(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
 /// A host that has armed a board.
 struct Room {
     board: NativeBoard,
-    session: Session,
-    ledger: Arc<Ledger>,
+    session: OpenSession,
+    ledger: Arc<LinkMonitor>,
     now: MonotonicNs,
     newest: Sample,
 }
 
 impl Room {
     fn new(traits: NativeTraits) -> Self {
-        let (ledger, mut board) = (Arc::new(Ledger::default()), board(traits));
+        let (ledger, mut board) = (Arc::new(LinkMonitor::default()), board(traits));
         let mut protocol = NativeProtocol::new(settings(traits.axes), Arc::clone(&ledger), 77);
         let session = *greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).unwrap();
         Self { board, session, ledger, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::nothing_yet() }
     }
 
     /// A millisecond in which the host asks for a force; `spoil` sees what passes and may change it.
-    fn exchange(&mut self, force_n: Vector2<f64>, spoil: impl Fn(&mut Vec<u8>, &mut Vec<u8>)) -> Heard {
+    fn exchange(&mut self, force_n: Vector2<f64>, spoil: impl Fn(&mut Vec<u8>, &mut Vec<u8>)) -> Received {
         let (words, _) = self.session.voice.say(Effort { force_n }, &self.newest, self.now);
         self.now = self.now.after(MILLISECOND_NS / 2);
         let mut question = words.bytes().to_vec();
@@ -69,12 +72,12 @@ impl Room {
     }
 
     /// A silent millisecond.
-    fn wait(&mut self) -> Heard {
+    fn wait(&mut self) -> Received {
         self.now = self.now.after(MILLISECOND_NS / 2);
         self.listen(&[])
     }
 
-    fn listen(&mut self, answer: &[u8]) -> Heard {
+    fn listen(&mut self, answer: &[u8]) -> Received {
         let mut told = Vec::new();
         self.board.tick(&mut told);
         let mut answer = answer.to_vec();
@@ -134,25 +137,25 @@ fn velocity_is_estimated_where_the_board_gives_none() {
 fn another_version_another_number_of_axes_silence_and_babble_are_each_told_apart() {
     let refusal = |traits: NativeTraits| {
         let (mut protocol, mut board) =
-            (NativeProtocol::new(settings(2), Arc::new(Ledger::default()), 1), board(traits));
+            (NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1), board(traits));
         greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).err().unwrap()
     };
     let version = refusal(NativeTraits { major_version: 9, ..NativeTraits::default() });
-    assert_eq!(version, GreetingError::Version { theirs: (9, 0), ours: (1, 0) });
+    assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: (1, 0) });
     let axes = refusal(NativeTraits { axes: 1, ..NativeTraits::default() });
-    assert_eq!(axes, GreetingError::Axes { wanted: 2, found: 1 });
+    assert_eq!(axes, HandshakeError::Axes { wanted: 2, found: 1 });
     let alone = |answer: &[u8]| {
-        let mut protocol = NativeProtocol::new(settings(2), Arc::new(Ledger::default()), 1);
+        let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1);
         greet(&mut protocol, &mut |_| answer.to_vec()).err().unwrap()
     };
-    assert_eq!(alone(&[]), GreetingError::Silent { within_s: 5 });
-    assert!(matches!(alone(b"hello world\r\n"), GreetingError::NotUnderstood { .. }));
+    assert_eq!(alone(&[]), HandshakeError::Silent { within_s: 5 });
+    assert!(matches!(alone(b"hello world\r\n"), HandshakeError::NotUnderstood { .. }));
 }
 
 #[test]
 fn a_board_that_wakes_late_or_loses_the_first_words_is_still_greeted() {
     let mut board = board(NativeTraits::default());
-    let mut protocol = NativeProtocol::new(settings(2), Arc::new(Ledger::default()), 5);
+    let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 5);
     // In its bootloader for thirty questions, some two seconds, and then every other word is lost.
     let mut questions = 0;
     let mut far = |bytes: &[u8]| {
@@ -165,7 +168,7 @@ fn a_board_that_wakes_late_or_loses_the_first_words_is_still_greeted() {
 #[test]
 fn a_board_that_resets_in_the_middle_is_greeted_anew() {
     let mut board = board(NativeTraits::default());
-    let mut protocol = NativeProtocol::new(settings(2), Arc::new(Ledger::default()), 5);
+    let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 5);
     let mut questions = 0;
     let mut far = |bytes: &[u8]| {
         questions += usize::from(!bytes.is_empty());
@@ -182,7 +185,7 @@ fn the_line_s_speed_bounds_the_rate() {
     let rate_hz = |baud: u32, axes: u8| {
         let mut board = board(NativeTraits { axes, ..NativeTraits::default() });
         let settings = NativeSettings { baud: Some(baud), ..settings(axes) };
-        let mut protocol = NativeProtocol::new(settings, Arc::new(Ledger::default()), 1);
+        let mut protocol = NativeProtocol::new(settings, Arc::new(LinkMonitor::default()), 1);
         greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).ok().unwrap().limits.rate_hz
     };
     assert_eq!((rate_hz(115_200, 1), rate_hz(115_200, 2), rate_hz(1_000_000, 2)), (720.0, 576.0, 1000.0));
@@ -248,14 +251,14 @@ fn what_is_not_a_number_asks_for_no_effort_and_says_so() {
 fn the_farewell_ends_the_force() {
     let mut room = Room::new(NativeTraits::default());
     room.run(10, Vector2::new(1.0, 0.0));
-    let words = room.session.voice.farewell();
+    let words = room.session.voice.stop_frame();
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
 }
 
 #[test]
 fn the_board_holds_to_the_force_that_the_host_allowed() {
-    let (ledger, mut board) = (Arc::new(Ledger::default()), board(NativeTraits::default()));
+    let (ledger, mut board) = (Arc::new(LinkMonitor::default()), board(NativeTraits::default()));
     let mut protocol = NativeProtocol::new(NativeSettings { max_force_n: 1.0, ..settings(2) }, Arc::clone(&ledger), 1);
     let mut session = *greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).unwrap();
     let effort = Effort { force_n: Vector2::new(3.0, -3.0) };

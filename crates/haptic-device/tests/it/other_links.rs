@@ -1,8 +1,8 @@
 //! Host and device of the protocols that people's devices speak, in one room: no port, no clock.
 
-use haptic_device::emulated::{Board, Body, HaplyBoard, OdriveBoard};
-use haptic_device::serial::protocol::{GreetingError, Protocol, Sample, Session, Step};
-use haptic_device::serial::{HaplyProtocol, HaplyVariant, Ledger, OdriveProtocol, OdriveSettings};
+use haptic_device::emulated::{Board, EmulatedHandle, HaplyBoard, OdriveBoard};
+use haptic_device::serial::protocol::{HandshakeError, OpenSession, Protocol, Sample, Step};
+use haptic_device::serial::{HaplyProtocol, HaplyVariant, LinkMonitor, OdriveProtocol, OdriveSettings};
 use haptic_device::{DeviceModel, Effort, FaultCode, HandModel, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn heard_by(board: &mut dyn Board, bytes: &[u8]) -> Vec<u8> {
     answers.concat()
 }
 
-fn greet(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<Session>, GreetingError> {
+fn greet(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenSession>, HandshakeError> {
     let mut greeting = protocol.greet(MonotonicNs(0));
     for round in 0..20_000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
@@ -33,15 +33,15 @@ fn greet(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<Sessi
 /// A host and a device that have greeted each other.
 struct Room<B> {
     board: B,
-    session: Box<Session>,
-    ledger: Arc<Ledger>,
+    session: Box<OpenSession>,
+    ledger: Arc<LinkMonitor>,
     now: MonotonicNs,
     newest: Sample,
 }
 
 impl<B: Board> Room<B> {
-    fn new(mut board: B, make: impl FnOnce(Arc<Ledger>) -> Box<dyn Protocol>) -> Self {
-        let ledger = Arc::new(Ledger::default());
+    fn new(mut board: B, make: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>) -> Self {
+        let ledger = Arc::new(LinkMonitor::default());
         let session = greet(make(Arc::clone(&ledger)).as_mut(), &mut board).unwrap();
         Self { board, session, ledger, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::nothing_yet() }
     }
@@ -130,7 +130,7 @@ fn the_last_thing_a_haply_hears_is_zero_torque() {
     let mut room = haply(HaplyVariant::V3);
     room.run(10, Vector2::new(1.0, 1.0));
     assert_ne!(room.board.force_n(), Vector2::zeros());
-    let words = room.session.voice.farewell();
+    let words = room.session.voice.stop_frame();
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
 }
@@ -139,7 +139,7 @@ fn the_last_thing_a_haply_hears_is_zero_torque() {
 fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
     let variant = HaplyVariant::V3;
     let mut board = HaplyBoard::new(variant, &DeviceModel::default(), None).unwrap();
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(LinkMonitor::default());
     let mut protocol = HaplyProtocol::new(variant, Arc::clone(&ledger));
     greet(&mut protocol, &mut board).unwrap();
     (0..2000).for_each(|_| board.tick(&mut Vec::new()));
@@ -152,7 +152,7 @@ fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
 /// A Haply that was greeted and moved to the middle of its workspace, with the protocol that will find it again.
 fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
     let mut board = HaplyBoard::new(HaplyVariant::V3, &DeviceModel::default(), None).unwrap();
-    let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(Ledger::default()));
+    let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(LinkMonitor::default()));
     greet(&mut protocol, &mut board).unwrap();
     (0..2000).for_each(|_| board.tick(&mut Vec::new()));
     while board.news().is_some() {}
@@ -165,7 +165,7 @@ fn a_haply_that_forgot_its_angles_away_from_home_is_not_set_up_there_but_refused
     heard_by(&mut board, &[0, 0]);
     for _ in 0..3 {
         let refusal = greet(&mut protocol, &mut board).err().expect("wrong angles were taken for right ones");
-        assert_eq!(refusal, GreetingError::PlaceForgotten);
+        assert_eq!(refusal, HandshakeError::PlaceForgotten);
         assert!(refusal.to_string().contains("hold the arm against its home stop and start anew"), "{refusal}");
         assert_eq!((board.news(), board.force_n()), (None, Vector2::zeros()), "it was set up");
     }
@@ -179,7 +179,7 @@ fn a_haply_that_waits_for_the_rest_of_a_message_keeps_its_angles_when_it_is_foun
         heard_by(&mut board, &push.bytes()[..heard]);
         let session = greet(&mut protocol, &mut board).unwrap_or_else(|error| panic!("{heard} bytes: {error}"));
         assert_eq!(board.force_n(), Vector2::zeros(), "{heard} bytes");
-        let (ledger, newest) = (Arc::new(Ledger::default()), Sample::nothing_yet());
+        let (ledger, newest) = (Arc::new(LinkMonitor::default()), Sample::nothing_yet());
         let mut room = Room { board, session, ledger, now: MonotonicNs(1), newest };
         room.run(2, Vector2::zeros());
         assert!(room.newest.position_m.y > 0.09, "{heard} bytes: {}", room.newest.position_m);
@@ -194,7 +194,7 @@ fn the_last_words_end_the_torques_of_a_haply_wherever_a_message_was_cut_short() 
         assert_ne!(room.board.force_n(), Vector2::zeros());
         let (words, _) = room.session.voice.say(Effort { force_n: Vector2::new(1.0, 1.0) }, &room.newest, room.now);
         heard_by(&mut room.board, &words.bytes()[..heard]);
-        let words = room.session.voice.farewell();
+        let words = room.session.voice.stop_frame();
         heard_by(&mut room.board, words.bytes());
         assert_eq!(room.board.force_n(), Vector2::zeros(), "after {heard} bytes");
     }
@@ -212,7 +212,7 @@ fn what_is_lost_on_the_way_from_a_haply_is_counted() {
 
 #[test]
 fn a_silent_and_a_babbling_haply_are_told_apart() {
-    struct Stranger(&'static [u8], Body);
+    struct Stranger(&'static [u8], EmulatedHandle);
     impl Board for Stranger {
         fn hear(&mut self, _: &[u8], out: &mut Vec<Vec<u8>>) {
             out.push(self.0.to_vec());
@@ -222,7 +222,7 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
         fn force_n(&self) -> Vector2<f64> {
             Vector2::zeros()
         }
-        fn body(&self) -> &Body {
+        fn body(&self) -> &EmulatedHandle {
             &self.1
         }
         fn news(&mut self) -> Option<String> {
@@ -230,21 +230,21 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
         }
     }
     let refusal = |words| {
-        let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(Ledger::default()));
-        let body = Body::new(2, &DeviceModel::default(), None).unwrap();
+        let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(LinkMonitor::default()));
+        let body = EmulatedHandle::new(2, &DeviceModel::default(), None).unwrap();
         greet(&mut protocol, &mut Stranger(words, body)).err().unwrap()
     };
-    assert_eq!(refusal(b""), GreetingError::Silent { within_s: 5 });
-    assert!(matches!(refusal(b"what?\r\n"), GreetingError::NotUnderstood { .. }));
+    assert_eq!(refusal(b""), HandshakeError::Silent { within_s: 5 });
+    assert!(matches!(refusal(b"what?\r\n"), HandshakeError::NotUnderstood { .. }));
     // Zeros after the board's number are angles, of an arm that stands far from home.
-    assert!(matches!(refusal(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), GreetingError::NotHome { .. }));
+    assert!(matches!(refusal(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), HandshakeError::NotHome { .. }));
 }
 
 const ODRIVE: OdriveSettings = OdriveSettings { lever_m: 0.02, watchdog_s: 0.05, baud: None };
 
 fn odrive_board() -> OdriveBoard {
     let model = DeviceModel { coulomb_n: [0.0; 2], encoder_step_m: [0.0; 2], ..DeviceModel::default() };
-    OdriveBoard::new(0.02, Body::new(1, &model, None).unwrap())
+    OdriveBoard::new(0.02, EmulatedHandle::new(1, &model, None).unwrap())
 }
 
 fn odrive() -> Room<OdriveBoard> {
@@ -270,7 +270,7 @@ impl Board for Deafened {
     fn force_n(&self) -> Vector2<f64> {
         self.board.force_n()
     }
-    fn body(&self) -> &Body {
+    fn body(&self) -> &EmulatedHandle {
         self.board.body()
     }
     fn news(&mut self) -> Option<String> {
@@ -287,7 +287,7 @@ fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_
     ];
     for (line, heard, told) in cases {
         let mut board = Deafened { board: odrive_board(), line, heard };
-        let mut protocol = OdriveProtocol::new(ODRIVE, Arc::new(Ledger::default()));
+        let mut protocol = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default()));
         let refusal = greet(&mut protocol, &mut board).err().expect("a controller that would not let go was taken");
         assert!(refusal.to_string().contains(told), "{refusal}");
         assert!(std::iter::from_fn(|| board.news()).all(|news| !news.contains("motor on")), "after {line:?}");
@@ -297,7 +297,7 @@ fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_
 #[test]
 fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
     let mut board = odrive_board();
-    let mut greeting = OdriveProtocol::new(ODRIVE, Arc::new(Ledger::default())).greet(MonotonicNs(0));
+    let mut greeting = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default())).greet(MonotonicNs(0));
     for round in 0..5000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
         match greeting.step(now) {
@@ -355,7 +355,7 @@ fn before_the_first_tick_the_odrive_s_watchdog_is_fed_and_the_farewell_switches_
     room.run(2, Vector2::new(0.5, 0.0));
     assert_eq!(room.newest.health, Health::Ready);
     assert_ne!(room.board.force_n(), Vector2::zeros());
-    let words = room.session.voice.farewell();
+    let words = room.session.voice.stop_frame();
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
 }

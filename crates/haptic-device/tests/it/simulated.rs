@@ -1,6 +1,8 @@
 //! The simulated device against closed forms.
 
-use haptic_device::{Device, DeviceModel, Effort, HandModel, Health, MonotonicNs, Reading, Sent, SimulatedDevice};
+use haptic_device::{
+    Device, DeviceModel, Effort, HandModel, Health, MonotonicNs, Reading, SimulatedDevice, WriteOutcome,
+};
 use nalgebra::Vector2;
 
 const NOW: MonotonicNs = MonotonicNs(0);
@@ -27,7 +29,7 @@ fn free(model: &DeviceModel) -> SimulatedDevice {
 }
 
 fn push(device: &mut SimulatedDevice, x_n: f64, y_n: f64) {
-    assert_eq!(device.write(Effort { force_n: Vector2::new(x_n, y_n) }, NOW), Sent::Written);
+    assert_eq!(device.write(Effort { force_n: Vector2::new(x_n, y_n) }, NOW), WriteOutcome::Written);
 }
 
 fn run(device: &mut SimulatedDevice, ticks: usize) -> Reading {
@@ -210,7 +212,7 @@ fn the_hand_starts_on_its_path_and_without_a_hand_the_device_is_free() {
     assert_eq!(held.true_state().position_m, Vector2::new(0.0, 0.03));
     let mut loose = free(&bare(0.1));
     loose.place(Vector2::zeros(), Vector2::new(0.1, 0.0));
-    loose.guide_hand(Some(Vector2::new(5.0, 5.0)));
+    loose.set_hand_target(Some(Vector2::new(5.0, 5.0)));
     run(&mut loose, 1000);
     assert!((loose.true_state().position_m - Vector2::new(0.1, 0.0)).norm() < 1e-12);
 }
@@ -277,7 +279,7 @@ fn an_effort_that_is_no_number_becomes_no_force() {
     let mut device = free(&bare(0.1));
     push(&mut device, 1.0, 0.0);
     let sent = device.write(Effort { force_n: Vector2::new(f64::NAN, 1.0) }, NOW);
-    assert!(matches!(sent, Sent::Failed(_)));
+    assert!(matches!(sent, WriteOutcome::Failed(_)));
     run(&mut device, 10);
     assert_eq!(device.true_state().position_m, Vector2::zeros());
 }
@@ -288,7 +290,7 @@ fn a_closed_device_is_lost_and_exerts_nothing() {
     push(&mut device, 1.0, 0.0);
     device.close();
     device.close();
-    assert!(matches!(device.write(Effort { force_n: Vector2::new(1.0, 0.0) }, NOW), Sent::Failed(_)));
+    assert!(matches!(device.write(Effort { force_n: Vector2::new(1.0, 0.0) }, NOW), WriteOutcome::Failed(_)));
     let reading = run(&mut device, 10);
     assert_eq!((reading.health, reading.fresh), (Health::Lost, false));
     assert_eq!(device.true_state().position_m, Vector2::zeros());
@@ -318,10 +320,10 @@ fn hash_of_a_run() -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for tick in 0..5000u32 {
         if tick == 1500 {
-            device.guide_hand(Some(Vector2::new(0.04, 0.01)));
+            device.set_hand_target(Some(Vector2::new(0.04, 0.01)));
         }
         if tick == 1700 {
-            device.guide_hand(None);
+            device.set_hand_target(None);
         }
         let reading = device.read(NOW);
         // A wall at y = 0 and a little stirring across.

@@ -1,13 +1,13 @@
 //! The engagement in an image of the loop.
 
 use super::Engagement;
-use haptic_planar::image::Carrier;
+use haptic_planar::image::Archive;
 
 impl Engagement {
     /// All of it. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { ramp_s, quiet_ticks, share, recovered } = self;
-        carrier.numbers([ramp_s, share, recovered]);
-        carrier.count(quiet_ticks);
+        archive.numbers([ramp_s, share, recovered]);
+        archive.count(quiet_ticks);
     }
 }

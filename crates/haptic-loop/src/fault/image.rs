@@ -2,16 +2,16 @@
 
 use super::Fault;
 use haptic_device::{FaultCode, WriteError};
-use haptic_planar::image::Carrier;
+use haptic_planar::image::Archive;
 
 /// What stands for a fault that is missing.
 pub(crate) const NO_FAULT: Fault = Fault::ReadingNotFinite;
 
 impl Fault {
     /// As its kind and two numbers. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let [mut kind, mut first, mut second] = words_of(self);
-        [&mut kind, &mut first, &mut second].into_iter().for_each(|word| carrier.word(word));
+        [&mut kind, &mut first, &mut second].into_iter().for_each(|word| archive.word(word));
         *self = fault_of([kind, first, second]);
     }
 }

@@ -5,13 +5,13 @@ use haptic_device::{FaultCode, WriteError};
 use haptic_testing::Random;
 
 /// Energy that has nothing to do with height.
-fn lively(all_j: f64) -> Stored {
-    Stored { all_j, height_j: 0.0 }
+fn lively(total_j: f64) -> StoredEnergy {
+    StoredEnergy { total_j, height_j: 0.0 }
 }
 
 /// A world with energy to spare, in which only the limit under test acts.
-fn request(x_n: f64) -> Request {
-    Request {
+fn request(x_n: f64) -> ForceRequest {
+    ForceRequest {
         force_n: Vector2::new(x_n, 0.0),
         load_n: Vector2::zeros(),
         stored: lively(10.0),
@@ -20,12 +20,12 @@ fn request(x_n: f64) -> Request {
     }
 }
 
-fn hand(x_m: f64) -> Hand {
-    Hand { position_m: Some(Vector2::new(x_m, 0.0)), is_new: true, trust: Trust::Good }
+fn hand(x_m: f64) -> HandReading {
+    HandReading { position_m: Some(Vector2::new(x_m, 0.0)), is_new: true, trust: Validity::Good }
 }
 
-fn with(trust: Trust) -> Hand {
-    Hand { trust, ..hand(0.0) }
+fn with(trust: Validity) -> HandReading {
+    HandReading { trust, ..hand(0.0) }
 }
 
 fn bare() -> Safety {
@@ -33,7 +33,7 @@ fn bare() -> Safety {
 }
 
 fn guard(safety: &Safety) -> Guard {
-    Guard::new(safety, &DeviceModel::default(), lively(10.0))
+    Guard::new(safety, &WorstAxisModel::default(), lively(10.0))
 }
 
 /// A guard that has been given time to engage.
@@ -44,17 +44,17 @@ fn engaged(safety: &Safety) -> Guard {
     guard
 }
 
-fn every_fault() -> Vec<(Request, Hand)> {
+fn every_fault() -> Vec<(ForceRequest, HandReading)> {
     let over_speed = Fault::OverSpeed { speed_m_per_s: 9.0, limit_m_per_s: 3.0 };
     vec![
-        (request(2.0), with(Trust::Broken(Fault::ReadingNotFinite))),
-        (request(2.0), with(Trust::Broken(over_speed))),
-        (request(2.0), with(Trust::Broken(Fault::Lost { silent_s: 0.1 }))),
-        (request(2.0), with(Trust::Broken(Fault::Device(FaultCode::Watchdog)))),
+        (request(2.0), with(Validity::Faulted(Fault::ReadingNotFinite))),
+        (request(2.0), with(Validity::Faulted(over_speed))),
+        (request(2.0), with(Validity::Faulted(Fault::Lost { silent_s: 0.1 }))),
+        (request(2.0), with(Validity::Faulted(Fault::Device(FaultCode::Watchdog)))),
         (request(f64::NAN), hand(0.0)),
         (request(f64::INFINITY), hand(0.0)),
-        (Request { stored: lively(f64::NAN), ..request(2.0) }, hand(0.0)),
-        (Request { pairs_dropped: 3, ..request(2.0) }, hand(0.0)),
+        (ForceRequest { stored: lively(f64::NAN), ..request(2.0) }, hand(0.0)),
+        (ForceRequest { pairs_dropped: 3, ..request(2.0) }, hand(0.0)),
     ]
 }
 
@@ -76,10 +76,10 @@ fn every_fault_ends_at_zero_in_the_same_tick_and_begins_a_full_engagement() {
 #[test]
 fn a_fault_that_goes_on_is_reported_once_and_another_is_news() {
     let mut guard = engaged(&Safety::default());
-    let lost = |silent_s| with(Trust::Broken(Fault::Lost { silent_s }));
+    let lost = |silent_s| with(Validity::Faulted(Fault::Lost { silent_s }));
     assert!(guard.admit(&request(0.0), &lost(0.1)).fault.is_some());
     assert!(guard.admit(&request(0.0), &lost(0.2)).fault.is_none());
-    assert!(guard.admit(&request(0.0), &with(Trust::Broken(Fault::ReadingNotFinite))).fault.is_some());
+    assert!(guard.admit(&request(0.0), &with(Validity::Faulted(Fault::ReadingNotFinite))).fault.is_some());
     guard.admit(&request(0.0), &hand(0.0));
     assert!(guard.admit(&request(0.0), &lost(0.3)).fault.is_some());
     assert_eq!(guard.tally().faults, 3);
@@ -89,7 +89,7 @@ fn a_fault_that_goes_on_is_reported_once_and_another_is_news() {
 fn a_force_that_failed_to_go_out_is_the_next_ticks_fault() {
     let mut guard = engaged(&Safety::default());
     guard.admit(&request(1.0), &hand(0.0));
-    guard.learn(Sent::Failed(WriteError::Os { errno: 5 }));
+    guard.learn(WriteOutcome::Failed(WriteError::Os { errno: 5 }));
     let admission = guard.admit(&request(1.0), &hand(0.0));
     assert_eq!(admission.fault, Some(Fault::NotSent(WriteError::Os { errno: 5 })));
     assert_eq!(admission.force_n, Vector2::zeros());
@@ -97,14 +97,14 @@ fn a_force_that_failed_to_go_out_is_the_next_ticks_fault() {
 
 #[test]
 fn a_handle_that_moved_while_it_was_unplugged_leaves_no_debt() {
-    let gone = Trust::Broken(Fault::Lost { silent_s: 0.1 });
+    let gone = Validity::Faulted(Fault::Lost { silent_s: 0.1 });
     let mut guard = guard(&bare());
-    let still = Request { stored: lively(0.0), ..request(0.0) };
+    let still = ForceRequest { stored: lively(0.0), ..request(0.0) };
     guard.admit(&request(1.0), &hand(0.0));
-    guard.learn(Sent::Written);
+    guard.learn(WriteOutcome::Written);
     for _ in 0..1000 {
-        guard.admit(&still, &Hand { is_new: false, ..with(gone) });
-        guard.learn(Sent::Failed(WriteError::NotConnected));
+        guard.admit(&still, &HandReading { is_new: false, ..with(gone) });
+        guard.learn(WriteOutcome::Failed(WriteError::NotConnected));
     }
     guard.admit(&still, &hand(0.05));
     assert!(guard.tank_j() >= 0.0, "{} J", guard.tank_j());
@@ -114,9 +114,9 @@ fn a_handle_that_moved_while_it_was_unplugged_leaves_no_debt() {
 fn a_force_that_found_the_link_busy_leaves_the_last_one_on_account() {
     let mut guard = guard(&Safety { slew_n_per_s: 1000.0, ..bare() });
     guard.admit(&request(0.5), &hand(0.0));
-    guard.learn(Sent::Written);
+    guard.learn(WriteOutcome::Written);
     guard.admit(&request(3.0), &hand(0.0));
-    guard.learn(Sent::Busy);
+    guard.learn(WriteOutcome::Busy);
     let next_n = guard.admit(&request(3.0), &hand(0.0)).force_n.x;
     assert!((next_n - 1.5).abs() < 1e-12, "the rise starts at what the device still gives: {next_n}");
 }
@@ -124,7 +124,7 @@ fn a_force_that_found_the_link_busy_leaves_the_last_one_on_account() {
 #[test]
 fn late_ticks_in_a_row_are_a_fault_and_single_ones_are_not() {
     let mut guard = engaged(&Safety::default());
-    let late = Request { periods: 2, ..request(0.0) };
+    let late = ForceRequest { periods: 2, ..request(0.0) };
     for _ in 0..100 {
         assert!(guard.admit(&late, &hand(0.0)).fault.is_none());
         assert!(guard.admit(&request(0.0), &hand(0.0)).fault.is_none());
@@ -137,7 +137,7 @@ fn late_ticks_in_a_row_are_a_fault_and_single_ones_are_not() {
 fn a_stale_reading_gives_no_force_that_tick_and_it_is_back_in_50_ms() {
     let mut guard = engaged(&Safety { slew_n_per_s: 0.0, ..Safety::default() });
     assert_eq!(guard.admit(&request(2.0), &hand(0.0)).force_n.x, 2.0);
-    let stale = guard.admit(&request(2.0), &with(Trust::Stale));
+    let stale = guard.admit(&request(2.0), &with(Validity::Stale));
     assert_eq!((stale.force_n, stale.fault, guard.tally().stale), (Vector2::zeros(), None, 1));
     for tick in 1..=50 {
         let force_n = guard.admit(&request(2.0), &hand(0.0)).force_n.x;
@@ -148,7 +148,7 @@ fn a_stale_reading_gives_no_force_that_tick_and_it_is_back_in_50_ms() {
 #[test]
 fn the_clamp_keeps_the_direction_and_counts() {
     let mut guard = guard(&bare());
-    let far = Request { force_n: Vector2::new(30.0, -40.0), ..request(0.0) };
+    let far = ForceRequest { force_n: Vector2::new(30.0, -40.0), ..request(0.0) };
     let force_n = guard.admit(&far, &hand(0.0)).force_n;
     assert!((force_n - Vector2::new(2.4, -3.2)).norm() < 1e-12);
     assert_eq!(guard.tally().clamped, 1);
@@ -156,7 +156,7 @@ fn the_clamp_keeps_the_direction_and_counts() {
 
 #[test]
 fn the_smaller_of_the_profiles_and_the_devices_limit_holds() {
-    let weak = DeviceModel { max_force_n: 1.5, ..DeviceModel::default() };
+    let weak = WorstAxisModel { max_force_n: 1.5, ..WorstAxisModel::default() };
     let mut guard = Guard::new(&bare(), &weak, lively(10.0));
     assert!((guard.admit(&request(9.0), &hand(0.0)).force_n.x - 1.5).abs() < 1e-12);
 }
@@ -182,9 +182,9 @@ fn no_tick_of_any_world_rises_faster_than_the_slew() {
     for tick in 0..10_000 {
         let phase = f64::from(tick) * 0.7;
         let force_n = Vector2::new(phase.sin(), (1.3 * phase).cos()) * 5.0;
-        let given_n = guard.admit(&Request { force_n, ..request(0.0) }, &hand(0.0)).force_n;
+        let given_n = guard.admit(&ForceRequest { force_n, ..request(0.0) }, &hand(0.0)).force_n;
         assert!(given_n.norm() - last_n.norm() <= 0.3 + 1e-12);
-        let turned = (given_n - nearest_on_way_to(last_n, given_n)).norm();
+        let turned = (given_n - project_onto_segment(last_n, given_n)).norm();
         assert!(turned <= 0.3 + 1e-12, "{turned}");
         last_n = given_n;
     }
@@ -192,8 +192,8 @@ fn no_tick_of_any_world_rises_faster_than_the_slew() {
 
 #[test]
 fn the_tank_has_the_last_word_even_over_a_force_that_all_else_allows() {
-    let mut guard = Guard::new(&bare(), &DeviceModel::default(), lively(0.0));
-    let empty = Request { stored: lively(0.0), ..request(3.0) };
+    let mut guard = Guard::new(&bare(), &WorstAxisModel::default(), lively(0.0));
+    let empty = ForceRequest { stored: lively(0.0), ..request(3.0) };
     let force_n = guard.admit(&empty, &hand(0.0)).force_n.x;
     let counted = 0.5 * 0.0005 / 0.0008;
     assert!((force_n - (4.0 * counted * RESERVE_J / TICK_S).sqrt()).abs() < 1e-12);
@@ -203,9 +203,9 @@ fn the_tank_has_the_last_word_even_over_a_force_that_all_else_allows() {
 #[test]
 fn a_tool_held_still_keeps_its_weight() {
     let weight_n = Vector2::new(0.0, -0.981);
-    let stored = Stored { all_j: 0.49, height_j: 0.489 };
-    let held = Request { force_n: weight_n, load_n: weight_n, stored, ..request(0.0) };
-    let mut guard = Guard::new(&Safety { engage_ramp_s: 0.2, ..Safety::default() }, &DeviceModel::default(), stored);
+    let stored = StoredEnergy { total_j: 0.49, height_j: 0.489 };
+    let held = ForceRequest { force_n: weight_n, load_n: weight_n, stored, ..request(0.0) };
+    let mut guard = Guard::new(&Safety { engage_ramp_s: 0.2, ..Safety::default() }, &WorstAxisModel::default(), stored);
     (0..1000).for_each(|_| _ = guard.admit(&held, &hand(0.01)));
     for _ in 0..100_000 {
         assert_eq!(guard.admit(&held, &hand(0.01)).force_n, weight_n);
@@ -215,9 +215,9 @@ fn a_tool_held_still_keeps_its_weight() {
 #[test]
 fn a_ball_that_strikes_a_still_hand_is_felt() {
     let stored = lively(0.5 * 0.05 * 1.0);
-    let mut guard = Guard::new(&bare(), &DeviceModel::default(), stored);
-    (0..1000).for_each(|_| _ = guard.admit(&Request { stored, ..request(0.0) }, &hand(0.0)));
-    let force_n = guard.admit(&Request { stored, ..request(-3.0) }, &hand(0.0)).force_n.x;
+    let mut guard = Guard::new(&bare(), &WorstAxisModel::default(), stored);
+    (0..1000).for_each(|_| _ = guard.admit(&ForceRequest { stored, ..request(0.0) }, &hand(0.0)));
+    let force_n = guard.admit(&ForceRequest { stored, ..request(-3.0) }, &hand(0.0)).force_n.x;
     assert_eq!(force_n, -3.0);
 }
 
@@ -233,7 +233,7 @@ fn what_the_hand_did_not_get_is_booked() {
 fn a_lower_force_limit_comes_without_a_knock() {
     let mut guard = engaged(&Safety::default());
     (0..100).for_each(|_| _ = guard.admit(&request(4.0), &hand(0.0)));
-    guard.resettle(&Safety { max_force_n: 1.0, ..Safety::default() });
+    guard.set_limits(&Safety { max_force_n: 1.0, ..Safety::default() });
     let mut last_n = 4.0;
     for _ in 0..60 {
         let force_n = guard.admit(&request(4.0), &hand(0.0)).force_n.x;
@@ -246,20 +246,20 @@ fn a_lower_force_limit_comes_without_a_knock() {
 #[test]
 fn other_settings_do_not_reopen_a_closed_gate() {
     let mut guard = guard(&Safety::default());
-    guard.resettle(&Safety { passivity: Passivity::Observer, ..Safety::default() });
+    guard.set_limits(&Safety { passivity: Passivity::Observer, ..Safety::default() });
     assert_eq!(guard.admit(&request(3.0), &hand(0.0)).force_n, Vector2::zeros());
 }
 
 #[test]
 fn no_hand_gets_more_than_was_on_account_in_a_million_ticks_of_a_lying_world() {
-    let device = DeviceModel { delay_s: 0.0, ..DeviceModel::default() };
+    let device = WorstAxisModel { delay_s: 0.0, ..WorstAxisModel::default() };
     let mut guard = Guard::new(&bare(), &device, lively(0.01));
     let (mut random, mut place_m, mut gained_j) = (Random(0x2545_F491_4F6C_DD1D), Vector2::zeros(), 0.0);
     for _ in 0..1_000_000 {
         let force_n = Vector2::new(random.between(-1.0, 1.0), random.between(-1.0, 1.0)) * 6.0;
-        let stored = Stored { all_j: 1e6, height_j: 100.0 * random.between(-1.0, 1.0) };
-        let here = Hand { position_m: Some(place_m), ..hand(0.0) };
-        let given_n = guard.admit(&Request { force_n, stored, ..request(0.0) }, &here).force_n;
+        let stored = StoredEnergy { total_j: 1e6, height_j: 100.0 * random.between(-1.0, 1.0) };
+        let here = HandReading { position_m: Some(place_m), ..hand(0.0) };
+        let given_n = guard.admit(&ForceRequest { force_n, stored, ..request(0.0) }, &here).force_n;
         // The hand knows the force: mostly it takes all it can, sometimes it moves at random.
         let greedy_m = given_n * (TICK_S / (2.0 * device.damping_n_s_per_m));
         let step_m = if random.between(-1.0, 1.0) > -0.5 {

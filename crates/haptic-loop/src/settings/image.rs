@@ -1,11 +1,11 @@
 //! Limits and mapping in an image of the loop.
 
 use super::{MappingSettings, Safety};
-use haptic_planar::image::Carrier;
+use haptic_planar::image::Archive;
 
 impl Safety {
     /// All of it. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             max_force_n,
             slew_n_per_s,
@@ -15,18 +15,18 @@ impl Safety {
             max_speed_m_per_s,
             passivity,
         } = self;
-        carrier.numbers([max_force_n, slew_n_per_s, engage_ramp_s, stale_after_s, lost_after_s, max_speed_m_per_s]);
-        passivity.carry(carrier);
+        archive.numbers([max_force_n, slew_n_per_s, engage_ramp_s, stale_after_s, lost_after_s, max_speed_m_per_s]);
+        passivity.carry(archive);
     }
 }
 
 impl MappingSettings {
     /// All of it. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { scale, rotation_rad, offset_m, axis, rail } = self;
-        carrier.numbers([scale, rotation_rad]);
-        carrier.vector(offset_m);
-        carrier.vector(axis);
-        carrier.flag(rail);
+        archive.numbers([scale, rotation_rad]);
+        archive.vector(offset_m);
+        archive.vector(axis);
+        archive.flag(rail);
     }
 }

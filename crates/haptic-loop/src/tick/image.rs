@@ -6,7 +6,7 @@
 use super::HapticLoop;
 use crate::report::TickReport;
 use crate::world::World;
-use haptic_planar::image::{BadImage, Carrier, Image, carry_felt};
+use haptic_planar::image::{Archive, BadCheckpoint, Checkpoint, carry_felt};
 
 /// Words that everything but the world takes at most.
 const WORDS_BESIDES: usize = 192;
@@ -21,7 +21,7 @@ impl World {
 impl HapticLoop {
     /// Writes an image of everything that lasts, as it stands between two ticks. Real-time: once over the moving bodies and
     /// near pairs of the world, a word a nanosecond or so.
-    pub fn write_image(&self, image: &mut Image) {
+    pub fn write_image(&self, image: &mut Checkpoint) {
         let mut out = image.begin();
         out.word(&mut { self.ticks });
         self.frame.settings().carry(&mut out);
@@ -29,7 +29,7 @@ impl HapticLoop {
         { self.watch }.carry(&mut out);
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
-        out.perhaps(&mut { self.pause }, 0, |carrier, ticks| carrier.count(ticks));
+        out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
         carry_felt(&mut { self.last().felt }, &mut out);
         self.world.state.write_image(&mut out);
     }
@@ -38,21 +38,21 @@ impl HapticLoop {
     ///
     /// # Errors
     /// When the image is of something else; the loop is senseless then.
-    pub fn read_image(&mut self, image: &Image) -> Result<(), BadImage> {
+    pub fn read_image(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
         let mut from = image.read();
         from.word(&mut self.ticks);
         let mut mapping = self.frame.settings();
         mapping.carry(&mut from);
         let axes = self.device.identity().axes;
-        self.frame = mapping.frame(axes).map_err(|_| BadImage("has a senseless mapping"))?;
+        self.frame = mapping.frame(axes).map_err(|_| BadCheckpoint("has a senseless mapping"))?;
         self.safety.carry(&mut from);
         self.watch.carry(&mut from);
         self.coupling.carry(&mut from);
         self.guard.carry(&mut from);
-        from.perhaps(&mut self.pause, 0, |carrier, ticks| carrier.count(ticks));
+        from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));
         let mut page = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
         carry_felt(&mut page.felt, &mut from);
-        *self.recorder.page_mut() = page;
+        *self.recorder.latest_mut() = page;
         let World { scene, state, .. } = self.world.as_mut();
         state.read_image(scene, &mut from)?;
         from.end()

@@ -1,12 +1,12 @@
 //! The watch in an image of the loop.
 
-use super::Watch;
-use haptic_planar::image::Carrier;
+use super::ReadingMonitor;
+use haptic_planar::image::Archive;
 use nalgebra::Vector2;
 
-impl Watch {
+impl ReadingMonitor {
     /// All of it. Real-time: constant.
-    pub fn carry(&mut self, carrier: &mut impl Carrier) {
+    pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             // A matter of the device, which whoever restores an image has as well.
             service_period_s: _,
@@ -19,9 +19,9 @@ impl Watch {
             silent_s,
             age_s,
         } = self;
-        carrier.numbers([stale_after_s, lost_after_s, max_speed_m_per_s, silent_s, age_s]);
-        carrier.word(stale_after_ns);
-        carrier.perhaps(position_m, Vector2::zeros(), |carrier, place_m| carrier.vector(place_m));
-        carrier.count(sequence);
+        archive.numbers([stale_after_s, lost_after_s, max_speed_m_per_s, silent_s, age_s]);
+        archive.word(stale_after_ns);
+        archive.optional(position_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
+        archive.count(sequence);
     }
 }

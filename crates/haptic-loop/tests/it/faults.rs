@@ -1,11 +1,11 @@
 //! Every way in which a device can fail, through the whole tick: zero force, a report, a way back, and no allocation.
 
 use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
-use haptic_device::faulty::{Fault, FaultPlan, FaultyDevice, PerKind};
+use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
 use haptic_device::{FaultCode, MonotonicNs};
 use haptic_loop::command::Command;
 use haptic_loop::engagement::Phase;
-use haptic_loop::snapshot::{Publish, Snapshot};
+use haptic_loop::snapshot::{Snapshot, SnapshotSink};
 use haptic_loop::tick::HapticLoop;
 use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
@@ -19,17 +19,17 @@ fn pressing(plan: FaultPlan) -> HapticLoop {
     rendering
 }
 
-fn scheduled(faults: &[(u64, Fault)]) -> FaultPlan {
+fn scheduled(faults: &[(u64, InjectedFault)]) -> FaultPlan {
     FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() }
 }
 
 #[test]
 fn a_fault_of_the_device_is_zero_force_in_the_same_tick() {
     let cases = [
-        (Fault::NotANumber, "reading-not-finite"),
-        (Fault::Jump { distance_m: 0.02 }, "over-speed"),
-        (Fault::Loss { ticks: 5 }, "lost"),
-        (Fault::Failure(FaultCode::Watchdog), "device"),
+        (InjectedFault::NotANumber, "reading-not-finite"),
+        (InjectedFault::Jump { distance_m: 0.02 }, "over-speed"),
+        (InjectedFault::Loss { ticks: 5 }, "lost"),
+        (InjectedFault::Failure(FaultCode::Watchdog), "device"),
     ];
     for (fault, kind) in cases {
         let mut rendering = pressing(scheduled(&[(2000, fault)]));
@@ -43,7 +43,7 @@ fn a_fault_of_the_device_is_zero_force_in_the_same_tick() {
 
 #[test]
 fn a_write_that_fails_is_zero_force_in_the_next_tick() {
-    let mut rendering = pressing(scheduled(&[(2000, Fault::WriteFailure)]));
+    let mut rendering = pressing(scheduled(&[(2000, InjectedFault::WriteFailure)]));
     rendering.tick(MonotonicNs(0), 0);
     let report = rendering.tick(MonotonicNs(0), 0);
     assert_eq!(report.fault.map(|fault| fault.kind()), Some("not-sent"));
@@ -52,7 +52,7 @@ fn a_write_that_fails_is_zero_force_in_the_next_tick() {
 
 #[test]
 fn single_dropped_repeated_late_and_busy_ticks_are_no_fault() {
-    let mild = [Fault::Drop, Fault::Repeat, Fault::Late { ticks: 3 }, Fault::WriteBusy];
+    let mild = [InjectedFault::Drop, InjectedFault::Repeat, InjectedFault::Late { ticks: 3 }, InjectedFault::WriteBusy];
     for fault in mild {
         let mut rendering = pressing(scheduled(&[(2000, fault)]));
         run(&mut rendering, 20, |report| assert_eq!((report.fault, report.phase), (None, Phase::Engaged)));
@@ -61,7 +61,7 @@ fn single_dropped_repeated_late_and_busy_ticks_are_no_fault() {
 
 #[test]
 fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
-    let drops: Vec<(u64, Fault)> = (2000..2006).map(|tick| (tick, Fault::Drop)).collect();
+    let drops: Vec<(u64, InjectedFault)> = (2000..2006).map(|tick| (tick, InjectedFault::Drop)).collect();
     let mut rendering = pressing(scheduled(&drops));
     let before_n = rendering.tick(MonotonicNs(0), 0).force_n.norm();
     let mut stale = 0;
@@ -74,7 +74,12 @@ fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
 
 #[test]
 fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
-    let cases = [Fault::NotANumber, Fault::Jump { distance_m: 0.02 }, Fault::Loss { ticks: 5 }, Fault::WriteFailure];
+    let cases = [
+        InjectedFault::NotANumber,
+        InjectedFault::Jump { distance_m: 0.02 },
+        InjectedFault::Loss { ticks: 5 },
+        InjectedFault::WriteFailure,
+    ];
     for fault in cases {
         // Fails from here on, or from the next tick on.
         let mut rendering = pressing(scheduled(&[(2000, fault)]));
@@ -93,18 +98,18 @@ fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
 
 #[test]
 fn a_fault_fills_the_black_box_once() {
-    let mut rendering = pressing(scheduled(&[(2000, Fault::NotANumber)]));
+    let mut rendering = pressing(scheduled(&[(2000, InjectedFault::NotANumber)]));
     run(&mut rendering, 300, |_| {});
     let black_box = rendering.take_black_box().unwrap();
     assert_eq!(black_box.reports().filter(|report| report.fault.is_some()).count(), 1);
     assert!(rendering.take_black_box().is_none());
-    rendering.give_back(black_box);
+    rendering.recycle_black_box(black_box);
 }
 
 /// A sink that copies each snapshot into a buffer of its own.
 struct CopyingSink(Snapshot);
 
-impl Publish for CopyingSink {
+impl SnapshotSink for CopyingSink {
     fn publish(&mut self, fill: &dyn Fn(&mut Snapshot)) {
         fill(&mut self.0);
     }

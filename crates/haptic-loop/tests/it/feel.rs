@@ -155,7 +155,7 @@ fn a_prescribed_hand_with_bare_settings_feels_the_bare_physics() {
         ..Safety::default()
     };
     let device = PrescribedDevice::new(2, |t_s: f64| Vector2::new(0.0, 0.03 - 0.03 * t_s));
-    let model = haptic_coupling::model::DeviceModel { max_force_n: f64::INFINITY, ..Default::default() };
+    let model = haptic_coupling::model::WorstAxisModel { max_force_n: f64::INFINITY, ..Default::default() };
     let settings = Settings { safety, ..settings(1000.0, 0.5) };
     let mut rendering =
         haptic_loop::tick::HapticLoop::new(Box::new(device), &model, world(&floor_and_tool(0.0)), &settings).unwrap();

@@ -17,9 +17,9 @@ fn pressing() -> HapticLoop {
 }
 
 /// Retunes, and checks for so many ticks that nothing jumps.
-fn retune(rendering: &mut HapticLoop, gains: Gains, ticks: u64) {
+fn set_gains(rendering: &mut HapticLoop, gains: Gains, ticks: u64) {
     let mut last_n = rendering.tick(Default::default(), 0).force_n;
-    assert!(rendering.apply(Command::Retune(gains)).is_none());
+    assert!(rendering.apply(Command::SetGains(gains)).is_none());
     run(rendering, ticks, |report| {
         assert!((report.force_n - last_n).norm() < 0.05, "tick {}: {last_n} to {}", report.tick, report.force_n);
         assert_eq!(report.phase, Phase::Engaged);
@@ -33,7 +33,7 @@ fn new_gains_in_the_air_are_there_in_50_ms_and_no_tick_feels_a_jump() {
     let mut rendering = rendering(device, world(&floor_and_tool(0.0)), &settings(400.0, 0.1));
     run(&mut rendering, 1000, |_| {});
     let stiffer = Gains { stiffness_n_per_m: 900.0, ..Gains::default() };
-    retune(&mut rendering, stiffer, 51);
+    set_gains(&mut rendering, stiffer, 51);
     assert_eq!(rendering.gains(), stiffer);
 }
 
@@ -42,7 +42,7 @@ fn new_gains_under_pressure_go_as_far_as_the_tank_can_pay_and_wait_for_the_hand_
     let mut rendering = pressing();
     let (before_j, stiffer) =
         (rendering.tick(Default::default(), 0).tank_j, Gains { stiffness_n_per_m: 900.0, ..Gains::default() });
-    retune(&mut rendering, stiffer, 200);
+    set_gains(&mut rendering, stiffer, 200);
     let waiting = rendering.gains().stiffness_n_per_m;
     assert!((410.0..899.0).contains(&waiting), "{waiting} N/m");
     assert!(rendering.tick(Default::default(), 0).tank_j < before_j, "stiffening is paid for");
@@ -56,7 +56,7 @@ fn stiffening_a_stretched_coupling_is_drawn_from_the_tank() {
     let (mut told, mut untold) = (pressing(), pressing());
     let before = *told.tick(Default::default(), 0);
     untold.tick(Default::default(), 0);
-    told.apply(Command::Retune(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
+    told.apply(Command::SetGains(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
     let (told_j, untold_j) = (told.tick(Default::default(), 0).tank_j, untold.tick(Default::default(), 0).tank_j);
     let stretch_m = (before.hand_m - before.tool.centre_m).norm();
     let owed_j = 0.5 * (500.0 / 50.0) * stretch_m * stretch_m;
@@ -67,9 +67,9 @@ fn stiffening_a_stretched_coupling_is_drawn_from_the_tank() {
 fn the_same_settings_again_leave_every_later_hash_as_it_was() {
     let (mut told, mut untold) = (pressing(), pressing());
     let same = settings(400.0, 0.1);
-    told.apply(Command::Retune(same.coupling));
-    told.apply(Command::Protect(same.safety));
-    told.apply(Command::Remap(same.mapping.frame(2).unwrap()));
+    told.apply(Command::SetGains(same.coupling));
+    told.apply(Command::SetSafety(same.safety));
+    told.apply(Command::SetMapping(same.mapping.frame(2).unwrap()));
     for _ in 0..500 {
         let (a, b) = (*told.tick(Default::default(), 0), *untold.tick(Default::default(), 0));
         assert_eq!((a.force_n, told.world().state.hash()), (b.force_n, untold.world().state.hash()));
@@ -80,7 +80,7 @@ fn the_same_settings_again_leave_every_later_hash_as_it_was() {
 fn a_lower_limit_is_kept_and_comes_without_a_jump() {
     let mut rendering = pressing();
     let mut last_n = rendering.tick(Default::default(), 0).force_n;
-    rendering.apply(Command::Protect(Safety { max_force_n: 0.5, ..settings(400.0, 0.1).safety }));
+    rendering.apply(Command::SetSafety(Safety { max_force_n: 0.5, ..settings(400.0, 0.1).safety }));
     run(&mut rendering, 300, |report| {
         assert!((report.force_n - last_n).norm() < 0.1, "tick {}", report.tick);
         last_n = report.force_n;
@@ -92,7 +92,7 @@ fn a_lower_limit_is_kept_and_comes_without_a_jump() {
 fn a_new_mapping_lets_go_and_engages_anew() {
     let mut rendering = pressing();
     let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
-    rendering.apply(Command::Remap(shifted.frame(2).unwrap()));
+    rendering.apply(Command::SetMapping(shifted.frame(2).unwrap()));
     let report = rendering.tick(Default::default(), 0);
     assert_eq!((report.force_n, report.phase), (Vector2::zeros(), Phase::Waiting));
     run(&mut rendering, 3000, |_| {});
@@ -123,7 +123,7 @@ fn a_replaced_world_starts_anew_and_the_old_one_comes_back() {
     let mut rendering = pressing();
     let fresh = world(&floor_and_tool(9.81));
     let start = fresh.state.hash();
-    let old = rendering.apply(Command::Replace(Box::new(fresh))).unwrap();
+    let old = rendering.apply(Command::ReplaceWorld(Box::new(fresh))).unwrap();
     assert_ne!(old.state.hash(), start);
     assert_eq!(rendering.world().state.hash(), start);
     let report = rendering.tick(Default::default(), 0);
@@ -134,7 +134,7 @@ fn a_replaced_world_starts_anew_and_the_old_one_comes_back() {
 fn a_simulated_hand_takes_hold_of_the_tool_of_a_replaced_world() {
     let mut rendering = pressing();
     // Meanwhile the hand is 30 mm too low for this tool, which lies on a floor of its own.
-    rendering.apply(Command::Replace(Box::new(world(&floor_and_tool(9.81)))));
+    rendering.apply(Command::ReplaceWorld(Box::new(world(&floor_and_tool(9.81)))));
     run(&mut rendering, 1000, |report| assert_eq!(report.fault, None));
     assert_eq!(rendering.last().phase, Phase::Engaged);
     run(&mut rendering, 3000, |report| assert_eq!(report.fault, None));
@@ -151,10 +151,10 @@ fn what_a_pause_or_new_gains_or_a_new_mapping_bring_is_no_energy_from_nowhere() 
     run(&mut rendering, 1000, |_| {});
     rendering.apply(Command::GuideHand(Some(Vector2::new(0.0, 0.0))));
     run(&mut rendering, 1000, |_| {});
-    rendering.apply(Command::Retune(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
+    rendering.apply(Command::SetGains(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
     run(&mut rendering, 500, |_| {});
     let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
-    rendering.apply(Command::Remap(shifted.frame(2).unwrap()));
+    rendering.apply(Command::SetMapping(shifted.frame(2).unwrap()));
     run(&mut rendering, 500, |_| {});
     // Each of the three would show as millijoules and more; a stiffness that changes in flight leaves a microjoule.
     let gain_j = rendering.last().felt.energy.gain_max_j;

@@ -45,7 +45,7 @@ impl State {
 
     /// Moves the bodies and adds up how far they have come in this tick.
     fn move_and_remember(&mut self, scene: &Scene) {
-        self.move_bodies(scene);
+        self.integrate_positions(scene);
         for &body in &self.moving {
             let work = &mut self.works.all[body];
             work.shift += work.step;
@@ -99,8 +99,8 @@ impl State {
         }
         self.strike_at(scene, &hit, tally);
         for body in bodies {
-            let (work, motion) = (&self.works.all[body], &mut self.motions[body]);
-            (motion.velocity_m_per_s, motion.spin_rad_per_s) = (work.velocity, work.spin);
+            let (work, motion) = (&self.works.all[body], &mut self.bodies[body]);
+            (motion.velocity_m_per_s, motion.angular_velocity_rad_per_s) = (work.velocity, work.angular_velocity);
         }
         hit.approach < 0.0
     }

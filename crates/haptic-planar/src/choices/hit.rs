@@ -5,11 +5,11 @@ use crate::closest::{Seed, TOUCHING_M, track};
 use crate::description::ImpactState;
 use crate::impacts::{apply, energy_change, single};
 use crate::manifold::Manifold;
-use crate::narrow::{Near, Side, Touch, touch};
-use crate::piece::Placed;
+use crate::narrow::{ContactGeometry, Near, PairSide, touch};
+use crate::piece::PlacedPiece;
+use crate::rotation::integrate_rotation;
 use crate::scene::{Scene, TICK_S};
 use crate::state::State;
-use crate::turn::turned;
 use nalgebra::Vector2;
 
 /// A displacement of a body, m and rad.
@@ -22,9 +22,9 @@ pub(super) fn home() -> [Way; 2] {
 
 /// Where a piece and its body are.
 struct Pose {
-    placed: Placed,
+    placed: PlacedPiece,
     centre_m: Vector2<f64>,
-    turn: Vector2<f64>,
+    rotation: Vector2<f64>,
 }
 
 /// A collision at one point of a pair's contact.
@@ -42,11 +42,11 @@ pub(super) struct Hit {
 impl State {
     /// A body's displacement after a time of free flight.
     pub(super) fn flight(&self, body: usize, time_s: f64) -> Way {
-        let (work, motion) = (&self.works.all[body], &self.motions[body]);
+        let (work, motion) = (&self.works.all[body], &self.bodies[body]);
         let half = time_s * time_s / 2.0;
         (
             motion.velocity_m_per_s * time_s + work.acceleration * half,
-            motion.spin_rad_per_s * time_s + work.spin_acceleration * half,
+            motion.angular_velocity_rad_per_s * time_s + work.angular_acceleration * half,
         )
     }
 
@@ -64,10 +64,11 @@ impl State {
     fn poses(&self, scene: &Scene, index: usize, ways: [Way; 2]) -> [Pose; 2] {
         let pair = &self.broad.table.pairs()[index];
         [0, 1].map(|which| {
-            let motion = &self.motions[pair.bodies[which] as usize];
-            let (centre_m, turn) = (motion.centre_m + ways[which].0, turned(motion.turn, ways[which].1));
-            let placed = Placed::of(&scene.pieces[pair.pieces[which] as usize], centre_m, turn);
-            Pose { placed, centre_m, turn }
+            let motion = &self.bodies[pair.bodies[which] as usize];
+            let (centre_m, rotation) =
+                (motion.centre_m + ways[which].0, integrate_rotation(motion.rotation, ways[which].1));
+            let placed = PlacedPiece::of(&scene.pieces[pair.pieces[which] as usize], centre_m, rotation);
+            Pose { placed, centre_m, rotation }
         })
     }
 
@@ -78,16 +79,16 @@ impl State {
         index: usize,
         ways: [Way; 2],
         margin_m: f64,
-    ) -> Option<(Touch, [Vector2<f64>; 2])> {
+    ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
         let pair = &self.broad.table.pairs()[index];
         let poses = self.poses(scene, index, ways);
-        let side = |which: usize| Side {
+        let side = |which: usize| PairSide {
             piece: &scene.pieces[pair.pieces[which] as usize],
             placed: &poses[which].placed,
             centre_m: poses[which].centre_m,
-            turn: poses[which].turn,
+            rotation: poses[which].rotation,
             velocity_m_per_s: self.works.all[pair.bodies[which] as usize].velocity,
-            spin_rad_per_s: self.works.all[pair.bodies[which] as usize].spin,
+            angular_velocity_rad_per_s: self.works.all[pair.bodies[which] as usize].angular_velocity,
         };
         let mut track = pair.track;
         touch(&side(0), &side(1), Near::within(margin_m), &mut track)
@@ -160,7 +161,7 @@ impl State {
     /// Takes a body back to a share of its way; the first time in a tick it also takes the choice's velocity.
     fn retreat(&mut self, body: usize, share: f64, choice: ImpactState) {
         let way = self.part_way(body, share);
-        let (work, motion) = (&mut self.works.all[body], &self.motions[body]);
+        let (work, motion) = (&mut self.works.all[body], &self.bodies[body]);
         (work.step, work.step_angle) = way;
         if work.struck || work.bare_inverse_mass == 0.0 {
             return;
@@ -172,7 +173,7 @@ impl State {
             _ => return,
         };
         work.velocity = motion.velocity_m_per_s + work.acceleration * time_s;
-        work.spin = motion.spin_rad_per_s + work.spin_acceleration * time_s;
+        work.angular_velocity = motion.angular_velocity_rad_per_s + work.angular_acceleration * time_s;
     }
 
     /// The contact of a pair displaced by `ways`, at that of its points which gets deepest if the bodies go on by
@@ -215,7 +216,7 @@ impl State {
 }
 
 /// How far two overlapping cores must part along the normal of a face, at least, m.
-fn core_depth(a: &Placed, b: &Placed) -> f64 {
+fn core_depth(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     let mut depth_m = f64::INFINITY;
     for (of, other) in [(a, b), (b, a)] {
         for (normal, corner) in of.normals[..of.count].iter().zip(&of.corners) {

@@ -27,7 +27,7 @@ impl State {
                 break;
             }
         }
-        self.move_bodies(scene);
+        self.integrate_positions(scene);
         tally
     }
 
@@ -61,9 +61,9 @@ impl State {
     /// The trapezoidal displacement for the new end velocity.
     fn step_again(&mut self, bodies: [usize; 2]) {
         for body in bodies {
-            let (work, motion) = (&mut self.works.all[body], &self.motions[body]);
+            let (work, motion) = (&mut self.works.all[body], &self.bodies[body]);
             work.step = (motion.velocity_m_per_s + work.velocity) * (TICK_S / 2.0);
-            work.step_angle = (motion.spin_rad_per_s + work.spin) * (TICK_S / 2.0);
+            work.step_angle = (motion.angular_velocity_rad_per_s + work.angular_velocity) * (TICK_S / 2.0);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! All pairs of features: what the walk falls back on and is tested against.
 
 use super::{Closest, Feature, TOUCHING_M, after, corner, cross, dot, normal};
-use crate::piece::{MAX_CORNERS, Placed};
+use crate::piece::{MAX_CORNERS, PlacedPiece};
 use nalgebra::Vector2;
 
 /// Closest points of two cores by comparing every corner with every edge. `None` when no axis separates the cores or
 /// they are nearer than [`TOUCHING_M`].
 ///
 /// Real-time: at most 32 axes of 16 corners each and 512 corner–edge tests, one square root.
-pub fn brute_force(a: &Placed, b: &Placed) -> Option<Closest> {
+pub fn brute_force(a: &PlacedPiece, b: &PlacedPiece) -> Option<Closest> {
     if !separated(a, b) {
         return None;
     }
@@ -19,14 +19,14 @@ pub fn brute_force(a: &Placed, b: &Placed) -> Option<Closest> {
 }
 
 /// Whether some axis of either core has the two on different sides.
-fn separated(a: &Placed, b: &Placed) -> bool {
+fn separated(a: &PlacedPiece, b: &PlacedPiece) -> bool {
     let both_points = a.count == 1 && b.count == 1;
     both_points || has_separating_axis(a, b) || has_separating_axis(b, a)
 }
 
 /// Whether all of `other` lies beyond one of the edges of `core`, or beyond one of its ends when it is a segment:
 /// two segments on one line are parted by no normal.
-fn has_separating_axis(core: &Placed, other: &Placed) -> bool {
+fn has_separating_axis(core: &PlacedPiece, other: &PlacedPiece) -> bool {
     if core.count < 2 {
         return false;
     }
@@ -38,7 +38,7 @@ fn has_separating_axis(core: &Placed, other: &Placed) -> bool {
     })
 }
 
-fn lies_beyond(core: &Placed, origin: Vector2<f64>, axis: Vector2<f64>) -> bool {
+fn lies_beyond(core: &PlacedPiece, origin: Vector2<f64>, axis: Vector2<f64>) -> bool {
     (0..core.count.min(MAX_CORNERS)).all(|index| dot(axis, corner(core, index) - origin) > 0.0)
 }
 
@@ -53,7 +53,7 @@ struct Candidate {
 impl Candidate {
     const NONE: Self = Self { distance_squared: f64::INFINITY, near: 0, far: Feature::Corner(0), swapped: false };
 
-    fn compare_all(&mut self, near: &Placed, far: &Placed, swapped: bool) {
+    fn compare_all(&mut self, near: &PlacedPiece, far: &PlacedPiece, swapped: bool) {
         for index in 0..near.count.min(MAX_CORNERS) {
             for edge in 0..far.count.min(MAX_CORNERS) {
                 let (distance_squared, feature) = corner_to_edge(corner(near, index), far, edge);
@@ -64,7 +64,7 @@ impl Candidate {
         }
     }
 
-    fn finish(&self, a: &Placed, b: &Placed) -> Option<Closest> {
+    fn finish(&self, a: &PlacedPiece, b: &PlacedPiece) -> Option<Closest> {
         let (near_core, far_core) = if self.swapped { (b, a) } else { (a, b) };
         let near = corner(near_core, self.near);
         let (distance_m, far) = match self.far {
@@ -85,7 +85,7 @@ impl Candidate {
 
 /// Squared distance of a point from one edge, and whether the inside of the edge or one of its corners is nearest.
 /// Infinite behind the edge: outside the core another edge is nearer, for a segment the same one from its other side.
-fn corner_to_edge(point: Vector2<f64>, core: &Placed, edge: usize) -> (f64, Feature) {
+fn corner_to_edge(point: Vector2<f64>, core: &PlacedPiece, edge: usize) -> (f64, Feature) {
     let (outward, from_start) = (normal(core, edge), point - corner(core, edge));
     if cross(outward, from_start) <= 0.0 {
         return (from_start.norm_squared(), Feature::Corner(edge as u8));

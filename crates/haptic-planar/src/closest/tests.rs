@@ -21,27 +21,27 @@ fn random_seed(random: &mut Random) -> Seed {
     Seed { a: random.bits() as u8, b: (random.bits() >> 8) as u8 }
 }
 
-fn placed(piece: &Piece, x: f64, y: f64, angle: f64) -> Placed {
-    Placed::of(piece, Vector2::new(x, y), Vector2::new(libm::cos(angle), libm::sin(angle)))
+fn placed(piece: &Piece, x: f64, y: f64, angle: f64) -> PlacedPiece {
+    PlacedPiece::of(piece, Vector2::new(x, y), Vector2::new(libm::cos(angle), libm::sin(angle)))
 }
 
-fn box_at(x: f64, y: f64, angle: f64) -> Placed {
+fn box_at(x: f64, y: f64, angle: f64) -> PlacedPiece {
     let outline = [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)].map(|(x, y)| Vector2::new(x, y));
     placed(&Piece::new(0, &outline, 0.0), x, y, angle)
 }
 
-fn segment(from: (f64, f64), to: (f64, f64)) -> Placed {
+fn segment(from: (f64, f64), to: (f64, f64)) -> PlacedPiece {
     let outline = [Vector2::new(from.0, from.1), Vector2::new(to.0, to.1)];
     placed(&Piece::new(0, &outline, 0.0), 0.0, 0.0, 0.0)
 }
 
-fn point(x: f64, y: f64) -> Placed {
+fn point(x: f64, y: f64) -> PlacedPiece {
     placed(&Piece::new(0, &[Vector2::new(x, y)], 0.0), 0.0, 0.0, 0.0)
 }
 
 /// Widest gap along any edge normal, by intervals; complete as soon as one of the cores has an area.
-fn widest_gap(a: &Placed, b: &Placed) -> f64 {
-    let interval = |core: &Placed, axis: &Vector2<f64>| {
+fn widest_gap(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
+    let interval = |core: &PlacedPiece, axis: &Vector2<f64>| {
         let along = core.corners[..core.count].iter().map(|corner| corner.dot(axis));
         (along.clone().fold(f64::INFINITY, f64::min), along.fold(f64::NEG_INFINITY, f64::max))
     };
@@ -53,7 +53,7 @@ fn widest_gap(a: &Placed, b: &Placed) -> f64 {
 }
 
 /// Checks the walk from this seed against all pairs; gives its result.
-fn check(a: &Placed, b: &Placed, seed: &mut Seed) -> Option<Closest> {
+fn check(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let before = *seed;
     let (walked, reference) = (track(a, b, seed), brute_force(a, b));
     let same = match (&walked, &reference) {
@@ -72,8 +72,8 @@ fn agrees(walked: &Closest, reference: &Closest) -> bool {
     (walked.distance_m - reference.distance_m).abs() <= tolerance && (between - walked.distance_m).abs() <= 1e-14
 }
 
-fn lies_on_features(a: &Placed, b: &Placed, closest: &Closest) -> bool {
-    let on = |core: &Placed, feature, point: Vector2<f64>| match feature {
+fn lies_on_features(a: &PlacedPiece, b: &PlacedPiece, closest: &Closest) -> bool {
+    let on = |core: &PlacedPiece, feature, point: Vector2<f64>| match feature {
         Feature::Corner(index) => (index as usize) < core.count && core.corners[index as usize] == point,
         Feature::Edge(index) => {
             let (from, to) = (core.corners[index as usize], corner(core, after(core, index as usize)));
@@ -111,13 +111,13 @@ fn sweep(random: &mut Random, corners_from: usize, tally: &mut Tally) {
     let count = |random: &mut Random| corners_from + random.index(MAX_CORNERS + 1 - corners_from);
     let (count_a, count_b) = (count(random), count(random));
     let (piece_a, piece_b) = (random_core(random, count_a), random_core(random, count_b));
-    let (distance, mut bearing, mut turn) = (random.between(0.2, 2.5), random.between(0.0, 6.0), 0.0);
-    let (orbit, spin) = (random.between(-0.02, 0.02), random.between(-0.05, 0.05));
+    let (distance, mut bearing, mut rotation) = (random.between(0.2, 2.5), random.between(0.0, 6.0), 0.0);
+    let (orbit, angular_velocity) = (random.between(-0.02, 0.02), random.between(-0.05, 0.05));
     let mut seed = Seed::default();
     for _ in 0..200 {
-        (bearing, turn) = (bearing + orbit, turn + spin);
-        let a = placed(&piece_a, 0.0, 0.0, -0.3 * turn);
-        let b = placed(&piece_b, distance * libm::cos(bearing), distance * libm::sin(bearing), turn);
+        (bearing, rotation) = (bearing + orbit, rotation + angular_velocity);
+        let a = placed(&piece_a, 0.0, 0.0, -0.3 * rotation);
+        let b = placed(&piece_b, distance * libm::cos(bearing), distance * libm::sin(bearing), rotation);
         if let Some(closest) = check(&a, &b, &mut seed) {
             tally.count(&closest);
         }
@@ -181,7 +181,7 @@ fn cores_are_apart_exactly_when_an_axis_separates_them() {
 }
 
 /// Steps after which the walk proves overlap by itself, if it does within the budget.
-fn steps_to_overlap(a: &Placed, b: &Placed, seed: Seed) -> Option<u32> {
+fn steps_to_overlap(a: &PlacedPiece, b: &PlacedPiece, seed: Seed) -> Option<u32> {
     let mut walk = Walk::from_seed(a, b, seed);
     (1..=STEP_BUDGET).find(|_| {
         let finding = walk.look();
@@ -224,7 +224,7 @@ fn aligned_boxes_and_segments_are_right_from_every_seed() {
         for (core, other, mut seed) in
             others.iter().flat_map(|a| others.iter().flat_map(move |b| seeds().map(move |seed| (a, b, seed))))
         {
-            let moved = Placed { corners: core.corners.map(|c| c - Vector2::new(x, y)), ..*core };
+            let moved = PlacedPiece { corners: core.corners.map(|c| c - Vector2::new(x, y)), ..*core };
             check(&moved, other, &mut seed);
         }
     }
@@ -232,8 +232,8 @@ fn aligned_boxes_and_segments_are_right_from_every_seed() {
 
 #[test]
 fn parallel_edges_give_a_corner_and_an_edge() {
-    for turn in 0..50 {
-        let angle = f64::from(turn) * 0.1;
+    for rotation in 0..50 {
+        let angle = f64::from(rotation) * 0.1;
         let shift = nalgebra::Rotation2::new(angle) * Vector2::new(0.3, 1.25);
         let (a, b) = (box_at(0.0, 0.0, angle), box_at(shift.x, shift.y, angle));
         let closest = check(&a, &b, &mut Seed::default()).unwrap();
@@ -253,7 +253,7 @@ fn parallel_edges_keep_their_features_while_they_slide() {
     }
 }
 
-fn at_slide(slide: f64) -> Placed {
+fn at_slide(slide: f64) -> PlacedPiece {
     let shift = nalgebra::Rotation2::new(0.7) * Vector2::new(0.2 + slide, 1.1);
     box_at(shift.x, shift.y, 0.7)
 }

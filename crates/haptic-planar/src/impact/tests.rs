@@ -6,17 +6,17 @@ use haptic_testing::Random;
 use proptest::prelude::*;
 
 /// What one free body adds at a contact, from 1 g to 10 kg with arms up to some gyration radii.
-fn random_body(random: &mut Random) -> ContactMass {
+fn random_body(random: &mut Random) -> PointInverseMass {
     let mobility = libm::pow(10.0, random.between(-1.0, 3.0));
     let (x, y) = (random.between(-3.0, 3.0), random.between(-3.0, 3.0));
-    let unit = ContactMass { tangent: 1.0 + y * y, cross: -x * y, normal: 1.0 + x * x };
-    ContactMass { tangent: mobility * unit.tangent, cross: mobility * unit.cross, normal: mobility * unit.normal }
+    let unit = PointInverseMass { tangent: 1.0 + y * y, cross: -x * y, normal: 1.0 + x * x };
+    PointInverseMass { tangent: mobility * unit.tangent, cross: mobility * unit.cross, normal: mobility * unit.normal }
 }
 
 fn random_impact(random: &mut Random) -> Case {
     let (one, other) = (random_body(random), random_body(random));
     let other_moves = if random.between(0.0, 1.0) < 0.5 { 1.0 } else { 0.0 };
-    let mass = ContactMass {
+    let mass = PointInverseMass {
         tangent: one.tangent + other_moves * other.tangent,
         cross: one.cross + other_moves * other.cross,
         normal: one.normal + other_moves * other.normal,
@@ -28,7 +28,7 @@ fn random_impact(random: &mut Random) -> Case {
 
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    mass: ContactMass,
+    mass: PointInverseMass,
     tangent_speed: f64,
     normal_speed: f64,
     friction: f64,
@@ -39,7 +39,7 @@ impl Case {
     /// The lower left end of a rod of 1 kg and 1 m, at this angle above the ground, falls on it at 1 m/s, not turning.
     fn rod(degrees: f64, tangent_speed: f64, friction: f64, restitution: f64) -> Self {
         let (sine, cosine) = (libm::sin(degrees.to_radians()), libm::cos(degrees.to_radians()));
-        let mass = ContactMass {
+        let mass = PointInverseMass {
             tangent: 1.0 + 3.0 * sine * sine,
             cross: -3.0 * sine * cosine,
             normal: 1.0 + 3.0 * cosine * cosine,
@@ -239,7 +239,7 @@ fn a_plastic_impact_just_stops_and_a_frictionless_elastic_one_keeps_all_energy()
 
 #[test]
 fn a_body_that_cannot_turn_takes_friction_like_a_block() {
-    let mass = ContactMass { tangent: 0.5, cross: 0.0, normal: 0.5 };
+    let mass = PointInverseMass { tangent: 0.5, cross: 0.0, normal: 0.5 };
     for law in [Stronge, Poisson] {
         let slides = resolve(&mass, 3.0, -1.0, 0.5, 0.0, law);
         assert_eq!(slides, Impulse { tangent: -1.0, normal: 2.0 });
@@ -251,7 +251,7 @@ fn a_body_that_cannot_turn_takes_friction_like_a_block() {
 #[test]
 fn nothing_happens_to_what_opens_or_cannot_move() {
     let mass = Case::rod(45.0, 0.0, 0.3, 0.5).mass;
-    let immovable = ContactMass { tangent: 0.0, cross: 0.0, normal: 0.0 };
+    let immovable = PointInverseMass { tangent: 0.0, cross: 0.0, normal: 0.0 };
     for law in [Stronge, Poisson] {
         assert_eq!(resolve(&mass, 1.0, 0.0, 0.5, 0.5, law), Impulse::default());
         assert_eq!(resolve(&mass, 1.0, 2.0, 0.5, 0.5, law), Impulse::default());
@@ -263,7 +263,7 @@ fn nothing_happens_to_what_opens_or_cannot_move() {
 #[test]
 fn a_singular_contact_mass_still_gives_a_finite_impulse() {
     for cross in [-1.0, 1.0] {
-        let mass = ContactMass { tangent: 1.0, cross, normal: 1.0 };
+        let mass = PointInverseMass { tangent: 1.0, cross, normal: 1.0 };
         for (slip, friction) in [(0.0, 2.0), (1.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (-1.0, 2.0)] {
             for law in [Stronge, Poisson] {
                 let p = resolve(&mass, slip, -1.0, friction, 0.5, law);
@@ -271,7 +271,7 @@ fn a_singular_contact_mass_still_gives_a_finite_impulse() {
             }
         }
     }
-    let railed = ContactMass { tangent: 0.0, cross: 0.0, normal: 1.0 };
+    let railed = PointInverseMass { tangent: 0.0, cross: 0.0, normal: 1.0 };
     assert_eq!(resolve(&railed, 1.0, -1.0, 0.0, 1.0, Stronge), Impulse { tangent: 0.0, normal: 2.0 });
 }
 
@@ -279,7 +279,7 @@ proptest! {
     #[test]
     fn the_mirror_image_of_an_impact_has_the_mirrored_impulse(bits in 1u64..) {
         let case = random_impact(&mut Random(bits));
-        let mass = ContactMass { cross: -case.mass.cross, ..case.mass };
+        let mass = PointInverseMass { cross: -case.mass.cross, ..case.mass };
         let mirrored = Case { mass, tangent_speed: -case.tangent_speed, ..case };
         for law in [Stronge, Poisson] {
             let (p, q) = (case.resolve(law), mirrored.resolve(law));

@@ -132,12 +132,12 @@ fn inertia(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
 
 fn motion(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     at.finite_vector("velocity_m_per_s", body.velocity_m_per_s)?;
-    at.finite("spin_rad_per_s", body.spin_rad_per_s)?;
+    at.finite("spin_rad_per_s", body.angular_velocity_rad_per_s)?;
     let remedy = "leave it out, or take away `fixed = true`";
     if body.fixed && body.velocity_m_per_s != Vector2::zeros() {
         return at.fail("velocity_m_per_s", format!("{} is fixed but has a velocity", at.whose), remedy);
     }
-    if body.fixed && body.spin_rad_per_s != 0.0 {
+    if body.fixed && body.angular_velocity_rad_per_s != 0.0 {
         return at.fail("spin_rad_per_s", format!("{} is fixed but has a spin", at.whose), remedy);
     }
     Ok(())

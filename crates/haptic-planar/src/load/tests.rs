@@ -155,7 +155,7 @@ fn numbers_out_of_range_are_refused_where_they_stand() {
         ("friction", &[-0.1], |body, value| body.friction = value),
         ("restitution", &[-0.1, 1.1], |body, value| body.restitution = value),
         ("velocity_m_per_s", &[], |body, value| body.velocity_m_per_s.y = value),
-        ("spin_rad_per_s", &[], |body, value| body.spin_rad_per_s = value),
+        ("spin_rad_per_s", &[], |body, value| body.angular_velocity_rad_per_s = value),
     ];
     for (key, wrong, change) in cases {
         for value in wrong.iter().chain(&[f64::NAN, f64::INFINITY]) {
@@ -233,7 +233,9 @@ fn colours_are_six_hexadecimal_digits() {
 #[test]
 fn fixed_bodies_do_not_start_moving() {
     assert_refused(Place::Body(0, "velocity_m_per_s"), |description| description.bodies[0].velocity_m_per_s.x = 1.0);
-    assert_refused(Place::Body(0, "spin_rad_per_s"), |description| description.bodies[0].spin_rad_per_s = 1.0);
+    assert_refused(Place::Body(0, "spin_rad_per_s"), |description| {
+        description.bodies[0].angular_velocity_rad_per_s = 1.0
+    });
 }
 
 #[test]
@@ -279,9 +281,9 @@ proptest! {
         let scene = Scene::build(&scene_of(vec![body])).unwrap();
         let area: f64 = scene.pieces.iter().map(|piece| signed_area_m2(piece.outline())).sum();
         prop_assert!((area - signed_area_m2(&corners_m)).abs() < 1e-9 * area);
-        let (centre, turn) = scene.bodies[0].start_pose();
+        let (centre, rotation) = scene.bodies[0].start_pose();
         for corner in scene.pieces.iter().flat_map(|piece| piece.outline()) {
-            let placed = centre + rotate(turn, *corner);
+            let placed = centre + rotate(rotation, *corner);
             let (sine, cosine) = libm::sincos(angle_rad);
             let expected = |c: &Vector2<f64>| Vector2::new(x, 0.0) + rotate(Vector2::new(cosine, sine), *c);
             prop_assert!(corners_m.iter().any(|c| (expected(c) - placed).norm() < 1e-12));

@@ -50,7 +50,7 @@ impl World {
             position_m: Vector2::new(pose.0, pose.1),
             angle_rad: pose.2,
             velocity_m_per_s: Vector2::zeros(),
-            spin_rad_per_s: 0.0,
+            angular_velocity_rad_per_s: 0.0,
             friction: 0.5,
             restitution: 0.2,
             layer,
@@ -269,11 +269,11 @@ fn assert_only_the_outline_is_bare(outline: &[Vector2<f64>], part: &[Vector2<f64
             Cone::Between(low, high) => Some((low, high)),
             Cone::Empty => None,
         };
-        let turn = before.x * after.y - before.y * after.x;
-        if turn.abs() < 4e-3 {
+        let rotation = before.x * after.y - before.y * after.x;
+        if rotation.abs() < 4e-3 {
             // As good as flat: one direction may be left or none.
             continue;
-        } else if turn < 0.0 {
+        } else if rotation < 0.0 {
             assert!(cone.is_none(), "reflex corner {i} is open");
         } else {
             let (low, high) = cone.expect("a corner that sticks out is closed");

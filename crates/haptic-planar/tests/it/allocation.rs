@@ -71,7 +71,7 @@ fn fast_bodies_allocate_nothing() {
         let mut one =
             with(body(&format!("{i}"), box_shape(0.01, 0.01), 0.02 * f64::from(i) - 0.07, 0.0), 0.01, 0.1, 1.0);
         one.velocity_m_per_s = vector![20.0 + 5.0 * f64::from(i), 30.0];
-        one.spin_rad_per_s = 50.0;
+        one.angular_velocity_rad_per_s = 50.0;
         bodies.push(one);
     }
     let mut lab = Lab::new(&scene(0.0, bodies, None));

@@ -124,7 +124,7 @@ fn several_collisions_of_a_tick_are_processed_one_after_the_other() {
         for _ in 0..100 {
             lab.free();
         }
-        let speed: Vec<f64> = (0..4).map(|i| lab.state.motions[i].velocity_m_per_s.x).collect();
+        let speed: Vec<f64> = (0..4).map(|i| lab.state.bodies[i].velocity_m_per_s.x).collect();
         assert_near(speed.iter().sum(), 1.0, 1e-9);
         assert!(speed[3] > 0.999, "{name}: {speed:?}");
     }
@@ -151,6 +151,6 @@ fn a_heap_stays_apart_and_finite_under_every_choice_with_a_bound() {
             lab.free();
         }
         assert!(lab.penetration_m < 1e-6, "{name}: {} m", lab.penetration_m);
-        assert!(lab.state.motions.iter().all(|motion| motion.centre_m.norm() < 10.0), "{name}");
+        assert!(lab.state.bodies.iter().all(|motion| motion.centre_m.norm() < 10.0), "{name}");
     }
 }

@@ -198,7 +198,7 @@ fn a_tap_with_something_round_does_not_enter_the_floor() {
 fn ring_down() -> (f64, f64) {
     let tool = with(body("tool", disc(0.01), 0.0, 0.0), MASS_KG, 0.5, 0.0);
     let mut lab = Lab::new(&scene(0.0, vec![tool], Some("tool"))).gains(STIFFNESS, DAMPING);
-    lab.state.motions[0].centre_m.x = 0.005;
+    lab.state.bodies[0].centre_m.x = 0.005;
     // Each complex pole z of x[k+1] = s x[k] − p x[k−1] has |z|² = p and 2 Re z = s; both follow from four samples.
     let mut x = Vec::new();
     lab.lead(vector![0.0, 0.0], 60, |lab, _| x.push(lab.motion("tool").centre_m.x));

@@ -67,17 +67,17 @@ fn the_hash_sees_the_last_bit_of_every_number() {
     let lab = jumble();
     let hash = lab.state.hash();
     let bump = |value: &mut f64| *value = f64::from_bits(value.to_bits() ^ 1);
-    for index in 0..lab.state.motions.len() {
+    for index in 0..lab.state.bodies.len() {
         for which in 0..6 {
             let mut state = lab.state.clone();
-            let motion = &mut state.motions[index];
+            let motion = &mut state.bodies[index];
             match which {
                 0 => bump(&mut motion.centre_m.x),
                 1 => bump(&mut motion.centre_m.y),
                 2 => bump(&mut motion.angle_rad),
                 3 => bump(&mut motion.velocity_m_per_s.x),
                 4 => bump(&mut motion.velocity_m_per_s.y),
-                _ => bump(&mut motion.spin_rad_per_s),
+                _ => bump(&mut motion.angular_velocity_rad_per_s),
             }
             assert_ne!(state.hash(), hash, "body {index}, number {which}");
         }

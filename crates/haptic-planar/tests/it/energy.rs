@@ -79,7 +79,7 @@ fn assert_stirs(shapes: Mix, fastest: f64, seed: u64, seconds: f64) {
             overlap.push(worst_overlap_m(&lab).max(0.0));
         }
     }
-    for (body, motion) in lab.scene.bodies.iter().zip(&lab.state.motions).filter(|(body, _)| !body.fixed) {
+    for (body, motion) in lab.scene.bodies.iter().zip(&lab.state.bodies).filter(|(body, _)| !body.fixed) {
         let place = motion.centre_m;
         assert!(place.x.abs() < WIDTH_M / 2.0 && place.y > 0.0, "seed {seed}: {} is out at {place}", body.name);
     }
@@ -137,7 +137,7 @@ fn a_pile_left_alone_comes_to_rest() {
     let mut random = Random(99);
     let mut lab = pile(&mut random, boxes);
     lab.run_s(4.0);
-    let fastest = lab.state.motions.iter().map(|m| m.velocity_m_per_s.norm()).fold(0.0, f64::max);
+    let fastest = lab.state.bodies.iter().map(|m| m.velocity_m_per_s.norm()).fold(0.0, f64::max);
     assert_below("fastest, m/s", fastest, 1e-3);
     assert_below("overlap, m", worst_overlap_m(&lab), 2e-5);
 }

@@ -29,7 +29,7 @@ impl Shot {
         let mut bullet = with(body("bullet", self.shape.clone(), -self.start_m, 0.0), 0.01, 0.3, self.restitution);
         bullet.velocity_m_per_s = vector![cosine, sine] * self.speed;
         bullet.angle_rad = self.turn;
-        bullet.spin_rad_per_s = self.spin;
+        bullet.angular_velocity_rad_per_s = self.spin;
         let mut lab = Lab::new(&scene(0.0, vec![thin_wall(self.restitution), bullet], None));
         let mut farthest = f64::NEG_INFINITY;
         for _ in 0..30 {
@@ -189,7 +189,7 @@ fn a_fast_body_stays_in_its_room() {
             let mut ball = with(body("ball", shape.clone(), 0.003, 0.001), 0.01, 0.1, restitution);
             let (sine, cosine) = libm::sincos(random.between(0.0, std::f64::consts::TAU));
             ball.velocity_m_per_s = vector![cosine, sine] * speed;
-            ball.spin_rad_per_s = 20.0;
+            ball.angular_velocity_rad_per_s = 20.0;
             bodies.push(ball);
             let mut lab = Lab::new(&scene(0.0, bodies, None));
             for tick in 0..10_000 {

@@ -3,7 +3,7 @@
 use crate::common::measure::{assert_below, assert_near, worst_overlap_m};
 use crate::common::*;
 use haptic_planar::description::{PairDescription, RestitutionLaw};
-use haptic_planar::impact::{ContactMass, resolve};
+use haptic_planar::impact::{PointInverseMass, resolve};
 use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 
@@ -45,14 +45,14 @@ impl Rod {
         let after = lab.motion("rod");
         let impulse = after.velocity_m_per_s - vector![self.sideways, -1.0];
         let turning = arm.x * impulse.y - arm.y * impulse.x;
-        assert_below("spin off by, rad/s", (after.spin_rad_per_s - turning / INERTIA).abs(), 1e-9);
+        assert_below("spin off by, rad/s", (after.angular_velocity_rad_per_s - turning / INERTIA).abs(), 1e-9);
         impulse
     }
 
     /// The impulse of the closed form.
     fn closed_form(&self) -> Vector2<f64> {
         let arm = self.arm();
-        let mass = ContactMass {
+        let mass = PointInverseMass {
             tangent: 1.0 + arm.y * arm.y / INERTIA,
             cross: -arm.x * arm.y / INERTIA,
             normal: 1.0 + arm.x * arm.x / INERTIA,
@@ -116,7 +116,7 @@ fn course(random: &mut Random, shapes: [usize; 2]) -> Lab {
         let mut one =
             with(body(name, shape(which), place, random.between(-0.005, 0.005)), random.between(0.01, 1.0), 0.4, 0.6);
         one.velocity_m_per_s = vector![-side * random.between(0.2, 1.0), random.between(-0.1, 0.1)];
-        one.spin_rad_per_s = random.between(-5.0, 5.0);
+        one.angular_velocity_rad_per_s = random.between(-5.0, 5.0);
         one.angle_rad = random.between(0.0, 6.0);
         one
     };
@@ -125,7 +125,7 @@ fn course(random: &mut Random, shapes: [usize; 2]) -> Lab {
 }
 
 fn momentum(lab: &Lab) -> Vector2<f64> {
-    lab.scene.bodies.iter().zip(&lab.state.motions).map(|(body, motion)| motion.velocity_m_per_s * body.mass_kg).sum()
+    lab.scene.bodies.iter().zip(&lab.state.bodies).map(|(body, motion)| motion.velocity_m_per_s * body.mass_kg).sum()
 }
 
 #[test]

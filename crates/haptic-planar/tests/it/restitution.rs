@@ -21,7 +21,7 @@ fn only_the_last_ball_of_a_row_leaves() {
         for gap in [0.0, 1e-4, 1e-3] {
             let mut lab = chain(count, gap);
             lab.run_s(0.1);
-            for (i, motion) in lab.state.motions.iter().enumerate() {
+            for (i, motion) in lab.state.bodies.iter().enumerate() {
                 let expected = if i == count - 1 { 1.0 } else { 0.0 };
                 let off = (motion.velocity_m_per_s - vector![expected, 0.0]).norm();
                 assert_below(&format!("ball {i} of {count}, gap {gap}: speed off by"), off, 1e-12);
@@ -36,7 +36,7 @@ fn drift(shape: ShapeDescription, gravity: f64) -> f64 {
     let mut bodies = room(0.05, 0.0, 1.0);
     let mut ball = with(body("ball", shape, 0.003, 0.001), 0.1, 0.0, 1.0);
     ball.velocity_m_per_s = vector![0.3, 0.17];
-    ball.spin_rad_per_s = 5.0;
+    ball.angular_velocity_rad_per_s = 5.0;
     bodies.push(ball);
     let mut lab = Lab::new(&scene(gravity, bodies, None));
     lab.free();
@@ -149,7 +149,7 @@ fn gas(shapes: fn(usize) -> ShapeDescription) -> Lab {
         let (x, y) = (-0.07 + 0.035 * (i % 5) as f64, -0.07 + 0.035 * (i / 5) as f64);
         let mut one = with(body(&format!("{i}"), shapes(i), x, y), random.between(0.01, 0.1), 0.0, 1.0);
         one.velocity_m_per_s = vector![random.between(-0.5, 0.5), random.between(-0.5, 0.5)];
-        one.spin_rad_per_s = random.between(-5.0, 5.0);
+        one.angular_velocity_rad_per_s = random.between(-5.0, 5.0);
         bodies.push(one);
     }
     Lab::new(&scene(0.0, bodies, None))

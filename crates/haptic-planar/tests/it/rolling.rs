@@ -18,7 +18,7 @@ fn thrown(inertia_part: f64, friction: f64) -> Lab {
 /// Slip of the disc's lowest point, m/s.
 fn slip(lab: &Lab) -> f64 {
     let wheel = lab.motion("disc");
-    wheel.velocity_m_per_s.x + wheel.spin_rad_per_s * RADIUS_M
+    wheel.velocity_m_per_s.x + wheel.angular_velocity_rad_per_s * RADIUS_M
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn rolling_friction_stops_a_disc_after_the_way_it_should_take() {
     for lever_m in [1e-4, 5e-4, 1e-3] {
         let mut wheel = with(body("disc", disc(RADIUS_M), -0.9, RADIUS_M), MASS_KG, 0.5, 0.0);
         wheel.velocity_m_per_s.x = 0.3;
-        wheel.spin_rad_per_s = -0.3 / RADIUS_M;
+        wheel.angular_velocity_rad_per_s = -0.3 / RADIUS_M;
         let mut world = scene(GRAVITY, vec![floor(0.5, 0.0), wheel], None);
         world.rolling_friction = lever_m;
         let mut lab = Lab::new(&world);
@@ -78,15 +78,15 @@ fn rolling_friction_stops_a_disc_after_the_way_it_should_take() {
 #[test]
 fn air_drag_slows_a_spin_exponentially() {
     let mut wheel = with(body("disc", disc(RADIUS_M), 0.0, 0.0), MASS_KG, 0.5, 0.0);
-    wheel.spin_rad_per_s = 10.0;
+    wheel.angular_velocity_rad_per_s = 10.0;
     let mut world = scene(0.0, vec![wheel], None);
     world.air_drag_n_m_s_per_rad = 1e-5;
     let mut lab = Lab::new(&world);
     let rate = 1e-5 / (0.5 * MASS_KG * RADIUS_M * RADIUS_M);
     lab.run_s(0.5);
-    assert_near("spin, rad/s", lab.motion("disc").spin_rad_per_s, 10.0 * libm::exp(-0.5 * rate), 1e-3);
+    assert_near("spin, rad/s", lab.motion("disc").angular_velocity_rad_per_s, 10.0 * libm::exp(-0.5 * rate), 1e-3);
     lab.run_s(100.0);
-    assert_below("spin at the end, rad/s", lab.motion("disc").spin_rad_per_s.abs(), 1e-6);
+    assert_below("spin at the end, rad/s", lab.motion("disc").angular_velocity_rad_per_s.abs(), 1e-6);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_disc_rolling_freely_over_tiles_keeps_its_speed() {
     for tiles in [equal_tiles(), odd_tiles()] {
         let mut wheel = with(body("disc", disc(0.01), 0.03, 0.01), 0.1, FRICTION, 0.2);
         wheel.velocity_m_per_s.x = 0.3;
-        wheel.spin_rad_per_s = -30.0;
+        wheel.angular_velocity_rad_per_s = -30.0;
         let mut bodies = tiles;
         bodies.push(wheel);
         let mut lab = Lab::new(&scene(GRAVITY, bodies, None));

@@ -110,7 +110,7 @@ fn a_rod_falling_on_a_smooth_floor_keeps_its_centre_over_one_point() {
     let fallen = corner(tilt).1 - height;
     let inertia = 0.1 * (0.2 * 0.2 + 0.001 * 0.001) / 12.0;
     let spin = (2.0 * 0.1 * GRAVITY * fallen / (inertia + 0.1 * arm * arm)).sqrt();
-    assert_near("spin, rad/s", -rod.spin_rad_per_s, spin, 5e-3);
+    assert_near("spin, rad/s", -rod.angular_velocity_rad_per_s, spin, 5e-3);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Many senders, one receiver that only ever polls: with no receiver blocked in `recv`, a send wakes nobody and a poll
 //! of an empty channel is two atomic loads.
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 /// Makes the two ends of a command queue that holds up to `capacity` commands.
 pub fn commands<T: Send>(capacity: usize) -> (CommandSender<T>, CommandReceiver<T>) {
@@ -25,23 +25,23 @@ pub struct CommandReceiver<T> {
 
 /// A command was not taken; here it is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandRefused<T> {
+pub enum TrySendError<T> {
     /// The loop has not caught up with earlier commands: try again later.
     Full(T),
     /// The loop has ended.
-    Ended(T),
+    Disconnected(T),
 }
 
-impl<T> std::fmt::Display for CommandRefused<T> {
+impl<T> std::fmt::Display for TrySendError<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::Full(_) => "the loop has not caught up with earlier commands; try again in a moment",
-            Self::Ended(_) => "the loop has ended and takes no commands",
+            Self::Disconnected(_) => "the loop has ended and takes no commands",
         })
     }
 }
 
-impl<T: std::fmt::Debug> std::error::Error for CommandRefused<T> {}
+impl<T: std::fmt::Debug> std::error::Error for TrySendError<T> {}
 
 impl<T> Clone for CommandSender<T> {
     fn clone(&self) -> Self {
@@ -51,10 +51,10 @@ impl<T> Clone for CommandSender<T> {
 
 impl<T> CommandSender<T> {
     /// Queues a command without waiting.
-    pub fn send(&self, command: T) -> Result<(), CommandRefused<T>> {
+    pub fn send(&self, command: T) -> Result<(), TrySendError<T>> {
         self.sender.try_send(command).map_err(|refused| match refused {
-            TrySendError::Full(command) => CommandRefused::Full(command),
-            TrySendError::Disconnected(command) => CommandRefused::Ended(command),
+            crossbeam_channel::TrySendError::Full(command) => TrySendError::Full(command),
+            crossbeam_channel::TrySendError::Disconnected(command) => TrySendError::Disconnected(command),
         })
     }
 }
@@ -85,13 +85,13 @@ mod tests {
     fn a_full_queue_gives_the_command_back() {
         let (sender, _receiver) = commands(1);
         sender.clone().send("first").unwrap();
-        assert_eq!(sender.send("second"), Err(CommandRefused::Full("second")));
+        assert_eq!(sender.send("second"), Err(TrySendError::Full("second")));
     }
 
     #[test]
     fn a_command_to_an_ended_loop_comes_back() {
         let (sender, receiver) = commands(1);
         drop(receiver);
-        assert_eq!(sender.send(1), Err(CommandRefused::Ended(1)));
+        assert_eq!(sender.send(1), Err(TrySendError::Disconnected(1)));
     }
 }

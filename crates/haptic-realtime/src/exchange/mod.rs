@@ -8,6 +8,6 @@ mod commands;
 mod latest;
 mod ring;
 
-pub use commands::{CommandReceiver, CommandRefused, CommandSender, commands};
+pub use commands::{CommandReceiver, CommandSender, TrySendError, commands};
 pub use latest::{LatestReader, LatestWriter, latest};
 pub use ring::{RingReader, RingWriter, ring};

@@ -42,7 +42,7 @@ impl<T> RingWriter<T> {
 
     /// Pushes `value` if that leaves room for `reserve` more; else drops it, counts it and answers false.
     /// Real-time: as [`RingWriter::push`].
-    pub fn push_leaving(&mut self, reserve: usize, value: T) -> bool {
+    pub fn push_with_reserve(&mut self, reserve: usize, value: T) -> bool {
         if self.room() > reserve {
             return self.push(value);
         }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn what_leaves_a_reserve_is_dropped_before_the_ring_is_full() {
         let (mut writer, mut reader) = ring(4);
-        (0..9).for_each(|value| _ = writer.push_leaving(2, value));
+        (0..9).for_each(|value| _ = writer.push_with_reserve(2, value));
         assert_eq!((writer.room(), writer.dropped()), (2, 7));
         assert!(writer.push(9) && writer.push(10));
         assert_eq!(reader.drain().collect::<Vec<_>>(), [0, 1, 9, 10]);

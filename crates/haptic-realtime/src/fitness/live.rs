@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Check, Finding};
 use crate::latency::{LatencyRequest, measure};
-use crate::runner::LoopFigures;
+use crate::runner::LoopTiming;
 
 const WAKE: Check = Check { id: "wake-latency", what: "how late the bare loop wakes at 1 kHz, at the worst" };
 const ROUND_TRIPS: Check = Check { id: "device-round-trips", what: "how many ticks get a device's answer in time" };
@@ -31,11 +31,11 @@ pub fn live_finding(duration: Duration) -> Finding {
 }
 
 /// Grades the bare loop by its latest wake: 20 µs excellent, 50 µs good, 500 µs usable.
-pub fn grade_wake_latency(figures: &LoopFigures) -> Finding {
+pub fn grade_wake_latency(figures: &LoopTiming) -> Finding {
     let wake = figures.wake.percentiles();
     let measured = |grade: &str| {
         let [p50, p99, p999, max] = [wake.p50, wake.p99, wake.p999, wake.max].map(|ns| ns as f64 / 1000.0);
-        let LoopFigures { ticks, overruns, .. } = figures;
+        let LoopTiming { ticks, overruns, .. } = figures;
         format!(
             "{grade}: p50 {p50:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1} µs; {overruns} overruns in {ticks} ticks"
         )
@@ -70,8 +70,8 @@ mod tests {
     use super::super::Verdict;
     use super::*;
 
-    fn woken_at_worst(max_ns: u64) -> LoopFigures {
-        let mut figures = LoopFigures { ticks: 2, ..LoopFigures::default() };
+    fn woken_at_worst(max_ns: u64) -> LoopTiming {
+        let mut figures = LoopTiming { ticks: 2, ..LoopTiming::default() };
         figures.wake.record(1_000);
         figures.wake.record(max_ns);
         figures
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_never_ran_is_not_excellent() {
-        assert_eq!(grade_wake_latency(&LoopFigures::default()).verdict, Verdict::Fail);
+        assert_eq!(grade_wake_latency(&LoopTiming::default()).verdict, Verdict::Fail);
     }
 
     #[test]

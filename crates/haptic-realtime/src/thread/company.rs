@@ -10,7 +10,7 @@ use rustix::thread::{Pid, sched_getaffinity, sched_setaffinity};
 
 /// Takes `cpu` from every thread of the process but `owner`. Those that are started later have what their starter has. A thread
 /// that may run nowhere else stays: on a machine with one core there is nothing to do.
-pub(super) fn keep_off(cpu: usize, owner: Pid) -> io::Result<()> {
+pub(super) fn reserve_core(cpu: usize, owner: Pid) -> io::Result<()> {
     for task in std::fs::read_dir("/proc/self/task")? {
         let name = task?.file_name();
         let Some(thread) = name.to_str().and_then(|text| text.parse().ok()).and_then(Pid::from_raw) else { continue };

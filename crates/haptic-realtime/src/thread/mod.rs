@@ -125,7 +125,7 @@ impl<R> RealtimeThread<R> {
     /// # Errors
     /// When the system refuses.
     pub fn keep_core_free(&self) -> io::Result<()> {
-        self.granted.cpu.map_or(Ok(()), |cpu| company::keep_off(cpu, self.id))
+        self.granted.cpu.map_or(Ok(()), |cpu| company::reserve_core(cpu, self.id))
     }
 
     /// Whether the body has returned or panicked.

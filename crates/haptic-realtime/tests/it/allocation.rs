@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use haptic_realtime::clock::Clock;
 use haptic_realtime::exchange::{commands, latest, ring};
 use haptic_realtime::histogram::Histogram;
-use haptic_realtime::runner::{Continue, LoopFigures, Runner};
+use haptic_realtime::runner::{Continue, LoopTiming, Runner};
 use haptic_testing::allocator_calls_in;
 
 #[test]
@@ -67,7 +67,7 @@ impl Clock for StutteringClock {
 
 #[test]
 fn a_running_loop_does_not_allocate_with_overruns_and_publishing() {
-    let (writer, mut reader) = latest(LoopFigures::default());
+    let (writer, mut reader) = latest(LoopTiming::default());
     let period_ns = NonZeroU64::new(1_000_000).unwrap();
     let mut runner = Runner::new(StutteringClock(0), period_ns).publishing(writer, NonZeroU64::new(10).unwrap());
     let stop = AtomicBool::new(false);

@@ -8,7 +8,7 @@ const MOST_POINTS: usize = 12_000;
 /// Columns of a recording; all have the same length. World frame, SI.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the names are those of the tick's message")]
-pub struct Gathered {
+pub struct TickColumns {
     pub tick: Vec<u64>,
     pub hand_m: [Vec<f32>; 2],
     pub tool_m: [Vec<f32>; 2],
@@ -34,7 +34,7 @@ pub struct Thinned {
     pub high: Vec<f64>,
 }
 
-impl Gathered {
+impl TickColumns {
     /// Takes in a tick.
     pub fn take_in(&mut self, message: &TickMessage) {
         let shown = &message.shown;
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn thinning_keeps_the_extremes_and_the_number_of_times() {
         let ticks = 3 * MOST_POINTS as u64 - 1;
-        let gathered = Gathered { tick: (1..=ticks).collect(), ..Gathered::default() };
+        let gathered = TickColumns { tick: (1..=ticks).collect(), ..TickColumns::default() };
         let thinned = gathered.thinned((0..ticks).map(|k| if k == 100 { 9.0 } else { k as f64 * 1e-9 }));
         assert_eq!((thinned.low.len(), thinned.high.len()), (gathered.times_s().len(), gathered.times_s().len()));
         assert_eq!(thinned.high.iter().copied().fold(0.0, f64::max), 9.0);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn few_ticks_keep_a_point_each() {
-        let gathered = Gathered { tick: vec![1, 2, 3], ..Gathered::default() };
+        let gathered = TickColumns { tick: vec![1, 2, 3], ..TickColumns::default() };
         assert_eq!(gathered.thinned([1.0, 2.0, 3.0].into_iter()), Thinned { low: vec![1.0, 2.0, 3.0], high: vec![] });
         assert_eq!(gathered.times_s(), [0.001, 0.002, 0.003]);
     }

@@ -7,7 +7,7 @@ pub mod gathered;
 mod plots;
 mod summary;
 
-use gathered::Gathered;
+use gathered::TickColumns;
 use haptic_planar::scene::Scene;
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ pub struct EventLine {
 const EVENTS_LISTED: usize = 500;
 
 /// The whole page.
-pub fn page(gathered: &Gathered, facts: &Facts<'_>) -> String {
+pub fn page(gathered: &TickColumns, facts: &Facts<'_>) -> String {
     let summary = summary::Summary::of(gathered);
     let title = escaped(&facts.title);
     let warnings: String =

@@ -1,7 +1,7 @@
 //! The data of the plots, as the script wants it.
 
 use super::Facts;
-use super::gathered::{Gathered, Thinned};
+use super::gathered::{Thinned, TickColumns};
 use super::summary::{PRESSED_N, Summary};
 use crate::picture::grown;
 use haptic_planar::piece::rotate;
@@ -17,7 +17,7 @@ const BARS_PER_DECADE: f64 = 16.0;
 /// Time from tick to tick, µs.
 const PERIOD_US: f64 = 1000.0;
 
-pub(super) fn data(gathered: &Gathered, facts: &Facts<'_>, summary: &Summary) -> Value {
+pub(super) fn data(gathered: &TickColumns, facts: &Facts<'_>, summary: &Summary) -> Value {
     let times = gathered.times_s();
     let range = [times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(1.0)];
     let events: Vec<Value> = facts
@@ -65,7 +65,7 @@ fn series(name: &str, colour: &str, thinned: &Thinned) -> Value {
     }
 }
 
-fn column(gathered: &Gathered, name: &str, colour: &str, values: &[f32], scale: f64) -> Value {
+fn column(gathered: &TickColumns, name: &str, colour: &str, values: &[f32], scale: f64) -> Value {
     series(name, colour, &gathered.thinned(values.iter().map(|value| f64::from(*value) * scale)))
 }
 
@@ -74,7 +74,7 @@ fn time_plot(title: &str, unit: &str, caption: &str, series: Vec<Value>) -> Valu
     json!({ "kind": "time", "title": title, "y": unit, "caption": caption, "series": series, "legend": legend })
 }
 
-fn force(gathered: &Gathered) -> Value {
+fn force(gathered: &TickColumns) -> Value {
     let size = gathered.thinned(gathered.force_size_n().into_iter());
     let caption = "Force on the hand after the guard, world frame: pressing down on a floor gives y above zero.";
     let series = vec![
@@ -85,7 +85,7 @@ fn force(gathered: &Gathered) -> Value {
     time_plot("Force on the hand", "force / N", caption, series)
 }
 
-fn contact(gathered: &Gathered) -> Value {
+fn contact(gathered: &TickColumns) -> Value {
     let caption = "Sums over the contacts of the tool: impulse of a tick divided by the tick, so an impact is a spike.";
     let series = vec![
         column(gathered, "normal", "a", &gathered.normal_n, 1.0),
@@ -94,19 +94,19 @@ fn contact(gathered: &Gathered) -> Value {
     time_plot("Contact of the tool", "force / N", caption, series)
 }
 
-fn energy(gathered: &Gathered) -> Value {
+fn energy(gathered: &TickColumns) -> Value {
     let caption = "Kinetic, potential (from the start) and coupling energy together.";
     let series = vec![column(gathered, "world and coupling", "c", &gathered.energy_j, 1e3)];
     time_plot("Energy of the world", "energy / mJ", caption, series)
 }
 
-fn account(gathered: &Gathered) -> Value {
+fn account(gathered: &TickColumns) -> Value {
     let caption = "What the passivity tank could pay out; it never goes below zero.";
     let series = vec![column(gathered, "on account", "e", &gathered.tank_j, 1e3)];
     time_plot("Energy on account", "energy / mJ", caption, series)
 }
 
-fn path(gathered: &Gathered) -> Value {
+fn path(gathered: &TickColumns) -> Value {
     let caption = "Where the hand is and where the tool is: their distance stretches the coupling.";
     // The tool is where the hand is nearly all the time: dashes let both be seen.
     let dashed = |mut series: Value| {
@@ -122,7 +122,7 @@ fn path(gathered: &Gathered) -> Value {
     time_plot("Hand and tool", "position / mm", caption, series)
 }
 
-fn punctuality(gathered: &Gathered) -> Value {
+fn punctuality(gathered: &TickColumns) -> Value {
     let micro = |values: &[u32]| gathered.thinned(values.iter().map(|value| f64::from(*value) / 1e3));
     let caption = format!(
         "How late the thread woke and how long a tick took, logarithmic. {} periods were skipped.",
@@ -144,7 +144,7 @@ fn every(length: usize) -> usize {
     length.div_ceil(MOST_DOTS).max(1)
 }
 
-fn map(gathered: &Gathered, scene: &Scene) -> Value {
+fn map(gathered: &TickColumns, scene: &Scene) -> Value {
     let way = |column: &[Vec<f32>; 2]| -> Vec<[f64; 2]> {
         let [x, y] = column;
         let points = x.iter().zip(y).step_by(every(x.len()));
@@ -166,10 +166,10 @@ fn hundredth(value: f64) -> f64 {
 }
 
 fn outlines(scene: &Scene, body: &Body) -> Vec<Value> {
-    let (centre_m, turn) = body.start_pose();
+    let (centre_m, rotation) = body.start_pose();
     let pieces = &scene.pieces[body.pieces.clone()];
     let outline = |piece| -> Vec<[f64; 2]> {
-        let place = |point| (centre_m + rotate(turn, point)) * 1e3;
+        let place = |point| (centre_m + rotate(rotation, point)) * 1e3;
         grown(piece, nalgebra::Vector2::zeros())
             .into_iter()
             .map(place)
@@ -196,7 +196,7 @@ fn bounds(scene: &Scene, hand: &[[f64; 2]], tool: &[[f64; 2]]) -> [f64; 4] {
     [x0 - room, y0 - room, x1 + room, y1 + room]
 }
 
-fn friction(gathered: &Gathered, summary: &Summary) -> Value {
+fn friction(gathered: &TickColumns, summary: &Summary) -> Value {
     let pairs = gathered.normal_n.iter().zip(&gathered.tangent_n);
     let pressed: Vec<[f64; 2]> = pairs
         .map(|(normal, tangent)| [f64::from(*normal), f64::from(*tangent)])
@@ -245,7 +245,7 @@ fn spectrum(summary: &Summary) -> Value {
     })
 }
 
-fn latency(gathered: &Gathered) -> Value {
+fn latency(gathered: &TickColumns) -> Value {
     let caption = "Both axes logarithmic. A tick must be done within 1000 µs.";
     json!({
         "kind": "bars", "half": true, "title": "Latency", "x": "time / µs", "y": "ticks", "caption": caption,

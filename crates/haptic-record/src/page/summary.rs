@@ -1,6 +1,6 @@
 //! The figures that go into a paper: means, extremes, spread, dominant frequencies.
 
-use super::gathered::Gathered;
+use super::gathered::TickColumns;
 use crate::spectrum::{Line, dominant, spectrum};
 
 /// Most frequencies that are named.
@@ -41,7 +41,7 @@ impl Moments {
 }
 
 impl Summary {
-    pub(super) fn of(gathered: &Gathered) -> Self {
+    pub(super) fn of(gathered: &TickColumns) -> Self {
         let wide = |column: &'_ [f32]| column.iter().map(|value| f64::from(*value)).collect::<Vec<f64>>();
         let moments = |values: &[f64], scale: f64| Moments::of(values.iter().map(|value| value * scale));
         let size = gathered.force_size_n();
@@ -69,13 +69,13 @@ impl Summary {
         }
     }
 
-    pub(super) fn lead(&self, gathered: &Gathered) -> String {
+    pub(super) fn lead(&self, gathered: &TickColumns) -> String {
         let seconds = gathered.len() as f64 / RATE_HZ;
         let (first, last) = (gathered.tick.first().unwrap_or(&0), gathered.tick.last().unwrap_or(&0));
         format!("{seconds:.1} s of touch at 1 kHz, ticks {first} to {last}")
     }
 
-    pub(super) fn cards(&self, gathered: &Gathered) -> String {
+    pub(super) fn cards(&self, gathered: &TickColumns) -> String {
         let card = |value: String, unit: &str, what: &str, warns: bool| {
             let class = if warns { "card warn" } else { "card" };
             format!("<div class=\"{class}\"><b>{value} <small>{unit}</small></b><span>{what}</span></div>")
@@ -112,7 +112,7 @@ impl Summary {
     }
 
     /// Sentences that can be pasted.
-    pub(super) fn paper(&self, gathered: &Gathered) -> String {
+    pub(super) fn paper(&self, gathered: &TickColumns) -> String {
         let seconds = gathered.len() as f64 / RATE_HZ;
         let Moments { mean, rms, max, .. } = self.force;
         let friction = self.friction.map_or(String::new(), |friction| {
@@ -136,13 +136,13 @@ impl Summary {
 }
 
 /// Speed of the hand, by backward difference over ten ticks: a single step is the encoder's, not the hand's.
-fn speeds_m_per_s(gathered: &Gathered) -> Vec<f64> {
+fn speeds_m_per_s(gathered: &TickColumns) -> Vec<f64> {
     const APART: usize = 10;
     let moved = |axis: usize, k: usize| f64::from(gathered.hand_m[axis][k] - gathered.hand_m[axis][k - APART]);
     (APART..gathered.len()).map(|k| moved(0, k).hypot(moved(1, k)) * RATE_HZ / APART as f64).collect()
 }
 
-fn friction(gathered: &Gathered) -> Option<f64> {
+fn friction(gathered: &TickColumns) -> Option<f64> {
     let pressed =
         gathered.normal_n.iter().zip(&gathered.tangent_n).filter(|(normal, _)| f64::from(**normal) > PRESSED_N);
     let mut ratios: Vec<f64> = pressed.map(|(normal, tangent)| f64::from((tangent / normal).abs())).collect();
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn friction_counts_only_what_is_pressed() {
         let gathered =
-            Gathered { normal_n: vec![1.0, 0.01, 2.0], tangent_n: vec![0.3, 5.0, -0.8], ..Gathered::default() };
+            TickColumns { normal_n: vec![1.0, 0.01, 2.0], tangent_n: vec![0.3, 5.0, -0.8], ..TickColumns::default() };
         assert!((friction(&gathered).unwrap() - 0.3).abs() < 0.11);
-        assert_eq!(friction(&Gathered::default()), None);
+        assert_eq!(friction(&TickColumns::default()), None);
     }
 }

@@ -3,48 +3,48 @@
 use crate::common::{measured, random_device};
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::{crisp_gains, passive_gains};
-use haptic_coupling::model::{DeviceModel, Hand};
-use haptic_coupling::sampled::{spectral_radius, stiffest_stable_n_per_m};
-use haptic_device::{Fault, FaultPlan, FaultyDevice, SimulatedDevice};
+use haptic_coupling::model::{HandImpedance, WorstAxisModel};
+use haptic_coupling::sampled::{max_stable_stiffness_n_per_m, spectral_radius};
+use haptic_device::{FaultPlan, FaultyDevice, InjectedFault, SimulatedDevice};
 use haptic_loop::settings::worst_axis;
 use haptic_tuning::boundary::{Limits, dampings};
-use haptic_tuning::encoder::Grid;
-use haptic_tuning::measurement::{Allowance, End, Measurement, run_in_virtual_time};
+use haptic_tuning::encoder::EncoderStep;
+use haptic_tuning::measurement::{End, Measurement, MeasurementLimits, run_in_virtual_time};
 use haptic_tuning::ringing::Verdict;
-use haptic_tuning::spring_test::{Rung, SpringTest};
-use haptic_tuning::tapped::Tapped;
+use haptic_tuning::spring_test::{DampingTrial, SpringTest};
+use haptic_tuning::tapped::TapTest;
 
-const SOFT_HAND: Hand = Hand { mass_kg: 0.1, damping_n_s_per_m: 0.5, stiffness_n_per_m: 50.0 };
-const STIFF_HAND: Hand = Hand { mass_kg: 0.3, damping_n_s_per_m: 5.0, stiffness_n_per_m: 1500.0 };
+const SOFT_HAND: HandImpedance = HandImpedance { mass_kg: 0.1, damping_n_s_per_m: 0.5, stiffness_n_per_m: 50.0 };
+const STIFF_HAND: HandImpedance = HandImpedance { mass_kg: 0.3, damping_n_s_per_m: 5.0, stiffness_n_per_m: 1500.0 };
 
-fn truth(seed: u64) -> DeviceModel {
+fn truth(seed: u64) -> WorstAxisModel {
     worst_axis(&random_device(seed), 1, 0.001)
 }
 
 /// The device as a person knows it after measuring it.
-fn known(seed: u64) -> DeviceModel {
+fn known(seed: u64) -> WorstAxisModel {
     let found = measured(&random_device(seed), 4.0).unwrap();
-    let Grid::Step(encoder_step_m) = found.grid else { panic!("no step for {seed}") };
-    DeviceModel {
+    let EncoderStep::Step(encoder_step_m) = found.grid else { panic!("no step for {seed}") };
+    WorstAxisModel {
         mass_kg: found.mass_kg.value,
         damping_n_s_per_m: found.damping_n_s_per_m.value,
         coulomb_n: found.coulomb_n.value,
         encoder_step_m,
         delay_s: found.delay_s.value,
-        ..DeviceModel::default()
+        ..WorstAxisModel::default()
     }
 }
 
 #[test]
 fn the_loop_itself_rings_up_where_the_eigenvalues_say_if_nothing_rubs() {
     for seed in 0..8 {
-        let device = DeviceModel { coulomb_n: 0.0, max_force_n: 1e4, ..truth(seed) };
-        for hand in [Hand::default(), SOFT_HAND] {
-            let tapped = Tapped::new(&device, &hand).unwrap();
+        let device = WorstAxisModel { coulomb_n: 0.0, max_force_n: 1e4, ..truth(seed) };
+        for hand in [HandImpedance::default(), SOFT_HAND] {
+            let tapped = TapTest::new(&device, &hand).unwrap();
             for damping in dampings(&device, &hand, 9).into_iter().step_by(2) {
                 let Limits { simulated_n_per_m, .. } = Limits::of(&device, &hand, &tapped, damping);
                 // Where the boundary falls steeply, a tenth of the damping beside it is as near as a tenth of stiffness.
-                let near = [0.9, 1.0, 1.1].map(|share| stiffest_stable_n_per_m(&device, &hand, share * damping));
+                let near = [0.9, 1.0, 1.1].map(|share| max_stable_stiffness_n_per_m(&device, &hand, share * damping));
                 let low = near.iter().copied().fold(f64::MAX, f64::min);
                 let high = near.iter().copied().fold(0.0, f64::max);
                 assert!(
@@ -59,21 +59,21 @@ fn the_loop_itself_rings_up_where_the_eigenvalues_say_if_nothing_rubs() {
 #[test]
 fn dry_friction_only_ever_allows_more() {
     for seed in [3, 5, 7] {
-        let rough = DeviceModel { coulomb_n: 0.1, max_force_n: 1e4, ..truth(seed) };
-        let smooth = DeviceModel { coulomb_n: 0.0, ..rough };
-        let limit = |device: &DeviceModel| {
-            Limits::of(device, &SOFT_HAND, &Tapped::new(device, &SOFT_HAND).unwrap(), 0.3).simulated_n_per_m
+        let rough = WorstAxisModel { coulomb_n: 0.1, max_force_n: 1e4, ..truth(seed) };
+        let smooth = WorstAxisModel { coulomb_n: 0.0, ..rough };
+        let limit = |device: &WorstAxisModel| {
+            Limits::of(device, &SOFT_HAND, &TapTest::new(device, &SOFT_HAND).unwrap(), 0.3).simulated_n_per_m
         };
         assert!(limit(&rough) >= 0.98 * limit(&smooth), "{seed}: {} {}", limit(&rough), limit(&smooth));
     }
 }
 
-fn assert_stable(seed: u64, gains: &Gains, hand: &Hand, name: &str) {
+fn assert_stable(seed: u64, gains: &Gains, hand: &HandImpedance, name: &str) {
     let device = truth(seed);
     let (stiffness, damping) = (gains.stiffness_n_per_m, gains.damping_n_s_per_m);
     let radius = spectral_radius(&device, hand, stiffness, damping);
     assert!(radius < 1.0, "{seed}: {name} gains {gains:?} with {hand:?}: spectral radius {radius} on {device:?}");
-    let verdict = Tapped::new(&device, hand).unwrap().verdict(stiffness, damping);
+    let verdict = TapTest::new(&device, hand).unwrap().verdict(stiffness, damping);
     assert_eq!(verdict, Verdict::Decays, "{seed}: {name} gains {gains:?} with {hand:?} on {device:?}");
 }
 
@@ -81,23 +81,26 @@ fn assert_stable(seed: u64, gains: &Gains, hand: &Hand, name: &str) {
 fn proposed_gains_are_stable_on_every_measured_device() {
     for seed in 0..30 {
         let known = known(seed);
-        for hand in [Hand::default(), SOFT_HAND, STIFF_HAND] {
+        for hand in [HandImpedance::default(), SOFT_HAND, STIFF_HAND] {
             assert_stable(seed, &passive_gains(&known), &hand, "passive");
         }
-        assert_stable(seed, &crisp_gains(&known, &Hand::NOMINAL), &Hand::NOMINAL, "crisp");
-        assert!(crisp_gains(&known, &Hand::NOMINAL).stiffness_n_per_m >= passive_gains(&known).stiffness_n_per_m);
+        assert_stable(seed, &crisp_gains(&known, &HandImpedance::NOMINAL), &HandImpedance::NOMINAL, "crisp");
+        assert!(
+            crisp_gains(&known, &HandImpedance::NOMINAL).stiffness_n_per_m >= passive_gains(&known).stiffness_n_per_m
+        );
     }
 }
 
 #[test]
 fn springs_tried_on_a_device_ring_up_where_theory_says() {
     for seed in [1, 2, 4, 5] {
-        let device = DeviceModel { coulomb_n: 0.0, ..truth(seed) };
+        let device = WorstAxisModel { coulomb_n: 0.0, ..truth(seed) };
         let axes = haptic_device::DeviceModel { coulomb_n: [0.0; 2], ..random_device(seed) };
-        let predicted = |damping| stiffest_stable_n_per_m(&device, &Hand::default(), damping);
+        let predicted = |damping| max_stable_stiffness_n_per_m(&device, &HandImpedance::default(), damping);
         let dampings = [0.1, 0.5, 2.0].map(|share| share * device.damping_n_s_per_m);
-        let rungs = dampings.map(|damping| Rung { damping_n_s_per_m: damping, predicted_n_per_m: predicted(damping) });
-        let allowance = Allowance { force_n: 4.0, travel_m: 0.02 };
+        let rungs =
+            dampings.map(|damping| DampingTrial { damping_n_s_per_m: damping, predicted_n_per_m: predicted(damping) });
+        let allowance = MeasurementLimits { force_n: 4.0, travel_m: 0.02 };
         let mut test = SpringTest::new(rungs.to_vec(), 1, &device, &allowance);
         let mut simulated = SimulatedDevice::new(1, &axes, None).unwrap();
         assert_eq!(run_in_virtual_time(&mut test, &mut simulated), End::Finished);
@@ -110,9 +113,10 @@ fn springs_tried_on_a_device_ring_up_where_theory_says() {
 
 #[test]
 fn a_device_that_goes_away_ends_the_springs_at_zero_force() {
-    let rungs = vec![Rung { damping_n_s_per_m: 0.1, predicted_n_per_m: 700.0 }];
-    let mut test = SpringTest::new(rungs, 1, &DeviceModel::default(), &Allowance { force_n: 4.0, travel_m: 0.02 });
-    let plan = FaultPlan { scheduled: vec![(900, Fault::Loss { ticks: 10_000 })], ..FaultPlan::default() };
+    let rungs = vec![DampingTrial { damping_n_s_per_m: 0.1, predicted_n_per_m: 700.0 }];
+    let mut test =
+        SpringTest::new(rungs, 1, &WorstAxisModel::default(), &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });
+    let plan = FaultPlan { scheduled: vec![(900, InjectedFault::Loss { ticks: 10_000 })], ..FaultPlan::default() };
     let device = SimulatedDevice::new(1, &haptic_device::DeviceModel::default(), None).unwrap();
     let end = run_in_virtual_time(&mut test, &mut FaultyDevice::new(device, plan));
     assert!(matches!(end, End::Fault(_)), "{end}");

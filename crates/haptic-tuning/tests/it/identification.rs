@@ -2,12 +2,12 @@
 
 use crate::common::{measured, random_device};
 use haptic_device::{Device, Identity, Limits, MonotonicNs, SimulatedDevice};
-use haptic_device::{DeviceModel, Effort, Fault as Trouble, FaultPlan, FaultyDevice, HandModel, Reading, Sent};
-use haptic_tuning::encoder::Grid;
-use haptic_tuning::estimate::{AxisEstimate, Interval, Misfit, estimate};
+use haptic_device::{DeviceModel, Effort, FaultPlan, FaultyDevice, HandModel, InjectedFault, Reading, WriteOutcome};
+use haptic_tuning::encoder::EncoderStep;
+use haptic_tuning::estimate::{AxisEstimate, EstimateError, Interval, estimate};
 use haptic_tuning::excitation::GaveUp;
 use haptic_tuning::experiment::Experiment;
-use haptic_tuning::measurement::{Allowance, End, Measurement};
+use haptic_tuning::measurement::{End, Measurement, MeasurementLimits};
 
 /// Devices measured; the environment can ask for more, to see the rate rather than hold it.
 fn devices() -> u64 {
@@ -17,8 +17,8 @@ fn devices() -> u64 {
 /// Name, estimate, truth and tolerance of everything that is measured.
 fn compared(found: &AxisEstimate, model: &DeviceModel) -> [(&'static str, Interval, f64, f64); 5] {
     let step_m = match found.grid {
-        Grid::Step(step_m) => step_m,
-        Grid::None { .. } | Grid::Unknown => f64::NAN,
+        EncoderStep::Step(step_m) => step_m,
+        EncoderStep::None { .. } | EncoderStep::Unknown => f64::NAN,
     };
     let (mass, damping, coulomb) = (model.mass_kg[0], model.damping_n_s_per_m[0], model.coulomb_n[0]);
     let step = Interval { value: step_m, plus_minus: 0.0 };
@@ -107,7 +107,7 @@ impl Device for Weak {
         self.device.read(now)
     }
 
-    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         let clipped = effort.force_n.map(|force| (self.gain * force).clamp(-self.limit_n, self.limit_n));
         self.device.write(Effort { force_n: clipped }, now)
     }
@@ -123,7 +123,7 @@ fn free() -> SimulatedDevice {
 
 /// Runs a measurement to its end, and gives the effort that went out last.
 fn driven(device: &mut dyn Device) -> (Experiment, Effort) {
-    let mut experiment = Experiment::new(1, &Allowance { force_n: 4.0, travel_m: 0.02 });
+    let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });
     let mut last = Effort::zero();
     while experiment.end().is_none() {
         last = experiment.tick(&device.read(MonotonicNs(0)), 1);
@@ -137,7 +137,7 @@ fn driven(device: &mut dyn Device) -> (Experiment, Effort) {
 fn a_saturating_motor_is_told_with_the_force_it_gives() {
     for limit_n in [0.8, 1.5, 2.8] {
         let (experiment, _) = driven(&mut Weak { device: free(), limit_n, gain: 1.0 });
-        let Err(Misfit::Saturates { at_n, asked_n }) = estimate(&experiment.recordings()[0]) else {
+        let Err(EstimateError::Saturates { at_n, asked_n }) = estimate(&experiment.recordings()[0]) else {
             panic!("{:?} {:?}", experiment.end(), estimate(&experiment.recordings()[0]));
         };
         assert!((at_n / limit_n - 1.0).abs() < 0.2, "{at_n} for {limit_n}");
@@ -173,7 +173,7 @@ fn a_motor_wired_backwards_is_told_before_it_runs_away() {
 
 #[test]
 fn a_device_unplugged_midway_ends_it_at_zero_force() {
-    let plan = FaultPlan { scheduled: vec![(3000, Trouble::Loss { ticks: 10_000 })], ..FaultPlan::default() };
+    let plan = FaultPlan { scheduled: vec![(3000, InjectedFault::Loss { ticks: 10_000 })], ..FaultPlan::default() };
     let (experiment, last) = driven(&mut FaultyDevice::new(free(), plan));
     assert!(matches!(experiment.end(), Some(End::Fault(_))), "{:?}", experiment.end());
     assert_eq!(last, Effort::zero());
@@ -185,7 +185,7 @@ fn a_device_in_a_hand_is_not_measured() {
     let hand = HandModel { path, looped: false, ..HandModel::default() };
     let (experiment, _) = driven(&mut SimulatedDevice::new(1, &DeviceModel::default(), Some(&hand)).unwrap());
     let answer = estimate(&experiment.recordings()[0]);
-    assert!(matches!(answer, Err(Misfit::NoModel { .. })), "{:?} {answer:?}", experiment.end());
+    assert!(matches!(answer, Err(EstimateError::NoModel { .. })), "{:?} {answer:?}", experiment.end());
 }
 
 #[test]

@@ -2,15 +2,15 @@
 //! here too, at chosen moments.
 
 use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{Board, Body, NativeBoard};
-use haptic_device::serial::protocol::{Protocol, Sample, Session, Step};
-use haptic_device::serial::{Ledger, NativeProtocol, NativeSettings};
-use haptic_device::{Device, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, Sent};
-use haptic_tuning::encoder::Grid;
-use haptic_tuning::estimate::{AxisEstimate, Misfit, estimate};
+use haptic_device::emulated::{Board, EmulatedHandle, NativeBoard};
+use haptic_device::serial::protocol::{OpenSession, Protocol, Sample, Step};
+use haptic_device::serial::{LinkMonitor, NativeProtocol, NativeSettings};
+use haptic_device::{Device, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
+use haptic_tuning::encoder::EncoderStep;
+use haptic_tuning::estimate::{AxisEstimate, EstimateError, estimate};
 use haptic_tuning::excitation::GaveUp;
 use haptic_tuning::experiment::Experiment;
-use haptic_tuning::measurement::{Allowance, End, Measurement};
+use haptic_tuning::measurement::{End, Measurement, MeasurementLimits};
 use std::sync::Arc;
 
 const TICK_NS: u64 = 1_000_000;
@@ -18,7 +18,7 @@ const TICK_NS: u64 = 1_000_000;
 /// A board and the host's halves of its protocol, joined without a port.
 struct Linked {
     board: NativeBoard,
-    session: Box<Session>,
+    session: Box<OpenSession>,
     newest: Sample,
     handed_out: u32,
     last_effort: Effort,
@@ -27,9 +27,9 @@ struct Linked {
 impl Linked {
     fn new(model: &DeviceModel) -> Self {
         let traits = NativeTraits { axes: 1, ..NativeTraits::default() };
-        let mut board = NativeBoard::new(traits, Body::new(1, model, None).unwrap());
+        let mut board = NativeBoard::new(traits, EmulatedHandle::new(1, model, None).unwrap());
         let settings = NativeSettings { axes: Some(1), lever_m: 1.0, max_force_n: 4.0, watchdog_ms: 100, baud: None };
-        let mut protocol = NativeProtocol::new(settings, Arc::new(Ledger::default()), 7);
+        let mut protocol = NativeProtocol::new(settings, Arc::new(LinkMonitor::default()), 7);
         let mut greeting = protocol.greet(MonotonicNs(1));
         let session = loop {
             match greeting.step(MonotonicNs(1)) {
@@ -77,13 +77,13 @@ impl Device for Linked {
     }
 
     /// The answer is there long before the next tick.
-    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         self.last_effort = effort;
         let (words, _) = self.session.voice.say(effort, &self.newest, now);
         let answer = heard(&mut self.board, words.bytes());
         let taken = self.session.ear.hear(&answer, now.after(TICK_NS / 5));
         self.newest = taken.sample.unwrap_or(self.newest);
-        Sent::Written
+        WriteOutcome::Written
     }
 
     fn close(&mut self) {}
@@ -91,7 +91,7 @@ impl Device for Linked {
 
 /// Runs a measurement; before each tick `stall` says how many periods the host misses, and may do things to the device.
 fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (Experiment, End) {
-    let mut experiment = Experiment::new(1, &Allowance { force_n: 4.0, travel_m: 0.02 });
+    let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });
     let (mut now, mut tick) = (MonotonicNs(TICK_NS), 0);
     loop {
         tick += 1;
@@ -121,7 +121,7 @@ fn assert_right(found: &AxisEstimate, model: &DeviceModel) {
         assert!((value - truth).abs() <= allowed, "{name} {value} for {truth}; {found:?}");
     }
     // The board counts in hundredths of a millimetre, whatever its encoder does.
-    assert!(matches!(found.grid, Grid::Step(step_m) if (step_m - 1e-5).abs() < 1e-12), "{found:?}");
+    assert!(matches!(found.grid, EncoderStep::Step(step_m) if (step_m - 1e-5).abs() < 1e-12), "{found:?}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn what_cannot_be_measured_is_refused_with_its_reason() {
     let (experiment, end) = run(&mut Linked::new(&weak), |_, _| 0);
     assert_eq!(end, End::Finished);
     let refused = estimate(&experiment.recordings()[0]);
-    assert!(matches!(refused, Err(Misfit::Saturates { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(EstimateError::Saturates { .. })), "{refused:?}");
 }
 
 #[test]

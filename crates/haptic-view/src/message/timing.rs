@@ -1,7 +1,7 @@
 //! How punctual the loop is and what its ticks cost.
 
 use haptic_realtime::histogram::{Histogram, Percentiles};
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::runner::LoopTiming;
 use serde::Serialize;
 
 /// A tick's period, ns.
@@ -34,7 +34,7 @@ pub struct TimingMessage {
 
 impl TimingMessage {
     /// The message of what a loop did so far.
-    pub fn of(figures: &LoopFigures) -> Self {
+    pub fn of(figures: &LoopTiming) -> Self {
         Self {
             rate_hz: 1000,
             budget_ns: BUDGET_NS,

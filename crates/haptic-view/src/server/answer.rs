@@ -1,7 +1,7 @@
 //! Answers: JSON, or an error that says what would be right.
 
 use super::limits::MOST_BODY_BYTES;
-use crate::host::Refusal;
+use crate::host::ControlError;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
@@ -14,12 +14,12 @@ use std::fmt;
 
 /// What went wrong with a request: the status, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct HttpError {
     pub status: StatusCode,
     pub text: String,
 }
 
-impl Problem {
+impl HttpError {
     pub fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
     }
@@ -30,20 +30,20 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let body = crate::message::json(&serde_json::json!({ "error": self.text }));
         (self.status, json_text(body)).into_response()
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<ControlError> for HttpError {
+    fn from(refusal: ControlError) -> Self {
         let status = match refusal {
-            Refusal::Wrong(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Refusal::NotNow(_) => StatusCode::CONFLICT,
-            Refusal::Unknown(_) => StatusCode::NOT_FOUND,
-            Refusal::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+            ControlError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            ControlError::NotNow(_) => StatusCode::CONFLICT,
+            ControlError::Unknown(_) => StatusCode::NOT_FOUND,
+            ControlError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, refusal.to_string())
     }
@@ -69,7 +69,7 @@ pub fn text_of(content_type: &'static str, text: impl Into<Body>) -> Response {
 }
 
 /// What a body says; `example` is what would be right. No body at all is an empty object.
-pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, Problem> {
+pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, HttpError> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body).map_err(|error| {
         let (status, problem) = match error.classify() {
@@ -77,7 +77,7 @@ pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, Prob
             _ if is_json_but_for_numbers(body) => (StatusCode::UNPROCESSABLE_ENTITY, "a number is not finite"),
             _ => (StatusCode::BAD_REQUEST, "the body is not JSON"),
         };
-        Problem::new(status, format!("{problem}: {error}; send e.g. {example}"))
+        HttpError::new(status, format!("{problem}: {error}; send e.g. {example}"))
     })
 }
 

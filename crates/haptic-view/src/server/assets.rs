@@ -1,6 +1,6 @@
 //! The page: everything that was in `assets/` when the program was built, found by its exact name.
 
-use super::answer::{Problem, text_of};
+use super::answer::{HttpError, text_of};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -32,7 +32,7 @@ pub fn asset(path: &str) -> Response {
             response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             response
         }
-        None => Problem::new(StatusCode::NOT_FOUND, "there is no such page; open /").into_response(),
+        None => HttpError::new(StatusCode::NOT_FOUND, "there is no such page; open /").into_response(),
     }
 }
 

@@ -31,7 +31,7 @@ pub async fn accept_all(socket: std::net::TcpListener, shared: Arc<Shared>) -> i
     let listener = TcpListener::from_std(socket)?;
     let (places, router) = (Arc::new(Semaphore::new(MOST_CONNECTIONS)), routes(shared.clone()));
     let releases = shared.clone();
-    tokio::spawn(async move { releases.see_to_releases().await });
+    tokio::spawn(async move { releases.retry_releases().await });
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {

@@ -2,9 +2,9 @@
 //!
 //! A page of somebody else that is open in the same browser must not reach the daemon. It could in two ways, and both
 //! are shut: by asking from its own origin, which the browser tells in `Origin`; and by having its own name resolve to
-//! this machine (DNS rebinding), which shows in `Host`. Beyond this machine a token is needed on top.
+//! this machine (DNS rebinding), which shows in `Controller`. Beyond this machine a token is needed on top.
 
-use super::answer::Problem;
+use super::answer::HttpError;
 use super::limits::{LONGEST_REQUEST, MOST_BODY_BYTES};
 use super::shared::Shared;
 use crate::listen::{Listener, host_name};
@@ -47,7 +47,7 @@ impl Policy {
     }
 
     /// Why a request is not let in, if so.
-    fn objection(&self, uri: &Uri, headers: &HeaderMap) -> Option<Problem> {
+    fn objection(&self, uri: &Uri, headers: &HeaderMap) -> Option<HttpError> {
         let Some(host) = only(headers, &HOST).filter(|host| self.is_our_name(host)) else {
             return Some(forbidden("Host names another machine; open the address that was printed at the start"));
         };
@@ -64,7 +64,7 @@ impl Policy {
         let is_known = self.token.as_ref().is_none_or(|token| brings(token, uri, headers));
         (is_data && !is_known).then(|| {
             let text = "a token is needed: send the one printed at the start as Authorization: Bearer TOKEN";
-            Problem::new(StatusCode::UNAUTHORIZED, text)
+            HttpError::new(StatusCode::UNAUTHORIZED, text)
         })
     }
 
@@ -98,24 +98,24 @@ pub async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Nex
     response
 }
 
-fn check(shared: &Shared, request: &Request) -> Option<Problem> {
+fn check(shared: &Shared, request: &Request) -> Option<HttpError> {
     let objection = shared.policy.objection(request.uri(), request.headers());
     objection.or_else(|| too_large(request.headers())).or_else(|| {
         let changes_something = !matches!(*request.method(), Method::GET | Method::HEAD);
         let text = "too many requests; ask less often, or take the stream";
-        (!shared.admits(changes_something)).then(|| Problem::new(StatusCode::TOO_MANY_REQUESTS, text))
+        (!shared.admits(changes_something)).then(|| HttpError::new(StatusCode::TOO_MANY_REQUESTS, text))
     })
 }
 
 /// A body that says itself that it is too large is not waited for.
-fn too_large(headers: &HeaderMap) -> Option<Problem> {
+fn too_large(headers: &HeaderMap) -> Option<HttpError> {
     let length = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse::<u64>().ok()?;
-    (length > MOST_BODY_BYTES as u64).then(Problem::too_large)
+    (length > MOST_BODY_BYTES as u64).then(HttpError::too_large)
 }
 
 async fn answer_in_time(request: Request, next: Next) -> Response {
     tokio::time::timeout(LONGEST_REQUEST, next.run(request)).await.unwrap_or_else(|_| {
-        Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive or to answer").into_response()
+        HttpError::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive or to answer").into_response()
     })
 }
 
@@ -142,8 +142,8 @@ fn printable(text: &str) -> String {
     text.chars().take(80).map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
-fn forbidden(text: &str) -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, text)
+fn forbidden(text: &str) -> HttpError {
+    HttpError::new(StatusCode::FORBIDDEN, text)
 }
 
 /// A header that is there once; twice is a trick.

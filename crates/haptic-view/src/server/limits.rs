@@ -46,13 +46,13 @@ pub const PLACES_PER_S: f64 = 1000.0;
 
 /// Lets through so many a second in the long run, and as many at once.
 #[derive(Debug)]
-pub struct Pace {
+pub struct RateLimiter {
     per_second: f64,
     left: f64,
     at: Instant,
 }
 
-impl Pace {
+impl RateLimiter {
     /// A full allowance.
     pub fn new(per_second: f64, now: Instant) -> Self {
         Self { per_second, left: per_second, at: now }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_burst_passes_then_only_as_many_as_time_allows() {
         let start = Instant::now();
-        let mut pace = Pace::new(10.0, start);
+        let mut pace = RateLimiter::new(10.0, start);
         let burst = (0..30).filter(|_| pace.admits(start)).count();
         assert_eq!(burst, 10);
         let later = start + Duration::from_millis(500);

@@ -16,8 +16,8 @@ mod routes;
 mod shared;
 mod stream;
 
-use crate::feed::Feed;
-use crate::host::Host;
+use crate::feed::Telemetry;
+use crate::host::Controller;
 use crate::listen::Listener;
 use rustix::process::setpriority_process;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
@@ -43,7 +43,12 @@ impl Viewer {
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub fn serve(listener: Listener, feed: Feed, host: Arc<dyn Host>, loop_cpu: Option<usize>) -> io::Result<Self> {
+    pub fn serve(
+        listener: Listener,
+        feed: Telemetry,
+        host: Arc<dyn Controller>,
+        loop_cpu: Option<usize>,
+    ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(limits::LONG_TASKS).build()?;
         let (stop, stopped) = watch::channel(false);
         let shared = Arc::new(Shared::new(&listener, feed, host, stopped));

@@ -1,10 +1,10 @@
 //! What can be asked for.
 
-use super::answer::{Problem, UniqueKeys, json, json_text, parse, text_of};
+use super::answer::{HttpError, UniqueKeys, json, json_text, parse, text_of};
 use super::limits::{FRAMES_HZ, MOST_BODY_BYTES, MOST_STEP_TICKS};
 use super::shared::Shared;
 use super::{assets, gate, metrics, stream};
-use crate::host::{Host, Refusal, SceneChoice};
+use crate::host::{ControlError, Controller, SceneChoice};
 use crate::message::Text;
 use axum::Router;
 use axum::body::Bytes;
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 type Context = State<Arc<Shared>>;
-type Answer = Result<Response, Problem>;
+type Answer = Result<Response, HttpError>;
 type Body = Result<Bytes, BytesRejection>;
 
 /// Everything that can be asked for, behind the gate.
@@ -49,7 +49,7 @@ pub fn routes(shared: Arc<Shared>) -> Router {
 
 async fn page(method: Method, uri: Uri) -> Answer {
     if uri.path().starts_with("/api") {
-        return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such path; docs/api.md lists them all"));
+        return Err(HttpError::new(StatusCode::NOT_FOUND, "there is no such path; docs/api.md lists them all"));
     }
     if !matches!(method, Method::GET | Method::HEAD) {
         return Err(wrong_method().await);
@@ -57,8 +57,8 @@ async fn page(method: Method, uri: Uri) -> Answer {
     Ok(assets::asset(uri.path()))
 }
 
-async fn wrong_method() -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path takes another method; docs/api.md lists them all")
+async fn wrong_method() -> HttpError {
+    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "this path takes another method; docs/api.md lists them all")
 }
 
 async fn scene(State(shared): Context) -> Response {
@@ -66,7 +66,7 @@ async fn scene(State(shared): Context) -> Response {
 }
 
 async fn state(State(shared): Context) -> Answer {
-    let nothing_yet = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no tick has been seen yet; ask again");
+    let nothing_yet = || HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "no tick has been seen yet; ask again");
     let (_, text) = shared.state_text().ok_or_else(nothing_yet)?;
     Ok(json_text(text.to_string()))
 }
@@ -88,7 +88,7 @@ async fn scenes(State(shared): Context) -> Response {
 }
 
 async fn thumbnail(State(shared): Context, Path(picture): Path<String>) -> Answer {
-    let unknown = || Problem::new(StatusCode::NOT_FOUND, "there is no such picture; GET /api/scenes lists them");
+    let unknown = || HttpError::new(StatusCode::NOT_FOUND, "there is no such picture; GET /api/scenes lists them");
     let name = picture.strip_suffix(".svg").ok_or_else(unknown)?.to_owned();
     let svg = apart(&shared, move |host| host.thumbnail(&name)).await?.ok_or_else(unknown)?;
     Ok(text_of("image/svg+xml", svg))
@@ -105,8 +105,8 @@ async fn devices(State(shared): Context) -> Answer {
 }
 
 /// The viewer is ending.
-fn gone() -> Problem {
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "hapticd ends")
+fn gone() -> HttpError {
+    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "hapticd ends")
 }
 
 /// Either a built-in's name or a scene's text.
@@ -122,9 +122,9 @@ async fn change_scene(State(shared): Context, body: Body) -> Answer {
     let choice = match parse(&whole(body)?, EXAMPLE)? {
         SceneRequest { name: Some(name), toml: None } => SceneChoice::BuiltIn(name),
         SceneRequest { name: None, toml: Some(text) } => SceneChoice::Toml(text),
-        _ => return Err(Refusal::Wrong(format!("give either a name or a toml; send e.g. {EXAMPLE}")).into()),
+        _ => return Err(ControlError::Invalid(format!("give either a name or a toml; send e.g. {EXAMPLE}")).into()),
     };
-    let busy = |_| Refusal::Busy("another scene is being prepared; try again in a moment".to_owned());
+    let busy = |_| ControlError::Busy("another scene is being prepared; try again in a moment".to_owned());
     let turn = shared.scene_switch.clone().try_acquire_owned().map_err(busy)?;
     let switched = apart(&shared, move |host| {
         let _turn = turn;
@@ -136,7 +136,7 @@ async fn change_scene(State(shared): Context, body: Body) -> Answer {
 
 async fn coupling(State(shared): Context, body: Body) -> Answer {
     let UniqueKeys(keys) = parse(&whole(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
-    Ok(json(&shared.host.retune(&keys)?))
+    Ok(json(&shared.host.set_gains(&keys)?))
 }
 
 /// Nothing to say.
@@ -181,7 +181,7 @@ fn one() -> u32 {
 async fn step(State(shared): Context, body: Body) -> Answer {
     let StepRequest { ticks } = parse(&whole(body)?, r#"{"ticks":1}"#)?;
     if !(1..=MOST_STEP_TICKS).contains(&ticks) {
-        return Err(Refusal::Wrong(format!("ticks is {ticks}; it must be from 1 to {MOST_STEP_TICKS}")).into());
+        return Err(ControlError::Invalid(format!("ticks is {ticks}; it must be from 1 to {MOST_STEP_TICKS}")).into());
     }
     shared.host.step(ticks)?;
     Ok(json(&serde_json::json!({ "ticks": ticks })))
@@ -211,24 +211,24 @@ async fn open_stream(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer {
     let hz = frames_hz(query.as_deref().unwrap_or_default())?;
-    let not_a_socket = |_| Problem::new(StatusCode::UPGRADE_REQUIRED, "this path speaks WebSocket only");
+    let not_a_socket = |_| HttpError::new(StatusCode::UPGRADE_REQUIRED, "this path speaks WebSocket only");
     stream::open(shared, hz, upgrade.map_err(not_a_socket)?)
 }
 
-fn frames_hz(query: &str) -> Result<f64, Problem> {
+fn frames_hz(query: &str) -> Result<f64, HttpError> {
     let Some(text) = query.split('&').find_map(|part| part.strip_prefix("hz=")) else { return Ok(60.0) };
     let hz = text.parse().ok().filter(|hz| FRAMES_HZ.contains(hz));
     hz.ok_or_else(|| {
         let (least, most) = (FRAMES_HZ.start(), FRAMES_HZ.end());
-        Refusal::Wrong(format!("hz must be a number from {least} to {most}; ask e.g. for ?hz=60")).into()
+        ControlError::Invalid(format!("hz must be a number from {least} to {most}; ask e.g. for ?hz=60")).into()
     })
 }
 
 /// The whole body, or why it was not taken.
-fn whole(body: Body) -> Result<Bytes, Problem> {
+fn whole(body: Body) -> Result<Bytes, HttpError> {
     body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(),
-        status => Problem::new(status, rejection.body_text()),
+        StatusCode::PAYLOAD_TOO_LARGE => HttpError::too_large(),
+        status => HttpError::new(status, rejection.body_text()),
     })
 }
 
@@ -236,8 +236,8 @@ fn whole(body: Body) -> Result<Bytes, Problem> {
 /// for it, so it keeps its place until then; who finds no place waits here, where leaving costs nobody anything.
 async fn apart<T: Send + 'static>(
     shared: &Shared,
-    work: impl FnOnce(&dyn Host) -> T + Send + 'static,
-) -> Result<T, Problem> {
+    work: impl FnOnce(&dyn Controller) -> T + Send + 'static,
+) -> Result<T, HttpError> {
     let place = shared.long_tasks.clone().acquire_owned().await.map_err(|_| gone())?;
     let host = shared.host.clone();
     let ended = tokio::task::spawn_blocking(move || {
@@ -245,5 +245,5 @@ async fn apart<T: Send + 'static>(
         work(&*host)
     })
     .await;
-    ended.map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("that failed here: {error}")))
+    ended.map_err(|error| HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("that failed here: {error}")))
 }

@@ -1,10 +1,10 @@
 //! What all requests and streams share.
 
 use super::gate::Policy;
-use super::limits::{CHANGES_PER_S, LONG_TASKS, MOST_STREAMS, PLACES_PER_S, Pace, REQUESTS_PER_S};
+use super::limits::{CHANGES_PER_S, LONG_TASKS, MOST_STREAMS, PLACES_PER_S, REQUESTS_PER_S, RateLimiter};
 use super::refusals::Refusals;
-use crate::feed::Feed;
-use crate::host::{Host, Refusal};
+use crate::feed::Telemetry;
+use crate::host::{ControlError, Controller};
 use crate::listen::Listener;
 use crate::message::state::{Observation, StateMessage};
 use crate::message::{Text, json};
@@ -19,8 +19,8 @@ const RELEASE_AGAIN: Duration = Duration::from_millis(10);
 
 /// What all requests and streams share.
 pub struct Shared {
-    pub feed: Feed,
-    pub host: Arc<dyn Host>,
+    pub feed: Telemetry,
+    pub host: Arc<dyn Controller>,
     pub policy: Policy,
     stopped: watch::Receiver<bool>,
     pub streams: Arc<Semaphore>,
@@ -61,9 +61,9 @@ pub struct Counters {
 }
 
 struct Paces {
-    requests: Pace,
-    changes: Pace,
-    places: Pace,
+    requests: RateLimiter,
+    changes: RateLimiter,
+    places: RateLimiter,
 }
 
 /// The newest state as text, made once for all who want it.
@@ -74,12 +74,17 @@ struct StateText {
 }
 
 impl Shared {
-    pub fn new(listener: &Listener, feed: Feed, host: Arc<dyn Host>, stopped: watch::Receiver<bool>) -> Self {
+    pub fn new(
+        listener: &Listener,
+        feed: Telemetry,
+        host: Arc<dyn Controller>,
+        stopped: watch::Receiver<bool>,
+    ) -> Self {
         let now = Instant::now();
         let paces = Paces {
-            requests: Pace::new(REQUESTS_PER_S, now),
-            changes: Pace::new(CHANGES_PER_S, now),
-            places: Pace::new(PLACES_PER_S, now),
+            requests: RateLimiter::new(REQUESTS_PER_S, now),
+            changes: RateLimiter::new(CHANGES_PER_S, now),
+            places: RateLimiter::new(PLACES_PER_S, now),
         };
         Self {
             feed,
@@ -119,7 +124,7 @@ impl Shared {
 
     /// A stream leads the hand; the last one to ask has it. When many streams pull at once some places are left out, or the loop would
     /// have no room for any other order.
-    pub fn guide_hand(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), Refusal> {
+    pub fn guide_hand(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), ControlError> {
         if !lock(&self.paces).places.admits(Instant::now()) {
             return Ok(());
         }
@@ -135,7 +140,7 @@ impl Shared {
     }
 
     /// A stream lets the hand go, if it has it; a loop that is busy is told later.
-    pub fn let_hand_go(&self, stream: u64) -> Result<(), Refusal> {
+    pub fn release_hand(&self, stream: u64) -> Result<(), ControlError> {
         let mut guide = lock(&self.guide);
         if *guide != Guide::Stream(stream) {
             return Ok(());
@@ -149,7 +154,7 @@ impl Shared {
 
     /// Lets the hand go for those who did when the loop was busy. They say it once, and may be gone since: without this the
     /// hand would be held for ever. Never comes back.
-    pub async fn see_to_releases(&self) {
+    pub async fn retry_releases(&self) {
         loop {
             self.release_due.notified().await;
             while !self.has_let_go() {
@@ -169,9 +174,9 @@ impl Shared {
         *guide != Guide::LettingGo
     }
 
-    fn release(&self, guide: &mut Guide) -> Result<(), Refusal> {
+    fn release(&self, guide: &mut Guide) -> Result<(), ControlError> {
         match self.host.guide_hand(None) {
-            Err(Refusal::Busy(_)) => *guide = Guide::LettingGo,
+            Err(ControlError::Busy(_)) => *guide = Guide::LettingGo,
             outcome => {
                 *guide = Guide::Nobody;
                 return outcome;

@@ -3,11 +3,11 @@
 //! Each client is served from the newest state, never from a queue: one that is slow gets fewer frames, one that takes
 //! nothing at all is dropped, and neither costs the others anything.
 
-use super::answer::Problem;
-use super::limits::{FARTHEST_PLACE_M, LONGEST_SEND, MESSAGES_PER_S, MOST_MESSAGE_BYTES, MOST_SENSELESS, Pace};
+use super::answer::HttpError;
+use super::limits::{FARTHEST_PLACE_M, LONGEST_SEND, MESSAGES_PER_S, MOST_MESSAGE_BYTES, MOST_SENSELESS, RateLimiter};
 use super::shared::Shared;
 use crate::feed::CurrentScene;
-use crate::host::Refusal;
+use crate::host::ControlError;
 use crate::message::state::Observation;
 use crate::message::timing::TimingMessage;
 use crate::message::{Text, json, with_kind};
@@ -31,8 +31,8 @@ struct Ended;
 type Outcome = Result<(), Ended>;
 
 /// Answers the request for a stream, and serves it afterwards.
-pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
-    let all_taken = |_| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams; close some and try again");
+pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<Response, HttpError> {
+    let all_taken = |_| HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams; close some and try again");
     let place = shared.streams.clone().try_acquire_owned().map_err(all_taken)?;
     let upgrade = upgrade.max_message_size(MOST_MESSAGE_BYTES).max_frame_size(MOST_MESSAGE_BYTES).write_buffer_size(0);
     Ok(upgrade.on_upgrade(move |socket| async move {
@@ -70,7 +70,7 @@ struct Stream {
     last_frame: Option<Instant>,
     /// The number of the first row that was not told; a new client is told all that are kept.
     next_sample: u64,
-    messages: Pace,
+    messages: RateLimiter,
     senseless: u32,
 }
 
@@ -94,7 +94,7 @@ impl Stream {
             timing_told: None,
             shown_tick: None,
             last_frame: None,
-            messages: Pace::new(MESSAGES_PER_S, Instant::now()),
+            messages: RateLimiter::new(MESSAGES_PER_S, Instant::now()),
             senseless: 0,
             socket,
             shared,
@@ -200,7 +200,7 @@ impl Stream {
     async fn take_wish(&mut self, text: &str) -> Outcome {
         let has_pace = self.messages.admits(Instant::now());
         match serde_json::from_str(text) {
-            Ok(Wish::Hand { position_m: None }) => self.told(self.shared.let_hand_go(self.id)).await,
+            Ok(Wish::Hand { position_m: None }) => self.told(self.shared.release_hand(self.id)).await,
             // A mouse that is too fast: the next place says it as well.
             Ok(Wish::Hand { .. }) if !has_pace => Ok(()),
             Ok(Wish::Hand { position_m: Some([x, y]) }) if x.abs().max(y.abs()) <= FARTHEST_PLACE_M => {
@@ -213,10 +213,10 @@ impl Stream {
         }
     }
 
-    async fn told(&mut self, outcome: Result<(), Refusal>) -> Outcome {
+    async fn told(&mut self, outcome: Result<(), ControlError>) -> Outcome {
         match outcome {
             // Full: the next place of the mouse comes in a moment, and whoever lets go need not say it again.
-            Ok(()) | Err(Refusal::Busy(_)) => Ok(()),
+            Ok(()) | Err(ControlError::Busy(_)) => Ok(()),
             Err(refusal) => self.object(&refusal.to_string()).await,
         }
     }
@@ -272,7 +272,7 @@ fn is_too_large(error: &axum::Error) -> bool {
 impl Drop for Stream {
     /// A page that is closed while it drags lets go.
     fn drop(&mut self) {
-        if let Err(refusal) = self.shared.let_hand_go(self.id) {
+        if let Err(refusal) = self.shared.release_hand(self.id) {
             tracing::debug!("the hand is not let go: {refusal}");
         }
     }

@@ -68,7 +68,7 @@ impl Command {
     /// faster than its slew allows, but ends all effort at once on a command that is not, and stays armed.
     ///
     /// Real-time: a comparison an axis.
-    pub fn pushing(efforts_q15: PerAxis<i16>) -> Self {
+    pub fn with_efforts(efforts_q15: PerAxis<i16>) -> Self {
         let is_zero = efforts_q15.iter().all(|&effort| effort == 0);
         Self { flags: if is_zero { 0 } else { Self::ENABLE }, efforts_q15 }
     }
@@ -97,11 +97,11 @@ mod tests {
 
     #[test]
     fn only_a_command_without_any_effort_is_not_enabled() {
-        let flags = |first, second| Command::pushing(PerAxis::two(first, second)).flags;
+        let flags = |first, second| Command::with_efforts(PerAxis::two(first, second)).flags;
         assert_eq!([flags(0, 0), flags(1, 0), flags(0, -1)], [0, Command::ENABLE, Command::ENABLE]);
-        assert_eq!(Command::pushing(PerAxis::one(0)).flags, 0);
+        assert_eq!(Command::with_efforts(PerAxis::one(0)).flags, 0);
         assert_eq!(
-            Command::pushing(PerAxis::one(-5)),
+            Command::with_efforts(PerAxis::one(-5)),
             Command { flags: Command::ENABLE, efforts_q15: PerAxis::one(-5) }
         );
     }

@@ -124,10 +124,10 @@ proptest! {
         let mut wire = [0; WIRE_MAX];
         let length = encode(&message, 0, &mut wire).unwrap();
         let stuffed = &mut wire[..length - 1];
-        prop_assert!(cobs::unstuff(stuffed));
+        prop_assert!(cobs::decode_in_place(stuffed));
         let mut body = stuffed[1..].to_vec();
         body[at.index(length - 2)] ^= 1 << bit;
-        prop_assert_eq!(cobs::stuff(&body, &mut wire), Some(length - 1));
+        prop_assert_eq!(cobs::encode(&body, &mut wire), Some(length - 1));
         let mut decoder = Decoder::new();
         decoder.push_all(&wire[..length], |frame| panic!("accepted {frame:?}"));
         prop_assert_eq!(decoder.counters().crc_errors, 1);

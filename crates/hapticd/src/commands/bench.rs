@@ -1,6 +1,6 @@
 //! `hapticd bench`: what a tick costs, scene by scene, and how that grows.
 
-use super::simulate::Session;
+use super::simulate::SimulationRun;
 use super::{print_json, print_line};
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use crate::files::scene;
 use crate::generated::{self, Generated};
 use crate::stopwatch::Stopwatch;
 use haptic_coupling::coupling::Gains;
-use haptic_coupling::model::DeviceModel;
+use haptic_coupling::model::WorstAxisModel;
 use haptic_device::PrescribedDevice;
 use haptic_loop::settings::{Safety, Settings};
 use haptic_loop::tick::HapticLoop;
@@ -68,35 +68,35 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
 }
 
 /// The worlds, made one at a time.
-fn sessions() -> impl Iterator<Item = (String, Result<Session, Failure>)> {
+fn sessions() -> impl Iterator<Item = (String, Result<SimulationRun, Failure>)> {
     let built_in = SCENES.entries.iter().map(|(name, _)| ((*name).to_owned(), built_in(name)));
     let fixed = OCTAGONS.iter().map(|&count| (format!("octagons {count}"), generated(generated::octagons(count))));
     let piles = BOXES.iter().map(|&count| (format!("pile {count}"), generated(generated::pile(count))));
     built_in.chain(fixed).chain(piles)
 }
 
-fn built_in(name: &str) -> Result<Session, Failure> {
+fn built_in(name: &str) -> Result<SimulationRun, Failure> {
     let scene = scene::load(&SCENES.open(name, None)?)?;
     let hand = generated::circling(State::new(&scene).handle_m(&scene));
     session(scene, hand)
 }
 
-fn generated(world: Generated) -> Result<Session, Failure> {
-    let scene = Scene::build(&world.scene).map_err(|error| Failure::WhileRunning(error.to_string()))?;
+fn generated(world: Generated) -> Result<SimulationRun, Failure> {
+    let scene = Scene::build(&world.scene).map_err(|error| Failure::Runtime(error.to_string()))?;
     session(scene, world.hand)
 }
 
 /// The whole tick with a hand that is led, force from the first tick on.
-fn session(scene: Scene, hand: HandPath) -> Result<Session, Failure> {
+fn session(scene: Scene, hand: HandPath) -> Result<SimulationRun, Failure> {
     let device = PrescribedDevice::new(2, FollowedPath::new(hand));
     let safety = Safety { engage_ramp_s: 0.0, ..Safety::default() };
     let settings = Settings { coupling: COUPLING, safety, ..Settings::default() };
-    HapticLoop::new(Box::new(device), &DeviceModel::default(), World::new(scene), &settings)
-        .map(Session::new)
-        .map_err(|error| Failure::WhileRunning(error.to_string()))
+    HapticLoop::new(Box::new(device), &WorstAxisModel::default(), World::new(scene), &settings)
+        .map(SimulationRun::new)
+        .map_err(|error| Failure::Runtime(error.to_string()))
 }
 
-fn measure(name: String, mut session: Session, ticks: u64) -> Cost {
+fn measure(name: String, mut session: SimulationRun, ticks: u64) -> Cost {
     let mut stopwatch = Stopwatch::start();
     session.advance(ticks, Some(&mut stopwatch));
     let contacts_max = session.summary().contacts_max;

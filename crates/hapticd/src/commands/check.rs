@@ -58,7 +58,7 @@ enum Facts {
     Scene(SceneFacts),
     Profile(Box<ProfileFacts>),
     Device(DeviceFacts),
-    Hand { seconds: f64, rows: usize },
+    HandImpedance { seconds: f64, rows: usize },
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -137,7 +137,7 @@ impl Finding {
             Facts::Scene(facts) => write_scene(&mut text, facts),
             Facts::Profile(facts) => write_profile(&mut text, facts),
             Facts::Device(facts) => write_device(&mut text, facts),
-            Facts::Hand { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
+            Facts::HandImpedance { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
         }
         .ok()?;
         self.warnings.iter().try_for_each(|warning| writeln!(text, "  warning: {warning}")).ok()?;
@@ -162,7 +162,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
         }
         FileKind::Hand => {
             let hand = hand::load(source)?;
-            Ok((Facts::Hand { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
+            Ok((Facts::HandImpedance { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
         }
     }
 }
@@ -179,7 +179,7 @@ fn device_warnings(device: &device::DeviceFile) -> Vec<String> {
         "model.damping_n_s_per_m is not given; {} is assumed, measure it with `hapticd identify`",
         device.model.damping_n_s_per_m[0]
     );
-    device.model.damping_is_assumed.then_some(assumed).into_iter().chain(device.idle_keys.iter().cloned()).collect()
+    device.model.damping_is_assumed.then_some(assumed).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
 }
 
 fn scene_facts(scene: &Scene) -> SceneFacts {

@@ -38,7 +38,7 @@ fn conclude(findings: &[Finding]) -> Result<(), Failure> {
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::WhileRunning(format!("not fit for 1 kHz: {}; each remedy is given above", failed.join(", "))))
+    Err(Failure::Runtime(format!("not fit for 1 kHz: {}; each remedy is given above", failed.join(", "))))
 }
 
 #[cfg(test)]

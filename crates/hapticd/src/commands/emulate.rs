@@ -4,11 +4,13 @@ use super::print_line;
 use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
 use crate::daemon::signals::Signals;
 use crate::failure::Failure;
-use crate::file_use::FileUse;
+use crate::file_use::PathConflicts;
 use crate::files::builtin::DEVICES;
 use crate::files::device::{self, DeviceFile, SimulatedHand};
 use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{Board, Body, HaplyBoard, Life, LineFaults, NativeBoard, OdriveBoard, serve};
+use haptic_device::emulated::{
+    Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
+};
 use haptic_device::serial::HaplyVariant;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::sync::Arc;
@@ -26,8 +28,8 @@ pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     // A reader that went away does not end a device.
     let mut tell = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
     let thread = spawn(request(), move |_granted| serve(board.as_mut(), &life, &stop, &mut tell))?;
-    let served = thread.join().map_err(Failure::WhileRunning)?;
-    let obituary = served.map_err(|error| Failure::WhileRunning(format!("--link {link}: {error}")))?;
+    let served = thread.join().map_err(Failure::Runtime)?;
+    let obituary = served.map_err(|error| Failure::Runtime(format!("--link {link}: {error}")))?;
     let faults = obituary.faults;
     let (dropped, damaged) = (faults.dropped, faults.damaged);
     print_line(&format!("{} ms lived, {dropped} frames dropped, {damaged} damaged", obituary.ticks))?;
@@ -42,9 +44,9 @@ fn request() -> ThreadRequest {
     ThreadRequest { name, priority: 60, cpu: CpuChoice::Any, lock_memory: false, ..ThreadRequest::default() }
 }
 
-fn life(arguments: &EmulateArguments) -> Life {
+fn life(arguments: &EmulateArguments) -> ServeOptions {
     let delay_ns = (arguments.delay_ms * 1e6) as u64;
-    Life {
+    ServeOptions {
         link: Some(arguments.link.clone()),
         faults: LineFaults { drop: arguments.drop, garbage: arguments.garbage, delay_ns, seed: arguments.seed },
         dies_after: arguments.die_after.map(Duration::from_secs_f64),
@@ -64,7 +66,7 @@ fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
     })
 }
 
-fn native(arguments: &EmulateArguments, axes: u8, body: Body) -> Box<dyn Board> {
+fn native(arguments: &EmulateArguments, axes: u8, body: EmulatedHandle) -> Box<dyn Board> {
     let (gives_velocity, major_version) = (arguments.velocity, arguments.protocol_version);
     Box::new(NativeBoard::new(NativeTraits { axes, gives_velocity, major_version, ..NativeTraits::default() }, body))
 }
@@ -85,15 +87,16 @@ fn haply(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
 }
 
 /// Model and hand of a simulated device's file.
-fn body(arguments: &EmulateArguments, axes: u8) -> Result<Body, Failure> {
+fn body(arguments: &EmulateArguments, axes: u8) -> Result<EmulatedHandle, Failure> {
     let (name, file) = model_file(arguments, axes)?;
     let hand = file.hand.as_ref().map(SimulatedHand::model);
-    Body::new(axes, &file.axes_model(), hand.as_ref()).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+    EmulatedHandle::new(axes, &file.axes_model(), hand.as_ref())
+        .map_err(|error| Failure::BadInput(format!("{name}: {error}")))
 }
 
-fn file_use(arguments: &EmulateArguments) -> Result<FileUse, Failure> {
+fn file_use(arguments: &EmulateArguments) -> Result<PathConflicts, Failure> {
     let device = arguments.device.as_ref().map(|name| DEVICES.open(name, None)).transpose()?;
-    let used = FileUse::default().writes("--link", Some(&arguments.link));
+    let used = PathConflicts::default().writes("--link", Some(&arguments.link));
     Ok(device.iter().fold(used, |used, device| used.reads_source("--device", device)))
 }
 

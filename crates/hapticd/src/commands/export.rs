@@ -5,9 +5,9 @@ use super::print_line;
 use crate::cli::ExportArguments;
 use crate::failure::Failure;
 use crate::figures::seconds_of;
-use crate::file_use::FileUse;
-use crate::recording::kept::Kept;
-use crate::recording::replay::{Proof, Replay, Settings};
+use crate::file_use::PathConflicts;
+use crate::recording::kept::OpenRecording;
+use crate::recording::replay::{Replay, ReplayResult, Settings};
 use crate::trace::{TICK_COLUMNS, Traces, tick_row};
 use haptic_record::parquet::{Column, Kind, ParquetWriter};
 use std::path::Path;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// # Errors
 /// When there is no such recording, a file cannot be written, or the recording cannot be run again as it was.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
-    let kept = Kept::open(&arguments.file)?;
+    let kept = OpenRecording::open(&arguments.file)?;
     file_use(arguments, &kept).check()?;
     if let Some(folder) = &arguments.files {
         export_files(&kept, folder)?;
@@ -25,7 +25,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     if arguments.csv.is_some() || arguments.parquet.is_some() { export_tables(arguments, &kept) } else { Ok(()) }
 }
 
-fn file_use(arguments: &ExportArguments, kept: &Kept) -> FileUse {
+fn file_use(arguments: &ExportArguments, kept: &OpenRecording) -> PathConflicts {
     let tables =
         kept.file_use().writes("--csv", arguments.csv.as_deref()).writes("--parquet", arguments.parquet.as_deref());
     let folder = arguments.files.iter();
@@ -34,7 +34,7 @@ fn file_use(arguments: &ExportArguments, kept: &Kept) -> FileUse {
 }
 
 /// Writes down what the recording was made with, and says how to start from it.
-fn export_files(kept: &Kept, folder: &Path) -> Result<(), Failure> {
+fn export_files(kept: &OpenRecording, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     for (name, text) in &kept.attachments {
         // Names come from a file that anybody may have written: nothing outside the folder is touched.
@@ -49,7 +49,7 @@ fn export_files(kept: &Kept, folder: &Path) -> Result<(), Failure> {
     print_line(&starting_from(kept, folder))
 }
 
-fn starting_from(kept: &Kept, folder: &Path) -> String {
+fn starting_from(kept: &OpenRecording, folder: &Path) -> String {
     let file = |name: &str| folder.join(name).display().to_string();
     let hand = if kept.header.texts.hand.is_some() { format!(" --hand {}", file("hand.csv")) } else { String::new() };
     let seconds = kept.span.map_or(0.0, |(_, last)| seconds_of(last));
@@ -59,7 +59,7 @@ fn starting_from(kept: &Kept, folder: &Path) -> String {
     format!("hapticd {command} --profile {profile} --scene {scene} --device {device}{hand}{end}")
 }
 
-fn export_tables(arguments: &ExportArguments, kept: &Kept) -> Result<(), Failure> {
+fn export_tables(arguments: &ExportArguments, kept: &OpenRecording) -> Result<(), Failure> {
     kept.require_ticks()?;
     let replay = Replay::new(kept, Settings::AsRecorded)?;
     let mut csv = Traces::of_ticks(arguments.csv.as_deref())?;
@@ -95,17 +95,17 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", path.display()))
 }
 
-fn judge(kept: &Kept, proof: &Proof) -> Result<(), Failure> {
+fn judge(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {
     let file = kept.name();
     if let Some(flaw) = kept.salvage() {
         tracing::warn!("{flaw}");
     }
     match (&proof.first_difference, &proof.unproved) {
-        (Some(difference), _) => Err(Failure::Differs(format!(
+        (Some(difference), _) => Err(Failure::Mismatch(format!(
             "{file}: run again it differs from tick {} on; the rows from there on are not what was recorded",
             difference.tick
         ))),
-        (None, Some(unproved)) if proof.ticks == 0 => Err(Failure::Differs(format!("{file}: {}", unproved.reason))),
+        (None, Some(unproved)) if proof.ticks == 0 => Err(Failure::Mismatch(format!("{file}: {}", unproved.reason))),
         (None, Some(unproved)) => {
             tracing::warn!("{file}: the table ends before tick {}: {}", unproved.from_tick, unproved.reason);
             Ok(())

@@ -3,19 +3,19 @@
 use super::{print_json, print_line};
 use crate::cli::{IdentifyArguments, InputArguments};
 use crate::failure::Failure;
-use crate::file_use::FileUse;
+use crate::file_use::PathConflicts;
 use crate::files::device;
 use crate::files::source::Source;
 use crate::hardware::{self, auto};
 use crate::setup::Setup;
 use crate::tuning::proposals::Proposals;
-use crate::tuning::{device_text, drive, whole_file};
+use crate::tuning::{atomic_write, device_text, drive};
 use haptic_loop::settings::worst_axis;
 use haptic_tuning::TICK_S;
-use haptic_tuning::encoder::Grid;
+use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval, estimate};
 use haptic_tuning::experiment::Experiment;
-use haptic_tuning::measurement::{Allowance, End, travel_within};
+use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -27,14 +27,17 @@ const SHORTEST_TRAVEL_M: f64 = 0.002;
 /// # Errors
 /// When the device file is wrong, the device cannot be driven, or what it did does not fit.
 pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
-    whole_file::refuse_impossible(&arguments.out)?;
+    atomic_write::refuse_impossible(&arguments.out)?;
     let mut setup = free_setup(&arguments.device)?;
-    FileUse::default().reads_source("--device", &setup.sources.device).writes("--out", Some(&arguments.out)).check()?;
+    PathConflicts::default()
+        .reads_source("--device", &setup.sources.device)
+        .writes("--out", Some(&arguments.out))
+        .check()?;
     let (axes, period_s) = measured(&mut setup, arguments)?;
     let text = device_text::with_measured(&setup.sources.device, &axes)?;
     let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text))?;
     let proposals = Proposals::of(&worst_axis(&file.axes_model(), file.axes as u8, period_s), 1.0);
-    whole_file::write(&arguments.out, text.as_bytes())?;
+    atomic_write::write(&arguments.out, text.as_bytes())?;
     let found = Found { axes: &axes, proposals, arguments };
     if arguments.json { print_json(&found.json()) } else { print_line(found.words().trim_end()) }
 }
@@ -57,7 +60,7 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
     let travel_m = travel_within(device.limits(), axes, place_m, arguments.travel_m);
     if travel_m < SHORTEST_TRAVEL_M {
         device.close();
-        return Err(Failure::WhileRunning(format!(
+        return Err(Failure::Runtime(format!(
             "the handle stands {:.1} mm from the end of its travel; move it to the middle and let go",
             travel_m * 1e3
         )));
@@ -65,7 +68,7 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
     let force_n = [arguments.max_force_n.unwrap_or(f64::INFINITY), device.limits().max_force_n]
         .into_iter()
         .fold(setup.device.axes_model().max_force_n, f64::min);
-    let experiment = Experiment::new(axes, &Allowance { force_n, travel_m });
+    let experiment = Experiment::new(axes, &MeasurementLimits { force_n, travel_m });
     let (experiment, end) = drive::run(experiment, device, arguments.allow_no_rt)?;
     if end != End::Finished {
         return Err(refused(&end.to_string()));
@@ -77,7 +80,7 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
 }
 
 fn refused(why: &str) -> Failure {
-    Failure::WhileRunning(format!("not measured, nothing written, no force: {why}"))
+    Failure::Runtime(format!("not measured, nothing written, no force: {why}"))
 }
 
 /// What is told at the end.
@@ -104,7 +107,7 @@ impl Found<'_> {
                 "coulomb_n": interval(&axis.coulomb_n),
                 "delay_s": interval(&axis.delay_s),
                 "bias_n": interval(&axis.bias_n),
-                "encoder_step_m": match axis.grid { Grid::Step(step_m) => Some(step_m), _ => None },
+                "encoder_step_m": match axis.grid { EncoderStep::Step(step_m) => Some(step_m), _ => None },
                 "force_scale": self.force_scale(axis).as_ref().map(interval),
                 "residual_m": axis.residual_m,
                 "strongest_force_n": axis.strongest_n,
@@ -147,8 +150,10 @@ impl Found<'_> {
         writeln!(text, "  dry friction  {} N", told(&axis.coulomb_n, 1.0))?;
         writeln!(text, "  delay         {} ms", told(&axis.delay_s, 1e3))?;
         match axis.grid {
-            Grid::Step(step_m) => writeln!(text, "  encoder step  {} µm", device_text::rounded(step_m * 1e6, 6))?,
-            Grid::None { .. } | Grid::Unknown => writeln!(text, "  encoder step  not to be seen")?,
+            EncoderStep::Step(step_m) => {
+                writeln!(text, "  encoder step  {} µm", device_text::rounded(step_m * 1e6, 6))?
+            }
+            EncoderStep::None { .. } | EncoderStep::Unknown => writeln!(text, "  encoder step  not to be seen")?,
         }
         match self.force_scale(axis) {
             Some(scale) => writeln!(text, "  force scale   {} N for each newton asked for", told(&scale, 1.0))?,

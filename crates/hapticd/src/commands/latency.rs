@@ -5,7 +5,7 @@ use crate::cli::LatencyArguments;
 use crate::failure::Failure;
 use haptic_realtime::histogram::Histogram;
 use haptic_realtime::latency::{LatencyReport, LatencyRequest, measure};
-use haptic_realtime::memory::{LockedMemory, keep_heap_memory};
+use haptic_realtime::memory::{LockedMemory, disable_heap_trim};
 use haptic_realtime::thread::{Granted, Policy};
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ const WIDTH: f64 = 50.0;
 /// When no thread can be started.
 pub fn latency(arguments: &LatencyArguments) -> Result<(), Failure> {
     // Without it a page fault may come now and then; the figures then show it.
-    drop(keep_heap_memory());
+    drop(disable_heap_trim());
     let duration = Duration::from_secs_f64(arguments.seconds);
     let report = measure(LatencyRequest { duration, ..LatencyRequest::default() })
-        .map_err(|error| Failure::WhileRunning(format!("the loop cannot be started: {error}")))?;
+        .map_err(|error| Failure::Runtime(format!("the loop cannot be started: {error}")))?;
     if arguments.json { print_json(&figures(&report)) } else { print_line(text(&report).trim_end()) }
 }
 

@@ -5,23 +5,23 @@ use crate::cli::ReplayArguments;
 use crate::failure::Failure;
 use crate::files::builtin::PROFILES;
 use crate::files::profile;
-use crate::recording::felt::{FeltFigures, FeltSums, side_by_side};
-use crate::recording::kept::Kept;
-use crate::recording::replay::{Proof, Replay, Settings};
+use crate::recording::felt::{FeltSums, RunStatistics, side_by_side};
+use crate::recording::kept::OpenRecording;
+use crate::recording::replay::{Replay, ReplayResult, Settings};
 use serde::Serialize;
 
 /// What is printed.
 #[derive(Serialize)]
 struct Findings<'a> {
     #[serde(flatten)]
-    proof: &'a Proof,
+    proof: &'a ReplayResult,
     /// The version that wrote the recording.
     hapticd_version: &'a str,
     /// What was felt, and what would have been felt; only with another profile.
     #[serde(skip_serializing_if = "Option::is_none")]
-    recorded: Option<FeltFigures>,
+    recorded: Option<RunStatistics>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    instead: Option<FeltFigures>,
+    instead: Option<RunStatistics>,
 }
 
 /// Runs the command.
@@ -29,7 +29,7 @@ struct Findings<'a> {
 /// # Errors
 /// When there is no such recording, or it comes out differently.
 pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
-    let kept = Kept::open(&arguments.file)?;
+    let kept = OpenRecording::open(&arguments.file)?;
     let (proof, recorded) = run(&kept, Settings::AsRecorded)?;
     let instead = match &arguments.profile {
         Some(name) => {
@@ -48,7 +48,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     judge(&kept, &proof)
 }
 
-fn run(kept: &Kept, settings: Settings) -> Result<(Proof, FeltFigures), Failure> {
+fn run(kept: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunStatistics), Failure> {
     let mut sums = FeltSums::default();
     let (proof, rendering) = Replay::new(kept, settings)?.run(kept, |rendering| {
         sums.take_in(rendering);
@@ -58,26 +58,26 @@ fn run(kept: &Kept, settings: Settings) -> Result<(Proof, FeltFigures), Failure>
 }
 
 /// A difference is a failed comparison; so is a recording of which nothing at all could be compared.
-fn judge(kept: &Kept, proof: &Proof) -> Result<(), Failure> {
+fn judge(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {
     let file = kept.name();
     if let Some(difference) = &proof.first_difference {
         let body = difference.body.as_ref().map_or(String::new(), |body| format!(", in the body \"{body}\""));
         let versions = version_note(kept);
         let text = format!("{file}: the {} differs from tick {} on{body}{versions}", difference.what, difference.tick);
-        return Err(Failure::Differs(text));
+        return Err(Failure::Mismatch(text));
     }
     match &proof.unproved {
-        Some(unproved) if proof.ticks == 0 => Err(Failure::Differs(format!("{file}: {}", unproved.reason))),
+        Some(unproved) if proof.ticks == 0 => Err(Failure::Mismatch(format!("{file}: {}", unproved.reason))),
         _ => Ok(()),
     }
 }
 
-fn version_note(kept: &Kept) -> String {
+fn version_note(kept: &OpenRecording) -> String {
     let (theirs, ours) = (&kept.header.version, env!("CARGO_PKG_VERSION"));
     if theirs == ours { String::new() } else { format!("; it was recorded by version {theirs}, this is {ours}") }
 }
 
-fn in_words(kept: &Kept, proof: &Proof) -> String {
+fn in_words(kept: &OpenRecording, proof: &ReplayResult) -> String {
     let mut lines = Vec::new();
     let verdict = if proof.first_difference.is_some() { "and came out differently" } else { "equal to the bit" };
     lines.push(format!("{} of {} ticks run again, {verdict}; state {}", proof.ticks, kept.ticks, proof.state_hash));

@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::figures::seconds_of;
 use crate::files::scene;
 use crate::files::source::Source;
-use crate::recording::kept::Kept;
+use crate::recording::kept::OpenRecording;
 use haptic_record::header::Header;
-use haptic_record::page::gathered::Gathered;
+use haptic_record::page::gathered::TickColumns;
 use haptic_record::page::{EventLine, Facts, page};
 use haptic_record::reader::Item;
 
@@ -16,10 +16,10 @@ use haptic_record::reader::Item;
 /// # Errors
 /// When there is no such recording, it holds no tick, or the page cannot be written.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
-    let kept = Kept::open(&arguments.file)?;
+    let kept = OpenRecording::open(&arguments.file)?;
     kept.file_use().writes("--out", Some(&arguments.out)).check()?;
     kept.require_ticks()?;
-    let mut gathered = Gathered::default();
+    let mut gathered = TickColumns::default();
     kept.visit(|item| {
         if let Item::Tick(tick) = item {
             gathered.take_in(&tick);
@@ -65,7 +65,7 @@ fn header_texts(header: &Header) -> Vec<(String, String)> {
     named.into_iter().map(|(what, text)| (format!("{what}: {}", text.name), text.text.clone())).collect()
 }
 
-fn events(kept: &Kept) -> Vec<EventLine> {
+fn events(kept: &OpenRecording) -> Vec<EventLine> {
     let line = |event: &haptic_record::reader::Event| EventLine {
         time_s: seconds_of(event.tick),
         level: event.level,
@@ -74,7 +74,7 @@ fn events(kept: &Kept) -> Vec<EventLine> {
     kept.events.iter().map(line).collect()
 }
 
-fn warnings(kept: &Kept) -> Vec<String> {
+fn warnings(kept: &OpenRecording) -> Vec<String> {
     let end = kept.salvage().inspect(|flaw| tracing::warn!("{flaw}"));
     let lost = kept.span.map_or(0, |(first, last)| (last + 1 - first).saturating_sub(kept.ticks));
     let lost = (lost > 0).then(|| format!("{lost} ticks are missing: the disk was too slow."));

@@ -7,7 +7,7 @@ use crate::daemon::signals::Signals;
 use crate::daemon::{self, Options};
 use crate::failure::Failure;
 use crate::figures::ticks_in;
-use crate::file_use::FileUse;
+use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
 use crate::setup::Setup;
 use crate::status::{Status, conclude};
@@ -24,7 +24,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;
     let record = arguments.recording.record.as_deref();
-    FileUse::of_setup(&setup, &arguments.input).writes("--record", record).check()?;
+    PathConflicts::of_setup(&setup, &arguments.input).writes("--record", record).check()?;
     let objection = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
     setup.learn_from(device.as_ref());

@@ -3,8 +3,8 @@
 use super::print_summary;
 use crate::cli::SimulateArguments;
 use crate::failure::Failure;
-use crate::figures::{Figures, ticks_in};
-use crate::file_use::FileUse;
+use crate::figures::{RunExtremes, ticks_in};
+use crate::file_use::PathConflicts;
 use crate::golden::{ForceHash, Golden};
 use crate::recording::simulated::{Beginning, SimulatedRecording};
 use crate::setup::Setup;
@@ -29,7 +29,7 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let golden = arguments.golden.as_deref().map(|path| GoldenFile::look(path, arguments.update_golden)).transpose()?;
     let device = setup.simulated_device()?;
     let beginning = Beginning::of(&setup, device.as_ref());
-    let mut session = Session::new(setup.into_loop(device)?);
+    let mut session = SimulationRun::new(setup.into_loop(device)?);
     let kept = &arguments.recording;
     let mut recording = kept.record.as_ref().map(|path| beginning.create(path, kept)).transpose()?;
     session.forces = golden.is_some().then(ForceHash::default);
@@ -78,9 +78,9 @@ impl<'a> GoldenFile<'a> {
     }
 }
 
-fn file_use(arguments: &SimulateArguments, setup: &Setup) -> FileUse {
+fn file_use(arguments: &SimulateArguments, setup: &Setup) -> PathConflicts {
     let (golden, is_updated) = (arguments.golden.as_deref(), arguments.update_golden);
-    FileUse::of_setup(setup, &arguments.input)
+    PathConflicts::of_setup(setup, &arguments.input)
         .reads("--hand", arguments.hand.as_deref())
         .reads("--golden", golden.filter(|_| !is_updated))
         .writes("--golden", golden.filter(|_| is_updated))
@@ -90,18 +90,18 @@ fn file_use(arguments: &SimulateArguments, setup: &Setup) -> FileUse {
 }
 
 /// The loop in virtual time, and what came of it.
-pub struct Session {
+pub struct SimulationRun {
     rendering: HapticLoop,
-    figures: Figures,
+    figures: RunExtremes,
     faults: Vec<Fault>,
     /// Only where somebody compares.
     forces: Option<ForceHash>,
 }
 
-impl Session {
+impl SimulationRun {
     /// At the start.
     pub fn new(rendering: HapticLoop) -> Self {
-        Self { rendering, figures: Figures::default(), faults: Vec::new(), forces: None }
+        Self { rendering, figures: RunExtremes::default(), faults: Vec::new(), forces: None }
     }
 
     /// One millisecond.

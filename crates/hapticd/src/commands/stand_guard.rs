@@ -17,8 +17,8 @@ pub fn stand_guard(arguments: &StandGuardArguments) -> Result<(), Failure> {
     let patience = Duration::from_millis(arguments.patience_ms);
     // Rust's own standard output holds lines back; the port must have its bytes at once.
     let port = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-    let guard = move |_granted: &_| guardian::stand_guard(std::io::stdin(), port, &words, patience);
-    let said = spawn(request(), guard)?.join().map_err(Failure::WhileRunning)?;
+    let guard = move |_granted: &_| guardian::run_dead_man(std::io::stdin(), port, &words, patience);
+    let said = spawn(request(), guard)?.join().map_err(Failure::Runtime)?;
     Ok(said?)
 }
 

@@ -3,7 +3,7 @@
 use super::{print_json, print_line};
 use crate::cli::{InputArguments, ZwidthArguments};
 use crate::failure::Failure;
-use crate::file_use::FileUse;
+use crate::file_use::PathConflicts;
 use crate::files::builtin::PROFILES;
 use crate::files::device::DeviceFile;
 use crate::hardware::{self, auto};
@@ -13,13 +13,13 @@ use crate::stability::hand_of;
 use crate::tuning::console::Console;
 use crate::tuning::proposals::Proposals;
 use crate::tuning::region::{Marked, Region};
-use crate::tuning::{drive, whole_file};
-use haptic_coupling::model::{DeviceModel, Hand};
-use haptic_coupling::sampled::stiffest_stable_n_per_m;
+use crate::tuning::{atomic_write, drive};
+use haptic_coupling::model::{HandImpedance, WorstAxisModel};
+use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_tuning::boundary::{Limits, dampings};
-use haptic_tuning::measurement::{Allowance, End, travel_within};
-use haptic_tuning::spring_test::{Found, Rung, SpringTest};
-use haptic_tuning::tapped::Tapped;
+use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
+use haptic_tuning::spring_test::{DampingTrial, MeasuredLimit, SpringTest};
+use haptic_tuning::tapped::TapTest;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -36,17 +36,17 @@ const TRAVEL_M: f64 = 0.015;
 /// When the input is wrong, the picture cannot be written, or the device cannot be measured.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
     let writer = arguments.out.as_deref().map_or(Ok(svg::write as _), writer_for)?;
-    arguments.out.as_deref().map_or(Ok(()), whole_file::refuse_impossible)?;
+    arguments.out.as_deref().map_or(Ok(()), atomic_write::refuse_impossible)?;
     let input = InputArguments {
         profile: arguments.profile.clone(),
         device: arguments.device.clone(),
         ..InputArguments::default()
     };
     let setup = auto::open_setup(&input)?;
-    FileUse::of_setup(&setup, &input).writes("--out", arguments.out.as_deref()).check()?;
+    PathConflicts::of_setup(&setup, &input).writes("--out", arguments.out.as_deref()).check()?;
     let region = region(&setup, arguments)?;
     if let Some(out) = &arguments.out {
-        whole_file::write(out, &writer(&region.draw())?)?;
+        atomic_write::write(out, &writer(&region.draw())?)?;
     }
     if arguments.json { print_json(&told(&region)) } else { print_line(words(&region, arguments).trim_end()) }
 }
@@ -78,8 +78,13 @@ fn plain_name(name: &str) -> String {
 }
 
 /// The boundaries for each damping, on all cores, with a bar.
-fn boundaries(setup: &Setup, device: &DeviceModel, hand: &Hand, points: usize) -> Result<Vec<Limits>, Failure> {
-    let tapped = Tapped::new(device, hand)
+fn boundaries(
+    setup: &Setup,
+    device: &WorstAxisModel,
+    hand: &HandImpedance,
+    points: usize,
+) -> Result<Vec<Limits>, Failure> {
+    let tapped = TapTest::new(device, hand)
         .map_err(|error| Failure::BadInput(format!("{}: {error}", setup.profile.device.name)))?;
     let (console, done) = (Console::bar(), AtomicUsize::new(0));
     let limits = |damping: f64| {
@@ -92,18 +97,22 @@ fn boundaries(setup: &Setup, device: &DeviceModel, hand: &Hand, points: usize) -
 }
 
 /// The stiffest springs, tried on the device itself with nobody holding it.
-fn measured(setup: &Setup, device: &DeviceModel, arguments: &ZwidthArguments) -> Result<Vec<Found>, Failure> {
+fn measured(
+    setup: &Setup,
+    device: &WorstAxisModel,
+    arguments: &ZwidthArguments,
+) -> Result<Vec<MeasuredLimit>, Failure> {
     let free = Setup { device: DeviceFile { hand: None, ..setup.device.clone() }, ..setup.clone() };
     let rungs = MEASURED_SHARES.map(|share| {
         let damping_n_s_per_m = share * device.damping_n_s_per_m.max(0.02);
-        let predicted_n_per_m = stiffest_stable_n_per_m(device, &Hand::default(), damping_n_s_per_m);
-        Rung { damping_n_s_per_m, predicted_n_per_m }
+        let predicted_n_per_m = max_stable_stiffness_n_per_m(device, &HandImpedance::default(), damping_n_s_per_m);
+        DampingTrial { damping_n_s_per_m, predicted_n_per_m }
     });
-    let rungs: Vec<Rung> = rungs.into_iter().filter(|rung| rung.predicted_n_per_m > 1.0).collect();
+    let rungs: Vec<DampingTrial> = rungs.into_iter().filter(|rung| rung.predicted_n_per_m > 1.0).collect();
     let mut opened = drive::paced(hardware::open(&free)?);
     let place_m = drive::place_of(opened.as_mut())?;
     let axes = usize::from(opened.identity().axes);
-    let allowance = Allowance {
+    let allowance = MeasurementLimits {
         force_n: setup.max_force_n().min(opened.limits().max_force_n),
         travel_m: travel_within(opened.limits(), axes, place_m, TRAVEL_M),
     };
@@ -111,7 +120,7 @@ fn measured(setup: &Setup, device: &DeviceModel, arguments: &ZwidthArguments) ->
     let (test, end) = drive::run(test, opened, arguments.allow_no_rt)?;
     match end {
         End::Finished => Ok(test.found().to_vec()),
-        end => Err(Failure::WhileRunning(format!("not measured, nothing written, no force: {end}"))),
+        end => Err(Failure::Runtime(format!("not measured, nothing written, no force: {end}"))),
     }
 }
 
@@ -124,7 +133,7 @@ fn told(region: &Region) -> Value {
             "simulated_n_per_m": limits.simulated_n_per_m,
         })
     };
-    let found = |found: &Found| {
+    let found = |found: &MeasuredLimit| {
         json!({
             "damping_n_s_per_m": found.damping_n_s_per_m,
             "stiffest_n_per_m": found.stiffest_n_per_m,
@@ -158,7 +167,7 @@ fn words(region: &Region, arguments: &ZwidthArguments) -> String {
         )
     };
     let rows: String = region.limits.iter().map(row).collect();
-    let found = |found: &Found| {
+    let found = |found: &MeasuredLimit| {
         let at_least = if found.is_at_least { "at least " } else { "" };
         format!("measured at {:.3} N·s/m: {at_least}{:.0} N/m\n", found.damping_n_s_per_m, found.stiffest_n_per_m)
     };

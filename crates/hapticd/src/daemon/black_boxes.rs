@@ -1,9 +1,9 @@
 //! The seconds before a fault on disk: a table to look at, and a recording that can be run again.
 
-use super::realtime_side::RealtimeSide;
+use super::loop_thread::LoopBody;
 use super::recording::Recording;
 use haptic_loop::black_box::BlackBox;
-use haptic_record::newest::NewestKeeper;
+use haptic_record::newest::HistoryKeeper;
 use haptic_record::tap::tap_of_newest;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,15 +11,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Where black boxes go, and what they are made of.
 pub struct BlackBoxes {
     folder: PathBuf,
-    newest: NewestKeeper,
+    newest: HistoryKeeper,
     recording: Recording,
 }
 
 impl BlackBoxes {
     /// Keeps the newest seconds of a loop that has not begun yet.
-    pub fn begin(folder: PathBuf, recording: &Recording, side: &mut RealtimeSide) -> Self {
+    pub fn begin(folder: PathBuf, recording: &Recording, side: &mut LoopBody) -> Self {
         let (tap, feed) = tap_of_newest(recording.moving_bodies());
-        let newest = NewestKeeper::new(feed, recording.worlds().clone());
+        let newest = HistoryKeeper::new(feed, recording.worlds().clone());
         side.keep_newest_in(Box::new(tap));
         Self { folder, newest, recording: recording.clone() }
     }
@@ -40,7 +40,7 @@ impl BlackBoxes {
     fn write_recording(&mut self, table: &Path) {
         let file = table.with_extension("mcap");
         let recording = &self.recording;
-        match self.newest.write(&file, |world| recording.header_in_midst(world)) {
+        match self.newest.write(&file, |world| recording.header_mid_run(world)) {
             Ok(Some(_)) => tracing::warn!("black box: {}, and to run it again {}", table.display(), file.display()),
             Ok(None) => tracing::warn!("black box: {}", table.display()),
             Err(error) => tracing::error!("black box: {}; {error}", table.display()),

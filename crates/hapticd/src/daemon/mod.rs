@@ -1,8 +1,8 @@
 //! The daemon: the tick on the wall clock, and everything around it that has time.
 //!
 //! - [`rights`]: may this device be driven with what the system granted?
-//! - [`realtime_side`]: the pinned thread; it owns the loop and the device, and never waits for anybody.
-//! - [`lower_side`]: the ordinary thread; it logs faults, keeps black boxes, takes over changed profiles, shows status.
+//! - [`loop_thread`]: the pinned thread; it owns the loop and the device, and never waits for anybody.
+//! - [`supervisor`]: the ordinary thread; it logs faults, keeps black boxes, takes over changed profiles, shows status.
 //! - `black_boxes`: the seconds before a fault, as a table and as a recording.
 //! - `watched`: what the lower side does for the viewer.
 //! - [`recording`]: keeps what is felt in a file, on a thread of its own.
@@ -11,14 +11,14 @@
 //! However it ends (a signal, the time asked for, a panic on either side), it ends through [`haptic_device::Device::close`].
 
 mod black_boxes;
-pub mod lower_side;
+pub mod loop_thread;
 pub mod profile_watch;
 mod quiet_panic;
-pub mod realtime_side;
 pub mod recording;
 pub mod reload;
 pub mod rights;
 pub mod signals;
+pub mod supervisor;
 mod watched;
 
 use crate::cli::{InputArguments, RecordArguments};
@@ -26,23 +26,23 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::status::Status;
 use crate::summary::Summary;
-use crate::viewer::Session;
+use crate::viewer::ViewerSession;
 use black_boxes::BlackBoxes;
 use haptic_device::Device;
 use haptic_planar::scene::TICK_S;
 use haptic_realtime::dma_latency::DmaLatencyGuard;
 use haptic_realtime::exchange::latest;
-use haptic_realtime::memory::{keep_heap_memory, prefault_heap};
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::memory::{disable_heap_trim, prefault_heap};
+use haptic_realtime::runner::LoopTiming;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest};
 use haptic_view::Listener;
-use lower_side::LowerSide;
-use realtime_side::{RealtimeSide, Running};
+use loop_thread::{LoopBody, LoopThread};
 use recording::Recording;
 use reload::Reload;
 use signals::Signals;
 use std::path::PathBuf;
-use watched::Watched;
+use supervisor::Supervisor;
+use watched::ViewerLink;
 
 /// A tick, ns.
 pub const PERIOD_NS: u64 = (TICK_S * 1e9) as u64;
@@ -71,7 +71,7 @@ pub struct Options {
 
 /// Sees to it that whatever is allocated from now on lies in memory that is there and stays. Before anything is loaded.
 pub fn keep_memory() {
-    match keep_heap_memory() {
+    match disable_heap_trim() {
         Ok(()) => prefault_heap(HEAP_BYTES),
         Err(error) => tracing::debug!("the allocator does not keep its memory: {error}"),
     }
@@ -93,22 +93,23 @@ pub fn run(
     let reload = Reload::new(&setup, options.input, options.i_know);
     let rights = rights::Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
     let recording = Recording::new(&setup, device.as_ref(), &options.recording);
-    let (orders, orders_taken) = realtime_side::orders();
+    let (orders, orders_taken) = loop_thread::orders();
     let session = options
         .listener
         .is_some()
-        .then(|| Session::new(&setup, &device.identity().name, orders.clone(), recording.clone()));
-    let (mut side, ends) = RealtimeSide::new(setup.into_loop(device)?, options.periods, (orders, orders_taken));
+        .then(|| ViewerSession::new(&setup, &device.identity().name, orders.clone(), recording.clone()));
+    let (mut side, ends) = LoopBody::new(setup.into_loop(device)?, options.periods, (orders, orders_taken));
     if let Some(file) = &options.recording.record {
         side.record_to(recording.begin(file)?);
     }
     let black_boxes = options.black_box_folder.map(|folder| BlackBoxes::begin(folder, &recording, &mut side));
-    let (figures_writer, figures) = latest(LoopFigures::default());
-    let runner = realtime_side::runner(wake_early_ns, figures_writer);
-    let running = Running::start(request, rights, side, runner, signals.stop.clone())?;
-    let watched = options.listener.zip(session).map(|(listener, session)| Watched::start(listener, session, &running));
-    let lower_side = LowerSide::new(ends, figures, reload, black_boxes, status, watched, recording);
-    lower_side.keep_watch(running, signals)
+    let (figures_writer, figures) = latest(LoopTiming::default());
+    let runner = loop_thread::runner(wake_early_ns, figures_writer);
+    let running = LoopThread::start(request, rights, side, runner, signals.stop.clone())?;
+    let watched =
+        options.listener.zip(session).map(|(listener, session)| ViewerLink::start(listener, session, &running));
+    let supervisor = Supervisor::new(ends, figures, reload, black_boxes, status, watched, recording);
+    supervisor.keep_watch(running, signals)
 }
 
 fn thread_request(setup: &Setup) -> ThreadRequest {

@@ -3,7 +3,7 @@
 //! The real-time side notes every tick in rings ([`haptic_record::tap`]); a thread of its own writes them down. The lower
 //! side and the viewer only start, stop and tell.
 
-use super::realtime_side::Order;
+use super::loop_thread::LoopRequest;
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
 use crate::recording::{header, rotation, worlds};
@@ -13,11 +13,11 @@ use haptic_loop::black_box::state_folder;
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::exchange::CommandSender;
 use haptic_record::header::{Header, Text};
-use haptic_record::recorder::{Outcome, Recorder, Rotation};
+use haptic_record::recorder::{Recorder, RecordingSummary, Rotation};
 use haptic_record::recorder_thread::{Notice, RecorderThread};
 use haptic_record::tap::{Tap, tap};
 use haptic_record::worlds::Worlds;
-use haptic_view::Refusal;
+use haptic_view::ControlError;
 use haptic_view::message::state::RecordingMessage;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,12 +36,12 @@ pub struct Recording {
     worlds: Worlds,
     rotation: Rotation,
     moving_bodies: usize,
-    running: Arc<Mutex<Option<Running>>>,
+    running: Arc<Mutex<Option<ActiveRecording>>>,
     /// Held while a recording is begun: two that begin at once would share one place.
     beginning: Arc<Mutex<()>>,
 }
 
-struct Running {
+struct ActiveRecording {
     path: PathBuf,
     since: Instant,
     thread: RecorderThread,
@@ -103,15 +103,15 @@ impl Recording {
     ///
     /// # Errors
     /// When the file cannot be created, one is being written already, or the loop takes no orders.
-    pub fn start(&self, file: &Path, world: u64, orders: &CommandSender<Order>) -> Result<(), Failure> {
+    pub fn start(&self, file: &Path, world: u64, orders: &CommandSender<LoopRequest>) -> Result<(), Failure> {
         let _beginning = self.beginning.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = self.file() {
             return Err(Failure::BadInput(format!("{} is being recorded already; stop that first", path.display())));
         }
-        let tap = self.begin_with(file, self.header_in_midst(world))?;
-        if let Err(refused) = orders.send(Order::Record(tap)) {
+        let tap = self.begin_with(file, self.header_mid_run(world))?;
+        if let Err(refused) = orders.send(LoopRequest::Record(tap)) {
             self.finish();
-            return Err(Failure::WhileRunning(refused.to_string()));
+            return Err(Failure::Runtime(refused.to_string()));
         }
         Ok(())
     }
@@ -120,12 +120,12 @@ impl Recording {
     ///
     /// # Errors
     /// When the loop takes no orders.
-    pub fn stop(&self, orders: &CommandSender<Order>) -> Result<(), Failure> {
-        orders.send(Order::StopRecording).map_err(|refused| Failure::WhileRunning(refused.to_string()))
+    pub fn stop(&self, orders: &CommandSender<LoopRequest>) -> Result<(), Failure> {
+        orders.send(LoopRequest::StopRecording).map_err(|refused| Failure::Runtime(refused.to_string()))
     }
 
     /// The beginning of a file that starts while the loop is in the world with the given number.
-    pub fn header_in_midst(&self, world: u64) -> Header {
+    pub fn header_mid_run(&self, world: u64) -> Header {
         let mut header = Header { first_tick: 0, world, ..Header::clone(&self.header) };
         if let Some(notes) = self.worlds.get(world) {
             header.texts.scene = Text { name: notes.name, text: notes.text };
@@ -138,10 +138,10 @@ impl Recording {
         let worlds = self.worlds.clone();
         let recorder = Recorder::create(file, header, feed, worlds, self.rotation)?;
         let thread = RecorderThread::start(recorder)
-            .map_err(|error| Failure::WhileRunning(format!("the recorder's thread cannot be started: {error}")))?;
+            .map_err(|error| Failure::Runtime(format!("the recorder's thread cannot be started: {error}")))?;
         tracing::info!("recording to {}", file.display());
         let (path, since) = (file.to_owned(), Instant::now());
-        *self.running() = Some(Running { path, since, thread, has_failed: false, is_given_up: false });
+        *self.running() = Some(ActiveRecording { path, since, thread, has_failed: false, is_given_up: false });
         Ok(Box::new(tap))
     }
 
@@ -155,7 +155,7 @@ impl Recording {
     }
 
     /// Has the loop give back the tap of a recording that has failed, so that another can begin. A loop that is busy is told later.
-    pub fn give_up_failed(&self, orders: &CommandSender<Order>) {
+    pub fn give_up_failed(&self, orders: &CommandSender<LoopRequest>) {
         if let Some(running) = self.running().as_mut().filter(|running| running.has_failed && !running.is_given_up) {
             running.is_given_up = self.stop(orders).is_ok();
         }
@@ -164,7 +164,7 @@ impl Recording {
     /// Closes the file once the loop notes no more, and says what is in it.
     pub fn finish(&self) {
         self.tell();
-        let Some(Running { thread, has_failed, .. }) = self.running().take() else { return };
+        let Some(ActiveRecording { thread, has_failed, .. }) = self.running().take() else { return };
         match thread.finish() {
             Ok(outcome) => tracing::info!("{}", in_words(&outcome)),
             Err(error) if !has_failed => tracing::error!("{error}"),
@@ -172,19 +172,19 @@ impl Recording {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn running(&self) -> MutexGuard<'_, Option<ActiveRecording>> {
         // Nothing here is left half done by a panic.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Running {
+impl ActiveRecording {
     fn take(&mut self, notice: &Notice) {
         match notice {
             Notice::Lost(ticks) => {
                 tracing::warn!("{}: {ticks} ticks were lost so far: the disk is too slow", self.path.display());
             }
-            Notice::Ended(error) => {
+            Notice::Failed(error) => {
                 self.has_failed = true;
                 tracing::error!("{error}; the loop goes on");
             }
@@ -197,18 +197,20 @@ impl Running {
 ///
 /// # Errors
 /// A name that is a path or is taken, a folder that cannot be made.
-pub fn recording_file(name: Option<&str>) -> Result<PathBuf, Refusal> {
-    let nowhere = || Refusal::NotNow("neither XDG_STATE_HOME nor HOME says where recordings go".to_owned());
+pub fn recording_file(name: Option<&str>) -> Result<PathBuf, ControlError> {
+    let nowhere = || ControlError::NotNow("neither XDG_STATE_HOME nor HOME says where recordings go".to_owned());
     let folder = state_folder().ok_or_else(nowhere)?.join("recordings");
     let name = name.map_or_else(|| free_name(&folder, unix_ns() / 1_000_000), str::to_owned);
     if !is_plain(&name) {
-        return Err(Refusal::Wrong(format!("{name:?} is no name for a recording; give one like \"session.mcap\"")));
+        return Err(ControlError::Invalid(format!(
+            "{name:?} is no name for a recording; give one like \"session.mcap\""
+        )));
     }
-    let refused = |error| Refusal::NotNow(format!("{}: cannot be made: {error}", folder.display()));
+    let refused = |error| ControlError::NotNow(format!("{}: cannot be made: {error}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(refused)?;
     let file = folder.join(name);
     if file.exists() {
-        return Err(Refusal::Wrong(format!("{} is there already; give another name", file.display())));
+        return Err(ControlError::Invalid(format!("{} is there already; give another name", file.display())));
     }
     Ok(file)
 }
@@ -225,8 +227,8 @@ fn free_name(folder: &Path, unix_ms: u64) -> String {
     names.find(|name| !folder.join(name).exists()).unwrap_or_default()
 }
 
-fn in_words(outcome: &Outcome) -> String {
-    let Outcome { files, ticks, bytes, dropped: [lost, ..] } = outcome;
+fn in_words(outcome: &RecordingSummary) -> String {
+    let RecordingSummary { files, ticks, bytes, dropped: [lost, ..] } = outcome;
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let megabytes = *bytes as f64 / 1e6;
     let lost = if *lost > 0 { format!(", {lost} lost") } else { String::new() };

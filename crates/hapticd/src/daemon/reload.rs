@@ -7,7 +7,7 @@ use crate::files::profile::Profile;
 use crate::setup::{Setup, open_profile};
 use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
-use haptic_view::Refusal;
+use haptic_view::ControlError;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -59,7 +59,7 @@ impl Reload {
 
     /// Reads the profile if the file was saved or somebody asked, and gives the loop through `order` what is new, and what
     /// it had no room for before.
-    pub fn follow(&mut self, asked: bool, order: impl FnMut(Command) -> Result<(), Refusal>) {
+    pub fn follow(&mut self, asked: bool, order: impl FnMut(Command) -> Result<(), ControlError>) {
         let saved = self.watch.as_mut().is_some_and(ProfileWatch::is_due);
         if saved || asked {
             match self.read_again() {
@@ -78,11 +78,11 @@ impl Reload {
     }
 
     /// In order, up to the first that finds no room; the rest waits for the next round.
-    fn order_waiting(&mut self, mut order: impl FnMut(Command) -> Result<(), Refusal>) {
+    fn order_waiting(&mut self, mut order: impl FnMut(Command) -> Result<(), ControlError>) {
         while let Some(command) = self.waiting.front() {
             match order(command.clone()) {
                 Ok(()) => tell(command),
-                Err(refusal @ Refusal::Busy(_)) => {
+                Err(refusal @ ControlError::Busy(_)) => {
                     if !std::mem::replace(&mut self.has_told_of_waiting, true) {
                         tracing::warn!("the changed profile waits: {refusal}");
                     }
@@ -115,13 +115,13 @@ impl Reload {
         let (old, simulated) = (&self.profile, self.is_simulated);
         let mut commands = Vec::new();
         if new.coupling != old.coupling {
-            commands.push(Command::Retune(new.coupling));
+            commands.push(Command::SetGains(new.coupling));
         }
         if new.safety.limits(simulated) != old.safety.limits(simulated) {
-            commands.push(Command::Protect(new.safety.limits(simulated)));
+            commands.push(Command::SetSafety(new.safety.limits(simulated)));
         }
         if new.mapping != old.mapping {
-            commands.push(Command::Remap(frame));
+            commands.push(Command::SetMapping(frame));
         }
         let restarts = [
             ("scene", new.scene.names_other_than(&old.scene)),
@@ -142,9 +142,9 @@ impl Reload {
 
 fn tell(command: &Command) {
     match command {
-        Command::Retune(gains) => tracing::info!("new coupling, ramped: {}", in_words(gains)),
-        Command::Protect(limits) => tracing::info!("new limits: force up to {} N", limits.max_force_n),
-        Command::Remap(_) => tracing::info!("new mapping: force comes on anew"),
+        Command::SetGains(gains) => tracing::info!("new coupling, ramped: {}", in_words(gains)),
+        Command::SetSafety(limits) => tracing::info!("new limits: force up to {} N", limits.max_force_n),
+        Command::SetMapping(_) => tracing::info!("new mapping: force comes on anew"),
         _ => {}
     }
 }
@@ -194,7 +194,10 @@ mod tests {
     fn each_live_section_becomes_one_order() {
         let all = "[coupling]\nstiffness_n_per_m = 300\n[safety]\nmax_force_n = 3\n[mapping]\nscale = 2\n";
         let commands = change("", all).commands;
-        assert!(matches!(commands[..], [Command::Retune(_), Command::Protect(_), Command::Remap(_)]), "{commands:?}");
+        assert!(
+            matches!(commands[..], [Command::SetGains(_), Command::SetSafety(_), Command::SetMapping(_)]),
+            "{commands:?}"
+        );
     }
 
     #[test]
@@ -205,8 +208,8 @@ mod tests {
         assert!(change.commands.is_empty());
     }
 
-    fn busy() -> Refusal {
-        Refusal::Busy("busy".to_owned())
+    fn busy() -> ControlError {
+        ControlError::Busy("busy".to_owned())
     }
 
     #[test]
@@ -227,7 +230,10 @@ mod tests {
                 Ok(())
             });
         }
-        assert!(matches!(taken[..], [Command::Retune(_), Command::Protect(_), Command::Remap(_)]), "{taken:?}");
+        assert!(
+            matches!(taken[..], [Command::SetGains(_), Command::SetSafety(_), Command::SetMapping(_)]),
+            "{taken:?}"
+        );
         reload.order_waiting(|command| panic!("{command:?} was taken before"));
     }
 
@@ -235,7 +241,7 @@ mod tests {
     fn nothing_waits_for_a_loop_that_has_ended() {
         let mut reload = reload("");
         reload.take(reload.compare(&profile_of("[coupling]\nstiffness_n_per_m = 300\n")).unwrap());
-        reload.order_waiting(|_| Err(Refusal::NotNow("ended".to_owned())));
+        reload.order_waiting(|_| Err(ControlError::NotNow("ended".to_owned())));
         reload.order_waiting(|command| panic!("{command:?} was refused for good"));
     }
 

@@ -13,7 +13,7 @@ pub struct Rights {
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum RealtimeVerdict {
     /// All is well.
     Go,
     /// It runs, but the user should know.
@@ -24,16 +24,18 @@ pub enum Answer {
 
 impl Rights {
     /// Judges what a thread was granted.
-    pub fn judge(&self, granted: &Granted) -> Answer {
+    pub fn judge(&self, granted: &Granted) -> RealtimeVerdict {
         let reasons = granted.reasons.join("; ");
         if granted.is_realtime() {
-            return if reasons.is_empty() { Answer::Go } else { Answer::Warn(reasons) };
+            return if reasons.is_empty() { RealtimeVerdict::Go } else { RealtimeVerdict::Warn(reasons) };
         }
         if self.is_hardware && !self.allow_no_rt {
             let advice = "`hapticd doctor` tells what is missing, --allow-no-rt runs all the same";
-            return Answer::Refuse(format!("hardware is not driven without real-time scheduling: {reasons}. {advice}"));
+            return RealtimeVerdict::Refuse(format!(
+                "hardware is not driven without real-time scheduling: {reasons}. {advice}"
+            ));
         }
-        Answer::Warn(format!("without real-time scheduling ticks will be late now and then: {reasons}"))
+        RealtimeVerdict::Warn(format!("without real-time scheduling ticks will be late now and then: {reasons}"))
     }
 }
 
@@ -53,16 +55,18 @@ mod tests {
     fn real_time_goes_for_models_and_hardware() {
         for is_hardware in [false, true] {
             let rights = Rights { is_hardware, allow_no_rt: false };
-            assert_eq!(rights.judge(&granted(Policy::Fifo, &[])), Answer::Go);
+            assert_eq!(rights.judge(&granted(Policy::Fifo, &[])), RealtimeVerdict::Go);
             let unlocked = rights.judge(&granted(Policy::Fifo, &["memory is not locked"]));
-            assert_eq!(unlocked, Answer::Warn("memory is not locked".to_owned()));
+            assert_eq!(unlocked, RealtimeVerdict::Warn("memory is not locked".to_owned()));
         }
     }
 
     #[test]
     fn without_real_time_a_model_runs_with_a_warning_that_says_how_to_get_it() {
         let rights = Rights { is_hardware: false, allow_no_rt: false };
-        let Answer::Warn(text) = rights.judge(&granted(Policy::Normal, &["grant CAP_SYS_NICE"])) else { panic!() };
+        let RealtimeVerdict::Warn(text) = rights.judge(&granted(Policy::Normal, &["grant CAP_SYS_NICE"])) else {
+            panic!()
+        };
         assert!(text.contains("grant CAP_SYS_NICE"), "{text}");
     }
 
@@ -70,9 +74,9 @@ mod tests {
     fn without_real_time_hardware_is_refused_unless_the_user_insists() {
         let refused = Rights { is_hardware: true, allow_no_rt: false };
         assert!(
-            matches!(refused.judge(&granted(Policy::Normal, &[])), Answer::Refuse(text) if text.contains("--allow-no-rt"))
+            matches!(refused.judge(&granted(Policy::Normal, &[])), RealtimeVerdict::Refuse(text) if text.contains("--allow-no-rt"))
         );
         let allowed = Rights { allow_no_rt: true, ..refused };
-        assert!(matches!(allowed.judge(&granted(Policy::Normal, &[])), Answer::Warn(_)));
+        assert!(matches!(allowed.judge(&granted(Policy::Normal, &[])), RealtimeVerdict::Warn(_)));
     }
 }

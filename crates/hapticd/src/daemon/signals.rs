@@ -23,7 +23,7 @@ impl Signals {
         let signals = Self::default();
         for (signal, flag) in [(SIGINT, &signals.stop), (SIGTERM, &signals.stop), (SIGHUP, &signals.reload)] {
             signal_hook::flag::register(signal, Arc::clone(flag))
-                .map_err(|error| Failure::WhileRunning(format!("cannot watch for signals: {error}")))?;
+                .map_err(|error| Failure::Runtime(format!("cannot watch for signals: {error}")))?;
         }
         Ok(signals)
     }

@@ -1,30 +1,30 @@
 //! What the lower side does for the viewer: hands on what it sees, and follows a switch of the scene.
 
-use super::realtime_side::{Ends, Running};
+use super::loop_thread::{LoopHandles, LoopThread};
 use crate::status::Status;
 use crate::summary::Fault;
-use crate::viewer::Session;
+use crate::viewer::ViewerSession;
 use crate::viewer::observer::Observer;
 use haptic_loop::command::Command;
 use haptic_realtime::exchange::LatestReader;
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::runner::LoopTiming;
 use haptic_view::message::state::FaultMessage;
 use haptic_view::message::timing::TimingMessage;
-use haptic_view::{Listener, Refusal, Viewer};
+use haptic_view::{ControlError, Listener, Viewer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The viewer as the lower side has it.
-pub struct Watched {
-    session: Arc<Session>,
+pub struct ViewerLink {
+    session: Arc<ViewerSession>,
     observer: Observer,
     /// Serves as long as it is kept.
     _viewer: Option<Viewer>,
 }
 
-impl Watched {
+impl ViewerLink {
     /// Begins to serve; if that fails, the run goes on without.
-    pub fn start(listener: Listener, session: Session, running: &Running) -> Self {
+    pub fn start(listener: Listener, session: ViewerSession, running: &LoopThread) -> Self {
         let session = Arc::new(session);
         let (scene_id, scene) = session.scene();
         let served = Viewer::serve(listener, session.feed.clone(), session.clone(), running.granted().cpu);
@@ -36,7 +36,7 @@ impl Watched {
     ///
     /// # Errors
     /// When the loop is busy or has ended.
-    pub fn order(&self, command: Command) -> Result<(), Refusal> {
+    pub fn order(&self, command: Command) -> Result<(), ControlError> {
         self.session.order(command)
     }
 
@@ -47,7 +47,7 @@ impl Watched {
     }
 
     /// If the loop was told to switch to another scene: reads that one's snapshots from now on, and shows it.
-    pub fn follow_switch(&mut self, ends: &mut Ends, status: &mut Status) {
+    pub fn follow_switch(&mut self, ends: &mut LoopHandles, status: &mut Status) {
         if let Some(switch) = self.session.take_switch() {
             ends.snapshots = switch.snapshots;
             status.change_scene(&switch.scene);
@@ -56,11 +56,11 @@ impl Watched {
     }
 
     /// Hands on what is new.
-    pub fn tell(&mut self, ends: &mut Ends, figures: &mut LatestReader<LoopFigures>) {
+    pub fn tell(&mut self, ends: &mut LoopHandles, figures: &mut LatestReader<LoopTiming>) {
         if let Some(snapshot) = ends.snapshots.read_if_new() {
             let longest_ns = ends.longest_tick_ns.swap(0, Ordering::Relaxed);
             let recording = self.session.recording.progress();
-            self.session.feed.tell_state(self.observer.observe(snapshot, longest_ns, recording));
+            self.session.feed.publish_state(self.observer.observe(snapshot, longest_ns, recording));
         }
         if let Some(figures) = figures.read_if_new() {
             self.session.feed.tell_timing(TimingMessage::of(figures));

@@ -30,7 +30,7 @@ pub struct DeviceFile {
     /// The simulated hand that holds it, if any.
     pub hand: Option<SimulatedHand>,
     /// Keys that are there and change nothing, in words.
-    pub idle_keys: Vec<String>,
+    pub ignored_keys: Vec<String>,
 }
 
 /// Which backend drives a device.
@@ -171,9 +171,9 @@ fn device(root: &Section<'_>) -> DeviceFile {
         calibration: Calibration::read(root, axes),
         model: model(&root.section("model"), kind, axes),
         hand: hand(root, kind),
-        idle_keys: idle_keys(root, kind),
+        ignored_keys: ignored_keys(root, kind),
     };
-    root.refuse_unknown();
+    root.reject_unknown_keys();
     device
 }
 
@@ -201,7 +201,7 @@ const KEYS_OF_KINDS: [(&str, &[DeviceKind]); 13] = {
 };
 
 /// A key that changes nothing was perhaps written for a reason; or the file is for several kinds, of which one is chosen.
-fn idle_keys(root: &Section<'_>, kind: DeviceKind) -> Vec<String> {
+fn ignored_keys(root: &Section<'_>, kind: DeviceKind) -> Vec<String> {
     let is_idle = |(key, kinds): &(&'static str, &[DeviceKind])| root.has(key) && !kinds.contains(&kind);
     let told = |(key, kinds): (&str, &[DeviceKind])| {
         let names: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.name())).collect();
@@ -268,7 +268,7 @@ fn model(section: &Section<'_>, kind: DeviceKind, axes: usize) -> Model {
         delay_s: section.per_axis("delay_s", axes, 0.0003, ZERO_OR_MORE),
         max_force_n: section.per_axis("max_force_n", axes, 4.0, POSITIVE),
     };
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     model
 }
 
@@ -289,7 +289,7 @@ fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<SimulatedHand> {
         path: section.triples("path").unwrap_or_else(default_path),
         repeats: section.flag("loop", true),
     };
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     check_path(&section, &hand);
     Some(hand)
 }

@@ -3,7 +3,7 @@
 use super::error::{FileErrors, Position, Problem};
 use super::kind::FileKind;
 use super::source::Source;
-use haptic_device::prescribed::Motion;
+use haptic_device::prescribed::Trajectory;
 use nalgebra::Vector2;
 
 const HEADER: [&str; 3] = ["t_s", "x_m", "y_m"];
@@ -143,7 +143,7 @@ impl FollowedPath {
     }
 }
 
-impl Motion for FollowedPath {
+impl Trajectory for FollowedPath {
     fn at(&mut self, time_s: f64) -> Vector2<f64> {
         self.path.at(time_s, &mut self.segment)
     }

@@ -2,7 +2,7 @@
 //! would answer with a jump.
 
 use haptic_planar::closest::{Seed, track};
-use haptic_planar::piece::{Piece, Placed};
+use haptic_planar::piece::{Piece, PlacedPiece};
 use haptic_planar::scene::Scene;
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct Overlap {
 /// A piece with where it stands and how far along x it reaches.
 struct Standing<'s> {
     piece: &'s Piece,
-    placed: Placed,
+    placed: PlacedPiece,
     from_x: f64,
     to_x: f64,
 }
@@ -57,8 +57,8 @@ fn listed(depths: BTreeMap<(usize, usize), f64>) -> Vec<Overlap> {
 }
 
 fn stand<'s>(scene: &'s Scene, piece: &'s Piece) -> Standing<'s> {
-    let (centre, turn) = scene.bodies[piece.body as usize].start_pose();
-    let placed = Placed::of(piece, centre, turn);
+    let (centre, rotation) = scene.bodies[piece.body as usize].start_pose();
+    let placed = PlacedPiece::of(piece, centre, rotation);
     let xs = placed.corners[..placed.count].iter().map(|corner| corner.x);
     let from_x = xs.clone().fold(f64::INFINITY, f64::min) - piece.radius_m;
     let to_x = xs.fold(f64::NEG_INFINITY, f64::max) + piece.radius_m;
@@ -80,7 +80,7 @@ fn depth_m(a: &Standing<'_>, b: &Standing<'_>) -> f64 {
 }
 
 /// The least way out through an edge of the first core, m; cores that overlap have it on one of the two.
-fn core_depth_m(a: &Placed, b: &Placed) -> f64 {
+fn core_depth_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     let way_out = |edge: usize| {
         let reach = |corner: &Vector2<f64>| (a.corners[edge] - corner).dot(&a.normals[edge]);
         b.corners[..b.count].iter().map(reach).fold(f64::NEG_INFINITY, f64::max)

@@ -27,7 +27,7 @@ pub struct Profile {
     /// What protects the hand and the device.
     pub safety: Protection,
     /// What of it is for models only.
-    pub bareness: Bareness,
+    pub bareness: SimulationOnly,
     /// How the loop runs.
     pub realtime: Realtime,
     /// Where the viewer listens.
@@ -67,13 +67,13 @@ impl Protection {
 
 /// The settings that are for models only, and where the profile makes them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bareness {
+pub struct SimulationOnly {
     always: Vec<Problem>,
     /// Only with the user's word that it is meant.
     unwatched: Option<Problem>,
 }
 
-impl Bareness {
+impl SimulationOnly {
     /// Why the profile must not drive hardware; `i_know` is the user's word that going without the tank is meant.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ fn profile(root: &Section<'_>, source: &Source) -> Profile {
         view_listen: view(&root.section("view")),
         source: source.clone(),
     };
-    root.refuse_unknown();
+    root.reject_unknown_keys();
     profile
 }
 
@@ -177,7 +177,7 @@ fn coupling(section: &Section<'_>) -> Gains {
         angular_stiffness_n_m_per_rad: section.number("angular_stiffness_n_m_per_rad", 0.0, ZERO_OR_MORE),
         angular_damping_n_m_s_per_rad: section.number("angular_damping_n_m_s_per_rad", 0.0, ZERO_OR_MORE),
     };
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     coupling
 }
 
@@ -189,7 +189,7 @@ fn mapping(section: &Section<'_>) -> MappingSettings {
         axis: axis(section),
         rail: section.flag("rail", true),
     };
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     mapping
 }
 
@@ -218,11 +218,11 @@ fn protection(section: &Section<'_>) -> Protection {
         let problem = format!("must not be less than stale_after_s, {}", limits.stale_after_s);
         section.complain("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
     }
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
 }
 
-fn bareness(section: &Section<'_>, limits: &Safety) -> Bareness {
+fn bareness(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
     let bare = |key: &str, problem: &str, remedy: &str| {
         let problem = format!("{problem} is for a simulated device or a prescribed hand only");
         Problem { problem, remedy: remedy.to_owned(), ..section.place_of(key) }
@@ -240,7 +240,7 @@ fn bareness(section: &Section<'_>, limits: &Safety) -> Bareness {
         let remedy = "write passivity = \"tank\", or give --i-know if it is meant";
         Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.place_of("passivity") }
     });
-    Bareness { always: settings.into_iter().flatten().collect(), unwatched }
+    SimulationOnly { always: settings.into_iter().flatten().collect(), unwatched }
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {
@@ -251,7 +251,7 @@ fn realtime(section: &Section<'_>) -> Realtime {
         lock_memory: section.flag("lock_memory", true),
         wake_early_ns: (section.number("wake_early_s", 0.0, UP_TO_A_FIFTH_OF_A_TICK) * 1e9).round() as u64,
     };
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     realtime
 }
 
@@ -275,7 +275,7 @@ fn cpu(section: &Section<'_>) -> Option<u32> {
 fn view(section: &Section<'_>) -> SocketAddr {
     const DEFAULT: &str = "127.0.0.1:8520";
     let text = section.text("listen", DEFAULT).unwrap_or(DEFAULT);
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     text.parse().unwrap_or_else(|_| {
         let remedy = format!("write an address and a port, e.g. listen = \"{DEFAULT}\"");
         section.complain("listen", format!("is not an address: {text:?}"), remedy);

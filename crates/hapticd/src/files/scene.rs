@@ -80,7 +80,7 @@ impl<'d> SceneSections<'d> {
         if root.has("joint") {
             root.complain("joint", "joints are not yet supported", "remove the [[joint]] sections");
         }
-        root.refuse_unknown();
+        root.reject_unknown_keys();
         Self { root, world, bodies, pairs, tool }
     }
 
@@ -134,7 +134,7 @@ fn world(section: &Section<'_>) -> SceneDescription {
     if section.choice("order", &orders, Order::Second) == Order::First {
         section.complain("order", "first-order worlds are not yet supported", "write order = \"second\"");
     }
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     description
 }
 
@@ -156,12 +156,12 @@ fn body(section: &Section<'_>) -> Option<BodyDescription> {
         friction: section.number("friction", default.friction, ZERO_OR_MORE),
         restitution: section.number("restitution", default.restitution, FRACTION),
         velocity_m_per_s: section.vector("velocity_m_per_s", default.velocity_m_per_s, ANY),
-        spin_rad_per_s: section.number("spin_rad_per_s", default.spin_rad_per_s, ANY),
+        angular_velocity_rad_per_s: section.number("spin_rad_per_s", default.angular_velocity_rad_per_s, ANY),
         layer: section.whole("layer", 0, i64::from(i32::MIN)..=i64::from(i32::MAX)) as i32,
         colour: colour(section, &default.colour),
         ..default
     };
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     if section.has("mass_kg") && section.has("density_kg_per_m2") {
         let problem = "is given beside mass_kg, which alone would count";
         section.complain("density_kg_per_m2", problem, "write mass_kg or density_kg_per_m2, not both");
@@ -199,7 +199,7 @@ fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
         return None;
     }
     let shapes = [disc(&section), box_shape(&section), polygon(&section), capsule(&section)];
-    let has_unknown = section.refuse_unknown();
+    let has_unknown = section.reject_unknown_keys();
     match ["disc_radius_m", "box_m", "polygon_m", "capsule_m"].into_iter().filter(|key| section.has(key)).count() {
         1 => {}
         // The outline is there, under a name that is told already.
@@ -234,7 +234,7 @@ fn capsule(section: &Section<'_>) -> Option<ShapeDescription> {
     }
     let length_m = capsule.number("length_m", 0.02, POSITIVE);
     let radius_m = capsule.number("radius_m", 0.005, POSITIVE);
-    capsule.refuse_unknown();
+    capsule.reject_unknown_keys();
     Some(ShapeDescription::Capsule { length_m, radius_m })
 }
 
@@ -249,13 +249,13 @@ fn pair(section: &Section<'_>) -> Option<PairDescription> {
     let bodies = section.two_texts("bodies", EXAMPLE);
     let friction = section.optional_number("friction", 0.5, ZERO_OR_MORE);
     let restitution = section.optional_number("restitution", 0.2, FRACTION);
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     Some(PairDescription { bodies: bodies?, friction, restitution })
 }
 
 fn tool(section: &Section<'_>) -> Option<ToolDescription> {
     let body = required_text(section, "body", "probe").map(str::to_owned);
     let handle_m = section.vector("handle_m", Vector2::zeros(), ANY);
-    section.refuse_unknown();
+    section.reject_unknown_keys();
     Some(ToolDescription { body: body?, handle_m })
 }

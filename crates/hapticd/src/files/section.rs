@@ -256,7 +256,7 @@ impl<'d> Section<'d> {
 
     /// Notes every key that was never asked for, with the nearest right one, and says whether there were any. Call it after the last
     /// getter.
-    pub fn refuse_unknown(&self) -> bool {
+    pub fn reject_unknown_keys(&self) -> bool {
         let asked = self.asked.borrow();
         let mut has_unknown = false;
         for key in self.table.iter().flat_map(|table| table.keys()) {

@@ -43,7 +43,7 @@ fn the_only_one(mut found: Vec<Found>) -> Result<Found, Failure> {
         }
         (None, _) => {
             let advice = "plug one in, or feel without one: --device simulated-2dof";
-            Err(Failure::WhileRunning(format!("--device auto: no device was found; {advice}")))
+            Err(Failure::Runtime(format!("--device auto: no device was found; {advice}")))
         }
     }
 }

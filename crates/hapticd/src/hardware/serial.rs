@@ -7,7 +7,7 @@ use haptic_device::Device;
 use haptic_device::serial::guardian::GuardianProgram;
 use haptic_device::serial::protocol::Protocol;
 use haptic_device::serial::{
-    FindPort, HaplyProtocol, HaplyVariant, Ledger, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
+    FindPort, HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     OpenError, PortError, SerialDevice, SerialSettings,
 };
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Errors
 /// What stands in the way, with the remedy.
 pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(LinkMonitor::default());
     let protocol = NativeProtocol::new(native_settings(setup), Arc::clone(&ledger), first_nonce());
     open(setup, Box::new(protocol), ledger)
 }
@@ -46,7 +46,7 @@ pub fn open_haply(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
         file::HaplyVariant::Kit => HaplyVariant::KIT,
     };
     tracing::info!("the arm must stand at its home stop while it is set up");
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(LinkMonitor::default());
     open(setup, Box::new(HaplyProtocol::new(variant, Arc::clone(&ledger))), ledger)
 }
 
@@ -58,7 +58,7 @@ const SHORTEST_ODRIVE_WATCHDOG_S: f64 = 0.05;
 /// # Errors
 /// What stands in the way, with the remedy.
 pub fn open_odrive(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(LinkMonitor::default());
     let settings = OdriveSettings {
         lever_m: setup.device.lever_m,
         watchdog_s: setup.device.watchdog_s.max(SHORTEST_ODRIVE_WATCHDOG_S),
@@ -67,7 +67,7 @@ pub fn open_odrive(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     open(setup, Box::new(OdriveProtocol::new(settings, Arc::clone(&ledger))), ledger)
 }
 
-fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<Ledger>) -> Result<Box<dyn Device>, Failure> {
+fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<LinkMonitor>) -> Result<Box<dyn Device>, Failure> {
     let settings = SerialSettings {
         find: find_port(setup),
         baud: setup.device.identity.baud,
@@ -96,7 +96,7 @@ fn guardian(setup: &Setup) -> Option<GuardianProgram> {
 const SHORTEST_GUARD_S: f64 = 0.1;
 
 fn told(setup: &Setup, error: &OpenError) -> Failure {
-    Failure::WhileRunning(format!("{}: {error}", setup.profile.device.name))
+    Failure::Runtime(format!("{}: {error}", setup.profile.device.name))
 }
 
 /// By name, or by what the device says it is; looked up again whenever it was lost.

@@ -53,7 +53,7 @@ pub fn open_input_device(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
 fn opened<D: Device + 'static>(setup: &Setup, device: Result<D, String>) -> Result<Box<dyn Device>, Failure> {
     match device {
         Ok(device) => Ok(Box::new(device)),
-        Err(error) => Err(Failure::WhileRunning(format!("{}: {error}", setup.profile.device.name))),
+        Err(error) => Err(Failure::Runtime(format!("{}: {error}", setup.profile.device.name))),
     }
 }
 

@@ -12,19 +12,19 @@ pub struct Placement {
     /// Centre of mass, world, m.
     pub centre_m: Vector2<f64>,
     /// (cos, sin) of the angle.
-    pub turn: Vector2<f64>,
+    pub rotation: Vector2<f64>,
 }
 
 impl Placement {
     /// Where a body starts.
     pub fn at_start(body: &Body) -> Self {
-        let (centre_m, turn) = body.start_pose();
-        Self { centre_m, turn }
+        let (centre_m, rotation) = body.start_pose();
+        Self { centre_m, rotation }
     }
 
     /// A point given relative to the centre of mass, in the world, m.
     pub fn to_world(&self, point_m: Vector2<f64>) -> Vector2<f64> {
-        self.centre_m + rotate(self.turn, point_m)
+        self.centre_m + rotate(self.rotation, point_m)
     }
 }
 
@@ -35,7 +35,7 @@ pub fn at_start(scene: &Scene) -> Vec<Placement> {
 
 /// Every body where it is in a world.
 pub fn in_state(state: &State) -> Vec<Placement> {
-    state.motions.iter().map(|motion| Placement { centre_m: motion.centre_m, turn: motion.turn }).collect()
+    state.bodies.iter().map(|motion| Placement { centre_m: motion.centre_m, rotation: motion.rotation }).collect()
 }
 
 /// Moves what can move to where a snapshot has it. `centres_m` are the bodies' centres of mass in their own frames.
@@ -44,8 +44,8 @@ pub fn follow(placements: &mut [Placement], snapshot: &Snapshot, centres_m: &[Ve
         let index = pose.body as usize;
         if let (Some(placement), Some(&centre_m)) = (placements.get_mut(index), centres_m.get(index)) {
             let (sine, cosine) = libm::sincos(pose.angle_rad);
-            let turn = Vector2::new(cosine, sine);
-            *placement = Placement { centre_m: pose.position_m + rotate(turn, centre_m), turn };
+            let rotation = Vector2::new(cosine, sine);
+            *placement = Placement { centre_m: pose.position_m + rotate(rotation, centre_m), rotation };
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::placement::Placement;
 use super::view::{BodyView, SceneView};
 use haptic_planar::closest::{Seed, track};
-use haptic_planar::piece::Placed;
+use haptic_planar::piece::PlacedPiece;
 use nalgebra::Vector2;
 
 /// Nearer than this is touching, m. A loaded contact is some µm apart or in; a tool held beside a body is rarely so near.
@@ -53,9 +53,9 @@ fn corners_near<'v>(
 
 /// How far a point is from a body's surface, m, and the nearest point of its cores; zero and the point itself inside.
 fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
-    let point = Placed::of(&haptic_planar::piece::Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
+    let point = PlacedPiece::of(&haptic_planar::piece::Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
     let each = body.pieces.iter().map(|piece| {
-        let placed = Placed::of(piece, placement.centre_m, placement.turn);
+        let placed = PlacedPiece::of(piece, placement.centre_m, placement.rotation);
         match track(&point, &placed, &mut Seed::default()) {
             Some(closest) => (closest.distance_m - piece.radius_m, closest.on_b),
             None => (-piece.radius_m, point_m),
@@ -66,10 +66,10 @@ fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> 
 
 fn distance_m(view: &SceneView, placements: &[Placement], a: usize, b: usize) -> f64 {
     let placed = |body: usize| {
-        let Placement { centre_m, turn } = placements[body];
-        view.bodies[body].pieces.iter().map(move |piece| (Placed::of(piece, centre_m, turn), piece.radius_m))
+        let Placement { centre_m, rotation } = placements[body];
+        view.bodies[body].pieces.iter().map(move |piece| (PlacedPiece::of(piece, centre_m, rotation), piece.radius_m))
     };
-    let others: Vec<(Placed, f64)> = placed(b).collect();
+    let others: Vec<(PlacedPiece, f64)> = placed(b).collect();
     let mut least_m = f64::INFINITY;
     for (one, radius_m) in placed(a) {
         for (other, other_radius_m) in &others {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// The figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct FeltFigures {
+pub struct RunStatistics {
     /// Ticks that were run.
     pub ticks: u64,
     /// Largest force on the hand, N.
@@ -44,7 +44,7 @@ pub struct FeltFigures {
 /// Sums of the figures while they are gathered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeltSums {
-    figures: FeltFigures,
+    figures: RunStatistics,
     force_n: f64,
     force_squared: f64,
     contacts: u64,
@@ -71,10 +71,10 @@ impl FeltSums {
     }
 
     /// What they come to at the end of a run.
-    pub fn figures(&self, rendering: &HapticLoop) -> FeltFigures {
+    pub fn figures(&self, rendering: &HapticLoop) -> RunStatistics {
         let (ticks, contacts) = (self.figures.ticks.max(1) as f64, self.contacts.max(1) as f64);
         let (energy, tally) = (&rendering.last().felt.energy, rendering.tally());
-        FeltFigures {
+        RunStatistics {
             force_mean_n: self.force_n / ticks,
             force_rms_n: (self.force_squared / ticks).sqrt(),
             contact_share: self.contacts as f64 / ticks,
@@ -94,7 +94,7 @@ impl FeltSums {
 }
 
 /// Two runs side by side, one line a figure.
-pub fn side_by_side(recorded: &FeltFigures, instead: &FeltFigures) -> String {
+pub fn side_by_side(recorded: &RunStatistics, instead: &RunStatistics) -> String {
     let rows = [
         ("largest force", "N", recorded.force_max_n, instead.force_max_n),
         ("mean force", "N", recorded.force_mean_n, instead.force_mean_n),

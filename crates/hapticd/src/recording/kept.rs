@@ -1,23 +1,23 @@
 //! A recording that was opened: what it was made of, what the loop was told, and in how many files it is.
 
 use crate::failure::Failure;
-use crate::file_use::FileUse;
+use crate::file_use::PathConflicts;
 use haptic_record::header::{END_NAME, Header};
 use haptic_record::reader::{Event, Item, ReadEnd, RecordingReader};
 use haptic_record::recorder::{part_path, world_of_attachment};
-use haptic_record::tap::AppliedOrder;
+use haptic_record::tap::CommandRecord;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A recording: everything but its ticks, which are read when they are wanted.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct OpenRecording {
     /// The beginning of its first file.
     pub header: Header,
     /// Its files, in order.
     pub files: Vec<PathBuf>,
     /// What the loop was told.
-    pub orders: Vec<AppliedOrder>,
+    pub orders: Vec<CommandRecord>,
     /// What happened, in words.
     pub events: Vec<Event>,
     /// How far it could be read: of several files, how the first that is not whole ends.
@@ -36,7 +36,7 @@ pub struct Kept {
     scenes: BTreeMap<u64, String>,
 }
 
-impl Kept {
+impl OpenRecording {
     /// Opens a recording. The n-th file of several is opened with those before it, if they are there.
     ///
     /// # Errors
@@ -75,11 +75,11 @@ impl Kept {
                     self.ticks += 1;
                     self.span = Some((self.span.map_or(tick.tick, |(first, _)| first), tick.tick));
                 }
-                Item::Order(order) => self.orders.push(order),
+                Item::RecordedCommand(order) => self.orders.push(order),
                 Item::Event(event) => self.events.push(event),
                 Item::Attachment(name, text) => self.take_text(name, text),
                 Item::Metadata(name, pairs) if name == END_NAME => self.closing = pairs,
-                Item::Metadata(..) | Item::Bodies(_) | Item::Checkpoint(_) => {}
+                Item::Metadata(..) | Item::Bodies(_) | Item::CheckpointRecord(_) => {}
             }
         }
         if self.end == ReadEnd::Finished {
@@ -117,8 +117,8 @@ impl Kept {
     }
 
     /// What is read of it.
-    pub fn file_use(&self) -> FileUse {
-        self.files.iter().fold(FileUse::default(), |used, file| used.reads("the recording", Some(file)))
+    pub fn file_use(&self) -> PathConflicts {
+        self.files.iter().fold(PathConflicts::default(), |used, file| used.reads("the recording", Some(file)))
     }
 
     /// Its last file, for messages.

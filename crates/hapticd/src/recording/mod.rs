@@ -16,10 +16,10 @@ use crate::files::source::Source;
 use crate::setup::Setup;
 use haptic_device::Device;
 use haptic_record::file::RecordError;
-use haptic_record::header::{DeviceNotes, Header, Text, Texts};
+use haptic_record::header::{DeviceInfo, Header, Text, Texts};
 use haptic_record::reader::ReadError;
 use haptic_record::recorder::Rotation;
-use haptic_record::worlds::{WorldNotes, Worlds};
+use haptic_record::worlds::{WorldSource, Worlds};
 use std::sync::Arc;
 
 /// Ticks in a minute.
@@ -38,7 +38,7 @@ pub fn header(setup: &Setup, device: &dyn Device, command: &str, epoch_ns: u64) 
             hand: sources.hand.as_ref().map(text_of),
         },
         moves_no_motor: setup.moves_no_motor(),
-        device: DeviceNotes::of(device.identity(), device.limits(), setup.device_rate_hz),
+        device: DeviceInfo::of(device.identity(), device.limits(), setup.device_rate_hz),
         epoch_ns,
         first_tick: 1,
         world: 0,
@@ -53,7 +53,7 @@ fn text_of(source: &Source) -> Text {
 /// The worlds of a run that begins with this setup.
 pub fn worlds(setup: &Setup) -> Worlds {
     let Source { name, text, .. } = setup.sources.scene.clone();
-    Worlds::starting_with(WorldNotes { name, text, scene: Arc::new(setup.scene.clone()) })
+    Worlds::starting_with(WorldSource { name, text, scene: Arc::new(setup.scene.clone()) })
 }
 
 /// When a new file is begun.
@@ -67,7 +67,7 @@ pub fn rotation(arguments: &RecordArguments) -> Rotation {
 /// A file that cannot be created is bad input; a disk that takes no more is a failure while running.
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        if error.is_unopened { Self::BadInput(error.to_string()) } else { Self::WhileRunning(error.to_string()) }
+        if error.is_unopened { Self::BadInput(error.to_string()) } else { Self::Runtime(error.to_string()) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs a recording again and compares every tick: the same texts, readings and orders must give the same bits.
 
-use super::kept::Kept;
+use super::kept::OpenRecording;
 use crate::failure::Failure;
 use crate::files::profile::Profile;
 use crate::files::source::Source;
@@ -12,15 +12,15 @@ use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_record::header::{Text, Texts};
 use haptic_record::reader::{BodyHashes, Item, ReadEnd};
-use haptic_record::replay_device::{Deed, Prompter, replay_device};
-use haptic_record::tap::{AppliedOrder, Checkpoint, Order, body_hash, is_picture_due};
+use haptic_record::replay_device::{DeviceTick, ReplayFeeder, replay_device};
+use haptic_record::tap::{CheckpointRecord, CommandRecord, RecordedCommand, body_hash, is_picture_due};
 use haptic_record::tick_message::{TickMessage, effort_hash, fault_number};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a replay found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Proof {
+pub struct ReplayResult {
     /// Ticks that were run again.
     pub ticks: u64,
     /// Of the final state, hexadecimal.
@@ -30,7 +30,7 @@ pub struct Proof {
     /// Where the replay first differs from the recording.
     pub first_difference: Option<Difference>,
     /// From where on nothing can be proven, and why; the first such stretch.
-    pub unproved: Option<Unproved>,
+    pub unproved: Option<UnverifiedRange>,
 }
 
 /// Where the replay first differs.
@@ -52,7 +52,7 @@ pub struct Difference {
 
 /// From where on nothing can be proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unproved {
+pub struct UnverifiedRange {
     /// The first tick of which nothing can be said.
     pub from_tick: u64,
     /// From this tick on ticks are proven again, since a checkpoint tells how everything stood.
@@ -72,9 +72,9 @@ pub enum Settings {
 /// A recording that is run again.
 pub struct Replay {
     rendering: HapticLoop,
-    prompter: Prompter,
+    prompter: ReplayFeeder,
     axes: u8,
-    orders: VecDeque<AppliedOrder>,
+    orders: VecDeque<CommandRecord>,
     taken: u32,
     /// Worlds that may be put in place of the first, by number.
     worlds: BTreeMap<u64, World>,
@@ -83,7 +83,7 @@ pub struct Replay {
     expected_tick: u64,
     /// Nothing can be run before the next checkpoint.
     is_lost: bool,
-    proof: Proof,
+    proof: ReplayResult,
     /// Hashes of our own last pictures; the recording's come a little later in the file.
     pictures: VecDeque<BodyHashes>,
 }
@@ -96,7 +96,7 @@ impl Replay {
     ///
     /// # Errors
     /// When its texts are not those of a profile, a scene and a device.
-    pub fn new(kept: &Kept, settings: Settings) -> Result<Self, Failure> {
+    pub fn new(kept: &OpenRecording, settings: Settings) -> Result<Self, Failure> {
         let is_as_recorded = matches!(settings, Settings::AsRecorded);
         let recorded = profile::load(&source_of(&kept.header.texts.profile))?;
         let profile = match settings {
@@ -109,7 +109,7 @@ impl Replay {
         let worlds = kept.worlds().filter_map(|number| world_of(kept, number)).collect::<Result<_, Failure>>()?;
         let instead = (!is_as_recorded).then(|| setup.settings());
         let rendering = setup.into_loop_of_every_tick(Box::new(device))?;
-        let proof = Proof {
+        let proof = ReplayResult {
             ticks: 0,
             state_hash: String::new(),
             truncated: kept.is_truncated(),
@@ -137,9 +137,9 @@ impl Replay {
     /// Whatever `visit` answers, or a file that has gone.
     pub fn run(
         mut self,
-        kept: &Kept,
+        kept: &OpenRecording,
         mut visit: impl FnMut(&HapticLoop) -> Result<(), Failure>,
-    ) -> Result<(Proof, HapticLoop), Failure> {
+    ) -> Result<(ReplayResult, HapticLoop), Failure> {
         kept.visit(|item| {
             match item {
                 Item::Tick(tick) if self.can_run(&tick) => {
@@ -147,7 +147,7 @@ impl Replay {
                     visit(&self.rendering)?;
                 }
                 Item::Bodies(bodies) => self.compare_bodies(&bodies),
-                Item::Checkpoint(checkpoint) => self.pass(&checkpoint),
+                Item::CheckpointRecord(checkpoint) => self.pass(&checkpoint),
                 _ => {}
             }
             Ok(())
@@ -161,7 +161,7 @@ impl Replay {
 
     fn give_up(&mut self, from_tick: u64, reason: String) {
         self.is_lost = true;
-        self.proof.unproved.get_or_insert(Unproved { from_tick, until_tick: None, reason });
+        self.proof.unproved.get_or_insert(UnverifiedRange { from_tick, until_tick: None, reason });
     }
 
     /// A tick can be run if every tick and order before it is known, or a checkpoint.
@@ -179,7 +179,7 @@ impl Replay {
     }
 
     /// Goes on from a checkpoint where that is the only way: at the beginning, or after something that is missing.
-    fn pass(&mut self, checkpoint: &Checkpoint) {
+    fn pass(&mut self, checkpoint: &CheckpointRecord) {
         let is_beginning = self.proof.ticks == 0 && self.expected_tick == 1 && checkpoint.tick > 0;
         if !self.is_lost && !is_beginning {
             return;
@@ -190,33 +190,34 @@ impl Replay {
         }
     }
 
-    fn resume(&mut self, checkpoint: &Checkpoint) -> Result<(), String> {
+    fn resume(&mut self, checkpoint: &CheckpointRecord) -> Result<(), String> {
         let world = self.worlds.get(&checkpoint.world).cloned();
         let world = world.ok_or("the recording does not hold the world of its checkpoint")?;
-        drop(self.rendering.apply(Command::Replace(Box::new(world))));
+        drop(self.rendering.apply(Command::ReplaceWorld(Box::new(world))));
         self.rendering.read_image(&checkpoint.image).map_err(|error| error.to_string())?;
         if let Some(settings) = self.instead {
             let frame = settings.mapping.frame(self.axes).map_err(|error| error.to_string())?;
-            let orders = [Command::Protect(settings.safety), Command::Retune(settings.coupling), Command::Remap(frame)];
+            let orders =
+                [Command::SetSafety(settings.safety), Command::SetGains(settings.coupling), Command::SetMapping(frame)];
             orders.into_iter().for_each(|order| drop(self.rendering.apply(order)));
         }
         Ok(())
     }
 
-    fn found_again(&mut self, checkpoint: &Checkpoint) {
+    fn found_again(&mut self, checkpoint: &CheckpointRecord) {
         self.is_lost = false;
         self.expected_tick = checkpoint.tick + 1;
         self.taken = checkpoint.orders;
         self.orders.retain(|order| order.number > checkpoint.orders);
         self.pictures.clear();
-        if let Some(Unproved { until_tick: until_tick @ None, .. }) = &mut self.proof.unproved {
+        if let Some(UnverifiedRange { until_tick: until_tick @ None, .. }) = &mut self.proof.unproved {
             *until_tick = Some(checkpoint.tick + 1);
         }
     }
 
     fn tick(&mut self, message: &TickMessage) {
         self.take_orders(message);
-        self.prompter.prompt(Deed { reading: message.reading, sent: message.sent });
+        self.prompter.prompt(DeviceTick { reading: message.reading, sent: message.sent });
         self.rendering.tick(message.now, message.skipped);
         self.expected_tick += 1;
         self.proof.ticks += 1;
@@ -235,7 +236,7 @@ impl Replay {
 
     fn hashes(&self) -> BodyHashes {
         let world = self.rendering.world();
-        let hashes = world.moving().iter().map(|&body| body_hash(&world.state.motions[body as usize])).collect();
+        let hashes = world.moving().iter().map(|&body| body_hash(&world.state.bodies[body as usize])).collect();
         BodyHashes { tick: self.rendering.last().tick, hashes }
     }
 
@@ -251,8 +252,11 @@ impl Replay {
         }
     }
 
-    fn take_order(&mut self, order: &Order, tick: u64) {
-        let is_settings = matches!(order, Order::Retune(_) | Order::Protect(_) | Order::Remap(_));
+    fn take_order(&mut self, order: &RecordedCommand, tick: u64) {
+        let is_settings = matches!(
+            order,
+            RecordedCommand::SetGains(_) | RecordedCommand::SetSafety(_) | RecordedCommand::SetMapping(_)
+        );
         if is_settings && self.instead.is_some() {
             return;
         }
@@ -262,16 +266,16 @@ impl Replay {
         }
     }
 
-    fn command_of(&self, order: &Order) -> Option<Command> {
+    fn command_of(&self, order: &RecordedCommand) -> Option<Command> {
         Some(match order {
-            Order::Retune(gains) => Command::Retune(*gains),
-            Order::Protect(safety) => Command::Protect(*safety),
-            Order::Remap(mapping) => Command::Remap(mapping.frame(self.axes).ok()?),
-            Order::Pause => Command::Pause,
-            Order::Resume => Command::Resume,
-            Order::Step(ticks) => Command::Step(*ticks),
-            Order::Replace { world } => Command::Replace(Box::new(self.worlds.get(world)?.clone())),
-            Order::GuideHand(target_m) => Command::GuideHand(*target_m),
+            RecordedCommand::SetGains(gains) => Command::SetGains(*gains),
+            RecordedCommand::SetSafety(safety) => Command::SetSafety(*safety),
+            RecordedCommand::SetMapping(mapping) => Command::SetMapping(mapping.frame(self.axes).ok()?),
+            RecordedCommand::Pause => Command::Pause,
+            RecordedCommand::Resume => Command::Resume,
+            RecordedCommand::Step(ticks) => Command::Step(*ticks),
+            RecordedCommand::ReplaceWorld { world } => Command::ReplaceWorld(Box::new(self.worlds.get(world)?.clone())),
+            RecordedCommand::GuideHand(target_m) => Command::GuideHand(*target_m),
         })
     }
 
@@ -343,7 +347,7 @@ fn sources_of(texts: &Texts) -> Sources {
     }
 }
 
-fn world_of(kept: &Kept, number: u64) -> Option<Result<(u64, World), Failure>> {
+fn world_of(kept: &OpenRecording, number: u64) -> Option<Result<(u64, World), Failure>> {
     let text = kept.scene_of(number)?;
     let scene = scene::load(&Source::in_memory(&format!("scene of world {number}"), text));
     Some(scene.map(|scene| (number, World::new(scene).numbered(number))).map_err(Failure::from))

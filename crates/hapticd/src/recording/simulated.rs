@@ -9,7 +9,7 @@ use haptic_loop::command::Command;
 use haptic_loop::report::TickReport;
 use haptic_loop::tick::HapticLoop;
 use haptic_record::header::Header;
-use haptic_record::recorder::{Outcome, Recorder};
+use haptic_record::recorder::{Recorder, RecordingSummary};
 use haptic_record::tap::{Tap, Timing, small_tap};
 use haptic_record::worlds::Worlds;
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Beginning {
 impl SimulatedRecording {
     /// Notes an order that is about to be taken.
     pub fn order(&mut self, command: &Command, before_tick: u64) {
-        self.tap.note_order(command, before_tick);
+        self.tap.record_command(command, before_tick);
     }
 
     /// Writes down the newest tick of a loop.
@@ -104,7 +104,7 @@ impl SimulatedRecording {
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn finish(self) -> Result<Outcome, Failure> {
+    pub fn finish(self) -> Result<RecordingSummary, Failure> {
         Ok(self.recorder.finish()?)
     }
 }

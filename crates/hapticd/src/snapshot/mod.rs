@@ -13,7 +13,7 @@ pub mod trail;
 
 use crate::cli::SnapshotArguments;
 use crate::failure::Failure;
-use crate::file_use::FileUse;
+use crate::file_use::PathConflicts;
 use crate::files::builtin::SCENES;
 use crate::files::scene;
 use crate::picture::view::SceneView;
@@ -63,7 +63,8 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
         None => {
             let profile = open_profile(&arguments.input)?;
             let source = profile.scene.open(&SCENES)?;
-            let used = FileUse::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
+            let used =
+                PathConflicts::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
             used.writes("--out", Some(&arguments.out)).check()?;
             let scene = scene::load(&source)?;
             let view = SceneView::of(&scene);
@@ -71,7 +72,7 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
         }
         Some(seconds) => {
             let setup = Setup::open(&arguments.input, None)?;
-            FileUse::of_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
+            PathConflicts::of_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
             let view = SceneView::of(&setup.scene);
             let (trail, placements) = Trail::run(setup, seconds)?;
             Ok(Content { view, placements, trail: Some(trail) })

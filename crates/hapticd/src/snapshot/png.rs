@@ -16,7 +16,7 @@ const DOTS_PER_POINT: f32 = 2.0;
 pub fn write(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     let dots = drawing.size * f64::from(DOTS_PER_POINT);
     let (width, height) = (dots.x.ceil() as u32, dots.y.ceil() as u32);
-    let failed = |what: String| Failure::WhileRunning(format!("a picture of {width}×{height} dots: {what}"));
+    let failed = |what: String| Failure::Runtime(format!("a picture of {width}×{height} dots: {what}"));
     let pixmap = Pixmap::new(width, height).ok_or_else(|| failed("is too large; write .svg instead".to_owned()))?;
     let mut page = Page { pixmap, letters: Letters::new() };
     for mark in &drawing.marks {

@@ -14,4 +14,4 @@ pub mod render;
 pub mod screen;
 pub mod watcher;
 
-pub use screen::{Screen, Wish};
+pub use screen::{Screen, UserAction};

@@ -123,7 +123,7 @@ impl Stencil {
 }
 
 fn is_inside(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> bool {
-    let back = Vector2::new(placement.turn.x, -placement.turn.y);
+    let back = Vector2::new(placement.rotation.x, -placement.rotation.y);
     let local_m = rotate(back, point_m - placement.centre_m);
     body.pieces.iter().any(|piece| is_in_piece(piece, local_m))
 }

@@ -2,12 +2,12 @@
 
 use super::log_lines;
 use super::render::render;
-use super::watcher::Watcher;
+use super::watcher::FrameBuilder;
 use crate::picture::colour::Rgb;
 use crate::picture::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::runner::LoopTiming;
 use ratatui::DefaultTerminal;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -20,7 +20,7 @@ const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
 
 /// What whoever looks on wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum UserAction {
     /// Go on.
     GoOn,
     /// End the run: q, Escape or Ctrl-C was pressed.
@@ -39,12 +39,12 @@ enum Colours {
 /// is printed.
 pub struct Screen {
     terminal: DefaultTerminal,
-    watcher: Watcher,
+    watcher: FrameBuilder,
     /// Where the page is served, if it is.
     address: Option<String>,
     colours: Colours,
     shown: Option<Instant>,
-    wish: Wish,
+    wish: UserAction,
 }
 
 impl Screen {
@@ -60,21 +60,21 @@ impl Screen {
         // It also has a panic give the terminal back first.
         let terminal = ratatui::try_init()?;
         log_lines::begin();
-        let watcher = Watcher::new(SceneView::of(scene));
-        let (colours, shown, wish) = (colours_of_terminal(), None, Wish::GoOn);
+        let watcher = FrameBuilder::new(SceneView::of(scene));
+        let (colours, shown, wish) = (colours_of_terminal(), None, UserAction::GoOn);
         Ok(Some(Self { terminal, watcher, address, colours, shown, wish }))
     }
 
     /// Shows another world from now on.
     pub fn change_scene(&mut self, scene: &Scene) {
-        self.watcher = Watcher::new(SceneView::of(scene));
+        self.watcher = FrameBuilder::new(SceneView::of(scene));
     }
 
     /// Shows the newest state, unless the last picture is too fresh, and tells what was pressed. Never waits for keys.
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopFigures) -> io::Result<Wish> {
+    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> io::Result<UserAction> {
         if self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN_PICTURES) {
             return Ok(self.wish);
         }
@@ -96,7 +96,7 @@ impl Screen {
             if let Event::Key(key) = event::read()?
                 && asks_to_end(&key)
             {
-                self.wish = Wish::End;
+                self.wish = UserAction::End;
             }
         }
         Ok(())

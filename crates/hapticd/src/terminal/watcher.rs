@@ -7,7 +7,7 @@ use crate::picture::placement::{Placement, follow};
 use crate::picture::view::SceneView;
 use haptic_loop::report::TickReport;
 use haptic_loop::snapshot::Snapshot;
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::runner::LoopTiming;
 use nalgebra::Vector2;
 
 /// Free room around the world, a share of its size.
@@ -17,7 +17,7 @@ const RATE_SPAN_NS: u64 = 500_000_000;
 
 /// Looks at a world for as long as it is shown.
 #[derive(Clone, Debug)]
-pub struct Watcher {
+pub struct FrameBuilder {
     view: SceneView,
     centres_m: Vec<Vector2<f64>>,
     placements: Vec<Placement>,
@@ -27,7 +27,7 @@ pub struct Watcher {
     penetration_max_m: f64,
 }
 
-impl Watcher {
+impl FrameBuilder {
     /// A watcher of a world at its start.
     pub fn new(view: SceneView) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Watcher {
     }
 
     /// The newest state as a frame.
-    pub fn observe(&mut self, snapshot: &Snapshot, figures: &LoopFigures, notice: Option<String>) -> Frame {
+    pub fn observe(&mut self, snapshot: &Snapshot, figures: &LoopTiming, notice: Option<String>) -> Frame {
         let report = &snapshot.report;
         follow(&mut self.placements, snapshot, &self.centres_m);
         self.keep_tool_in_sight();
@@ -67,7 +67,7 @@ impl Watcher {
         }
     }
 
-    fn figures(&self, report: &TickReport, figures: &LoopFigures) -> Figures {
+    fn figures(&self, report: &TickReport, figures: &LoopTiming) -> Figures {
         Figures {
             elapsed_s: self.pace.elapsed_s(),
             rate_hz: self.pace.rate_hz,

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::files::source::Source;
-use haptic_tuning::encoder::Grid;
+use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
 
@@ -49,15 +49,15 @@ fn fill(model: &mut dyn TableLike, axes: &[AxisEstimate], with_comments: bool) {
     );
     put("coulomb_n", &|axis| axis.coulomb_n, DIGITS);
     put("delay_s", &|axis| axis.delay_s, DIGITS);
-    if axes.iter().all(|axis| matches!(axis.grid, Grid::Step(_))) {
+    if axes.iter().all(|axis| matches!(axis.grid, EncoderStep::Step(_))) {
         put("encoder_step_m", &|axis| Interval { value: step_m(axis.grid), plus_minus: 0.0 }, STEP_DIGITS);
     }
 }
 
-fn step_m(grid: Grid) -> f64 {
+fn step_m(grid: EncoderStep) -> f64 {
     match grid {
-        Grid::Step(step_m) => step_m,
-        Grid::None { .. } | Grid::Unknown => 0.0,
+        EncoderStep::Step(step_m) => step_m,
+        EncoderStep::None { .. } | EncoderStep::Unknown => 0.0,
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
             coulomb_n: about(0.05),
             delay_s: about(0.0003),
             bias_n: about(0.0),
-            grid: Grid::Step(1.371_700_000_000_000_2e-5),
+            grid: EncoderStep::Step(1.371_700_000_000_000_2e-5),
             residual_m: 4e-6,
             strongest_n: 4.0,
             extent_m: 0.02,

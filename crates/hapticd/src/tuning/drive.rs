@@ -2,12 +2,12 @@
 
 use super::console::Console;
 use crate::daemon::PERIOD_NS;
-use crate::daemon::rights::{Answer, Rights};
+use crate::daemon::rights::{RealtimeVerdict, Rights};
 use crate::daemon::signals::Signals;
 use crate::failure::Failure;
 use haptic_device::{Device, Effort, Health, MonotonicNs, PacedDevice, Reading};
 use haptic_realtime::clock::MonotonicClock;
-use haptic_realtime::runner::{Continue, Ended, Runner, Wake};
+use haptic_realtime::runner::{Continue, LoopExit, Runner, Wake};
 use haptic_realtime::thread::{Granted, ThreadRequest, spawn};
 use haptic_tuning::measurement::{End, Measurement, run_in_virtual_time};
 use nalgebra::Vector2;
@@ -60,9 +60,7 @@ pub fn place_of(device: &mut dyn Device) -> Result<Vector2<f64>, Failure> {
         std::thread::sleep(Duration::from_millis(1));
     }
     device.close();
-    Err(Failure::WhileRunning(
-        "the device gave no reading within 2 s; plug it in again, check cable and power".to_owned(),
-    ))
+    Err(Failure::Runtime("the device gave no reading within 2 s; plug it in again, check cable and power".to_owned()))
 }
 
 /// The device at the pace it can keep.
@@ -129,7 +127,7 @@ impl<M: Measurement> Side<M> {
     }
 
     /// The one way out: zero force, disarm, let go.
-    fn let_go(&mut self, _ended: &Ended) {
+    fn let_go(&mut self, _ended: &LoopExit) {
         self.measurement.abort();
         self.device.write(Effort::zero(), MonotonicNs(haptic_realtime::clock::monotonic_ns()));
         self.device.close();
@@ -150,11 +148,11 @@ fn on_the_wall_clock<M: Measurement + Send + 'static>(
     let body = move |granted: &Granted| on_its_thread(side, rights, granted, &stop_inside);
     let request = ThreadRequest { name: "measurement".to_owned(), ..ThreadRequest::default() };
     let thread = spawn(request, body)
-        .map_err(|error| Failure::WhileRunning(format!("the real-time thread cannot be started: {error}")))?;
+        .map_err(|error| Failure::Runtime(format!("the real-time thread cannot be started: {error}")))?;
     if let Err(error) = thread.keep_core_free() {
         tracing::warn!(%error, "the measurement shares its core with the rest of the program");
     }
-    if let Answer::Warn(text) = rights.judge(thread.granted()) {
+    if let RealtimeVerdict::Warn(text) = rights.judge(thread.granted()) {
         tracing::warn!("{text}");
     }
     while !thread.is_finished() {
@@ -163,11 +161,11 @@ fn on_the_wall_clock<M: Measurement + Send + 'static>(
             stop.store(true, Ordering::Relaxed);
         }
     }
-    let panicked = |text: String| Failure::WhileRunning(format!("the measurement panicked: {text}"));
+    let panicked = |text: String| Failure::Runtime(format!("the measurement panicked: {text}"));
     let (side, ended) = thread.join().map_err(panicked)??;
     match ended {
-        Ended::Panicked(text) => Err(panicked(text)),
-        Ended::Stopped | Ended::Finished => {
+        LoopExit::Panicked(text) => Err(panicked(text)),
+        LoopExit::Stopped | LoopExit::Finished => {
             let end = side.measurement.end().unwrap_or(End::Aborted);
             Ok((side.measurement, end))
         }
@@ -179,8 +177,8 @@ fn on_its_thread<M: Measurement>(
     rights: Rights,
     granted: &Granted,
     stop: &AtomicBool,
-) -> Result<(Side<M>, Ended), Failure> {
-    if let Answer::Refuse(text) = rights.judge(granted) {
+) -> Result<(Side<M>, LoopExit), Failure> {
+    if let RealtimeVerdict::Refuse(text) = rights.judge(granted) {
         side.device.close();
         return Err(Failure::NoRealtime(text));
     }

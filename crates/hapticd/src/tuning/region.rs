@@ -4,10 +4,10 @@ use super::log_plot::{LETTERS, LogPlot, Range, write};
 use super::proposals::Proposals;
 use crate::picture::colour::Rgb;
 use crate::snapshot::drawing::{Anchor, Area, Drawing, Point, Text};
-use haptic_coupling::model::{DeviceModel, Hand};
-use haptic_coupling::sampled::stiffest_stable_n_per_m;
+use haptic_coupling::model::{HandImpedance, WorstAxisModel};
+use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_tuning::boundary::{Limits, stiffest_passive_n_per_m};
-use haptic_tuning::spring_test::Found;
+use haptic_tuning::spring_test::MeasuredLimit;
 use nalgebra::Vector2;
 
 const PAPER: Rgb = Rgb(0xff, 0xff, 0xff);
@@ -45,13 +45,13 @@ pub struct Region {
     /// Name of the device.
     pub name: String,
     /// Its worst axis.
-    pub device: DeviceModel,
+    pub device: WorstAxisModel,
     /// The hand that the stable curves count on.
-    pub hand: Hand,
+    pub hand: HandImpedance,
     /// Boundaries, damping by damping.
     pub limits: Vec<Limits>,
     /// What was found on the device itself.
-    pub measured: Vec<Found>,
+    pub measured: Vec<MeasuredLimit>,
     /// The gains of the profile.
     pub profile: Marked,
     /// Gains proposed for the device.
@@ -77,11 +77,12 @@ impl Region {
     }
 
     fn described(&self) -> String {
-        let DeviceModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, period_s, .. } = self.device;
+        let WorstAxisModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, period_s, .. } =
+            self.device;
         let (step_um, delay_ms, period_ms) = (encoder_step_m * 1e6, delay_s * 1e3, period_s * 1e3);
         let hand = match self.hand {
-            hand if hand == Hand::default() => "nobody holds it".to_owned(),
-            Hand { mass_kg, damping_n_s_per_m, stiffness_n_per_m } => {
+            hand if hand == HandImpedance::default() => "nobody holds it".to_owned(),
+            HandImpedance { mass_kg, damping_n_s_per_m, stiffness_n_per_m } => {
                 format!("held by {mass_kg:.2} kg, {damping_n_s_per_m:.1} N·s/m, {stiffness_n_per_m:.0} N/m")
             }
         };
@@ -165,7 +166,7 @@ impl Region {
     }
 
     fn spectral(&self) -> Curve {
-        let stiffest = |damping: f64| (damping, stiffest_stable_n_per_m(&self.device, &self.hand, damping));
+        let stiffest = |damping: f64| (damping, max_stable_stiffness_n_per_m(&self.device, &self.hand, damping));
         self.smooth_dampings().into_iter().map(stiffest).collect()
     }
 

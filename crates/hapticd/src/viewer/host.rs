@@ -1,7 +1,7 @@
 //! Does what the viewer asks for.
 
 use super::library;
-use super::session::Session;
+use super::session::ViewerSession;
 use super::settings::coupling_message;
 use super::tuning::retuned;
 use crate::admission;
@@ -14,40 +14,40 @@ use haptic_loop::command::Command;
 use haptic_view::host::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::ScenesMessage;
 use haptic_view::message::settings::CouplingMessage;
-use haptic_view::{Host, Refusal};
+use haptic_view::{ControlError, Controller};
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
 
-impl Host for Session {
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), Refusal> {
+impl Controller for ViewerSession {
+    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
         let device = self.facts.device();
         if !device.can_be_guided {
             let text = format!("the {} is held by a hand of its own; only a simulated hand can be led", device.name);
-            return Err(Refusal::NotNow(text));
+            return Err(ControlError::NotNow(text));
         }
         self.order(Command::GuideHand(target_m))
     }
 
-    fn pause(&self, paused: bool) -> Result<(), Refusal> {
+    fn pause(&self, paused: bool) -> Result<(), ControlError> {
         self.order(if paused { Command::Pause } else { Command::Resume })
     }
 
-    fn step(&self, ticks: u32) -> Result<(), Refusal> {
+    fn step(&self, ticks: u32) -> Result<(), ControlError> {
         if !self.is_paused() {
-            return Err(Refusal::NotNow("the world is running; pause it before stepping".to_owned()));
+            return Err(ControlError::NotNow("the world is running; pause it before stepping".to_owned()));
         }
         self.order(Command::Step(ticks))
     }
 
-    fn reset(&self) -> Result<(), Refusal> {
-        Session::reset(self)
+    fn reset(&self) -> Result<(), ControlError> {
+        ViewerSession::reset(self)
     }
 
-    fn retune(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, Refusal> {
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError> {
         let mut gains = Gains::default();
-        self.order_as_things_are(|settings| {
+        self.apply_with(|settings| {
             gains = retuned(&settings.coupling, keys, &self.facts.limits(settings))?;
-            Ok(Command::Retune(gains))
+            Ok(Command::SetGains(gains))
         })?;
         Ok(coupling_message(&gains))
     }
@@ -60,9 +60,9 @@ impl Host for Session {
         library::picture(name)
     }
 
-    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, Refusal> {
+    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError> {
         let (name, source) = source_of(choice)?;
-        let wrong = |problem: &dyn std::fmt::Display| Refusal::Wrong(problem.to_string());
+        let wrong = |problem: &dyn std::fmt::Display| ControlError::Invalid(problem.to_string());
         let description = scene::describe(&source).map_err(|errors| wrong(&errors))?;
         let scene = scene::load(&source).map_err(|errors| wrong(&errors))?;
         let is_simulated = self.facts.is_simulated();
@@ -81,22 +81,23 @@ impl Host for Session {
         DevicesMessage { devices: serde_json::to_value(discovery::found()).unwrap_or_default(), in_use }
     }
 
-    fn start_recording(&self, file: Option<&str>) -> Result<String, Refusal> {
-        Session::start_recording(self, file)
+    fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError> {
+        ViewerSession::start_recording(self, file)
     }
 
-    fn stop_recording(&self) -> Result<String, Refusal> {
-        Session::stop_recording(self)
+    fn stop_recording(&self) -> Result<String, ControlError> {
+        ViewerSession::stop_recording(self)
     }
 }
 
-fn source_of(choice: &SceneChoice) -> Result<(String, Source), Refusal> {
+fn source_of(choice: &SceneChoice) -> Result<(String, Source), ControlError> {
     match choice {
         SceneChoice::Toml(text) => Ok(("from the viewer".to_owned(), Source::in_memory("scene", text))),
         SceneChoice::BuiltIn(name) => {
             let names: Vec<&str> = SCENES.entries.iter().map(|(name, _)| *name).collect();
-            let unknown =
-                || Refusal::Wrong(format!("no built-in scene is called {name:?}; there are {}", names.join(", ")));
+            let unknown = || {
+                ControlError::Invalid(format!("no built-in scene is called {name:?}; there are {}", names.join(", ")))
+            };
             Ok((name.clone(), SCENES.built_in(name).ok_or_else(unknown)?))
         }
     }

@@ -13,10 +13,10 @@ pub mod session;
 pub mod settings;
 pub mod tuning;
 
-pub use session::Session;
+pub use session::ViewerSession;
 
 use crate::cli::RunArguments;
-use crate::log::ALWAYS;
+use crate::log::USER_TARGET;
 use haptic_view::Listener;
 use std::net::SocketAddr;
 
@@ -42,9 +42,9 @@ pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listen
 fn tell(listener: &Listener, wanted: SocketAddr) {
     let url = listener.url();
     if listener.was_moved() {
-        tracing::info!(target: ALWAYS, "see it at {url} (port {} is taken by somebody else)", wanted.port());
+        tracing::info!(target: USER_TARGET, "see it at {url} (port {} is taken by somebody else)", wanted.port());
     } else {
-        tracing::info!(target: ALWAYS, "see it at {url}");
+        tracing::info!(target: USER_TARGET, "see it at {url}");
     }
     if listener.token().is_some() {
         tracing::warn!("the viewer can be reached from other machines; the token in its address lets them in");

@@ -2,8 +2,8 @@
 //!
 //! The real-time thread never sees any of this; it gets orders.
 
-use super::settings::Facts;
-use crate::daemon::realtime_side::{Order, publish_to_latest};
+use super::settings::DeviceFacts;
+use crate::daemon::loop_thread::{LoopRequest, publish_to_latest};
 use crate::daemon::recording::{Recording, recording_file};
 use crate::failure::Failure;
 use crate::files::scene;
@@ -15,20 +15,20 @@ use haptic_loop::snapshot::Snapshot;
 use haptic_loop::world::World;
 use haptic_planar::description::SceneDescription;
 use haptic_planar::scene::Scene;
-use haptic_realtime::exchange::{CommandRefused, CommandSender, LatestReader};
-use haptic_record::worlds::WorldNotes;
+use haptic_realtime::exchange::{CommandSender, LatestReader, TrySendError};
+use haptic_record::worlds::WorldSource;
 use haptic_view::message::scene::SceneMessage;
-use haptic_view::{Feed, Refusal};
+use haptic_view::{ControlError, Telemetry};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the lower side and the viewer share.
-pub struct Session {
+pub struct ViewerSession {
     /// What is told.
-    pub feed: Feed,
-    pub(super) facts: Facts,
+    pub feed: Telemetry,
+    pub(super) facts: DeviceFacts,
     /// What is kept.
     pub recording: Recording,
-    orders: CommandSender<Order>,
+    orders: CommandSender<LoopRequest>,
     current: Mutex<Current>,
 }
 
@@ -55,12 +55,12 @@ pub struct Switch {
     pub snapshots: LatestReader<Snapshot>,
 }
 
-impl Session {
+impl ViewerSession {
     /// The session of a setup whose loop takes these orders.
-    pub fn new(setup: &Setup, device_name: &str, orders: CommandSender<Order>, recording: Recording) -> Self {
+    pub fn new(setup: &Setup, device_name: &str, orders: CommandSender<LoopRequest>, recording: Recording) -> Self {
         let session = Self {
-            feed: Feed::default(),
-            facts: Facts::of(setup, device_name),
+            feed: Telemetry::default(),
+            facts: DeviceFacts::of(setup, device_name),
             recording,
             orders,
             current: Mutex::new(Current {
@@ -103,8 +103,8 @@ impl Session {
     ///
     /// # Errors
     /// When the loop is busy or has ended.
-    pub fn order(&self, command: Command) -> Result<(), Refusal> {
-        self.order_as_things_are(|_| Ok(command))
+    pub fn order(&self, command: Command) -> Result<(), ControlError> {
+        self.apply_with(|_| Ok(command))
     }
 
     /// Gives the loop an order that depends on what holds. Nobody can change that meanwhile: a profile that is saved and a viewer
@@ -112,22 +112,22 @@ impl Session {
     ///
     /// # Errors
     /// What the order is refused for; when the loop is busy or has ended.
-    pub(super) fn order_as_things_are(
+    pub(super) fn apply_with(
         &self,
-        decide: impl FnOnce(&Settings) -> Result<Command, Refusal>,
-    ) -> Result<(), Refusal> {
+        decide: impl FnOnce(&Settings) -> Result<Command, ControlError>,
+    ) -> Result<(), ControlError> {
         let mut current = self.current();
         let command = decide(&current.settings)?;
         let (mut settings, mut paused) = (current.settings, current.paused);
         match &command {
-            Command::Retune(gains) => settings.coupling = *gains,
-            Command::Protect(safety) => settings.safety = *safety,
-            Command::Remap(frame) => settings.mapping = frame.settings(),
+            Command::SetGains(gains) => settings.coupling = *gains,
+            Command::SetSafety(safety) => settings.safety = *safety,
+            Command::SetMapping(frame) => settings.mapping = frame.settings(),
             Command::Pause => paused = true,
             Command::Resume => paused = false,
             _ => {}
         }
-        self.send(Order::Loop(command))?;
+        self.send(LoopRequest::Loop(command))?;
         current.paused = paused;
         if std::mem::replace(&mut current.settings, settings) != settings {
             self.tell_settings(&current);
@@ -144,7 +144,7 @@ impl Session {
     ///
     /// # Errors
     /// When the loop is busy or has ended.
-    pub fn reset(&self) -> Result<(), Refusal> {
+    pub fn reset(&self) -> Result<(), ControlError> {
         let (scene_id, scene, number) = {
             let current = self.current();
             (current.scene_id, current.scene.clone(), current.world)
@@ -155,15 +155,21 @@ impl Session {
             // The scene was switched while its world was built; the new one is at its start anyway.
             return Ok(());
         }
-        self.send(Order::Loop(Command::Replace(world)))
+        self.send(LoopRequest::Loop(Command::ReplaceWorld(world)))
     }
 
     /// Switches to another scene, with an exchange for snapshots that has room for it, and gives its number.
     ///
     /// # Errors
     /// When the loop is busy or has ended.
-    pub fn switch(&self, name: &str, description: &SceneDescription, scene: Scene, text: &str) -> Result<u64, Refusal> {
-        let number = self.recording.worlds().add(WorldNotes {
+    pub fn switch(
+        &self,
+        name: &str,
+        description: &SceneDescription,
+        scene: Scene,
+        text: &str,
+    ) -> Result<u64, ControlError> {
+        let number = self.recording.worlds().add(WorldSource {
             name: name.to_owned(),
             text: text.to_owned(),
             scene: Arc::new(scene.clone()),
@@ -172,7 +178,7 @@ impl Session {
         let (publisher, snapshots) = publish_to_latest(&world);
         let mut current = self.current();
         let scene_id = current.scene_id + 1;
-        self.send(Order::Switch { world: Box::new(world), publisher })?;
+        self.send(LoopRequest::Switch { world: Box::new(world), publisher })?;
         self.feed.tell_scene(&SceneMessage::of(scene_id, name, description, &scene));
         let scene = Arc::new(scene);
         (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
@@ -186,10 +192,10 @@ impl Session {
     ///
     /// # Errors
     /// A name that is a path or is taken, a recording that runs already, a folder that cannot be written to.
-    pub fn start_recording(&self, name: Option<&str>) -> Result<String, Refusal> {
+    pub fn start_recording(&self, name: Option<&str>) -> Result<String, ControlError> {
         let file = recording_file(name)?;
         let world = self.current().world;
-        let refused = |failure: Failure| Refusal::NotNow(failure.to_string());
+        let refused = |failure: Failure| ControlError::NotNow(failure.to_string());
         self.recording.start(&file, world, &self.orders).map_err(refused)?;
         Ok(file.display().to_string())
     }
@@ -198,10 +204,10 @@ impl Session {
     ///
     /// # Errors
     /// When nothing is recorded, or the loop is busy.
-    pub fn stop_recording(&self) -> Result<String, Refusal> {
-        let nothing = || Refusal::NotNow("nothing is being recorded".to_owned());
+    pub fn stop_recording(&self) -> Result<String, ControlError> {
+        let nothing = || ControlError::NotNow("nothing is being recorded".to_owned());
         let file = self.recording.file().ok_or_else(nothing)?;
-        self.recording.stop(&self.orders).map_err(|failure| Refusal::Busy(failure.to_string()))?;
+        self.recording.stop(&self.orders).map_err(|failure| ControlError::Busy(failure.to_string()))?;
         Ok(file.display().to_string())
     }
 
@@ -220,7 +226,7 @@ impl Session {
         }
     }
 
-    fn send(&self, order: Order) -> Result<(), Refusal> {
+    fn send(&self, order: LoopRequest) -> Result<(), ControlError> {
         send(&self.orders, order)
     }
 
@@ -234,9 +240,9 @@ impl Session {
 ///
 /// # Errors
 /// When the loop is busy or has ended.
-pub fn send(orders: &CommandSender<Order>, order: Order) -> Result<(), Refusal> {
+pub fn send(orders: &CommandSender<LoopRequest>, order: LoopRequest) -> Result<(), ControlError> {
     orders.send(order).map_err(|refused| match refused {
-        CommandRefused::Full(_) => Refusal::Busy(refused.to_string()),
-        CommandRefused::Ended(_) => Refusal::NotNow(refused.to_string()),
+        TrySendError::Full(_) => ControlError::Busy(refused.to_string()),
+        TrySendError::Disconnected(_) => ControlError::NotNow(refused.to_string()),
     })
 }

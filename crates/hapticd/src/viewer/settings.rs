@@ -5,8 +5,8 @@ use crate::setup::Setup;
 use crate::stability::hand_of;
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::Margins;
-use haptic_coupling::model::{DeviceModel, Hand};
-use haptic_coupling::sampled::stiffest_stable_n_per_m;
+use haptic_coupling::model::{HandImpedance, WorstAxisModel};
+use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_coupling::tank::Passivity;
 use haptic_loop::settings::{Safety, Settings};
 use haptic_planar::scene::Scene;
@@ -28,17 +28,17 @@ const MAX_ANGULAR_DAMPING_N_M_S_PER_RAD: f64 = 0.1;
 
 /// What does not change while the loop runs.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct DeviceFacts {
     device: DeviceMessage,
-    model: DeviceModel,
-    hand: Hand,
+    model: WorstAxisModel,
+    hand: HandImpedance,
     /// In the device's frame; the world's units follow from the mapping in force.
     region: Vec<RegionPoint>,
     /// What the profile had at the start: that much can always be set.
     own: Gains,
 }
 
-impl Facts {
+impl DeviceFacts {
     /// Of a setup; works the region out, which takes some milliseconds.
     pub fn of(setup: &Setup, device_name: &str) -> Self {
         let (model, hand) = (setup.device_model(), hand_of(setup));
@@ -111,7 +111,7 @@ fn safety_message(safety: &Safety) -> SafetyMessage {
     }
 }
 
-fn device(file: &DeviceFile, name: &str, model: &DeviceModel, max_force_n: f64) -> DeviceMessage {
+fn device(file: &DeviceFile, name: &str, model: &WorstAxisModel, max_force_n: f64) -> DeviceMessage {
     DeviceMessage {
         name: name.to_owned(),
         kind: file.kind.name().to_owned(),
@@ -166,7 +166,7 @@ fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
 
 /// The stiffest passive and the stiffest stable coupling from no damping to the most that comes to rest, in the device's
 /// frame; empty for a device that is so late that no picture is worth its cost.
-fn region(model: &DeviceModel, hand: &Hand) -> Vec<RegionPoint> {
+fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
     if model.delay_s > MOST_DELAY_PERIODS * model.period_s {
         return Vec::new();
     }
@@ -175,18 +175,18 @@ fn region(model: &DeviceModel, hand: &Hand) -> Vec<RegionPoint> {
     let above_none = (0..REGION_POINTS - 1).map(|step| most * LEAST_SHARE.powf(1.0 - step as f64 / steps));
     let point = |damping: f64| RegionPoint {
         damping_n_s_per_m: damping,
-        stiffness_passive_n_per_m: ((model.damping_n_s_per_m - damping) / model.lateness_s()).max(0.0),
-        stiffness_stable_n_per_m: stiffest_stable_n_per_m(model, hand, damping),
+        stiffness_passive_n_per_m: ((model.damping_n_s_per_m - damping) / model.effective_delay_s()).max(0.0),
+        stiffness_stable_n_per_m: max_stable_stiffness_n_per_m(model, hand, damping),
     };
     std::iter::once(0.0).chain(above_none).map(point).collect()
 }
 
 /// The most damping with which some stiffness still comes to rest: it is bounded, because the damper's force is late too.
-fn most_damping_n_s_per_m(model: &DeviceModel, hand: &Hand) -> f64 {
+fn most_damping_n_s_per_m(model: &WorstAxisModel, hand: &HandImpedance) -> f64 {
     let (mut low, mut high) = (0.0, 4.0 * (model.mass_kg + hand.mass_kg) / model.period_s);
     for _ in 0..20 {
         let middle = 0.5 * (low + high);
-        if stiffest_stable_n_per_m(model, hand, middle) > 0.0 { low = middle } else { high = middle }
+        if max_stable_stiffness_n_per_m(model, hand, middle) > 0.0 { low = middle } else { high = middle }
     }
     low
 }
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     fn default_region() -> Vec<RegionPoint> {
-        region(&DeviceModel::default(), &Hand::default())
+        region(&WorstAxisModel::default(), &HandImpedance::default())
     }
 
     #[test]
@@ -222,6 +222,8 @@ mod tests {
 
     #[test]
     fn a_device_that_is_very_late_has_no_region_and_costs_nothing() {
-        assert!(region(&DeviceModel { delay_s: 1.0, ..DeviceModel::default() }, &Hand::default()).is_empty());
+        assert!(
+            region(&WorstAxisModel { delay_s: 1.0, ..WorstAxisModel::default() }, &HandImpedance::default()).is_empty()
+        );
     }
 }

@@ -4,7 +4,7 @@ use crate::files::profile;
 use crate::files::section::nearest;
 use crate::files::source::Source;
 use haptic_coupling::coupling::Gains;
-use haptic_view::Refusal;
+use haptic_view::ControlError;
 use haptic_view::message::settings::LimitsMessage;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -23,32 +23,35 @@ fn keys_of(gains: &Gains) -> [(&'static str, f64); 4] {
 const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
 
 /// Keys come before values: what is said of a value must not propose a key that does not exist.
-fn refuse_unknown(keys: &Map<String, Value>) -> Result<(), Refusal> {
+fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
     let names = keys_of(&Gains::default()).map(|(name, _)| name);
     let Some(unknown) = keys.keys().find(|key| !names.contains(&key.as_str())) else { return Ok(()) };
     let remedy = match unknown.as_str() {
         "coupling" => format!("send its keys themselves, e.g. {EXAMPLE}."),
         _ => format!("did you mean {}?", nearest(unknown, &names).unwrap_or_default()),
     };
-    Err(Refusal::Wrong(format!("coupling: {unknown:?} is an unknown key; {remedy} The keys are {}", names.join(", "))))
+    Err(ControlError::Invalid(format!(
+        "coupling: {unknown:?} is an unknown key; {remedy} The keys are {}",
+        names.join(", ")
+    )))
 }
 
 /// The gains in force with some keys changed.
 ///
 /// # Errors
 /// When a key is unknown, or a value is not what a profile may have or is beyond the limits.
-pub fn retuned(gains: &Gains, keys: &Map<String, Value>, limits: &LimitsMessage) -> Result<Gains, Refusal> {
-    refuse_unknown(keys)?;
+pub fn retuned(gains: &Gains, keys: &Map<String, Value>, limits: &LimitsMessage) -> Result<Gains, ControlError> {
+    reject_unknown_keys(keys)?;
     let text = profile_with(gains, keys)?;
     let retuned = profile::load(&Source::in_memory("coupling", &text)).map_err(|errors| {
         let told = errors.0.iter().map(|problem| format!("{}: {}; {}", problem.key, problem.problem, problem.remedy));
-        Refusal::Wrong(told.collect::<Vec<_>>().join("\n"))
+        ControlError::Invalid(told.collect::<Vec<_>>().join("\n"))
     })?;
     within(limits, retuned.coupling, keys)
 }
 
 /// A profile that says nothing but the coupling.
-fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, Refusal> {
+fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, ControlError> {
     let mut text = String::from("[coupling]\n");
     for (key, value) in keys_of(gains).iter().filter(|(key, _)| !keys.contains_key(*key)) {
         // Writing into a string cannot fail.
@@ -57,7 +60,11 @@ fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, Refu
     for (key, value) in keys {
         let value = match value {
             Value::Number(_) | Value::String(_) | Value::Bool(_) => value,
-            _ => return Err(Refusal::Wrong(format!("coupling.{key}: must be a number; send e.g. {{\"{key}\":1.0}}"))),
+            _ => {
+                return Err(ControlError::Invalid(format!(
+                    "coupling.{key}: must be a number; send e.g. {{\"{key}\":1.0}}"
+                )));
+            }
         };
         // What JSON writes for a text is a text in TOML, too.
         let _ = writeln!(text, "{} = {value}", Value::from(key.as_str()));
@@ -66,7 +73,7 @@ fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, Refu
 }
 
 /// Only what is asked for is judged: a profile that was saved since may have gone farther in the rest, as profiles may.
-fn within(limits: &LimitsMessage, gains: Gains, keys: &Map<String, Value>) -> Result<Gains, Refusal> {
+fn within(limits: &LimitsMessage, gains: Gains, keys: &Map<String, Value>) -> Result<Gains, ControlError> {
     let ranges = [
         limits.stiffness_n_per_m,
         limits.damping_n_s_per_m,
@@ -81,7 +88,7 @@ fn within(limits: &LimitsMessage, gains: Gains, keys: &Map<String, Value>) -> Re
             let advice = "the profile may have more, if it is meant";
             let most = format!("{most:.6}");
             let most = most.trim_end_matches('0').trim_end_matches('.');
-            Err(Refusal::Wrong(format!("coupling.{key}: must not be more than {most}, got {value}; {advice}")))
+            Err(ControlError::Invalid(format!("coupling.{key}: must not be more than {most}, got {value}; {advice}")))
         }
     }
 }
@@ -101,7 +108,7 @@ mod tests {
         }
     }
 
-    fn patch(value: Value) -> Result<Gains, Refusal> {
+    fn patch(value: Value) -> Result<Gains, ControlError> {
         retuned(&Gains::default(), value.as_object().unwrap(), &limits())
     }
 
@@ -137,7 +144,7 @@ mod tests {
             (json!({ "stiffness": null }), "did you mean stiffness_n_per_m?"),
         ];
         for (body, words) in cases {
-            let Err(Refusal::Wrong(text)) = patch(body.clone()) else { panic!("{body} was taken") };
+            let Err(ControlError::Invalid(text)) = patch(body.clone()) else { panic!("{body} was taken") };
             assert!(text.contains(words), "{body}: {text}");
         }
     }

@@ -3,12 +3,12 @@
 //!
 //! No test here measures time; a machine that skips periods changes ticks, not what is proven of them.
 
-use haptic_device::faulty::{Fault, FaultPlan, FaultyDevice};
+use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use hapticd::cli::InputArguments;
 use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
-use hapticd::recording::kept::Kept;
-use hapticd::recording::replay::{Proof, Replay, Settings};
+use hapticd::recording::kept::OpenRecording;
+use hapticd::recording::replay::{Replay, ReplayResult, Settings};
 use hapticd::setup::Setup;
 use hapticd::status::Status;
 use std::path::{Path, PathBuf};
@@ -33,13 +33,13 @@ impl Folder {
     fn recordings(&self) -> Vec<PathBuf> {
         let paths = std::fs::read_dir(self.0.join("boxes")).unwrap().map(|entry| entry.unwrap().path());
         let mut recordings: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "mcap")).collect();
-        recordings.sort_by_key(|path| Kept::open(path).unwrap().span.unwrap().1);
+        recordings.sort_by_key(|path| OpenRecording::open(path).unwrap().span.unwrap().1);
         recordings
     }
 }
 
-fn replayed(file: &Path) -> (Kept, Proof) {
-    let kept = Kept::open(file).unwrap();
+fn replayed(file: &Path) -> (OpenRecording, ReplayResult) {
+    let kept = OpenRecording::open(file).unwrap();
     let proof = Replay::new(&kept, Settings::AsRecorded).unwrap().run(&kept, |_| Ok(())).unwrap().0;
     (kept, proof)
 }
@@ -53,7 +53,7 @@ fn faults_at_the_start_and_in_the_midst_of_a_run_are_run_again_with_the_reload_b
     std::fs::write(&profile, format!("{PROFILE}300.0\n")).unwrap();
     let input = InputArguments { profile: Some(profile.display().to_string()), ..InputArguments::default() };
     let setup = Setup::open(&input, None).unwrap();
-    let scheduled = vec![(300, Fault::NotANumber), (7000, Fault::WriteFailure)];
+    let scheduled = vec![(300, InjectedFault::NotANumber), (7000, InjectedFault::WriteFailure)];
     let device = FaultyDevice::new(setup.simulated_device().unwrap(), FaultPlan { scheduled, ..FaultPlan::default() });
     let black_box_folder = Some(folder.0.join("boxes"));
     let options = Options { input, periods: Some(7500), black_box_folder, ..Options::default() };

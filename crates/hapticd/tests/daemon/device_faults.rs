@@ -2,8 +2,8 @@
 //!
 //! No test here measures time; late ticks on a loaded machine change no outcome.
 
-use haptic_device::faulty::{Fault, FaultPlan, FaultyDevice};
-use haptic_device::{Device, Effort, FaultCode, Identity, Limits, MonotonicNs, Reading, Sent};
+use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
+use haptic_device::{Device, Effort, FaultCode, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
 use hapticd::cli::InputArguments;
 use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
@@ -48,7 +48,7 @@ impl<D: Device> Device for Watched<D> {
         self.device.read(now)
     }
 
-    fn write(&mut self, effort: Effort, now: MonotonicNs) -> Sent {
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         self.log.lock().unwrap().efforts.push(effort);
         self.device.write(effort, now)
     }
@@ -86,7 +86,13 @@ struct Ran {
 }
 
 /// Runs the default profile with faults at the ticks of a plan, for so many periods or until the signals say so.
-fn run_with(test: &str, faults: &[(u64, Fault)], on_read: fn(u64), periods: Option<u64>, signals: &Signals) -> Ran {
+fn run_with(
+    test: &str,
+    faults: &[(u64, InjectedFault)],
+    on_read: fn(u64),
+    periods: Option<u64>,
+    signals: &Signals,
+) -> Ran {
     let setup = Setup::open(&InputArguments::default(), None).unwrap();
     let plan = FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() };
     let log = Shared::default();
@@ -108,10 +114,10 @@ fn assert_let_go(log: &Shared) {
 #[test]
 fn every_fault_is_zero_force_is_told_and_kept_in_a_black_box() {
     let cases = [
-        (Fault::NotANumber, "reading-not-finite"),
-        (Fault::Jump { distance_m: 0.05 }, "over-speed"),
-        (Fault::Loss { ticks: 5 }, "lost"),
-        (Fault::WriteFailure, "not-sent"),
+        (InjectedFault::NotANumber, "reading-not-finite"),
+        (InjectedFault::Jump { distance_m: 0.05 }, "over-speed"),
+        (InjectedFault::Loss { ticks: 5 }, "lost"),
+        (InjectedFault::WriteFailure, "not-sent"),
     ];
     for (fault, kind) in cases {
         let ran = run_with(kind, &[(300, fault)], nothing_else, Some(1500), &Signals::default());
@@ -129,7 +135,7 @@ fn every_fault_is_zero_force_is_told_and_kept_in_a_black_box() {
 
 #[test]
 fn a_device_that_fails_for_good_gets_no_more_force() {
-    let failure = Fault::Failure(FaultCode::Watchdog);
+    let failure = InjectedFault::Failure(FaultCode::Watchdog);
     let ran = run_with("failure", &[(300, failure)], nothing_else, Some(1500), &Signals::default());
     let log = ran.log.lock().unwrap();
     assert!(log.efforts[299..].iter().all(|effort| *effort == Effort::zero()));
@@ -139,7 +145,7 @@ fn a_device_that_fails_for_good_gets_no_more_force() {
 
 #[test]
 fn a_black_box_cut_short_by_the_end_is_kept_all_the_same() {
-    let ran = run_with("cut-short", &[(300, Fault::NotANumber)], nothing_else, Some(310), &Signals::default());
+    let ran = run_with("cut-short", &[(300, InjectedFault::NotANumber)], nothing_else, Some(310), &Signals::default());
     assert!(ran.result.is_ok());
     // A machine that skips periods may end the run before the fault; then there is nothing to keep.
     if ran.log.lock().unwrap().efforts.len() >= 300 {

@@ -1,7 +1,7 @@
 //! Every example file loads, runs and is compiled in.
 
 use hapticd::cli::InputArguments;
-use hapticd::commands::simulate::Session;
+use hapticd::commands::simulate::SimulationRun;
 use hapticd::files::builtin::{DEVICES, Library, PROFILES, SCENES};
 use hapticd::files::source::Source;
 use hapticd::files::{device, profile, scene};
@@ -64,13 +64,13 @@ fn every_example_scene_runs_a_second_twice_alike_and_stays_finite() {
             let input = InputArguments { scene: Some((*name).to_owned()), ..Default::default() };
             let setup = Setup::open(&input, None).unwrap();
             let device = setup.simulated_device().unwrap();
-            let mut session = Session::new(setup.into_loop(device).unwrap());
+            let mut session = SimulationRun::new(setup.into_loop(device).unwrap());
             session.advance(1000, None);
             session
         };
         let (first, second) = (run(), run());
         assert_eq!(first.summary(), second.summary(), "{name}");
-        for motion in &first.rendering().world().state.motions {
+        for motion in &first.rendering().world().state.bodies {
             assert!(motion.centre_m.norm() < 10.0 && motion.velocity_m_per_s.norm() < 10.0, "{name}: {motion:?}");
         }
         assert_eq!(first.summary().pairs_dropped, 0, "{name}");

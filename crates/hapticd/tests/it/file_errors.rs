@@ -319,7 +319,7 @@ fn keys_that_a_kind_of_device_does_not_obey_are_told_of_and_no_error() {
         ("kind = \"hid-native\"\ntravel_m = 0.1", "travel_m has no effect"),
         ("kind = \"haply-2diy\"\nlever_m = 0.1", "lever_m has no effect"),
     ] {
-        let idle = device::load(&Source::in_memory("d.toml", text)).unwrap().idle_keys;
+        let idle = device::load(&Source::in_memory("d.toml", text)).unwrap().ignored_keys;
         assert!(matches!(&idle[..], [only] if only.starts_with(told)), "{idle:?}");
     }
 }

@@ -90,7 +90,7 @@ fn run_again_from_files(folder: &Folder) -> Value {
 
 /// State hashes and forces of all ticks of a recording.
 fn outputs(folder: &Folder, name: &str) -> Vec<(u64, u32)> {
-    let kept = hapticd::recording::kept::Kept::open(&folder.0.join(name)).unwrap();
+    let kept = hapticd::recording::kept::OpenRecording::open(&folder.0.join(name)).unwrap();
     let mut outputs = Vec::new();
     kept.visit(|item| {
         if let haptic_record::reader::Item::Tick(tick) = item {
@@ -161,7 +161,7 @@ fn a_killed_daemon_leaves_a_recording_that_opens_and_proves_what_it_holds() {
 }
 
 fn child_holds_ticks(file: &Path, ticks: u64) -> bool {
-    hapticd::recording::kept::Kept::open(file).is_ok_and(|kept| kept.ticks >= ticks)
+    hapticd::recording::kept::OpenRecording::open(file).is_ok_and(|kept| kept.ticks >= ticks)
 }
 
 /// Asks the viewer of a daemon for something; whole answer.
@@ -195,7 +195,7 @@ fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_bef
     post(&address, "/api/record/stop", "{}");
     signal(&child, "-TERM");
     assert!(child.wait().unwrap().success());
-    let kept = hapticd::recording::kept::Kept::open(&file).unwrap();
+    let kept = hapticd::recording::kept::OpenRecording::open(&file).unwrap();
     let proof = folder.json(&["replay", "hapticd/recordings/a.mcap", "--json"]);
     assert!(kept.span.unwrap().0 > 1 && proof["ticks"] == kept.ticks, "{proof}");
     assert!(proof["first_difference"].is_null() && proof["unproved"].is_null(), "{proof}");

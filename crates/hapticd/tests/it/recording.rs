@@ -4,7 +4,7 @@
 //! replayed by another build.
 
 use haptic_coupling::coupling::Gains;
-use haptic_device::faulty::{Fault, FaultPlan, FaultyDevice, PerKind};
+use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
 use haptic_device::{Device, FaultCode, MonotonicNs};
 use haptic_loop::command::Command;
 use haptic_loop::engagement::Phase;
@@ -13,12 +13,12 @@ use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_record::header::{Header, Text};
-use haptic_record::worlds::{WorldNotes, Worlds};
+use haptic_record::worlds::{WorldSource, Worlds};
 use hapticd::cli::{InputArguments, RecordArguments};
 use hapticd::files::builtin::SCENES;
 use hapticd::files::source::Source;
-use hapticd::recording::kept::Kept;
-use hapticd::recording::replay::{Proof, Replay, Settings};
+use hapticd::recording::kept::OpenRecording;
+use hapticd::recording::replay::{Replay, ReplayResult, Settings};
 use hapticd::recording::simulated::{Beginning, SimulatedRecording};
 use hapticd::setup::Setup;
 use nalgebra::Vector2;
@@ -129,9 +129,9 @@ impl Run {
         let scale = if round.is_multiple_of(2) { 1.25 } else { 1.0 };
         let mapping = MappingSettings { scale, ..MappingSettings::default() };
         match tick % TICKS_PER_ROUND {
-            300 => self.order(Command::Retune(gains)),
-            420 => self.order(Command::Protect(safety)),
-            600 => self.order(Command::Remap(mapping.frame(self.axes).unwrap())),
+            300 => self.order(Command::SetGains(gains)),
+            420 => self.order(Command::SetSafety(safety)),
+            600 => self.order(Command::SetMapping(mapping.frame(self.axes).unwrap())),
             800 => self.order(Command::Pause),
             850 => self.order(Command::Step(20)),
             900 => self.order(Command::Resume),
@@ -144,9 +144,9 @@ impl Run {
     fn replace_world(&mut self, name: &str) {
         let source = SCENES.built_in(name).unwrap();
         let scene = hapticd::files::scene::load(&source).unwrap();
-        let notes = WorldNotes { name: source.name, text: source.text, scene: Arc::new(scene.clone()) };
+        let notes = WorldSource { name: source.name, text: source.text, scene: Arc::new(scene.clone()) };
         let number = self.worlds.add(notes);
-        self.order(Command::Replace(Box::new(World::new(scene).numbered(number))));
+        self.order(Command::ReplaceWorld(Box::new(World::new(scene).numbered(number))));
     }
 }
 
@@ -162,12 +162,16 @@ fn troubles(seed: u64) -> FaultPlan {
         write_failure: 0.0002,
         write_busy: 0.005,
     };
-    let scheduled = vec![(700, Fault::Loss { ticks: 150 }), (1000, Fault::NotANumber), (1200, Fault::WriteFailure)];
+    let scheduled = vec![
+        (700, InjectedFault::Loss { ticks: 150 }),
+        (1000, InjectedFault::NotANumber),
+        (1200, InjectedFault::WriteFailure),
+    ];
     FaultPlan { seed, chance, scheduled, ..FaultPlan::default() }
 }
 
-fn replayed(file: &Path) -> (Proof, Vec<String>) {
-    let kept = Kept::open(file).unwrap();
+fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
+    let kept = OpenRecording::open(file).unwrap();
     let events = kept.events.iter().map(|event| event.message.clone()).collect();
     let replay = Replay::new(&kept, Settings::AsRecorded).unwrap();
     (replay.run(&kept, |_| Ok(())).unwrap().0, events)
@@ -216,7 +220,7 @@ fn ten_scenes_with_two_devices_faults_and_reloads_replay_to_the_bit() {
 fn a_device_that_fails_for_good_is_replayed_too() {
     let folder = Folder::new("failure");
     let file = folder.file("a.mcap");
-    let scheduled = vec![(300, Fault::Failure(FaultCode::Device { code: 7, detail: 1234 }))];
+    let scheduled = vec![(300, InjectedFault::Failure(FaultCode::Device { code: 7, detail: 1234 }))];
     let plan = FaultPlan { scheduled, ..FaultPlan::default() };
     let mut run = Run::new("table", DEVICES[0], plan, &file, &RecordArguments::default());
     run.ticks(500);
@@ -240,7 +244,8 @@ fn one_flipped_bit_in_a_reading_is_named_with_its_tick_and_body() {
     run.end();
     let difference = replayed(&file).0.first_difference.unwrap();
     assert_eq!((difference.tick, difference.what), (700, "state"));
-    let tool = { Kept::open(&file).unwrap().header.texts.scene.text.contains(&difference.body.clone().unwrap()) };
+    let tool =
+        { OpenRecording::open(&file).unwrap().header.texts.scene.text.contains(&difference.body.clone().unwrap()) };
     assert!(tool, "{difference:?}");
     assert!(difference.bodies.contains(&difference.body.unwrap()));
 }
@@ -323,7 +328,7 @@ fn a_recording_from_the_midst_knows_the_gains_the_pause_and_the_world_that_came_
     run.ticks(400);
     run.replace_world("tower");
     run.ticks(400);
-    run.order(Command::Retune(Gains { stiffness_n_per_m: 700.0, ..Gains::default() }));
+    run.order(Command::SetGains(Gains { stiffness_n_per_m: 700.0, ..Gains::default() }));
     run.ticks(20);
     run.order(Command::Pause);
     run.ticks(5);
@@ -337,7 +342,7 @@ fn a_recording_from_the_midst_knows_the_gains_the_pause_and_the_world_that_came_
     let proof = replayed(&file).0;
     assert_eq!((proof.first_difference, proof.unproved), (None, None));
     assert_eq!((proof.ticks, proof.state_hash), (750, hash));
-    let kept = Kept::open(&file).unwrap();
+    let kept = OpenRecording::open(&file).unwrap();
     let soft = hapticd::files::profile::load(&Source::in_memory("soft", "[coupling]\nstiffness_n_per_m = 100.0\n"));
     let replay = Replay::new(&kept, Settings::Of(Box::new(soft.unwrap()))).unwrap();
     let (proof, rendering) = replay.run(&kept, |_| Ok(())).unwrap();

@@ -3,7 +3,7 @@
 use haptic_device::MonotonicNs;
 use haptic_loop::snapshot::Snapshot;
 use haptic_loop::tick::HapticLoop;
-use haptic_realtime::runner::LoopFigures;
+use haptic_realtime::runner::LoopTiming;
 use hapticd::cli::InputArguments;
 use hapticd::files::scene;
 use hapticd::files::source::Source;
@@ -11,7 +11,7 @@ use hapticd::picture::view::SceneView;
 use hapticd::setup::Setup;
 use hapticd::terminal::frame::Frame;
 use hapticd::terminal::render::render;
-use hapticd::terminal::watcher::Watcher;
+use hapticd::terminal::watcher::FrameBuilder;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -51,7 +51,7 @@ fn small_view() -> SceneView {
 fn small_frame(view: &SceneView) -> Frame {
     let nothing =
         Snapshot { report: haptic_loop::report::TickReport::nothing_yet(), poses: Vec::new(), contacts: Vec::new() };
-    let mut frame = Watcher::new(view.clone()).observe(&nothing, &LoopFigures::default(), None);
+    let mut frame = FrameBuilder::new(view.clone()).observe(&nothing, &LoopTiming::default(), None);
     frame.hand_m = Some([0.02, 0.02].into());
     frame.force_n = [0.0, 1.0].into();
     frame.caption = "pressing on floor: 1.00 N".to_owned();
@@ -110,7 +110,7 @@ fn a_resized_terminal_shows_what_a_fresh_one_would() {
 struct Tour {
     rendering: HapticLoop,
     snapshot: Snapshot,
-    watcher: Watcher,
+    watcher: FrameBuilder,
     force_max_n: f64,
     faults: u64,
 }
@@ -118,7 +118,7 @@ struct Tour {
 impl Tour {
     fn begin() -> Self {
         let setup = Setup::open(&InputArguments::default(), None).unwrap();
-        let watcher = Watcher::new(SceneView::of(&setup.scene));
+        let watcher = FrameBuilder::new(SceneView::of(&setup.scene));
         let device = setup.simulated_device().unwrap();
         let rendering = setup.into_loop(device).unwrap();
         let snapshot = Snapshot::with_room_for(rendering.world());
@@ -135,7 +135,7 @@ impl Tour {
             self.faults += u64::from(report.fault.is_some());
             self.snapshot.fill(&report, self.rendering.world());
             if tick.is_multiple_of(PICTURE_TICKS) {
-                let frame = self.watcher.observe(&self.snapshot, &LoopFigures::default(), None);
+                let frame = self.watcher.observe(&self.snapshot, &LoopTiming::default(), None);
                 captions.push(frame.caption);
                 captions.dedup();
             }
@@ -165,7 +165,7 @@ fn the_first_round_taps_slides_pulls_off_topples_and_finds_the_slot_and_says_so(
     ] {
         assert!(told.any(|caption| caption.contains(expected)), "no '{expected}' in its turn: {captions:#?}");
     }
-    let upper_box = &tour.rendering.world().state.motions[tour.index("upper box")];
+    let upper_box = &tour.rendering.world().state.bodies[tour.index("upper box")];
     assert!(upper_box.centre_m.y < 0.03, "the stack still stands: {upper_box:?}");
 }
 
@@ -180,7 +180,7 @@ fn many_rounds_stay_gentle_and_lose_nothing() {
     assert_eq!(tour.faults, 0);
     assert!(tour.snapshot.report.felt.energy.gain_max_j < 1e-6);
     for name in ["lower box", "middle box", "upper box", "ball"] {
-        let centre_m = tour.rendering.world().state.motions[tour.index(name)].centre_m;
+        let centre_m = tour.rendering.world().state.bodies[tour.index(name)].centre_m;
         assert!((-0.1..0.15).contains(&centre_m.x) && (0.0..0.06).contains(&centre_m.y), "{name}: {centre_m}");
     }
 }

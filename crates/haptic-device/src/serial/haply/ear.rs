@@ -3,17 +3,17 @@
 use super::HaplyVariant;
 use super::message::AnswerFinder;
 use crate::contract::{FaultCode, Health, MonotonicNs};
-use crate::serial::ledger::Ledger;
+use crate::serial::ledger::LinkMonitor;
 use crate::serial::ordered::OrderedAnswers;
-use crate::serial::protocol::{Ear, Heard, Sample};
+use crate::serial::protocol::{ReceiveHalf, Received, Sample};
 use crate::velocity::AdaptiveWindow;
 use nalgebra::Vector2;
 use std::sync::Arc;
 
 /// The listening thread's half of a session.
-pub struct HaplyEar {
+pub struct HaplyReceiveHalf {
     variant: HaplyVariant,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     answers: OrderedAnswers,
     finder: AnswerFinder,
     newest: Sample,
@@ -21,9 +21,9 @@ pub struct HaplyEar {
     heard_at: Option<MonotonicNs>,
 }
 
-impl HaplyEar {
+impl HaplyReceiveHalf {
     /// An ear that has heard nothing.
-    pub fn new(variant: HaplyVariant, ledger: Arc<Ledger>) -> Self {
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
         let turn_rad = core::f64::consts::TAU;
         let step_m = turn_rad / f64::from(variant.counts_per_turn) * variant.linkage.upper_link_m;
         Self {
@@ -57,8 +57,8 @@ impl HaplyEar {
     }
 }
 
-impl Ear for HaplyEar {
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Heard {
+impl ReceiveHalf for HaplyReceiveHalf {
+    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         let mut sample = None;
         for &byte in bytes {
             if let Some(degrees) = self.finder.push(byte, &self.variant) {
@@ -66,6 +66,6 @@ impl Ear for HaplyEar {
             }
         }
         self.ledger.note_damaged(self.finder.take_spoilt());
-        Heard { sample, reply: None }
+        Received { sample, reply: None }
     }
 }

@@ -2,12 +2,12 @@
 //! its angles any more is refused.
 
 use super::HaplyVariant;
-use super::ear::HaplyEar;
+use super::ear::HaplyReceiveHalf;
 use super::message::{AnswerFinder, flush, realign, setup, write};
-use super::voice::HaplyVoice;
-use crate::contract::{Identity, Kind, Limits, MonotonicNs};
-use crate::serial::ledger::Ledger;
-use crate::serial::protocol::{Greeting, GreetingError, Session, Step};
+use super::voice::HaplyTransmitHalf;
+use crate::contract::{DeviceKind, Identity, Limits, MonotonicNs};
+use crate::serial::ledger::LinkMonitor;
+use crate::serial::protocol::{Handshake, HandshakeError, OpenSession, Step};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -31,9 +31,9 @@ enum Stage {
 }
 
 /// A conversation up to the first answer.
-pub struct HaplyGreeting {
+pub struct HaplyHandshake {
     variant: HaplyVariant,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     stage: Stage,
     /// Nothing is said before this.
     next_at: MonotonicNs,
@@ -45,9 +45,9 @@ pub struct HaplyGreeting {
     keeps_angles: bool,
 }
 
-impl HaplyGreeting {
+impl HaplyHandshake {
     /// Begins now; a board that must have kept its angles is asked for them and never set up.
-    pub fn new(variant: HaplyVariant, ledger: Arc<Ledger>, keeps_angles: bool, now: MonotonicNs) -> Self {
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>, keeps_angles: bool, now: MonotonicNs) -> Self {
         Self {
             variant,
             ledger,
@@ -87,28 +87,28 @@ impl HaplyGreeting {
         let is_home = (0..2).all(|joint| (answer_deg[joint] - home_deg[joint]).abs() <= HOME_TOLERANCE_DEG);
         if !self.keeps_angles && !is_home {
             let whole = |degrees: [f32; 2]| (degrees[0].round() as i32, degrees[1].round() as i32);
-            return Step::Failed(GreetingError::NotHome { found_deg: whole(answer_deg), home_deg: whole(home_deg) });
+            return Step::Failed(HandshakeError::NotHome { found_deg: whole(answer_deg), home_deg: whole(home_deg) });
         }
         let (variant, ledger) = (self.variant, &self.ledger);
-        Step::Done(Box::new(Session {
+        Step::Done(Box::new(OpenSession {
             identity: identity(&variant),
             limits: limits(&variant),
-            voice: Box::new(HaplyVoice::new(variant, Arc::clone(ledger))),
-            ear: Box::new(HaplyEar::new(variant, Arc::clone(ledger))),
+            voice: Box::new(HaplyTransmitHalf::new(variant, Arc::clone(ledger))),
+            ear: Box::new(HaplyReceiveHalf::new(variant, Arc::clone(ledger))),
         }))
     }
 
-    fn give_up(&self) -> GreetingError {
+    fn give_up(&self) -> HandshakeError {
         match self.bytes_heard {
-            0 => GreetingError::Silent { within_s: WITHIN_S },
+            0 => HandshakeError::Silent { within_s: WITHIN_S },
             // A board that was reset has no angles to answer with.
-            _ if self.keeps_angles => GreetingError::PlaceForgotten,
-            bytes => GreetingError::NotUnderstood { bytes, expected: "like a Haply 2diy" },
+            _ if self.keeps_angles => HandshakeError::PlaceForgotten,
+            bytes => HandshakeError::NotUnderstood { bytes, expected: "like a Haply 2diy" },
         }
     }
 }
 
-impl Greeting for HaplyGreeting {
+impl Handshake for HaplyHandshake {
     fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) {
         self.bytes_heard += bytes.len();
         for &byte in bytes {
@@ -133,7 +133,7 @@ impl Greeting for HaplyGreeting {
 
 fn identity(variant: &HaplyVariant) -> Identity {
     let name = variant.name.to_owned();
-    Identity { name, kind: Kind::Haply2Diy, serial_number: String::new(), firmware: String::new(), axes: 2 }
+    Identity { name, kind: DeviceKind::Haply2Diy, serial_number: String::new(), firmware: String::new(), axes: 2 }
 }
 
 fn limits(variant: &HaplyVariant) -> Limits {

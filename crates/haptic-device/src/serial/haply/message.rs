@@ -1,7 +1,7 @@
 //! The bytes: reset, setup, write, and the answer to a write. All numbers are little-endian `f32`.
 
 use super::HaplyVariant;
-use crate::serial::protocol::Spoken;
+use crate::serial::protocol::TxBytes;
 
 /// The board repeats this number in its answers.
 pub const BOARD: u8 = 5;
@@ -26,27 +26,27 @@ const LONGEST_WAIT: usize = 9;
 
 /// More zeros than the longest message has bytes: whatever the board was waiting for, it ends as resets. A reset makes the board
 /// forget its motors, with the last torque still on them, and its angles: only for a board that is set up right after.
-pub fn flush() -> Spoken {
-    Spoken::of(&[0; 32])
+pub fn flush() -> TxBytes {
+    TxBytes::of(&[0; 32])
 }
 
 /// Ends a torque message that was cut short; a board that waits for nothing passes it over, and nothing is forgotten.
-pub fn realign() -> Spoken {
-    Spoken::of(&[FILLER; LONGEST_WAIT])
+pub fn realign() -> TxBytes {
+    TxBytes::of(&[FILLER; LONGEST_WAIT])
 }
 
 /// Ends all torque, whatever the board heard before: in the middle of a message bare zeros would be taken for resets, after which
 /// no torque reaches the motors any more, not even zero.
-pub fn let_go(variant: &HaplyVariant) -> Spoken {
+pub fn let_go(variant: &HaplyVariant) -> TxBytes {
     let mut spoken = realign();
     spoken.append(write(variant, [0.0; 2]).bytes());
     spoken
 }
 
 /// Sets motors and encoders up; the present place becomes home.
-pub fn setup(variant: &HaplyVariant) -> Spoken {
+pub fn setup(variant: &HaplyVariant) -> TxBytes {
     let [first, second] = variant.directions;
-    let mut spoken = Spoken::of(&[SETUP, BOARD, PORTS, first, second, PORTS, first, second, 0, 0]);
+    let mut spoken = TxBytes::of(&[SETUP, BOARD, PORTS, first, second, PORTS, first, second, 0, 0]);
     for offset_deg in variant.by_port(variant.home_deg) {
         spoken.append(&offset_deg.to_le_bytes());
         spoken.append(&variant.counts_per_turn.to_le_bytes());
@@ -57,8 +57,8 @@ pub fn setup(variant: &HaplyVariant) -> Spoken {
 /// Asks for torques of joints 1 and 2, N·m.
 ///
 /// Real-time: a short copy.
-pub fn write(variant: &HaplyVariant, torques_n_m: [f32; 2]) -> Spoken {
-    let mut spoken = Spoken::of(&[WRITE, BOARD]);
+pub fn write(variant: &HaplyVariant, torques_n_m: [f32; 2]) -> TxBytes {
+    let mut spoken = TxBytes::of(&[WRITE, BOARD]);
     for torque in variant.by_port(torques_n_m) {
         spoken.append(&torque.to_le_bytes());
     }

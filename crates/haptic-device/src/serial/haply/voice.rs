@@ -3,21 +3,21 @@
 use super::message::{let_go, write};
 use super::{HaplyVariant, MAX_TORQUE_N_M};
 use crate::contract::{Effort, Health, MonotonicNs, WriteError};
-use crate::serial::ledger::Ledger;
+use crate::serial::ledger::LinkMonitor;
 use crate::serial::ordered::OrderedCommands;
-use crate::serial::protocol::{Sample, Spoken, Voice};
+use crate::serial::protocol::{Sample, TransmitHalf, TxBytes};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
 /// The tick's half of a session.
-pub struct HaplyVoice {
+pub struct HaplyTransmitHalf {
     variant: HaplyVariant,
     commands: OrderedCommands,
 }
 
-impl HaplyVoice {
+impl HaplyTransmitHalf {
     /// A voice that has said nothing.
-    pub fn new(variant: HaplyVariant, ledger: Arc<Ledger>) -> Self {
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
         Self { variant, commands: OrderedCommands::new(ledger) }
     }
 
@@ -32,22 +32,22 @@ impl HaplyVoice {
     }
 }
 
-impl Voice for HaplyVoice {
+impl TransmitHalf for HaplyTransmitHalf {
     /// Real-time: a few trigonometric functions.
-    fn say(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (Spoken, Result<(), WriteError>) {
+    fn say(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
         let is_number = effort.force_n.x.is_finite() && effort.force_n.y.is_finite();
         let (force_n, verdict) =
             if is_number { (effort.force_n, Ok(())) } else { (Vector2::zeros(), Err(WriteError::NotFinite)) };
         let torques = self.torques_n_m(force_n, newest);
-        self.commands.note_sent(now);
+        self.commands.record_sent(now);
         (write(&self.variant, [torques.x as f32, torques.y as f32]), verdict)
     }
 
-    fn take_back(&mut self) {
-        self.commands.take_back();
+    fn cancel_last(&mut self) {
+        self.commands.cancel_last();
     }
 
-    fn farewell(&mut self) -> Spoken {
+    fn stop_frame(&mut self) -> TxBytes {
         let_go(&self.variant)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{Scales, spoken};
 use crate::contract::{FaultCode, Health, MonotonicNs};
-use crate::serial::ledger::Ledger;
-use crate::serial::protocol::{Ear, Heard, Sample, Spoken};
+use crate::serial::ledger::LinkMonitor;
+use crate::serial::protocol::{ReceiveHalf, Received, Sample, TxBytes};
 use crate::velocity::AdaptiveWindow;
 use haptic_wire::{Arm, Decoder, Fault, Frame, Message, State, Status, sequence};
 use nalgebra::Vector2;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 const REARM_EVERY_NS: u64 = 200_000_000;
 
 /// The listening thread's half of a session.
-pub struct NativeEar {
+pub struct NativeReceiveHalf {
     scales: Scales,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     arm: Arm,
     decoder: Decoder,
     damaged: u32,
@@ -29,9 +29,9 @@ pub struct NativeEar {
     rearmed_at: Option<MonotonicNs>,
 }
 
-impl NativeEar {
+impl NativeReceiveHalf {
     /// An ear for a board that was just armed.
-    pub fn new(scales: Scales, ledger: Arc<Ledger>, arm: Arm, decoder: Decoder) -> Self {
+    pub fn new(scales: Scales, ledger: Arc<LinkMonitor>, arm: Arm, decoder: Decoder) -> Self {
         let step_m = scales[0].m_per_count.max(scales[1].m_per_count);
         Self {
             scales,
@@ -110,7 +110,7 @@ impl NativeEar {
     }
 
     /// A board in trouble is asked to arm again, now and then.
-    fn rearm(&mut self, now: MonotonicNs) -> Option<Spoken> {
+    fn rearm(&mut self, now: MonotonicNs) -> Option<TxBytes> {
         self.fault?;
         let waited = self.rearmed_at.is_none_or(|before| now.since(before) >= REARM_EVERY_NS);
         waited.then(|| {
@@ -120,8 +120,8 @@ impl NativeEar {
     }
 }
 
-impl Ear for NativeEar {
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Heard {
+impl ReceiveHalf for NativeReceiveHalf {
+    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         let mut sample = None;
         // Frames borrow the decoder, so it is taken out for so long.
         let mut decoder = std::mem::take(&mut self.decoder);
@@ -130,7 +130,7 @@ impl Ear for NativeEar {
         let damaged = damaged(&self.decoder);
         self.ledger.note_damaged(damaged.wrapping_sub(self.damaged));
         self.damaged = damaged;
-        Heard { sample, reply: self.rearm(now) }
+        Received { sample, reply: self.rearm(now) }
     }
 }
 

@@ -1,11 +1,11 @@
 //! HELLO, AXIS_INFO for each axis, ARM: each repeated until it is answered.
 
-use super::ear::NativeEar;
-use super::voice::NativeVoice;
+use super::ear::NativeReceiveHalf;
+use super::voice::NativeTransmitHalf;
 use super::{AxisScale, NativeSettings, Scales, spoken};
-use crate::contract::{Identity, Kind, Limits, MAX_AXES, MonotonicNs};
-use crate::serial::ledger::Ledger;
-use crate::serial::protocol::{Greeting, GreetingError, Session, Spoken, Step};
+use crate::contract::{DeviceKind, Identity, Limits, MAX_AXES, MonotonicNs};
+use crate::serial::ledger::LinkMonitor;
+use crate::serial::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use haptic_wire::{
     Arm, AxisInfo, AxisInfoRequest, Capabilities, Decoder, FaultCode, Hello, HelloAck, Message, PerAxis, VERSION, rate,
 };
@@ -35,9 +35,9 @@ enum Question {
 }
 
 /// A conversation up to the first command.
-pub struct NativeGreeting {
+pub struct NativeHandshake {
     settings: NativeSettings,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     nonce: u32,
     decoder: Decoder,
     bytes_heard: usize,
@@ -48,12 +48,12 @@ pub struct NativeGreeting {
     board: Option<HelloAck>,
     axes: [Option<AxisInfo>; MAX_AXES],
     armed: Option<Arm>,
-    failed: Option<GreetingError>,
+    failed: Option<HandshakeError>,
 }
 
-impl NativeGreeting {
+impl NativeHandshake {
     /// Begins now.
-    pub fn new(settings: NativeSettings, ledger: Arc<Ledger>, nonce: u32, now: MonotonicNs) -> Self {
+    pub fn new(settings: NativeSettings, ledger: Arc<LinkMonitor>, nonce: u32, now: MonotonicNs) -> Self {
         Self {
             settings,
             ledger,
@@ -87,9 +87,9 @@ impl NativeGreeting {
     fn meet(&mut self, board: &HelloAck, now: MonotonicNs) {
         let wanted = self.settings.axes.unwrap_or(board.axes);
         if board.version.0 != VERSION.0 {
-            self.failed = Some(GreetingError::Version { theirs: board.version, ours: VERSION });
+            self.failed = Some(HandshakeError::Version { theirs: board.version, ours: VERSION });
         } else if board.axes != wanted {
-            self.failed = Some(GreetingError::Axes { wanted, found: board.axes });
+            self.failed = Some(HandshakeError::Axes { wanted, found: board.axes });
         } else {
             self.board = Some(*board);
             self.ask(Question::Axis(0), now);
@@ -108,14 +108,14 @@ impl NativeGreeting {
         self.deadline = self.deadline.max(now.after(REST_WITHIN_S * NANOSECONDS_PER_SECOND));
     }
 
-    fn words(&self) -> Spoken {
+    fn words(&self) -> TxBytes {
         let message = match self.question {
             Question::Hello => Message::Hello(Hello { version: VERSION, nonce: self.nonce }),
             Question::Axis(index) => Message::AxisInfoRequest(AxisInfoRequest { index }),
             Question::Arm => Message::Arm(self.arm()),
         };
         // A zero in front ends whatever half frame the line may hold.
-        let mut words = Spoken::of(&[0]);
+        let mut words = TxBytes::of(&[0]);
         words.append(spoken(&message, self.ledger.next_sequence()).bytes());
         words
     }
@@ -135,22 +135,22 @@ impl NativeGreeting {
         Arm { nonce: self.nonce, watchdog_ms: self.settings.watchdog_ms, limits_q15, slew_q15_per_ms: 0 }
     }
 
-    fn give_up(&self) -> GreetingError {
+    fn give_up(&self) -> HandshakeError {
         match (self.bytes_heard, self.decoder.counters().frames) {
-            (0, _) => GreetingError::Silent { within_s: HELLO_WITHIN_S },
-            (bytes, 0) => GreetingError::NotUnderstood { bytes, expected: "in the native protocol" },
-            _ => GreetingError::Refused(format!("no answer to {:?}; unplug it, plug it in again", self.question)),
+            (0, _) => HandshakeError::Silent { within_s: HELLO_WITHIN_S },
+            (bytes, 0) => HandshakeError::NotUnderstood { bytes, expected: "in the native protocol" },
+            _ => HandshakeError::Refused(format!("no answer to {:?}; unplug it, plug it in again", self.question)),
         }
     }
 
-    fn session(&self, board: &HelloAck) -> Session {
+    fn session(&self, board: &HelloAck) -> OpenSession {
         let (scales, axes) = (self.scales(), usize::from(self.axes_found()));
         let decoder = self.decoder.clone();
-        Session {
+        OpenSession {
             identity: identity(board),
             limits: self.limits(board, &scales),
-            voice: Box::new(NativeVoice::new(axes, scales, Arc::clone(&self.ledger))),
-            ear: Box::new(NativeEar::new(scales, Arc::clone(&self.ledger), self.arm(), decoder)),
+            voice: Box::new(NativeTransmitHalf::new(axes, scales, Arc::clone(&self.ledger))),
+            ear: Box::new(NativeReceiveHalf::new(scales, Arc::clone(&self.ledger), self.arm(), decoder)),
         }
     }
 
@@ -175,7 +175,7 @@ impl NativeGreeting {
     }
 }
 
-impl Greeting for NativeGreeting {
+impl Handshake for NativeHandshake {
     fn hear(&mut self, bytes: &[u8], now: MonotonicNs) {
         self.bytes_heard += bytes.len();
         let mut decoder = std::mem::take(&mut self.decoder);
@@ -217,7 +217,7 @@ fn identity(board: &HelloAck) -> Identity {
     let version = board.firmware_version;
     Identity {
         name: format!("{}-axis board", board.axes),
-        kind: Kind::Serial,
+        kind: DeviceKind::Serial,
         serial_number: name_of(board.uid),
         firmware: format!("{}.{}.{}", version >> 16, version >> 8 & 0xFF, version & 0xFF),
         axes: board.axes,

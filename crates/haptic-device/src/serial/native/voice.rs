@@ -2,22 +2,22 @@
 
 use super::{Scales, spoken};
 use crate::contract::{Effort, MonotonicNs, WriteError};
-use crate::serial::ledger::Ledger;
-use crate::serial::protocol::{Sample, Spoken, Voice};
+use crate::serial::ledger::LinkMonitor;
+use crate::serial::protocol::{Sample, TransmitHalf, TxBytes};
 use haptic_wire::{Command, Message, PerAxis};
 use std::sync::Arc;
 
 /// The tick's half of a session.
-pub struct NativeVoice {
+pub struct NativeTransmitHalf {
     axes: usize,
     scales: Scales,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     last_sequence: u8,
 }
 
-impl NativeVoice {
+impl NativeTransmitHalf {
     /// A voice that has said nothing.
-    pub fn new(axes: usize, scales: Scales, ledger: Arc<Ledger>) -> Self {
+    pub fn new(axes: usize, scales: Scales, ledger: Arc<LinkMonitor>) -> Self {
         Self { axes, scales, ledger, last_sequence: 0 }
     }
 
@@ -27,21 +27,21 @@ impl NativeVoice {
     }
 }
 
-impl Voice for NativeVoice {
-    fn say(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (Spoken, Result<(), WriteError>) {
+impl TransmitHalf for NativeTransmitHalf {
+    fn say(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
         let is_number = effort.force_n.x.is_finite() && effort.force_n.y.is_finite();
         let (effort, verdict) = if is_number { (effort, Ok(())) } else { (Effort::zero(), Err(WriteError::NotFinite)) };
         self.last_sequence = self.ledger.next_sequence();
-        self.ledger.note_sent(self.last_sequence, now);
-        let command = Message::Command(Command::pushing(self.efforts(effort)));
+        self.ledger.record_sent(self.last_sequence, now);
+        let command = Message::Command(Command::with_efforts(self.efforts(effort)));
         (spoken(&command, self.last_sequence), verdict)
     }
 
-    fn take_back(&mut self) {
+    fn cancel_last(&mut self) {
         self.ledger.note_unsent(self.last_sequence);
     }
 
-    fn farewell(&mut self) -> Spoken {
+    fn stop_frame(&mut self) -> TxBytes {
         spoken(&Message::Stop, self.ledger.next_sequence())
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
 use crate::contract::{FaultCode, Health, MonotonicNs};
-use crate::serial::ledger::Ledger;
+use crate::serial::ledger::LinkMonitor;
 use crate::serial::ordered::OrderedAnswers;
-use crate::serial::protocol::{Ear, Heard, Sample, Spoken};
+use crate::serial::protocol::{ReceiveHalf, Received, Sample, TxBytes};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ enum Next {
 }
 
 /// The listening thread's half of a session.
-pub struct OdriveEar {
+pub struct OdriveReceiveHalf {
     m_per_turn: f64,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     answers: OrderedAnswers,
     lines: Lines,
     newest: Sample,
@@ -38,9 +38,9 @@ pub struct OdriveEar {
     commands_before: u64,
 }
 
-impl OdriveEar {
+impl OdriveReceiveHalf {
     /// An ear that has heard nothing.
-    pub fn new(settings: &OdriveSettings, ledger: Arc<Ledger>) -> Self {
+    pub fn new(settings: &OdriveSettings, ledger: Arc<LinkMonitor>) -> Self {
         Self {
             m_per_turn: settings.m_per_turn(),
             answers: OrderedAnswers::new(Arc::clone(&ledger)),
@@ -102,9 +102,9 @@ impl OdriveEar {
     }
 
     /// Until the tick begins to speak, somebody must feed the watchdog; the torque is zero so long.
-    fn question(&mut self, now: MonotonicNs) -> Option<Spoken> {
+    fn question(&mut self, now: MonotonicNs) -> Option<TxBytes> {
         if self.ledger.commands() == self.commands_before {
-            return Some(Spoken::of(b"u 0\n"));
+            return Some(TxBytes::of(b"u 0\n"));
         }
         let every_ns = if self.trouble.is_some() { ASK_IN_TROUBLE_EVERY_NS } else { ASK_EVERY_NS };
         let is_due = self.asked_at.is_none_or(|before| now.since(before) >= every_ns);
@@ -112,8 +112,8 @@ impl OdriveEar {
             self.asked_at = Some(now);
             self.asked = Some(self.next);
             match self.next {
-                Next::State => Spoken::of(b"r axis0.current_state\n"),
-                Next::Error => Spoken::of(b"r axis0.error\n"),
+                Next::State => TxBytes::of(b"r axis0.current_state\n"),
+                Next::Error => TxBytes::of(b"r axis0.error\n"),
                 Next::TakeControl => {
                     let mut words = take_control();
                     words.append(b"r axis0.error\n");
@@ -124,14 +124,14 @@ impl OdriveEar {
     }
 }
 
-impl Ear for OdriveEar {
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Heard {
+impl ReceiveHalf for OdriveReceiveHalf {
+    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         let mut sample = None;
         for &byte in bytes {
             if let Some(line) = self.lines.push(byte) {
                 sample = self.take(&line, now).or(sample);
             }
         }
-        Heard { sample, reply: self.question(now) }
+        Received { sample, reply: self.question(now) }
     }
 }

@@ -1,11 +1,11 @@
 //! Who is it; torque control; time and enabling of the watchdog, both read back; zero torque; motor on and read back.
 
-use super::ear::OdriveEar;
-use super::voice::OdriveVoice;
+use super::ear::OdriveReceiveHalf;
+use super::voice::OdriveTransmitHalf;
 use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
-use crate::contract::{Identity, Kind, Limits, MonotonicNs};
-use crate::serial::ledger::Ledger;
-use crate::serial::protocol::{Greeting, GreetingError, Session, Spoken, Step};
+use crate::contract::{DeviceKind, Identity, Limits, MonotonicNs};
+use crate::serial::ledger::LinkMonitor;
+use crate::serial::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use nalgebra::Vector2;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -35,9 +35,9 @@ enum Question {
 }
 
 /// A conversation up to the first torque.
-pub struct OdriveGreeting {
+pub struct OdriveHandshake {
     settings: OdriveSettings,
-    ledger: Arc<Ledger>,
+    ledger: Arc<LinkMonitor>,
     question: Question,
     asked_at: Option<MonotonicNs>,
     times_asked: u32,
@@ -48,12 +48,12 @@ pub struct OdriveGreeting {
     serial_number: String,
     /// What was read back of the watchdog's time and is not what was written, s.
     wrong_watchdog_s: Option<f64>,
-    outcome: Option<Result<(), GreetingError>>,
+    outcome: Option<Result<(), HandshakeError>>,
 }
 
-impl OdriveGreeting {
+impl OdriveHandshake {
     /// Begins now.
-    pub fn new(settings: OdriveSettings, ledger: Arc<Ledger>, now: MonotonicNs) -> Self {
+    pub fn new(settings: OdriveSettings, ledger: Arc<LinkMonitor>, now: MonotonicNs) -> Self {
         Self {
             settings,
             ledger,
@@ -71,8 +71,8 @@ impl OdriveGreeting {
     }
 
     /// Settings are written and read back in one breath.
-    fn words(&self) -> Spoken {
-        let mut words = Spoken::nothing();
+    fn words(&self) -> TxBytes {
+        let mut words = TxBytes::nothing();
         match self.question {
             // The empty line ends whatever half command the line may hold.
             Question::Firmware => words.append(b"\nr fw_version_major\n"),
@@ -87,7 +87,7 @@ impl OdriveGreeting {
             Question::Watchdog => write_and_read(&mut words, "axis0.config.enable_watchdog", 1.0),
             Question::State => {
                 let is_switched_on = self.times_asked.is_multiple_of(QUESTIONS_BEFORE_SWITCHING_ON);
-                words.append(if is_switched_on { take_control() } else { Spoken::of(b"u 0\n") }.bytes());
+                words.append(if is_switched_on { take_control() } else { TxBytes::of(b"u 0\n") }.bytes());
                 words.append(b"r axis0.current_state\n");
             }
         }
@@ -126,57 +126,57 @@ impl OdriveGreeting {
     }
 
     fn refuse(&mut self, text: &str) {
-        self.outcome = Some(Err(GreetingError::Refused(text.to_owned())));
+        self.outcome = Some(Err(HandshakeError::Refused(text.to_owned())));
     }
 
     fn ask(&mut self, question: Question) {
         (self.question, self.asked_at, self.times_asked) = (question, None, 0);
     }
 
-    fn give_up(&self) -> GreetingError {
+    fn give_up(&self) -> HandshakeError {
         if let (Question::WatchdogTime, Some(found_s)) = (self.question, self.wrong_watchdog_s) {
             let wanted_s = self.settings.watchdog_s;
-            return GreetingError::Refused(format!(
+            return HandshakeError::Refused(format!(
                 "its watchdog waits {found_s} s although {wanted_s} s were written; update its firmware, or write watchdog_s = \
                  {found_s} into the device file if a force may go on for so long"
             ));
         }
         match (self.bytes_heard, self.question) {
-            (0, _) => GreetingError::Silent { within_s: WITHIN_S },
-            (bytes, Question::Firmware) => GreetingError::NotUnderstood { bytes, expected: "like an ODrive" },
+            (0, _) => HandshakeError::Silent { within_s: WITHIN_S },
+            (bytes, Question::Firmware) => HandshakeError::NotUnderstood { bytes, expected: "like an ODrive" },
             (_, Question::State) => {
                 let text = "the motor does not come on; calibrate it with odrivetool and try again";
-                GreetingError::Refused(text.to_owned())
+                HandshakeError::Refused(text.to_owned())
             }
-            (_, question) => GreetingError::Refused(format!("no right answer to {question:?}")),
+            (_, question) => HandshakeError::Refused(format!("no right answer to {question:?}")),
         }
     }
 
-    fn session(&self) -> Session {
+    fn session(&self) -> OpenSession {
         let (settings, ledger) = (&self.settings, &self.ledger);
         let everywhere = Vector2::new(f64::INFINITY, f64::INFINITY);
         let name = "ODrive".to_owned();
         let (serial_number, firmware) = (self.serial_number.clone(), self.firmware.clone());
-        Session {
-            identity: Identity { name, kind: Kind::Odrive, serial_number, firmware, axes: 1 },
+        OpenSession {
+            identity: Identity { name, kind: DeviceKind::Odrive, serial_number, firmware, axes: 1 },
             limits: Limits {
                 max_force_n: f64::INFINITY,
                 travel_min_m: -everywhere,
                 travel_max_m: everywhere,
                 rate_hz: settings.rate_hz(),
             },
-            voice: Box::new(OdriveVoice::new(settings, Arc::clone(ledger))),
-            ear: Box::new(OdriveEar::new(settings, Arc::clone(ledger))),
+            voice: Box::new(OdriveTransmitHalf::new(settings, Arc::clone(ledger))),
+            ear: Box::new(OdriveReceiveHalf::new(settings, Arc::clone(ledger))),
         }
     }
 }
 
-fn write_and_read(words: &mut Spoken, property: &str, value: f64) {
+fn write_and_read(words: &mut TxBytes, property: &str, value: f64) {
     // There is room for the longest of our settings.
     let _ = writeln!(words, "w {property} {value}\nr {property}");
 }
 
-impl Greeting for OdriveGreeting {
+impl Handshake for OdriveHandshake {
     fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) {
         self.bytes_heard += bytes.len();
         for &byte in bytes {

@@ -1,7 +1,7 @@
 //! Small worlds and devices that the tests of the whole tick share.
 
 use haptic_coupling::coupling::Gains;
-use haptic_coupling::model::DeviceModel;
+use haptic_coupling::model::WorstAxisModel;
 use haptic_device::simulated::{HandModel, SimulatedDevice};
 use haptic_device::{Device, MonotonicNs};
 use haptic_loop::report::TickReport;
@@ -51,7 +51,7 @@ pub fn settings(stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Settings {
 }
 
 pub fn rendering(device: impl Device + 'static, world: World, settings: &Settings) -> HapticLoop {
-    HapticLoop::new(Box::new(device), &DeviceModel::default(), world, settings).unwrap()
+    HapticLoop::new(Box::new(device), &WorstAxisModel::default(), world, settings).unwrap()
 }
 
 /// Runs on for so many ticks, time going on with them.

@@ -33,7 +33,7 @@ pub fn elastic_ball(choice: ImpactState, seconds: f64) -> Drift {
     let floor = with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.0, 1.0);
     let mut lab = lab(choice, scene(9.81, vec![floor, ball], None));
     let height = |lab: &Lab| {
-        let motion = &lab.state.motions[1];
+        let motion = &lab.state.bodies[1];
         9.81 * (motion.centre_m.y - 0.01) + 0.5 * motion.velocity_m_per_s.norm_squared()
     };
     let start = height(&lab);
@@ -48,7 +48,7 @@ pub fn elastic_square(choice: ImpactState, seconds: f64) -> Drift {
     let wall = |name: &str, w, h, x, y| with(fixed(name, box_shape(w, h), x, y), 1.0, 0.0, 1.0);
     let mut square = with(body("square", box_shape(0.02, 0.02), 0.003, 0.001), 0.1, 0.0, 1.0);
     square.velocity_m_per_s = vector![0.3, 0.17];
-    square.spin_rad_per_s = 5.0;
+    square.angular_velocity_rad_per_s = 5.0;
     let mut lab = lab(
         choice,
         scene(
@@ -80,9 +80,9 @@ pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
     let mut lab = lab(choice, scene(9.81, vec![floor, ball], None));
     let mut stuck = 0;
     for _ in 0..1000 {
-        let before = lab.state.motions[1];
+        let before = lab.state.bodies[1];
         let felt = lab.free();
-        stuck += usize::from(lab.state.motions[1] == before && felt.contacts == 0);
+        stuck += usize::from(lab.state.bodies[1] == before && felt.contacts == 0);
     }
     stuck
 }
@@ -124,7 +124,7 @@ pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
     for i in 1..=1000 {
         let felt = lab.hand(vector![0.05e-3 * f64::from(i), 0.005]);
         if i == 500 {
-            from = lab.state.motions[1].centre_m.x;
+            from = lab.state.bodies[1].centre_m.x;
         }
         if i > 500 {
             tangent -= felt.force_on_hand_n.x;
@@ -133,7 +133,7 @@ pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
     }
     Slid {
         ratio: tangent / normal,
-        speed_m_per_s: (lab.state.motions[1].centre_m.x - from) / 0.5,
+        speed_m_per_s: (lab.state.bodies[1].centre_m.x - from) / 0.5,
         gain_j: lab.state.ledger.gain_max_j,
         penetration_m: lab.penetration_m,
     }

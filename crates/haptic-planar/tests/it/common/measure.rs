@@ -1,7 +1,7 @@
 //! Measures taken from outside the simulation, and asserts that print what was measured.
 
 use super::Lab;
-use haptic_planar::piece::Placed;
+use haptic_planar::piece::PlacedPiece;
 
 /// Fails with the measured value when it is not below the limit; NaN fails too.
 #[track_caller]
@@ -87,17 +87,17 @@ fn can_meet(lab: &Lab, a: usize, b: usize) -> bool {
         let pieces = &lab.scene.pieces[lab.scene.bodies[body].pieces.clone()];
         pieces.iter().map(|piece| piece.reach_m).fold(0.0, f64::max)
     };
-    (lab.state.motions[a].centre_m - lab.state.motions[b].centre_m).norm() < reach(a) + reach(b)
+    (lab.state.bodies[a].centre_m - lab.state.bodies[b].centre_m).norm() < reach(a) + reach(b)
 }
 
-fn placed(lab: &Lab, piece: usize) -> Placed {
+fn placed(lab: &Lab, piece: usize) -> PlacedPiece {
     let piece = &lab.scene.pieces[piece];
-    let motion = &lab.state.motions[piece.body as usize];
-    Placed::of(piece, motion.centre_m, motion.turn)
+    let motion = &lab.state.bodies[piece.body as usize];
+    PlacedPiece::of(piece, motion.centre_m, motion.rotation)
 }
 
 /// Largest separation along any face normal: the depth when the cores overlap, a lower bound of the distance if not.
-fn separation_m(a: &Placed, b: &Placed) -> f64 {
+fn separation_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     let mut most = f64::NEG_INFINITY;
     for (of, other) in [(a, b), (b, a)] {
         for i in 0..of.count {
@@ -119,7 +119,7 @@ fn separation_m(a: &Placed, b: &Placed) -> f64 {
     most
 }
 
-fn gap_along(a: &Placed, b: &Placed, axis: nalgebra::Vector2<f64>) -> f64 {
+fn gap_along(a: &PlacedPiece, b: &PlacedPiece, axis: nalgebra::Vector2<f64>) -> f64 {
     let low = b.corners[..b.count].iter().map(|c| axis.dot(c)).fold(f64::INFINITY, f64::min);
     let high = a.corners[..a.count].iter().map(|c| axis.dot(c)).fold(f64::NEG_INFINITY, f64::max);
     low - high

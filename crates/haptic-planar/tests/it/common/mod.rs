@@ -3,9 +3,9 @@
 pub mod measure;
 
 use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
-use haptic_planar::grip::{Felt, Grip};
+use haptic_planar::grip::{CouplingInput, StepOutput};
 use haptic_planar::scene::{Scene, TICK_S};
-use haptic_planar::state::{Motion, State};
+use haptic_planar::state::{BodyState, State};
 use nalgebra::{Vector2, vector};
 
 /// Gravity of the tests, m/s².
@@ -83,7 +83,7 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
 pub struct Lab {
     pub scene: Scene,
     pub state: State,
-    pub grip: Grip,
+    pub grip: CouplingInput,
     pub tick: u64,
     pub penetration_m: f64,
     pub dropped: u32,
@@ -94,7 +94,7 @@ impl Lab {
         let scene = Scene::build(description).unwrap_or_else(|e| panic!("{e}"));
         let state = State::new(&scene);
         let hand = state.handle_m(&scene);
-        let grip = Grip {
+        let grip = CouplingInput {
             hand_m: hand,
             hand_before_m: hand,
             stiffness_n_per_m: 1000.0,
@@ -121,7 +121,7 @@ impl Lab {
     }
 
     /// One tick with nobody holding anything.
-    pub fn free(&mut self) -> Felt {
+    pub fn free(&mut self) -> StepOutput {
         self.tick += 1;
         let felt = self.state.advance(&self.scene, None);
         self.note(&felt);
@@ -136,7 +136,7 @@ impl Lab {
     }
 
     /// One tick with the hand at a place.
-    pub fn hand(&mut self, at: Vector2<f64>) -> Felt {
+    pub fn hand(&mut self, at: Vector2<f64>) -> StepOutput {
         self.grip.hand_before_m = if self.tick == 0 { at } else { self.grip.hand_m };
         self.grip.hand_m = at;
         self.tick += 1;
@@ -146,7 +146,7 @@ impl Lab {
     }
 
     /// The hand moves to a place in a straight line in so many ticks; every tick is shown to `see`.
-    pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut see: impl FnMut(&Self, Felt)) {
+    pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut see: impl FnMut(&Self, StepOutput)) {
         let from = self.grip.hand_m;
         for i in 1..=ticks {
             let felt = self.hand(from + (to - from) * (i as f64 / ticks as f64));
@@ -154,7 +154,7 @@ impl Lab {
         }
     }
 
-    fn note(&mut self, felt: &Felt) {
+    fn note(&mut self, felt: &StepOutput) {
         self.penetration_m = self.penetration_m.max(felt.penetration_m);
         self.dropped += felt.pairs_dropped;
     }
@@ -164,9 +164,9 @@ impl Lab {
     }
 
     /// The body of this name.
-    pub fn motion(&self, name: &str) -> &Motion {
+    pub fn motion(&self, name: &str) -> &BodyState {
         let index = self.scene.bodies.iter().position(|body| body.name == name);
-        &self.state.motions[index.unwrap_or_else(|| panic!("no body {name}"))]
+        &self.state.bodies[index.unwrap_or_else(|| panic!("no body {name}"))]
     }
 
     /// Kinetic and potential energy now, J.

@@ -4,7 +4,7 @@ use haptic_device::xorshift::Xorshift;
 use haptic_device::{DeviceModel, SimulatedDevice};
 use haptic_tuning::estimate::{AxisEstimate, estimate};
 use haptic_tuning::experiment::Experiment;
-use haptic_tuning::measurement::{Allowance, End, run_in_virtual_time};
+use haptic_tuning::measurement::{End, MeasurementLimits, run_in_virtual_time};
 
 /// A device from the range that hands meet; small values are as likely as large ones, and some have no dry friction.
 pub fn random_device(seed: u64) -> DeviceModel {
@@ -25,7 +25,7 @@ pub fn random_device(seed: u64) -> DeviceModel {
 /// Measures a device with one axis and nobody holding it.
 pub fn measured(model: &DeviceModel, force_n: f64) -> Result<AxisEstimate, String> {
     let mut device = SimulatedDevice::new(1, model, None).unwrap();
-    let mut experiment = Experiment::new(1, &Allowance { force_n, travel_m: 0.02 });
+    let mut experiment = Experiment::new(1, &MeasurementLimits { force_n, travel_m: 0.02 });
     match run_in_virtual_time(&mut experiment, &mut device) {
         End::Finished => estimate(&experiment.recordings()[0]).map_err(|misfit| misfit.to_string()),
         end => Err(end.to_string()),

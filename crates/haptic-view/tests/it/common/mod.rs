@@ -8,7 +8,7 @@ use haptic_view::host::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::{SceneMessage, ScenesMessage};
 use haptic_view::message::settings::CouplingMessage;
 use haptic_view::message::state::Observation;
-use haptic_view::{Feed, Host, Listener, Refusal, Viewer};
+use haptic_view::{ControlError, Controller, Listener, Telemetry, Viewer};
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
 use std::io::{Read, Write};
@@ -45,32 +45,32 @@ impl Daemon {
     }
 }
 
-impl Host for Daemon {
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), Refusal> {
+impl Controller for Daemon {
+    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
         if target_m.is_none() && self.is_busy.load(Ordering::Relaxed) {
             self.note("too busy to let go");
-            return Err(Refusal::Busy("busy".to_owned()));
+            return Err(ControlError::Busy("busy".to_owned()));
         }
         self.note(target_m.map_or("let go".to_owned(), |place| format!("guide {} {}", place.x, place.y)));
         Ok(())
     }
 
-    fn pause(&self, paused: bool) -> Result<(), Refusal> {
+    fn pause(&self, paused: bool) -> Result<(), ControlError> {
         self.note(format!("pause {paused}"));
         Ok(())
     }
 
-    fn step(&self, ticks: u32) -> Result<(), Refusal> {
+    fn step(&self, ticks: u32) -> Result<(), ControlError> {
         self.note(format!("step {ticks}"));
         Ok(())
     }
 
-    fn reset(&self) -> Result<(), Refusal> {
+    fn reset(&self) -> Result<(), ControlError> {
         self.note("reset");
-        Err(Refusal::Busy("busy".to_owned()))
+        Err(ControlError::Busy("busy".to_owned()))
     }
 
-    fn retune(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, Refusal> {
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError> {
         match keys.get("stiffness_n_per_m").and_then(Value::as_f64) {
             Some(stiffness_n_per_m) if stiffness_n_per_m >= 0.0 => Ok(CouplingMessage {
                 stiffness_n_per_m,
@@ -78,7 +78,7 @@ impl Host for Daemon {
                 angular_stiffness_n_m_per_rad: 0.0,
                 angular_damping_n_m_s_per_rad: 0.0,
             }),
-            _ => Err(Refusal::Wrong("coupling.stiffness_n_per_m: must be zero or more".to_owned())),
+            _ => Err(ControlError::Invalid("coupling.stiffness_n_per_m: must be zero or more".to_owned())),
         }
     }
 
@@ -90,14 +90,14 @@ impl Host for Daemon {
         (name == "tower").then(|| "<svg/>".to_owned())
     }
 
-    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, Refusal> {
+    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError> {
         self.note("prepare a scene");
         while self.scene_hangs.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(5));
         }
         match choice {
             SceneChoice::BuiltIn(name) if name == "tower" => Ok(2),
-            _ => Err(Refusal::Wrong("no such scene".to_owned())),
+            _ => Err(ControlError::Invalid("no such scene".to_owned())),
         }
     }
 
@@ -111,18 +111,18 @@ impl Host for Daemon {
         DevicesMessage { devices: Value::Array(Vec::new()), in_use }
     }
 
-    fn start_recording(&self, file: Option<&str>) -> Result<String, Refusal> {
+    fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError> {
         Ok(file.unwrap_or("felt.mcap").to_owned())
     }
 
-    fn stop_recording(&self) -> Result<String, Refusal> {
-        Err(Refusal::NotNow("nothing is being recorded".to_owned()))
+    fn stop_recording(&self) -> Result<String, ControlError> {
+        Err(ControlError::NotNow("nothing is being recorded".to_owned()))
     }
 }
 
 pub struct Server {
     pub viewer: Viewer,
-    pub feed: Feed,
+    pub feed: Telemetry,
     pub daemon: Arc<Daemon>,
     pub address: SocketAddr,
     pub token: Option<String>,
@@ -137,10 +137,10 @@ pub fn server_at(ip: [u8; 4]) -> Server {
     let listener = Listener::bind(SocketAddr::from((ip, 0))).unwrap();
     let address = SocketAddr::from(([127, 0, 0, 1], listener.address().port()));
     let token = listener.token().map(str::to_owned);
-    let (feed, daemon) = (Feed::default(), Arc::new(Daemon::default()));
+    let (feed, daemon) = (Telemetry::default(), Arc::new(Daemon::default()));
     let (description, scene) = ball();
     feed.tell_scene(&SceneMessage::of(1, "made up", &description, &scene));
-    feed.tell_state(observation(1, 8, 1));
+    feed.publish_state(observation(1, 8, 1));
     let viewer = Viewer::serve(listener, feed.clone(), daemon.clone(), None).unwrap();
     Server { viewer, feed, daemon, address, token }
 }

@@ -41,7 +41,7 @@ fn folder_of(root: &Path, class: &str, node: &Path) -> Option<PathBuf> {
 }
 
 fn whole(root: &Path, info: &HidrawInfo) -> Option<Whole> {
-    let told = Told::of(info)?;
+    let told = DescriptorFacts::of(info)?;
     let found = Found {
         port: info.path.display().to_string(),
         serial_number: info.serial_number.clone(),
@@ -73,7 +73,7 @@ fn below(root: &Path, node: &Path) -> PathBuf {
 }
 
 /// What a report descriptor tells.
-struct Told {
+struct DescriptorFacts {
     backend: &'static str,
     axes: Option<usize>,
     capabilities: String,
@@ -81,7 +81,7 @@ struct Told {
     problem: Option<String>,
 }
 
-impl Told {
+impl DescriptorFacts {
     /// Nothing for keyboards, mice and the like.
     fn of(info: &HidrawInfo) -> Option<Self> {
         if is_native(&info.descriptor) {

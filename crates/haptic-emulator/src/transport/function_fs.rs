@@ -3,7 +3,7 @@
 //! The folder is a mounted FunctionFS: `ep0` takes descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt out.
 
 use super::{STEP_US, now_us, wait};
-use crate::account::{Account, Accountant};
+use crate::account::{HostAudit, HostAuditor};
 use crate::gadget::Gadget;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,13 +18,13 @@ pub struct Socket {
     gadget: Gadget,
     /// The gadget as it is whenever it gets power.
     fresh: Gadget,
-    accountant: Accountant,
+    accountant: HostAuditor,
     is_plugged: bool,
 }
 
 impl Socket {
     /// A gadget that is not plugged in yet.
-    pub fn new(gadget: Gadget, accountant: Accountant) -> Self {
+    pub fn new(gadget: Gadget, accountant: HostAuditor) -> Self {
         Self { fresh: gadget.clone(), gadget, accountant, is_plugged: false }
     }
 
@@ -51,7 +51,7 @@ impl Socket {
     }
 
     /// What came of it.
-    pub fn conclude(&mut self) -> Account {
+    pub fn conclude(&mut self) -> HostAudit {
         self.accountant.conclude(&self.gadget)
     }
 }

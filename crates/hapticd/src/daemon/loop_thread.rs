@@ -2,14 +2,14 @@
 
 use super::PERIOD_NS;
 use super::quiet_panic;
-use super::rights::{Answer, Rights};
+use super::rights::{RealtimeVerdict, Rights};
 use crate::failure::Failure;
-use crate::figures::Figures;
+use crate::figures::RunExtremes;
 use haptic_device::MonotonicNs;
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
 use haptic_loop::fault::Fault;
-use haptic_loop::snapshot::{Publish, Snapshot};
+use haptic_loop::snapshot::{Snapshot, SnapshotSink};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_realtime::clock::MonotonicClock;
@@ -17,9 +17,9 @@ use haptic_realtime::exchange::{
     CommandReceiver, CommandSender, LatestReader, LatestWriter, RingReader, RingWriter, commands, latest, ring,
 };
 use haptic_realtime::memory::PageFaults;
-use haptic_realtime::runner::{Continue, Ended, LoopFigures, Runner, Wake};
+use haptic_realtime::runner::{Continue, LoopExit, LoopTiming, Runner, Wake};
 use haptic_realtime::thread::{Granted, RealtimeThread, ThreadRequest, spawn};
-use haptic_realtime::waiting::{waited_between_ns, waited_ns_of_this_thread};
+use haptic_realtime::waiting::{thread_run_delay_ns, waited_between_ns};
 use haptic_record::tap::{Tap, Timing};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const NEWS_RESERVE: usize = 1 + 2 * ORDERS_PER_TICK;
 const FIGURES_EVERY: NonZeroU64 = NonZeroU64::new(250).unwrap();
 
 /// What the lower side can ask for.
-pub enum Order {
+pub enum LoopRequest {
     /// Something for the loop.
     Loop(Command),
     /// A black box that was written down.
@@ -47,7 +47,7 @@ pub enum Order {
         /// The world.
         world: Box<World>,
         /// Where its snapshots go.
-        publisher: Box<dyn Publish>,
+        publisher: Box<dyn SnapshotSink>,
     },
     /// Where every tick from now on shall be noted.
     Record(Box<Tap>),
@@ -55,7 +55,7 @@ pub enum Order {
     StopRecording,
 }
 
-impl std::fmt::Debug for Order {
+impl std::fmt::Debug for LoopRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Loop(command) => f.debug_tuple("Loop").field(command).finish(),
@@ -68,7 +68,7 @@ impl std::fmt::Debug for Order {
 }
 
 /// What the lower side gets; memory is freed only there.
-pub enum News {
+pub enum LoopEvent {
     /// A fault began.
     Fault {
         /// In which tick.
@@ -81,17 +81,17 @@ pub enum News {
     /// A world was replaced by another.
     OldWorld(Box<World>),
     /// A publisher was replaced by another.
-    OldPublisher(Box<dyn Publish>),
+    OldPublisher(Box<dyn SnapshotSink>),
     /// Nothing more is noted here.
     OldTap(Box<Tap>),
 }
 
 /// The lower side's ends of the exchange.
-pub struct Ends {
+pub struct LoopHandles {
     /// Orders to the loop.
-    pub orders: CommandSender<Order>,
+    pub orders: CommandSender<LoopRequest>,
     /// News from it.
-    pub news: RingReader<News>,
+    pub news: RingReader<LoopEvent>,
     /// The newest picture of the world.
     pub snapshots: LatestReader<Snapshot>,
     /// The longest tick since somebody last looked and put zero there, ns.
@@ -99,18 +99,18 @@ pub struct Ends {
 }
 
 /// What runs the thread: a tick every millisecond, for which it wakes so much early.
-pub fn runner(wake_early_ns: u64, figures: LatestWriter<LoopFigures>) -> Runner<MonotonicClock> {
+pub fn runner(wake_early_ns: u64, figures: LatestWriter<LoopTiming>) -> Runner<MonotonicClock> {
     let period_ns = NonZeroU64::new(PERIOD_NS).unwrap_or(NonZeroU64::MIN);
     Runner::new(MonotonicClock, period_ns).waking_early(wake_early_ns).publishing(figures, FIGURES_EVERY)
 }
 
 /// The queue of orders.
-pub fn orders() -> (CommandSender<Order>, CommandReceiver<Order>) {
+pub fn orders() -> (CommandSender<LoopRequest>, CommandReceiver<LoopRequest>) {
     commands(ORDERS_WAITING)
 }
 
 /// A publisher with room for a world, and where its snapshots come out.
-pub fn publish_to_latest(world: &World) -> (Box<dyn Publish>, LatestReader<Snapshot>) {
+pub fn publish_to_latest(world: &World) -> (Box<dyn SnapshotSink>, LatestReader<Snapshot>) {
     let (writer, snapshots) = latest(Snapshot::with_room_for(world));
     (Box::new(ToLatest(writer)), snapshots)
 }
@@ -118,18 +118,18 @@ pub fn publish_to_latest(world: &World) -> (Box<dyn Publish>, LatestReader<Snaps
 /// Puts snapshots where the lower side finds the newest.
 struct ToLatest(LatestWriter<Snapshot>);
 
-impl Publish for ToLatest {
+impl SnapshotSink for ToLatest {
     fn publish(&mut self, fill: &dyn Fn(&mut Snapshot)) {
         self.0.publish_with(|snapshot| fill(snapshot));
     }
 }
 
 /// What the real-time thread works on.
-pub struct RealtimeSide {
+pub struct LoopBody {
     rendering: HapticLoop,
-    figures: Figures,
-    orders: CommandReceiver<Order>,
-    news: RingWriter<News>,
+    figures: RunExtremes,
+    orders: CommandReceiver<LoopRequest>,
+    news: RingWriter<LoopEvent>,
     longest_tick_ns: Arc<AtomicU64>,
     /// Periods since the start, run or skipped, and how many there shall be.
     elapsed: u64,
@@ -158,20 +158,20 @@ impl Taps {
     }
 }
 
-impl RealtimeSide {
+impl LoopBody {
     /// The side of the loop, and the ends for the other side.
     pub fn new(
         mut rendering: HapticLoop,
         periods: Option<u64>,
-        (orders, order_receiver): (CommandSender<Order>, CommandReceiver<Order>),
-    ) -> (Self, Ends) {
+        (orders, order_receiver): (CommandSender<LoopRequest>, CommandReceiver<LoopRequest>),
+    ) -> (Self, LoopHandles) {
         let (news_writer, news) = ring(FAULTS_WAITING);
         let (publisher, snapshots) = publish_to_latest(rendering.world());
         rendering.publish_to(publisher);
         let longest_tick_ns = Arc::new(AtomicU64::new(0));
         let side = Self {
             rendering,
-            figures: Figures::default(),
+            figures: RunExtremes::default(),
             orders: order_receiver,
             news: news_writer,
             longest_tick_ns: longest_tick_ns.clone(),
@@ -179,12 +179,12 @@ impl RealtimeSide {
             periods: periods.unwrap_or(u64::MAX),
             taps: Taps::default(),
         };
-        (side, Ends { orders, news, snapshots, longest_tick_ns })
+        (side, LoopHandles { orders, news, snapshots, longest_tick_ns })
     }
 
     /// Notes everything from the next tick on.
     pub fn record_to(&mut self, tap: Box<Tap>) {
-        give_away(self.taps.begin(tap, &self.rendering), &mut self.news);
+        retire(self.taps.begin(tap, &self.rendering), &mut self.news);
     }
 
     /// Notes everything from the first tick on, for black boxes.
@@ -201,12 +201,12 @@ impl RealtimeSide {
         let report = self.rendering.tick(MonotonicNs(wake.now_ns), skipped);
         self.figures.take_in(report);
         if let Some(fault) = report.fault {
-            self.news.push_leaving(NEWS_RESERVE, News::Fault { tick: report.tick, fault });
+            self.news.push_with_reserve(NEWS_RESERVE, LoopEvent::Fault { tick: report.tick, fault });
         }
         if self.news.room() > 0
             && let Some(black_box) = self.rendering.take_black_box()
         {
-            self.news.push(News::BlackBox(black_box));
+            self.news.push(LoopEvent::BlackBox(black_box));
         }
         let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
         for tap in self.taps.each() {
@@ -231,70 +231,70 @@ impl RealtimeSide {
         }
         for order in self.orders.poll(ORDERS_PER_TICK) {
             match order {
-                Order::Loop(command) => apply(command, &mut self.rendering, &mut self.taps, &mut self.news),
-                Order::GiveBack(black_box) => self.rendering.give_back(black_box),
-                Order::Switch { world, publisher } => {
-                    let replace = Command::Replace(world);
+                LoopRequest::Loop(command) => apply(command, &mut self.rendering, &mut self.taps, &mut self.news),
+                LoopRequest::GiveBack(black_box) => self.rendering.recycle_black_box(black_box),
+                LoopRequest::Switch { world, publisher } => {
+                    let replace = Command::ReplaceWorld(world);
                     apply(replace, &mut self.rendering, &mut self.taps, &mut self.news);
-                    self.news.push(News::OldPublisher(self.rendering.publish_to(publisher)));
+                    self.news.push(LoopEvent::OldPublisher(self.rendering.publish_to(publisher)));
                 }
-                Order::Record(tap) => give_away(self.taps.begin(tap, &self.rendering), &mut self.news),
-                Order::StopRecording => give_away(self.taps.recording.take(), &mut self.news),
+                LoopRequest::Record(tap) => retire(self.taps.begin(tap, &self.rendering), &mut self.news),
+                LoopRequest::StopRecording => retire(self.taps.recording.take(), &mut self.news),
             }
         }
     }
 
     /// The one way out: zero force, disarm, let go.
-    fn let_go(&mut self, ended: &Ended) {
+    fn let_go(&mut self, ended: &LoopExit) {
         self.rendering.close();
-        let crashed = matches!(ended, Ended::Panicked(_));
+        let crashed = matches!(ended, LoopExit::Panicked(_));
         if let Some(black_box) = self.rendering.last_black_box(crashed) {
-            self.news.push(News::BlackBox(black_box));
+            self.news.push(LoopEvent::BlackBox(black_box));
         }
     }
 }
 
 /// Has the loop take an order, noted before.
-fn apply(command: Command, rendering: &mut HapticLoop, taps: &mut Taps, news: &mut RingWriter<News>) {
-    taps.each().for_each(|tap| tap.note_order(&command, rendering.last().tick + 1));
+fn apply(command: Command, rendering: &mut HapticLoop, taps: &mut Taps, news: &mut RingWriter<LoopEvent>) {
+    taps.each().for_each(|tap| tap.record_command(&command, rendering.last().tick + 1));
     if let Some(old) = rendering.apply(command) {
-        news.push(News::OldWorld(old));
+        news.push(LoopEvent::OldWorld(old));
     }
 }
 
-fn give_away(tap: Option<Box<Tap>>, news: &mut RingWriter<News>) {
+fn retire(tap: Option<Box<Tap>>, news: &mut RingWriter<LoopEvent>) {
     if let Some(tap) = tap {
-        news.push(News::OldTap(tap));
+        news.push(LoopEvent::OldTap(tap));
     }
 }
 
 /// What is left when the loop has ended.
-pub struct Ending {
+pub struct LoopResult {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: LoopExit,
     /// The loop, closed.
     pub rendering: HapticLoop,
     /// What it came to.
-    pub figures: Figures,
+    pub figures: RunExtremes,
     /// When it woke, how long it took.
-    pub timing: Box<LoopFigures>,
+    pub timing: Box<LoopTiming>,
     /// Page faults of the thread while it ran; none is right.
     pub page_faults: PageFaults,
     /// Time that the thread was ready while another had its core, ns, if the kernel keeps an account of it.
     pub waited_ns: Option<u64>,
 }
 
-type Body = Result<Ending, String>;
+type Body = Result<LoopResult, String>;
 
 /// The running thread. Dropping it, as a panic on the lower side does, ends the loop and waits until the device is off.
-pub struct Running {
+pub struct LoopThread {
     thread: Option<RealtimeThread<Body>>,
     granted: Granted,
-    answer: Answer,
+    answer: RealtimeVerdict,
     stop: Arc<AtomicBool>,
 }
 
-impl Running {
+impl LoopThread {
     /// Starts the thread; it refuses to tick if the rights are not enough.
     ///
     /// # Errors
@@ -302,14 +302,14 @@ impl Running {
     pub fn start(
         request: ThreadRequest,
         rights: Rights,
-        side: RealtimeSide,
+        side: LoopBody,
         runner: Runner<MonotonicClock>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let stop_inside = stop.clone();
         let body = move |granted: &Granted| run(side, rights, granted, runner, &stop_inside);
         let thread = spawn(request, body)
-            .map_err(|error| Failure::WhileRunning(format!("the real-time thread cannot be started: {error}")))?;
+            .map_err(|error| Failure::Runtime(format!("the real-time thread cannot be started: {error}")))?;
         if let Err(error) = thread.keep_core_free() {
             tracing::warn!(%error, "the loop shares its core with the rest of the daemon");
         }
@@ -324,7 +324,7 @@ impl Running {
     }
 
     /// What was said to it.
-    pub fn answer(&self) -> &Answer {
+    pub fn answer(&self) -> &RealtimeVerdict {
         &self.answer
     }
 
@@ -337,8 +337,8 @@ impl Running {
     ///
     /// # Errors
     /// When the thread refused to run, or panicked on its way out.
-    pub fn join(mut self) -> Result<Ending, Failure> {
-        let panicked = |text| Failure::WhileRunning(format!("the real-time thread panicked: {text}"));
+    pub fn join(mut self) -> Result<LoopResult, Failure> {
+        let panicked = |text| Failure::Runtime(format!("the real-time thread panicked: {text}"));
         match self.thread.take().map(RealtimeThread::join) {
             Some(Ok(body)) => body.map_err(Failure::NoRealtime),
             Some(Err(text)) => Err(panicked(text)),
@@ -347,7 +347,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for LoopThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -358,25 +358,25 @@ impl Drop for Running {
 }
 
 fn run(
-    mut side: RealtimeSide,
+    mut side: LoopBody,
     rights: Rights,
     granted: &Granted,
     mut runner: Runner<MonotonicClock>,
     stop: &AtomicBool,
 ) -> Body {
-    if let Answer::Refuse(text) = rights.judge(granted) {
+    if let RealtimeVerdict::Refuse(text) = rights.judge(granted) {
         side.rendering.close();
         return Err(text);
     }
-    let waited_before_ns = waited_ns_of_this_thread();
+    let waited_before_ns = thread_run_delay_ns();
     let before = PageFaults::of_this_thread().unwrap_or_default();
     quiet_panic::be_quiet();
-    let mut ended = runner.run_guarded(stop, &mut side, RealtimeSide::tick, RealtimeSide::let_go);
-    if let Ended::Panicked(text) = &mut ended {
+    let mut ended = runner.run_guarded(stop, &mut side, LoopBody::tick, LoopBody::let_go);
+    if let LoopExit::Panicked(text) = &mut ended {
         *text = format!("{text}, at {}", quiet_panic::place());
     }
     let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
-    let waited_ns = waited_between_ns(waited_before_ns, waited_ns_of_this_thread());
-    let RealtimeSide { rendering, figures, .. } = side;
-    Ok(Ending { ended, rendering, figures, timing: runner.into_figures(), page_faults, waited_ns })
+    let waited_ns = waited_between_ns(waited_before_ns, thread_run_delay_ns());
+    let LoopBody { rendering, figures, .. } = side;
+    Ok(LoopResult { ended, rendering, figures, timing: runner.into_figures(), page_faults, waited_ns })
 }

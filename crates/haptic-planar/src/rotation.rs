@@ -7,9 +7,9 @@ const SMALL_RAD: f64 = 0.1;
 
 /// (cos, sin) after a further turn by `angle`. Real-time: constant.
 #[inline]
-pub fn turned(turn: Vector2<f64>, angle: f64) -> Vector2<f64> {
+pub fn integrate_rotation(rotation: Vector2<f64>, angle: f64) -> Vector2<f64> {
     let (sin, cos) = if angle.abs() <= SMALL_RAD { small_sin_cos(angle) } else { libm::sincos(angle) };
-    let next = Vector2::new(turn.x * cos - turn.y * sin, turn.x * sin + turn.y * cos);
+    let next = Vector2::new(rotation.x * cos - rotation.y * sin, rotation.x * sin + rotation.y * cos);
     // One Newton step towards unit length keeps rounding from adding up over hours.
     next * (1.5 - 0.5 * next.norm_squared())
 }
@@ -38,10 +38,10 @@ mod tests {
 
     #[test]
     fn a_million_turns_stay_on_the_unit_circle() {
-        let mut turn = Vector2::new(1.0, 0.0);
+        let mut rotation = Vector2::new(1.0, 0.0);
         for _ in 0..1_000_000 {
-            turn = turned(turn, 0.037);
+            rotation = integrate_rotation(rotation, 0.037);
         }
-        assert!((turn.norm() - 1.0).abs() < 1e-15);
+        assert!((rotation.norm() - 1.0).abs() < 1e-15);
     }
 }

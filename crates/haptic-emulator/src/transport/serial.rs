@@ -1,7 +1,7 @@
 //! A board on a serial line, such as the device side of a USB serial gadget.
 
 use super::{STEP_US, now_us, wait};
-use crate::account::Accountant;
+use crate::account::HostAuditor;
 use crate::gadget::Gadget;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::fs::{File, OpenOptions};
@@ -24,7 +24,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// When the line hangs up.
-pub fn serve(line: &mut File, gadget: &mut Gadget, accountant: &mut Accountant, until_us: u64) -> io::Result<()> {
+pub fn serve(line: &mut File, gadget: &mut Gadget, accountant: &mut HostAuditor, until_us: u64) -> io::Result<()> {
     let mut step_us = now_us();
     while step_us < until_us {
         step_us += STEP_US;

@@ -1,22 +1,22 @@
 //! The ordinary thread beside the loop: logs faults, keeps black boxes, takes over changed profiles, shows status.
 
 use super::black_boxes::BlackBoxes;
-use super::realtime_side::{Ending, Ends, News, Order, Running};
+use super::loop_thread::{LoopEvent, LoopHandles, LoopRequest, LoopResult, LoopThread};
 use super::recording::Recording;
 use super::reload::Reload;
-use super::rights::Answer;
+use super::rights::RealtimeVerdict;
 use super::signals::Signals;
-use super::watched::Watched;
+use super::watched::ViewerLink;
 use crate::failure::Failure;
 use crate::status::Status;
 use crate::summary::{Fault, Summary};
-use crate::terminal::Wish;
+use crate::terminal::UserAction;
 use crate::viewer::session::send;
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
-use haptic_realtime::exchange::{CommandRefused, CommandSender, LatestReader};
-use haptic_realtime::runner::{Ended, LoopFigures};
-use haptic_view::Refusal;
+use haptic_realtime::exchange::{CommandSender, LatestReader, TrySendError};
+use haptic_realtime::runner::{LoopExit, LoopTiming};
+use haptic_view::ControlError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -28,28 +28,28 @@ const WATCHED_ROUND: Duration = Duration::from_millis(4);
 const FAULTS_LISTED: usize = 1000;
 
 /// Everything that has time.
-pub struct LowerSide {
-    ends: Ends,
-    figures: LatestReader<LoopFigures>,
+pub struct Supervisor {
+    ends: LoopHandles,
+    figures: LatestReader<LoopTiming>,
     reload: Reload,
     black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<Fault>,
     /// Black boxes that are written down and that the loop had no room to take back yet.
-    spares: Vec<Order>,
-    watched: Option<Watched>,
+    spares: Vec<LoopRequest>,
+    watched: Option<ViewerLink>,
     recording: Recording,
 }
 
-impl LowerSide {
+impl Supervisor {
     /// The side that serves a loop.
     pub fn new(
-        ends: Ends,
-        figures: LatestReader<LoopFigures>,
+        ends: LoopHandles,
+        figures: LatestReader<LoopTiming>,
         reload: Reload,
         black_boxes: Option<BlackBoxes>,
         status: Status,
-        watched: Option<Watched>,
+        watched: Option<ViewerLink>,
         recording: Recording,
     ) -> Self {
         let (faults, spares) = (Vec::new(), Vec::new());
@@ -60,8 +60,8 @@ impl LowerSide {
     ///
     /// # Errors
     /// When the loop was refused or panicked.
-    pub fn keep_watch(mut self, running: Running, signals: &Signals) -> Result<Summary, Failure> {
-        if let Answer::Warn(text) = running.answer() {
+    pub fn keep_watch(mut self, running: LoopThread, signals: &Signals) -> Result<Summary, Failure> {
+        if let RealtimeVerdict::Warn(text) = running.answer() {
             tracing::warn!("{text}");
         }
         tracing::debug!("granted: {:?}", running.granted());
@@ -70,7 +70,7 @@ impl LowerSide {
             std::thread::sleep(if self.watched.is_some() { WATCHED_ROUND } else { ROUND });
         }
         let ending = running.join()?;
-        self.take_news();
+        self.drain_events();
         self.watched = None;
         // The terminal is given back before anything is told on it.
         self.status = Status::Silent;
@@ -79,7 +79,7 @@ impl LowerSide {
     }
 
     fn round(&mut self, signals: &Signals) {
-        self.take_news();
+        self.drain_events();
         self.black_boxes.iter_mut().for_each(BlackBoxes::follow);
         self.recording.tell();
         self.recording.give_up_failed(&self.ends.orders);
@@ -91,19 +91,19 @@ impl LowerSide {
             watched.follow_switch(&mut self.ends, &mut self.status);
             watched.tell(&mut self.ends, &mut self.figures);
         }
-        if self.status.show(self.ends.snapshots.read(), self.figures.read()) == Wish::End {
+        if self.status.show(self.ends.snapshots.read(), self.figures.read()) == UserAction::End {
             signals.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    fn take_news(&mut self) {
+    fn drain_events(&mut self) {
         while let Some(news) = self.ends.news.pop() {
             match news {
-                News::Fault { tick, fault } => self.take_fault(Fault::of(tick, &fault)),
-                News::BlackBox(black_box) => self.keep(black_box),
-                News::OldWorld(world) => drop(world),
-                News::OldPublisher(publisher) => drop(publisher),
-                News::OldTap(tap) => {
+                LoopEvent::Fault { tick, fault } => self.take_fault(Fault::of(tick, &fault)),
+                LoopEvent::BlackBox(black_box) => self.keep(black_box),
+                LoopEvent::OldWorld(world) => drop(world),
+                LoopEvent::OldPublisher(publisher) => drop(publisher),
+                LoopEvent::OldTap(tap) => {
                     drop(tap);
                     self.recording.finish();
                 }
@@ -126,22 +126,22 @@ impl LowerSide {
             Some(black_boxes) => black_boxes.write(&black_box),
             None => tracing::warn!("no black box is kept: neither XDG_STATE_HOME nor HOME says where"),
         }
-        self.spares.push(Order::GiveBack(black_box));
+        self.spares.push(LoopRequest::GiveBack(black_box));
         self.give_boxes_back();
     }
 
     /// The loop needs every box again for the next fault; one that is busy gets it in the next round, one that has ended needs none.
     fn give_boxes_back(&mut self) {
         while let Some(spare) = self.spares.pop() {
-            if let Err(CommandRefused::Full(spare)) = self.ends.orders.send(spare) {
+            if let Err(TrySendError::Full(spare)) = self.ends.orders.send(spare) {
                 return self.spares.push(spare);
             }
         }
     }
 
-    fn sum_up(self, ending: &Ending) -> Result<Summary, Failure> {
-        if let Ended::Panicked(text) = &ending.ended {
-            return Err(Failure::WhileRunning(format!("the loop panicked and let the device go: {text}")));
+    fn sum_up(self, ending: &LoopResult) -> Result<Summary, Failure> {
+        if let LoopExit::Panicked(text) = &ending.ended {
+            return Err(Failure::Runtime(format!("the loop panicked and let the device go: {text}")));
         }
         let timing = &ending.timing;
         Ok(Summary {
@@ -157,9 +157,13 @@ impl LowerSide {
 }
 
 /// Gives the loop an order, through the viewer if there is one: it tells what holds.
-fn order(watched: Option<&Watched>, orders: &CommandSender<Order>, command: Command) -> Result<(), Refusal> {
+fn order(
+    watched: Option<&ViewerLink>,
+    orders: &CommandSender<LoopRequest>,
+    command: Command,
+) -> Result<(), ControlError> {
     match watched {
         Some(watched) => watched.order(command),
-        None => send(orders, Order::Loop(command)),
+        None => send(orders, LoopRequest::Loop(command)),
     }
 }

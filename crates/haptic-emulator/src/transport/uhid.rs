@@ -1,7 +1,7 @@
 //! A HID device without a bus: the kernel's `uhid` makes one of what this process says.
 
 use super::{STEP_US, now_us, wait};
-use crate::account::Accountant;
+use crate::account::HostAuditor;
 use crate::gadget::Gadget;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -96,7 +96,7 @@ impl Uhid {
     ///
     /// # Errors
     /// When the kernel hangs up.
-    pub fn serve(&mut self, gadget: &mut Gadget, accountant: &mut Accountant, until_us: u64) -> io::Result<()> {
+    pub fn serve(&mut self, gadget: &mut Gadget, accountant: &mut HostAuditor, until_us: u64) -> io::Result<()> {
         let mut step_us = now_us();
         while step_us < until_us {
             step_us += STEP_US;

@@ -1,6 +1,6 @@
 //! The message of an order: what the loop was told, and before which tick. JSON, with numbers that read back to the bit.
 
-use crate::tap::{AppliedOrder, Order};
+use crate::tap::{CommandRecord, RecordedCommand};
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::tank::Passivity;
 use haptic_loop::settings::{MappingSettings, Safety};
@@ -35,13 +35,13 @@ struct Written {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case")]
 enum WrittenOrder {
-    Retune {
+    SetGains {
         stiffness_n_per_m: f64,
         damping_n_s_per_m: f64,
         angular_stiffness_n_m_per_rad: f64,
         angular_damping_n_m_s_per_rad: f64,
     },
-    Protect {
+    SetSafety {
         max_force_n: f64,
         slew_n_per_s: f64,
         engage_ramp_s: f64,
@@ -50,7 +50,7 @@ enum WrittenOrder {
         max_speed_m_per_s: f64,
         passivity: WrittenPassivity,
     },
-    Remap {
+    SetMapping {
         scale: f64,
         rotation_rad: f64,
         offset_m: [f64; 2],
@@ -62,7 +62,7 @@ enum WrittenOrder {
     Step {
         ticks: u32,
     },
-    Replace {
+    ReplaceWorld {
         world: u64,
     },
     GuideHand {
@@ -82,8 +82,8 @@ enum WrittenPassivity {
 ///
 /// # Errors
 /// None that can happen: plain numbers and words.
-pub fn write(order: &AppliedOrder) -> serde_json::Result<Vec<u8>> {
-    let AppliedOrder { before_tick, number, order } = *order;
+pub fn write(order: &CommandRecord) -> serde_json::Result<Vec<u8>> {
+    let CommandRecord { before_tick, number, order } = *order;
     serde_json::to_vec(&Written { before_tick, number, order: order.into() })
 }
 
@@ -91,51 +91,53 @@ pub fn write(order: &AppliedOrder) -> serde_json::Result<Vec<u8>> {
 ///
 /// # Errors
 /// When it is none.
-pub fn read(bytes: &[u8]) -> serde_json::Result<AppliedOrder> {
+pub fn read(bytes: &[u8]) -> serde_json::Result<CommandRecord> {
     let Written { before_tick, number, order } = serde_json::from_slice(bytes)?;
-    Ok(AppliedOrder { before_tick, number, order: order.into() })
+    Ok(CommandRecord { before_tick, number, order: order.into() })
 }
 
 /// The order in words, for the log of a recording.
-pub fn describe(order: &Order) -> String {
+pub fn describe(order: &RecordedCommand) -> String {
     match order {
-        Order::Retune(gains) => {
+        RecordedCommand::SetGains(gains) => {
             format!("new coupling, ramped: {} N/m, {} N·s/m", gains.stiffness_n_per_m, gains.damping_n_s_per_m)
         }
-        Order::Protect(safety) => format!("new limits: force up to {} N", safety.max_force_n),
-        Order::Remap(mapping) => format!("new mapping, scale {}: force comes on anew", mapping.scale),
-        Order::Pause => "paused".to_owned(),
-        Order::Resume => "goes on: force comes on anew".to_owned(),
-        Order::Step(ticks) => format!("{ticks} single ticks"),
-        Order::Replace { world } => format!("another world, number {world}: force comes on anew"),
-        Order::GuideHand(Some(target_m)) => format!("the hand is led to {:.4}, {:.4} m", target_m.x, target_m.y),
-        Order::GuideHand(None) => "the hand is let go".to_owned(),
+        RecordedCommand::SetSafety(safety) => format!("new limits: force up to {} N", safety.max_force_n),
+        RecordedCommand::SetMapping(mapping) => format!("new mapping, scale {}: force comes on anew", mapping.scale),
+        RecordedCommand::Pause => "paused".to_owned(),
+        RecordedCommand::Resume => "goes on: force comes on anew".to_owned(),
+        RecordedCommand::Step(ticks) => format!("{ticks} single ticks"),
+        RecordedCommand::ReplaceWorld { world } => format!("another world, number {world}: force comes on anew"),
+        RecordedCommand::GuideHand(Some(target_m)) => {
+            format!("the hand is led to {:.4}, {:.4} m", target_m.x, target_m.y)
+        }
+        RecordedCommand::GuideHand(None) => "the hand is let go".to_owned(),
     }
 }
 
-impl From<Order> for WrittenOrder {
-    fn from(order: Order) -> Self {
+impl From<RecordedCommand> for WrittenOrder {
+    fn from(order: RecordedCommand) -> Self {
         match order {
-            Order::Retune(Gains {
+            RecordedCommand::SetGains(Gains {
                 stiffness_n_per_m,
                 damping_n_s_per_m,
                 angular_stiffness_n_m_per_rad,
                 angular_damping_n_m_s_per_rad,
-            }) => Self::Retune {
+            }) => Self::SetGains {
                 stiffness_n_per_m,
                 damping_n_s_per_m,
                 angular_stiffness_n_m_per_rad,
                 angular_damping_n_m_s_per_rad,
             },
-            Order::Protect(safety) => written_limits(&safety),
-            Order::Remap(MappingSettings { scale, rotation_rad, offset_m, axis, rail }) => {
-                Self::Remap { scale, rotation_rad, offset_m: offset_m.into(), axis: axis.into(), rail }
+            RecordedCommand::SetSafety(safety) => written_limits(&safety),
+            RecordedCommand::SetMapping(MappingSettings { scale, rotation_rad, offset_m, axis, rail }) => {
+                Self::SetMapping { scale, rotation_rad, offset_m: offset_m.into(), axis: axis.into(), rail }
             }
-            Order::Pause => Self::Pause,
-            Order::Resume => Self::Resume,
-            Order::Step(ticks) => Self::Step { ticks },
-            Order::Replace { world } => Self::Replace { world },
-            Order::GuideHand(target_m) => Self::GuideHand { target_m: target_m.map(Into::into) },
+            RecordedCommand::Pause => Self::Pause,
+            RecordedCommand::Resume => Self::Resume,
+            RecordedCommand::Step(ticks) => Self::Step { ticks },
+            RecordedCommand::ReplaceWorld { world } => Self::ReplaceWorld { world },
+            RecordedCommand::GuideHand(target_m) => Self::GuideHand { target_m: target_m.map(Into::into) },
         }
     }
 }
@@ -148,7 +150,7 @@ fn written_limits(safety: &Safety) -> WrittenOrder {
         Passivity::Observer => WrittenPassivity::Observer,
         Passivity::Off => WrittenPassivity::Off,
     };
-    WrittenOrder::Protect {
+    WrittenOrder::SetSafety {
         max_force_n,
         slew_n_per_s,
         engage_ramp_s,
@@ -169,21 +171,21 @@ impl From<WrittenPassivity> for Passivity {
     }
 }
 
-impl From<WrittenOrder> for Order {
+impl From<WrittenOrder> for RecordedCommand {
     fn from(order: WrittenOrder) -> Self {
         match order {
-            WrittenOrder::Retune {
+            WrittenOrder::SetGains {
                 stiffness_n_per_m,
                 damping_n_s_per_m,
                 angular_stiffness_n_m_per_rad,
                 angular_damping_n_m_s_per_rad,
-            } => Self::Retune(Gains {
+            } => Self::SetGains(Gains {
                 stiffness_n_per_m,
                 damping_n_s_per_m,
                 angular_stiffness_n_m_per_rad,
                 angular_damping_n_m_s_per_rad,
             }),
-            WrittenOrder::Protect {
+            WrittenOrder::SetSafety {
                 max_force_n,
                 slew_n_per_s,
                 engage_ramp_s,
@@ -191,7 +193,7 @@ impl From<WrittenOrder> for Order {
                 lost_after_s,
                 max_speed_m_per_s,
                 passivity,
-            } => Self::Protect(Safety {
+            } => Self::SetSafety(Safety {
                 max_force_n,
                 slew_n_per_s,
                 engage_ramp_s,
@@ -200,14 +202,14 @@ impl From<WrittenOrder> for Order {
                 max_speed_m_per_s,
                 passivity: passivity.into(),
             }),
-            WrittenOrder::Remap { scale, rotation_rad, offset_m, axis, rail } => {
+            WrittenOrder::SetMapping { scale, rotation_rad, offset_m, axis, rail } => {
                 let (offset_m, axis) = (Vector2::from(offset_m), Vector2::from(axis));
-                Self::Remap(MappingSettings { scale, rotation_rad, offset_m, axis, rail })
+                Self::SetMapping(MappingSettings { scale, rotation_rad, offset_m, axis, rail })
             }
             WrittenOrder::Pause => Self::Pause,
             WrittenOrder::Resume => Self::Resume,
             WrittenOrder::Step { ticks } => Self::Step(ticks),
-            WrittenOrder::Replace { world } => Self::Replace { world },
+            WrittenOrder::ReplaceWorld { world } => Self::ReplaceWorld { world },
             WrittenOrder::GuideHand { target_m } => Self::GuideHand(target_m.map(Vector2::from)),
         }
     }
@@ -224,18 +226,18 @@ mod tests {
         let safety = Safety { max_force_n: odd, passivity: Passivity::Observer, ..Safety::default() };
         let mapping = MappingSettings { scale: odd, rail: false, axis: Vector2::new(0.6, -0.8), ..Default::default() };
         let orders = [
-            Order::Retune(gains),
-            Order::Protect(safety),
-            Order::Remap(mapping),
-            Order::Pause,
-            Order::Resume,
-            Order::Step(3),
-            Order::Replace { world: u64::MAX },
-            Order::GuideHand(Some(Vector2::new(odd, -odd))),
-            Order::GuideHand(None),
+            RecordedCommand::SetGains(gains),
+            RecordedCommand::SetSafety(safety),
+            RecordedCommand::SetMapping(mapping),
+            RecordedCommand::Pause,
+            RecordedCommand::Resume,
+            RecordedCommand::Step(3),
+            RecordedCommand::ReplaceWorld { world: u64::MAX },
+            RecordedCommand::GuideHand(Some(Vector2::new(odd, -odd))),
+            RecordedCommand::GuideHand(None),
         ];
         for order in orders {
-            let applied = AppliedOrder { before_tick: 12, number: 3, order };
+            let applied = CommandRecord { before_tick: 12, number: 3, order };
             assert_eq!(read(&write(&applied).unwrap()).unwrap(), applied);
             assert!(!describe(&order).is_empty());
         }
