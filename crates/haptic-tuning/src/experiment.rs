@@ -1,7 +1,7 @@
-//! A whole measurement: one axis after the other, behind limits of force, speed and travel, with everything recorded.
+//! The complete identification run: one axis after the other, recorded, within limits of force, speed and travel.
 //!
-//! The same for a model in virtual time and for motors on the wall clock: readings go in, efforts come out. Whatever goes
-//! wrong ends it, and its last effort is zero.
+//! It serves models in virtual time and motors on the wall clock alike: readings go in, efforts come out. Every error
+//! ends it with a last effort of zero.
 
 use crate::excitation::{Bounds, Excitation};
 use crate::measurement::{End, Guardrail, Measurement, MeasurementLimits};
@@ -10,20 +10,20 @@ use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
-/// Share of the travel that the excitation uses; the rest is for what it did not foresee.
+/// Fraction of the travel that the excitation uses; the rest is a margin.
 const REACH_SHARE: f64 = 0.6;
-/// Room for periods that were skipped, ticks per axis.
+/// Capacity for skipped periods, ticks per axis.
 const SPARE_TICKS: usize = 2000;
-/// Most rows that one silence adds.
+/// Maximum rows added for one gap.
 const LONGEST_SILENCE: u32 = 100;
 
-/// The measurement.
+/// The identification run.
 pub struct Experiment {
     axis: usize,
     excitations: Vec<Excitation>,
     recordings: Vec<Recording>,
     guardrail: Guardrail,
-    /// What acts now, N, and what was asked for in this tick.
+    /// Effort acting now and effort requested in this tick, N.
     acting_n: f64,
     asked_n: f64,
     position_m: f64,
@@ -31,7 +31,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// A measurement of so many axes.
+    /// Creates a run over all axes.
     pub fn new(axes: usize, allowance: &MeasurementLimits) -> Self {
         let bounds = Bounds { force_n: allowance.force_n, reach_m: REACH_SHARE * allowance.travel_m };
         let room = Excitation::longest_ticks() + SPARE_TICKS;
@@ -47,7 +47,7 @@ impl Experiment {
         }
     }
 
-    /// What was recorded, axis by axis.
+    /// Recordings, one per axis.
     pub fn recordings(&self) -> &[Recording] {
         &self.recordings
     }
@@ -90,7 +90,7 @@ impl Measurement for Experiment {
         (share / self.excitations.len().max(1) as f64, doing)
     }
 
-    /// Real-time: constant but for skipped periods, of which at most `LONGEST_SILENCE` are written down.
+    /// Real-time: constant except for skipped periods, of which at most `LONGEST_SILENCE` are recorded.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort {
         self.note_silence(periods.saturating_sub(1));
         let seen = self.guardrail.look(reading, periods);

@@ -1,16 +1,16 @@
-//! Measuring a device, and choosing the gains that it bears.
+//! Device identification and the choice of stable gains.
 //!
-//! Nothing here looks at a clock, a file or a terminal: readings go in, forces and estimates come out.
+//! The crate uses no clock, file or terminal: readings go in, forces and estimates come out.
 //!
-//! - [`excitation`]: which force to give next, so that the device tells what it is and stays where it is.
-//! - [`measurement`]: what is common to all that is done with a device: limits of force, speed and travel, zero at the end.
-//! - [`experiment`]: the excitation, axis by axis, and what was recorded.
-//! - [`balance`], [`motion`], [`fit`]: a first guess, the model, and the fit of the model to a recording.
-//! - [`encoder`]: the encoder's step.
-//! - [`estimate`]: all of it for one axis, with intervals, or the reason why the data do not fit.
-//! - [`boundary`]: the stiffest spring for each damping, by formula, by eigenvalues, and by trying.
-//! - [`tapped`], [`ringing`]: trying: the whole loop tapped in virtual time, and whether its motion dies away.
-//! - [`spring_test`]: trying on the device itself.
+//! - [`excitation`]: forces that excite one axis and keep the handle near its start.
+//! - [`measurement`]: the trait of all measurements, with limits of force, speed and travel, and zero force at the end.
+//! - [`experiment`]: the excitation of every axis in turn, and its recording.
+//! - [`balance`], [`motion`], [`fit`]: the initial guess, the model, and the fit of the model to a recording.
+//! - [`encoder`]: the encoder step.
+//! - [`estimate`]: the model of one axis with confidence intervals, or the reason why the data do not fit.
+//! - [`boundary`]: the maximum stiffness for each damping, by formula, by eigenvalues and by simulation.
+//! - [`tapped`], [`ringing`]: the closed loop tapped in virtual time, and the decay of its motion.
+//! - [`spring_test`]: the maximum stiffness measured on the device.
 #![forbid(unsafe_code)]
 
 pub mod balance;
@@ -27,5 +27,5 @@ pub mod ringing;
 pub mod spring_test;
 pub mod tapped;
 
-/// The tick of all measurements, s.
+/// Tick of all measurements, s.
 pub const TICK_S: f64 = haptic_planar::scene::TICK_S;
