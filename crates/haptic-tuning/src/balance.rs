@@ -112,7 +112,7 @@ impl Smooth {
         let ticks = delay_s / TICK_S;
         let whole = ticks.floor();
         let newer = tick - whole as usize;
-        let share = ticks - whole;
-        TICK_S * (self.impulses[newer] * (1.0 - share) + self.impulses[newer - 1] * share)
+        let fraction = ticks - whole;
+        TICK_S * (self.impulses[newer] * (1.0 - fraction) + self.impulses[newer - 1] * fraction)
     }
 }

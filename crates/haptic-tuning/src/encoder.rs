@@ -9,7 +9,7 @@ const SAME_M: f64 = 1e-10;
 /// Maximum distance of a position from the grid, as a fraction of the step.
 const OFF_GRID: f64 = 0.02;
 /// Minimum number of distinct positions for an estimate.
-const FEWEST: usize = 8;
+const MIN_POSITIONS: usize = 8;
 
 /// Encoder step found in the positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,11 +26,11 @@ pub enum EncoderStep {
 }
 
 /// Estimates the step.
-pub fn find_grid(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
+pub fn find_step(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
     let mut distinct: Vec<f64> = positions_m.collect();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup_by(|a, b| (*a - *b).abs() < SAME_M);
-    if distinct.len() < FEWEST {
+    if distinct.len() < MIN_POSITIONS {
         return EncoderStep::Unknown;
     }
     let gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn grid_of(step_m: f64, positions_m: impl Iterator<Item = f64>) -> EncoderStep {
-        find_grid(positions_m.map(|position| (position / step_m).floor() * step_m))
+        find_step(positions_m.map(|position| (position / step_m).floor() * step_m))
     }
 
     #[test]
@@ -98,18 +98,18 @@ mod tests {
     #[test]
     fn a_step_that_never_occurs_alone_is_found_as_the_common_measure() {
         let counts = [0.0, 2.0, 5.0, 7.0, 10.0, 14.0, 16.0, 19.0, 21.0, 24.0];
-        let EncoderStep::Step(found) = find_grid(counts.iter().map(|count| count * 1e-5)) else { panic!("no grid") };
+        let EncoderStep::Step(found) = find_step(counts.iter().map(|count| count * 1e-5)) else { panic!("no grid") };
         assert!((found - 1e-5).abs() < 1e-15, "{found}");
     }
 
     #[test]
     fn positions_of_a_linkage_fit_no_grid() {
         let bent = (0..2000).map(|k| libm::sin((f64::from(k) * 1e-3 / 2e-5_f64.sqrt()).floor() * 1e-3) * 0.07);
-        assert!(matches!(find_grid(bent), EncoderStep::None { .. }));
+        assert!(matches!(find_step(bent), EncoderStep::None { .. }));
     }
 
     #[test]
     fn an_encoder_that_does_not_move_tells_nothing() {
-        assert_eq!(find_grid([0.1; 100].into_iter()), EncoderStep::Unknown);
+        assert_eq!(find_step([0.1; 100].into_iter()), EncoderStep::Unknown);
     }
 }

@@ -1,8 +1,8 @@
 //! Estimate of one axis from a recording: values with intervals and warnings, or the reason why the data do not fit.
 
 use crate::balance::first_guess;
-use crate::encoder::{EncoderStep, find_grid};
-use crate::fit::{Fit, LONGEST_DELAY_S, fit};
+use crate::encoder::{EncoderStep, find_step};
+use crate::fit::{Fit, MAX_DELAY_S, fit};
 use crate::motion::AxisModel;
 use crate::recording::Recording;
 use nalgebra::Matrix5;
@@ -22,7 +22,7 @@ const CLIP_EXPLAINS: f64 = 0.5;
 /// Fractions of the maximum force at which clipping is tried.
 const CLIPS: [f64; 9] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1];
 /// Maximum lag of the residuals' correlation, ticks.
-const LONGEST_CORRELATION: usize = 60;
+const MAX_LAG: usize = 60;
 
 /// An estimate with a 90 % confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,7 +51,7 @@ pub struct AxisEstimate {
     /// Root mean square of the readings minus the model, m.
     pub residual_m: f64,
     /// Maximum force applied, N.
-    pub strongest_n: f64,
+    pub max_force_n: f64,
     /// Range of the motion from end to end, m.
     pub extent_m: f64,
     /// Warnings about uncertain values, one sentence each.
@@ -78,7 +78,7 @@ pub enum EstimateError {
         /// Approximate saturation force, N.
         at_n: f64,
         /// Requested force, N.
-        asked_n: f64,
+        requested_n: f64,
     },
     /// The delay is at the end of the searched range.
     TooLate,
@@ -90,7 +90,7 @@ pub enum EstimateError {
 /// The data do not fit the model.
 pub fn estimate(recording: &Recording) -> Result<AxisEstimate, EstimateError> {
     let extent_m = recording.extent_m();
-    let grid = find_grid(recording.read_m());
+    let grid = find_step(recording.read_m());
     let too_little = EstimateError::TooLittle { extent_m };
     if grid == EncoderStep::Unknown {
         return Err(too_little);
@@ -99,16 +99,16 @@ pub fn estimate(recording: &Recording) -> Result<AxisEstimate, EstimateError> {
     let encoder_m = encoder_noise_m(grid);
     let is_noisy = best.rms_m() > NOISY * encoder_m + QUIET_M;
     if is_noisy && let Some(at_n) = clipped_at(recording, &best) {
-        return Err(EstimateError::Saturates { at_n, asked_n: recording.strongest_n() });
+        return Err(EstimateError::Saturates { at_n, requested_n: recording.max_force_n() });
     }
     if best.rms_m() > NO_FIT * extent_m {
         return Err(EstimateError::NoModel { residual_m: best.rms_m(), extent_m });
     }
-    if best.model.delay_s >= LONGEST_DELAY_S {
+    if best.model.delay_s >= MAX_DELAY_S {
         return Err(EstimateError::TooLate);
     }
     let mut found = intervals(&best).ok_or(too_little)?;
-    (found.grid, found.strongest_n, found.extent_m) = (grid, recording.strongest_n(), extent_m);
+    (found.grid, found.max_force_n, found.extent_m) = (grid, recording.max_force_n(), extent_m);
     found.doubts = doubts(&found, is_noisy, encoder_m);
     Ok(found)
 }
@@ -133,7 +133,7 @@ fn intervals(fit: &Fit) -> Option<AxisEstimate> {
         bias_n: interval(bias_n, spread[4]),
         grid: EncoderStep::Unknown,
         residual_m: fit.rms_m(),
-        strongest_n: 0.0,
+        max_force_n: 0.0,
         extent_m: 0.0,
         doubts: Vec::new(),
     })
@@ -156,16 +156,15 @@ fn correlation_length(segments: &[Vec<f64>]) -> f64 {
         segments.iter().flat_map(|segment| segment.iter().zip(segment.iter().skip(lag))).map(|(a, b)| a * b).sum()
     };
     let own = product(0).max(f64::MIN_POSITIVE);
-    let correlations =
-        (1..LONGEST_CORRELATION).map(|lag| product(lag) / own).take_while(|&correlation| correlation > 0.0);
+    let correlations = (1..MAX_LAG).map(|lag| product(lag) / own).take_while(|&correlation| correlation > 0.0);
     1.0 + 2.0 * correlations.sum::<f64>()
 }
 
 /// Force at which the motor clips, if clipping explains the residuals.
 fn clipped_at(recording: &Recording, plain: &Fit) -> Option<f64> {
-    let strongest_n = recording.strongest_n();
-    let tried = CLIPS.iter().filter_map(|share| {
-        let limit_n = share * strongest_n;
+    let max_force_n = recording.max_force_n();
+    let tried = CLIPS.iter().filter_map(|fraction| {
+        let limit_n = fraction * max_force_n;
         let commands_n = recording.commands_n.iter().map(|command| command.clamp(-limit_n, limit_n)).collect();
         let clipped = Recording { positions_m: recording.positions_m.clone(), commands_n };
         let found = first_guess(&clipped).and_then(|guess| fit(&clipped, guess))?;
@@ -218,15 +217,15 @@ impl fmt::Display for EstimateError {
                 residual_m * 1e3,
                 extent_m * 1e3
             ),
-            Self::Saturates { at_n, asked_n } => write!(
+            Self::Saturates { at_n, requested_n } => write!(
                 f,
-                "the motor saturates at about {at_n:.2} N, below the requested {asked_n:.2} N; write max_force_n = {at_n:.2} \
+                "the motor saturates at about {at_n:.2} N, below the requested {requested_n:.2} N; write max_force_n = {at_n:.2} \
                  into [model], or raise the current limit, and measure again"
             ),
             Self::TooLate => write!(
                 f,
                 "the force acts more than {:.0} ms late; a haptic loop is unstable with such a delay",
-                LONGEST_DELAY_S * 1e3
+                MAX_DELAY_S * 1e3
             ),
         }
     }

@@ -70,7 +70,7 @@ const PULSES: [f64; 4] = [0.6, -0.6, 1.0, -1.0];
 /// Intended distance of a pulse, m, its maximum speed, m/s, and its maximum duration, ticks.
 const PULSE_DISTANCE_M: f64 = 1.5e-3;
 const PULSE_SPEED_M_PER_S: f64 = 0.5;
-const LONGEST_PULSE: u32 = 25;
+const MAX_PULSE: u32 = 25;
 /// Ticks after a pulse in which the handle returns to its start.
 const AFTER_PULSE: u32 = 80;
 /// Maximum duration of homing, ticks.
@@ -163,14 +163,14 @@ impl Excitation {
     }
 
     /// Maximum duration, ticks.
-    pub fn longest_ticks() -> usize {
+    pub fn max_ticks() -> usize {
         let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
-        let pulses = PULSES.len() as u32 * (4 * LONGEST_PULSE + AFTER_PULSE);
+        let pulses = PULSES.len() as u32 * (4 * MAX_PULSE + AFTER_PULSE);
         (REST + RAMP + swings + HOMING + pulses + 10) as usize
     }
 
     /// Progress, 0 to 1.
-    pub fn share(&self) -> f64 {
+    pub fn fraction(&self) -> f64 {
         // Ramps usually end early, so progress is counted by stage.
         let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
         let before = match self.stage {
@@ -387,12 +387,12 @@ impl Excitation {
 
     /// A push, a push twice as long in the other direction, and a push: it ends at the position and speed of its start.
     fn pulse(&mut self, index: usize, way_m: f64) -> f64 {
-        let Some(share) = PULSES.get(index) else {
+        let Some(fraction) = PULSES.get(index) else {
             self.enter(Stage::Done);
             return 0.0;
         };
-        let (strength_n, length) = self.pulse_size(share.abs() * self.bounds.force_n);
-        let force_n = strength_n.copysign(*share);
+        let (strength_n, length) = self.pulse_size(fraction.abs() * self.bounds.force_n);
+        let force_n = strength_n.copysign(*fraction);
         // A reversal changes the force twice as far as the start and the end do, so it starts earlier by half its
         // duration.
         let early = (self.ticks_to(strength_n) / 2).min(length / 2);
@@ -408,11 +408,11 @@ impl Excitation {
     }
 
     /// Force and duration of a pulse; weaker than requested if a single tick would already make the handle too fast.
-    fn pulse_size(&self, asked_n: f64) -> (f64, u32) {
+    fn pulse_size(&self, requested_n: f64) -> (f64, u32) {
         let mass_kg = self.push.force_n / self.push.acceleration;
-        let force_n = asked_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);
+        let force_n = requested_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);
         let acceleration = force_n / mass_kg;
         let seconds = (PULSE_DISTANCE_M / acceleration).sqrt().min(PULSE_SPEED_M_PER_S / acceleration);
-        (force_n, ((seconds / TICK_S).round() as u32).clamp(1, LONGEST_PULSE))
+        (force_n, ((seconds / TICK_S).round() as u32).clamp(1, MAX_PULSE))
     }
 }

@@ -18,7 +18,7 @@ const ITERATIONS: usize = 60;
 /// The fit has converged when an iteration improves by less than this fraction.
 const CONVERGED: f64 = 1e-7;
 /// Maximum delay in the search, s.
-pub const LONGEST_DELAY_S: f64 = 0.03;
+pub const MAX_DELAY_S: f64 = 0.03;
 
 /// Finite-difference step of each parameter: log mass, damping, Coulomb, delay, bias.
 const NUDGES: [f64; 5] = [1e-5, 1e-5, 1e-5, 1e-7, 1e-6];
@@ -211,7 +211,7 @@ fn moved(model: AxisModel, by: &Vector5<f64>) -> AxisModel {
         mass_kg: model.mass_kg * libm::exp(by[0].clamp(-1.0, 1.0)),
         damping_n_s_per_m: (model.damping_n_s_per_m + by[1]).max(0.0),
         coulomb_n: (model.coulomb_n + by[2]).max(0.0),
-        delay_s: (model.delay_s + by[3]).clamp(0.0, LONGEST_DELAY_S),
+        delay_s: (model.delay_s + by[3]).clamp(0.0, MAX_DELAY_S),
         bias_n: model.bias_n + by[4],
     }
 }

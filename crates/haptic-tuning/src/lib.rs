@@ -9,12 +9,27 @@
 //! - [`encoder`]: the encoder step.
 //! - [`estimate`]: the model of one axis with confidence intervals, or the reason why the data do not fit.
 //! - [`boundary`]: the maximum stiffness for each damping, by formula, by eigenvalues and by simulation.
-//! - [`tapped`], [`ringing`]: the closed loop tapped in virtual time, and the decay of its motion.
+//! - [`tap_test`], [`decay_monitor`]: the closed loop tapped in virtual time, and the decay of its motion.
 //! - [`spring_test`]: the maximum stiffness measured on the device.
+//!
+//! ```
+//! use haptic_device::{DeviceModel, SimulatedDevice};
+//! use haptic_tuning::estimate::estimate;
+//! use haptic_tuning::experiment::Experiment;
+//! use haptic_tuning::measurement::{End, MeasurementLimits, run_in_virtual_time};
+//!
+//! let model = DeviceModel { mass_kg: [0.08; 2], ..DeviceModel::default() };
+//! let mut device = SimulatedDevice::new(1, &model, None).expect("a valid model");
+//! let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 2.0, travel_m: 0.02 });
+//! assert_eq!(run_in_virtual_time(&mut experiment, &mut device), End::Finished);
+//! let axis = estimate(&experiment.recordings()[0]).expect("the motion of a mass with friction");
+//! assert!((axis.mass_kg.value - 0.08).abs() < 0.004);
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod balance;
 pub mod boundary;
+pub mod decay_monitor;
 pub mod encoder;
 pub mod estimate;
 pub mod excitation;
@@ -23,9 +38,8 @@ pub mod fit;
 pub mod measurement;
 pub mod motion;
 pub mod recording;
-pub mod ringing;
 pub mod spring_test;
-pub mod tapped;
+pub mod tap_test;
 
 /// Tick of all measurements, s.
 pub const TICK_S: f64 = haptic_planar::scene::TICK_S;

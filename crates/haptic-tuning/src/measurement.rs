@@ -59,7 +59,7 @@ pub trait Measurement {
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort;
 
     /// Records the write outcome of this tick's effort. Real-time: as [`Self::tick`].
-    fn learn(&mut self, sent: WriteOutcome);
+    fn acknowledge(&mut self, outcome: WriteOutcome);
 
     /// Result; none while the measurement runs.
     fn end(&self) -> Option<End>;
@@ -77,8 +77,8 @@ pub fn run_in_virtual_time(measurement: &mut impl Measurement, device: &mut dyn 
     let end = loop {
         now = now.after(TICK_NS);
         let effort = measurement.tick(&device.read(now), 1);
-        let sent = device.write(effort, now);
-        measurement.learn(sent);
+        let outcome = device.write(effort, now);
+        measurement.acknowledge(outcome);
         if let Some(end) = measurement.end() {
             break end;
         }
@@ -101,22 +101,22 @@ pub struct Seen {
 
 /// Monitors readings, speed and travel.
 #[derive(Clone, Debug)]
-pub struct Guardrail {
+pub struct Monitor {
     watch: ReadingMonitor,
     axes: usize,
     travel_m: f64,
     home_m: Option<Vector2<f64>>,
 }
 
-impl Guardrail {
+impl Monitor {
     /// Creates a monitor for a device with `axes` axes.
-    pub fn new(axes: usize, allowance: &MeasurementLimits) -> Self {
+    pub fn new(axes: usize, limits: &MeasurementLimits) -> Self {
         let safety = Safety { max_speed_m_per_s: MAX_SPEED_M_PER_S, ..Safety::default() };
-        Self { watch: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: allowance.travel_m, home_m: None }
+        Self { watch: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: limits.travel_m, home_m: None }
     }
 
     /// Measures travel from the next position.
-    pub fn begin_anew(&mut self) {
+    pub fn restart(&mut self) {
         self.home_m = None;
     }
 
@@ -157,8 +157,8 @@ impl fmt::Display for End {
             Self::Fault(fault) => write!(f, "{fault}"),
             Self::OutOfTravel { axis, distance_m, limit_m } => write!(
                 f,
-                "axis {} came {:.1} mm from where it began, the limit is {:.1} mm; nobody must hold or push it, and \
-                 --travel-m says how far it may go",
+                "axis {} moved {:.1} mm from its start, the limit is {:.1} mm; keep hands off the handle, or raise the limit \
+                 with --travel-m",
                 axis + 1,
                 distance_m * 1e3,
                 limit_m * 1e3
@@ -180,12 +180,12 @@ fn write_gave_up(f: &mut fmt::Formatter<'_>, why: &GaveUp) -> fmt::Result {
         ),
         GaveUp::DoesNotMove { force_n } => write!(
             f,
-            "the encoder does not move, although the motor was asked for up to {force_n:.2} N; is the motor powered, the \
-             encoder connected, the handle free, and are axes and port of the device file right?"
+            "the encoder did not move with up to {force_n:.2} N; check the motor's power, the encoder's wiring, that the \
+             handle is free, and axes and port in the device file"
         ),
         GaveUp::MovesBackwards { force_n } => write!(
             f,
-            "the handle moves against the force ({force_n:.3} N); motor or encoder is wired or counted the wrong way round"
+            "the handle moves against the force ({force_n:.3} N); reverse the wiring or the sign of motor or encoder"
         ),
     }
 }

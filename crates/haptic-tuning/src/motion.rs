@@ -130,8 +130,8 @@ impl Stepper {
 /// Time at which a velocity reaches zero under an acceleration and a damping rate, s.
 fn time_to_stop(velocity: f64, acceleration: f64, rate: f64) -> f64 {
     let straight_s = -velocity / acceleration;
-    let share = rate * straight_s;
-    if share < 1e-6 { straight_s * (1.0 - share / 2.0) } else { libm::log1p(share) / rate }
+    let fraction = rate * straight_s;
+    if fraction < 1e-6 { straight_s * (1.0 - fraction / 2.0) } else { libm::log1p(fraction) / rate }
 }
 
 #[cfg(test)]

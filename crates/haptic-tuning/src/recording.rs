@@ -11,7 +11,7 @@ pub struct Recording {
 
 impl Recording {
     /// Preallocates for this many ticks. Rows beyond the capacity are dropped, so that adding one never allocates.
-    pub fn with_room_for(ticks: usize) -> Self {
+    pub fn with_capacity(ticks: usize) -> Self {
         Self { positions_m: Vec::with_capacity(ticks), commands_n: Vec::with_capacity(ticks) }
     }
 
@@ -47,7 +47,7 @@ impl Recording {
     }
 
     /// Maximum commanded force, N.
-    pub fn strongest_n(&self) -> f64 {
+    pub fn max_force_n(&self) -> f64 {
         self.commands_n.iter().map(|command| command.abs()).fold(0.0, f64::max)
     }
 
@@ -58,8 +58,8 @@ impl Recording {
         let after = (tick..self.len()).find(is_read);
         match (before, after) {
             (Some(before), Some(after)) if after > before => {
-                let share = (tick - before) as f64 / (after - before) as f64;
-                Some(self.positions_m[before] + share * (self.positions_m[after] - self.positions_m[before]))
+                let fraction = (tick - before) as f64 / (after - before) as f64;
+                Some(self.positions_m[before] + fraction * (self.positions_m[after] - self.positions_m[before]))
             }
             (Some(index), _) | (None, Some(index)) => Some(self.positions_m[index]),
             (None, None) => None,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_full_recording_takes_no_more() {
-        let mut recording = Recording::with_room_for(2);
+        let mut recording = Recording::with_capacity(2);
         let room = recording.positions_m.capacity();
         (0..room + 5).for_each(|tick| recording.push(tick as f64, 0.0));
         assert_eq!((recording.len(), recording.positions_m.capacity()), (room, room));

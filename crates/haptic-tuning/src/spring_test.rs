@@ -4,8 +4,8 @@
 //! grows, and holds the handle softly in between. The handle must be free: a hand would add its damping.
 
 use crate::TICK_S;
-use crate::measurement::{End, Guardrail, Measurement, MeasurementLimits};
-use crate::ringing::{DecayMonitor, Verdict};
+use crate::decay_monitor::{DecayMonitor, Verdict};
+use crate::measurement::{End, Measurement, MeasurementLimits, Monitor};
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_device::{Effort, Reading, WriteOutcome};
@@ -20,7 +20,7 @@ const FIRST: f64 = 0.4;
 const LAST: f64 = 4.0;
 /// Minimum and maximum hold before a trial, quiet time required within it, and duration of a trial, ticks.
 const HOLD: u32 = 300;
-const LONGEST_HOLD: u32 = 3000;
+const MAX_HOLD: u32 = 3000;
 const QUIET: u32 = 100;
 const TRIAL: u32 = 1500;
 /// Maximum motion in the quiet time, as a fraction of a tap.
@@ -86,7 +86,7 @@ enum Phase {
 pub struct SpringTest {
     rungs: Vec<DampingTrial>,
     found: Vec<MeasuredLimit>,
-    guardrail: Guardrail,
+    monitor: Monitor,
     force_limit_n: f64,
     encoder_step_m: f64,
     holding: Holding,
@@ -108,13 +108,13 @@ pub struct SpringTest {
 
 impl SpringTest {
     /// Creates a test of the given trials on a device with this model.
-    pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, allowance: &MeasurementLimits) -> Self {
+    pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, limits: &MeasurementLimits) -> Self {
         let stiffness_n_per_m = rungs.first().map_or(0.0, |rung| FIRST * rung.predicted_n_per_m);
         Self {
             found: Vec::with_capacity(rungs.len()),
             rungs,
-            guardrail: Guardrail::new(axes, allowance),
-            force_limit_n: allowance.force_n,
+            monitor: Monitor::new(axes, limits),
+            force_limit_n: limits.force_n,
             encoder_step_m: device.encoder_step_m,
             holding: Holding::of(device),
             phase: Phase::Hold,
@@ -161,7 +161,7 @@ impl SpringTest {
             (self.quiet, self.quiet_from_m) = (0, position_m);
         }
         self.quiet += 1;
-        if self.ticks >= LONGEST_HOLD || (self.ticks >= HOLD && self.quiet >= QUIET) {
+        if self.ticks >= MAX_HOLD || (self.ticks >= HOLD && self.quiet >= QUIET) {
             (self.phase, self.ticks) = (Phase::Trial, 0);
             // From the rest position: dry friction may hold the handle away from its start.
             self.rest_m = position_m + self.tap_m().copysign(home_m - position_m);
@@ -171,7 +171,7 @@ impl SpringTest {
     }
 
     fn listen(&mut self, rung: &DampingTrial, position_m: f64) -> (f64, f64, f64) {
-        self.ringing.hear(position_m - self.rest_m);
+        self.ringing.push(position_m - self.rest_m);
         let has_rung_up = self.ticks > 2 && self.ringing.now_m() > RUNAWAY * self.tap_m();
         let stiffness = if has_rung_up { 0.0 } else { self.stiffness_n_per_m };
         let is_settled = self.ticks >= TRIAL || self.ringing.half_swings() >= ENOUGH_HALF_SWINGS;
@@ -213,7 +213,7 @@ impl SpringTest {
 impl Measurement for SpringTest {
     /// Real-time: constant except at the end of a trial, which sums its half swings.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort {
-        let seen = self.guardrail.look(reading, periods);
+        let seen = self.monitor.look(reading, periods);
         if let Some(end) = seen.end {
             self.end.get_or_insert(end);
         }
@@ -224,7 +224,7 @@ impl Measurement for SpringTest {
         Effort { force_n: Vector2::new(if self.end.is_some() { 0.0 } else { force_n }, 0.0) }
     }
 
-    fn learn(&mut self, sent: WriteOutcome) {
+    fn acknowledge(&mut self, sent: WriteOutcome) {
         if let WriteOutcome::Failed(error) = sent {
             self.end.get_or_insert(End::Fault(Fault::NotSent(error)));
         }

@@ -128,7 +128,7 @@ fn driven(device: &mut dyn Device) -> (Experiment, Effort) {
     while experiment.end().is_none() {
         last = experiment.tick(&device.read(MonotonicNs(0)), 1);
         let sent = device.write(last, MonotonicNs(0));
-        experiment.learn(sent);
+        experiment.acknowledge(sent);
     }
     (experiment, last)
 }
@@ -137,11 +137,11 @@ fn driven(device: &mut dyn Device) -> (Experiment, Effort) {
 fn a_saturating_motor_is_told_with_the_force_it_gives() {
     for limit_n in [0.8, 1.5, 2.8] {
         let (experiment, _) = driven(&mut Weak { device: free(), limit_n, gain: 1.0 });
-        let Err(EstimateError::Saturates { at_n, asked_n }) = estimate(&experiment.recordings()[0]) else {
+        let Err(EstimateError::Saturates { at_n, requested_n }) = estimate(&experiment.recordings()[0]) else {
             panic!("{:?} {:?}", experiment.end(), estimate(&experiment.recordings()[0]));
         };
         assert!((at_n / limit_n - 1.0).abs() < 0.2, "{at_n} for {limit_n}");
-        assert_eq!(asked_n, 4.0);
+        assert_eq!(requested_n, 4.0);
     }
 }
 

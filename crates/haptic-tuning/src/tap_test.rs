@@ -5,11 +5,11 @@
 //! energy tank is off because it would mask an instability.
 
 use crate::TICK_S;
-use crate::ringing::{DecayMonitor, Verdict};
+use crate::decay_monitor::{DecayMonitor, Verdict};
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::tank::Passivity;
-use haptic_device::simulated::{DeviceModel as AxesModel, ModelError};
+use haptic_device::simulated::{DeviceModel, ModelError};
 use haptic_device::{Device, HandModel, MonotonicNs, PacedDevice, SimulatedDevice};
 use haptic_loop::settings::{MappingSettings, Safety, Settings};
 use haptic_loop::tick::HapticLoop;
@@ -30,7 +30,7 @@ const QUIET_STEPS: f64 = 5.0;
 const RUNAWAY: f64 = 4.0;
 /// Minimum and maximum observation, ticks, and half swings that end it earlier.
 const SHORTEST: u32 = 2000;
-const LONGEST: u32 = 12_000;
+const MAX_TICKS: u32 = 12_000;
 const ENOUGH_HALF_SWINGS: usize = 24;
 /// Ticks between two checks for the end.
 const LOOK_EVERY: u32 = 500;
@@ -63,7 +63,8 @@ impl TapTest {
         let tap_m = self.tap_m(per_tick_n_per_m);
         let is_at_limit = per_tick_n_per_m * tap_m > self.device.max_force_n;
         let taps = if is_at_limit { &SEVERAL_TAPS[..] } else { &SEVERAL_TAPS[..1] };
-        let decays = |share: &f64| self.one_tap(stiffness_n_per_m, damping_n_s_per_m, share * tap_m) == Verdict::Decays;
+        let decays =
+            |fraction: &f64| self.one_tap(stiffness_n_per_m, damping_n_s_per_m, fraction * tap_m) == Verdict::Decays;
         if taps.iter().all(decays) { Verdict::Decays } else { Verdict::Builds }
     }
 
@@ -74,10 +75,10 @@ impl TapTest {
         };
         let mut ringing = DecayMonitor::new();
         let mut force_n = Swing::default();
-        for tick in 1..=LONGEST {
+        for tick in 1..=MAX_TICKS {
             let report = rendering.tick(MonotonicNs(u64::from(tick) * 1_000_000), 0);
-            ringing.hear(report.reading.position_m.x);
-            force_n.take_in(report.force_n.x);
+            ringing.push(report.reading.position_m.x);
+            force_n.update(report.force_n.x);
             if ringing.now_m() > RUNAWAY * tap_m {
                 return Verdict::Builds;
             }
@@ -113,7 +114,7 @@ impl TapTest {
     fn simulated(&self, tap_m: f64) -> Result<SimulatedDevice, ModelError> {
         let WorstAxisModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } =
             self.device;
-        let axes = AxesModel {
+        let axes = DeviceModel {
             mass_kg: [mass_kg; 2],
             damping_n_s_per_m: [damping_n_s_per_m; 2],
             coulomb_n: [coulomb_n; 2],
@@ -148,7 +149,7 @@ impl Default for Swing {
 }
 
 impl Swing {
-    fn take_in(&mut self, value: f64) {
+    fn update(&mut self, value: f64) {
         (self.low, self.high) = (self.low.min(value), self.high.max(value));
     }
 

@@ -5,7 +5,7 @@
 //! swings.
 
 /// Maximum number of recorded half swings; the rest of a long motion adds nothing.
-const MOST_PEAKS: usize = 4000;
+const MAX_PEAKS: usize = 4000;
 /// Initial half swings that still depend on how the motion was started.
 const FIRST_PEAKS: usize = 2;
 
@@ -34,7 +34,7 @@ pub struct DecayMonitor {
 impl DecayMonitor {
     /// Creates an empty monitor; allocates all memory.
     pub fn new() -> Self {
-        Self { peaks_m: Vec::with_capacity(MOST_PEAKS), side: 0.0, peak_m: 0.0 }
+        Self { peaks_m: Vec::with_capacity(MAX_PEAKS), side: 0.0, peak_m: 0.0 }
     }
 
     /// Clears the recorded motion. Real-time: constant.
@@ -44,9 +44,9 @@ impl DecayMonitor {
     }
 
     /// Adds the next distance from the centre, m. Real-time: constant.
-    pub fn hear(&mut self, distance_m: f64) {
+    pub fn push(&mut self, distance_m: f64) {
         if distance_m * self.side < 0.0 {
-            if self.peaks_m.len() < MOST_PEAKS {
+            if self.peaks_m.len() < MAX_PEAKS {
                 self.peaks_m.push(self.peak_m);
             }
             self.peak_m = 0.0;
@@ -101,7 +101,7 @@ mod tests {
         for tick in 0..3000 {
             let time_s = f64::from(tick) * 1e-3;
             let distance_m = 1e-3 * libm::exp(rate * time_s) * libm::cos(rad_per_s * time_s);
-            ringing.hear((distance_m / 1e-5).floor() * 1e-5);
+            ringing.push((distance_m / 1e-5).floor() * 1e-5);
         }
         ringing.verdict(5e-5)
     }
@@ -119,7 +119,7 @@ mod tests {
         let mut ringing = DecayMonitor::new();
         for tick in 0..3000 {
             let time_s = f64::from(tick) * 1e-3;
-            ringing.hear((1e-3 * libm::exp(-10.0 * time_s) + 2e-4) * libm::cos(300.0 * time_s));
+            ringing.push((1e-3 * libm::exp(-10.0 * time_s) + 2e-4) * libm::cos(300.0 * time_s));
         }
         assert_eq!(ringing.verdict(5e-5), Verdict::Builds);
         assert_eq!(ringing.verdict(5e-4), Verdict::Decays, "if it is too small to matter");
@@ -128,14 +128,14 @@ mod tests {
     #[test]
     fn steps_of_the_encoder_alone_are_rest() {
         let mut ringing = DecayMonitor::new();
-        (0..1000).for_each(|tick| ringing.hear(if tick % 2 == 0 { 1e-5 } else { -1e-5 }));
+        (0..1000).for_each(|tick| ringing.push(if tick % 2 == 0 { 1e-5 } else { -1e-5 }));
         assert_eq!(ringing.verdict(5e-5), Verdict::Decays);
     }
 
     #[test]
     fn a_motion_that_creeps_home_has_died_away() {
         let mut ringing = DecayMonitor::new();
-        (0..1000).for_each(|tick| ringing.hear(1e-3 * libm::exp(-f64::from(tick) / 300.0)));
+        (0..1000).for_each(|tick| ringing.push(1e-3 * libm::exp(-f64::from(tick) / 300.0)));
         assert_eq!(ringing.verdict(1e-9), Verdict::Decays);
     }
 }
