@@ -8,3 +8,6 @@ mod native_link;
 mod other_links;
 mod serial_port;
 mod simulated;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;
