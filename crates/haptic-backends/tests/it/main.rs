@@ -6,3 +6,6 @@ mod hid_layout;
 mod native_link;
 mod other_links;
 mod serial_port;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

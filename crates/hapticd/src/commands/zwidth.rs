@@ -19,7 +19,7 @@ use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_tuning::boundary::{Limits, dampings};
 use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use haptic_tuning::spring_test::{DampingTrial, MeasuredLimit, SpringTest};
-use haptic_tuning::tapped::TapTest;
+use haptic_tuning::tap_test::TapTest;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -98,7 +98,7 @@ mod tests {
             bias_n: about(0.0),
             grid: EncoderStep::Step(1.371_700_000_000_000_2e-5),
             residual_m: 4e-6,
-            strongest_n: 4.0,
+            max_force_n: 4.0,
             extent_m: 0.02,
             doubts: Vec::new(),
         }
