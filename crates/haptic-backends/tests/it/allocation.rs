@@ -12,46 +12,11 @@ use haptic_emulator::serial::{
     Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
 };
 use haptic_realtime::clock::monotonic_ns;
+use haptic_testing::{allocator_calls_in, assert_no_allocator_calls};
 use nalgebra::Vector2;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// Safety: every call goes to the system allocator unchanged; the count is a plain cell of this thread.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // Safety: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // Safety: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations_in(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
-}
-
-#[test]
-fn the_count_notices_an_allocation() {
-    assert_eq!(allocations_in(|| drop(std::hint::black_box(Box::new(1)))), 1);
-}
 
 #[test]
 fn linkage_kinematics_do_not_allocate() {
@@ -64,7 +29,7 @@ fn linkage_kinematics_do_not_allocate() {
             std::hint::black_box(torques).ok();
         }
     };
-    assert_eq!(allocations_in(work), 0);
+    assert_no_allocator_calls(work);
 }
 
 /// Long enough for any machine; only a broken test waits so long.
@@ -96,7 +61,7 @@ fn allocations_on_a_line(
     while fresh_after_loss < 200 {
         assert!(start.elapsed() < PATIENCE, "{name}: {fresh_after_loss} readings after the loss");
         let mut is_fresh = false;
-        allocations += allocations_in(|| {
+        allocations += allocator_calls_in(|| {
             let now = MonotonicNs(monotonic_ns());
             is_fresh = device.read(now).fresh;
             device.write(Effort { force_n: Vector2::new(0.1, -0.05) }, now);

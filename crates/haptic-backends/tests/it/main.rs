@@ -7,3 +7,6 @@ mod hid_native;
 mod native_link;
 mod other_links;
 mod serial_port;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

@@ -5,38 +5,8 @@ use haptic_device::{
     Device, DeviceModel, Effort, FaultPlan, FaultyDevice, HandModel, InjectedFault, MonotonicNs, Path,
     PrescribedDevice, SimulatedDevice,
 };
+use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// Safety: every call goes to the system allocator unchanged; the count is a plain cell of this thread.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // Safety: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // Safety: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations_in(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
-}
 
 fn exercise(device: &mut dyn Device) {
     for tick in 0..5000u64 {
@@ -45,11 +15,6 @@ fn exercise(device: &mut dyn Device) {
         let reading = device.read(now);
         device.write(Effort { force_n: reading.position_m * -100.0 }, now);
     }
-}
-
-#[test]
-fn the_count_notices_an_allocation() {
-    assert_eq!(allocations_in(|| drop(std::hint::black_box(Box::new(1)))), 1);
 }
 
 #[test]
@@ -62,12 +27,12 @@ fn simulated_devices_do_not_allocate_even_behind_faults() {
     ];
     let inner = SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default())).unwrap();
     let mut device = FaultyDevice::new(inner, FaultPlan { chance, scheduled, ..FaultPlan::default() });
-    assert_eq!(allocations_in(|| exercise(&mut device)), 0);
+    assert_no_allocator_calls(|| exercise(&mut device));
 }
 
 #[test]
 fn prescribed_devices_do_not_allocate() {
     let rows = (0..1000).map(|row| [f64::from(row) * 0.003, f64::from(row) * 0.001, 0.0]).collect();
     let mut device = PrescribedDevice::new(2, Path::new(rows, false).unwrap());
-    assert_eq!(allocations_in(|| exercise(&mut device)), 0);
+    assert_no_allocator_calls(|| exercise(&mut device));
 }

@@ -3,3 +3,6 @@
 mod allocation;
 mod friction;
 mod simulated;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

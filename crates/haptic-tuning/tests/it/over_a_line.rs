@@ -100,7 +100,7 @@ fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (
         now = now.after(u64::from(periods) * TICK_NS);
         let effort = experiment.tick(&device.read(now), periods);
         let sent = device.write(effort, now);
-        experiment.learn(sent);
+        experiment.acknowledge(sent);
         if let Some(end) = experiment.end() {
             let last = experiment.tick(&device.read(now), 1);
             assert_eq!(last, Effort::zero(), "after the end there is no force");

@@ -5,9 +5,9 @@ use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
 use crate::daemon::signals::Signals;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
-use crate::files::builtin::DEVICES;
-use crate::files::device::{self, DeviceFile, SimulatedHand};
 use haptic_backends::serial::HaplyVariant;
+use haptic_config::builtin::DEVICES;
+use haptic_config::device::{self, DeviceFile, SimulatedHand};
 use haptic_emulator::serial::native::NativeTraits;
 use haptic_emulator::serial::{
     Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,

@@ -3,13 +3,13 @@
 //!
 //! No test here measures time; a machine that skips periods changes ticks, not what is proven of them.
 
+use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use hapticd::cli::InputArguments;
 use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
 use hapticd::recording::kept::OpenRecording;
 use hapticd::recording::replay::{Replay, ReplayResult, Settings};
-use hapticd::setup::Setup;
 use hapticd::status::Status;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

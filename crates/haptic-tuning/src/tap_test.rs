@@ -1,15 +1,15 @@
-//! The whole loop, tapped: the tick itself with a simulated device and hand, on a tool that nothing moves.
+//! Tap test of the closed loop: the real tick with a simulated device and hand, against an immovable tool.
 //!
-//! What the linear theory leaves out is in it: steps of the encoder, dry friction, the largest force, the coupling as the
-//! world solves it. The tool weighs ten tonnes and rests on the floor, so that the coupling acts as it does in contact.
-//! The tank is off: it would hide what is looked for.
+//! The test includes what the linear theory leaves out: encoder steps, dry friction, the force limit, and the implicit
+//! coupling. The tool weighs ten tonnes and rests on the floor, so that the coupling acts as it does in contact. The
+//! energy tank is off because it would mask an instability.
 
 use crate::TICK_S;
-use crate::ringing::{DecayMonitor, Verdict};
+use crate::decay_monitor::{DecayMonitor, Verdict};
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::tank::Passivity;
-use haptic_device::simulated::{DeviceModel as AxesModel, ModelError};
+use haptic_device::simulated::{DeviceModel, ModelError};
 use haptic_device::{Device, HandModel, MonotonicNs, PacedDevice, SimulatedDevice};
 use haptic_loop::settings::{MappingSettings, Safety, Settings};
 use haptic_loop::tick::HapticLoop;
@@ -18,27 +18,27 @@ use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescrip
 use haptic_planar::scene::Scene;
 use nalgebra::Vector2;
 
-/// Farthest that a tap displaces the handle, m.
+/// Maximum displacement of a tap, m.
 const TAP_M: f64 = 1e-3;
-/// Fewest encoder steps that a tap displaces it.
+/// Minimum displacement of a tap in encoder steps.
 const TAP_STEPS: f64 = 20.0;
-/// Taps where the motor is at its limit, in multiples of the first.
+/// Further taps with a saturated motor, in multiples of the first.
 const SEVERAL_TAPS: [f64; 4] = [1.0, 1.37, 1.9, 2.6];
-/// Less than so many encoder steps from end to end is rest.
+/// Motion below this many encoder steps from end to end counts as rest.
 const QUIET_STEPS: f64 = 5.0;
-/// A motion that outgrew the tap by this factor needs no more watching.
+/// Ratio of the motion to the tap that counts as unstable.
 const RUNAWAY: f64 = 4.0;
-/// Shortest and longest that a motion is watched, ticks, and half swings that suffice in between.
+/// Minimum and maximum observation, ticks, and half swings that end it earlier.
 const SHORTEST: u32 = 2000;
-const LONGEST: u32 = 12_000;
+const MAX_TICKS: u32 = 12_000;
 const ENOUGH_HALF_SWINGS: usize = 24;
-/// Ticks between two looks whether it is all over.
+/// Ticks between two checks for the end.
 const LOOK_EVERY: u32 = 500;
-/// A handle at rest whose motor swings by more than this share of its largest force buzzes: a heavy device in coarse steps
-/// can hide a motor that bangs from limit to limit.
+/// Motor swing, as a fraction of the maximum force, above which a handle at rest counts as buzzing: a heavy device
+/// with a coarse encoder can hide a motor that switches between its limits.
 const BUZZ_SHARE: f64 = 0.5;
 
-/// A wall for the coupling, to be tapped with any gains.
+/// A wall to tap with any gains.
 #[derive(Clone, Debug)]
 pub struct TapTest {
     device: WorstAxisModel,
@@ -47,7 +47,7 @@ pub struct TapTest {
 }
 
 impl TapTest {
-    /// Puts a device into a hand, in front of a wall.
+    /// Creates the test for a device and a hand.
     ///
     /// # Errors
     /// A model that cannot be simulated.
@@ -56,14 +56,15 @@ impl TapTest {
         tapped.simulated(TAP_M).map(|_| tapped)
     }
 
-    /// Taps it with these gains and listens. Where a tap that can be seen takes the motor to its limit, one tap may die away
-    /// by luck, so there are several.
+    /// Taps the wall with these gains and tests the decay. Where a measurable tap saturates the motor, a single one may
+    /// decay by chance, so several are tried.
     pub fn verdict(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Verdict {
         let per_tick_n_per_m = stiffness_n_per_m + damping_n_s_per_m / self.device.period_s;
         let tap_m = self.tap_m(per_tick_n_per_m);
         let is_at_limit = per_tick_n_per_m * tap_m > self.device.max_force_n;
         let taps = if is_at_limit { &SEVERAL_TAPS[..] } else { &SEVERAL_TAPS[..1] };
-        let decays = |share: &f64| self.one_tap(stiffness_n_per_m, damping_n_s_per_m, share * tap_m) == Verdict::Decays;
+        let decays =
+            |fraction: &f64| self.one_tap(stiffness_n_per_m, damping_n_s_per_m, fraction * tap_m) == Verdict::Decays;
         if taps.iter().all(decays) { Verdict::Decays } else { Verdict::Builds }
     }
 
@@ -74,10 +75,10 @@ impl TapTest {
         };
         let mut ringing = DecayMonitor::new();
         let mut force_n = Swing::default();
-        for tick in 1..=LONGEST {
+        for tick in 1..=MAX_TICKS {
             let report = rendering.tick(MonotonicNs(u64::from(tick) * 1_000_000), 0);
-            ringing.hear(report.reading.position_m.x);
-            force_n.take_in(report.force_n.x);
+            ringing.push(report.reading.position_m.x);
+            force_n.update(report.force_n.x);
             if ringing.now_m() > RUNAWAY * tap_m {
                 return Verdict::Builds;
             }
@@ -93,7 +94,7 @@ impl TapTest {
         ringing.verdict(quiet_m)
     }
 
-    /// So far that it is seen, and not so far that the motor is at its limit, if the whole way is gone in one tick.
+    /// Large enough to be measured, small enough not to saturate the motor when applied within one tick.
     fn tap_m(&self, stiffness_n_per_m: f64) -> f64 {
         let by_force_m = 0.5 * self.device.max_force_n / stiffness_n_per_m.max(1.0);
         TAP_M.min(by_force_m).max(TAP_STEPS * self.device.encoder_step_m)
@@ -113,7 +114,7 @@ impl TapTest {
     fn simulated(&self, tap_m: f64) -> Result<SimulatedDevice, ModelError> {
         let WorstAxisModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } =
             self.device;
-        let axes = AxesModel {
+        let axes = DeviceModel {
             mass_kg: [mass_kg; 2],
             damping_n_s_per_m: [damping_n_s_per_m; 2],
             coulomb_n: [coulomb_n; 2],
@@ -134,7 +135,7 @@ impl TapTest {
     }
 }
 
-/// Between which values something swings.
+/// Range of a swinging value.
 #[derive(Clone, Copy, Debug)]
 struct Swing {
     low: f64,
@@ -148,7 +149,7 @@ impl Default for Swing {
 }
 
 impl Swing {
-    fn take_in(&mut self, value: f64) {
+    fn update(&mut self, value: f64) {
         (self.low, self.high) = (self.low.min(value), self.high.max(value));
     }
 
@@ -157,7 +158,7 @@ impl Swing {
     }
 }
 
-/// Nothing between the world and the hand.
+/// Safety settings without limits between world and hand.
 fn bare() -> Safety {
     Safety {
         max_force_n: f64::MAX,
@@ -169,7 +170,7 @@ fn bare() -> Safety {
     }
 }
 
-/// A floor and on it a tool that nothing moves, with its handle at the origin.
+/// A floor with an immovable tool on it, handle at the origin.
 fn wall() -> World {
     let a_box = |size_m: [f64; 2]| ShapeDescription::Box { size_m: size_m.into() };
     let mut floor = BodyDescription::new("floor", a_box([1.0, 0.1]));

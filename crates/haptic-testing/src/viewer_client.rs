@@ -1,32 +1,31 @@
-//! The least that a client of the viewer needs: a stream of text messages, opened and read by hand.
+//! A minimal client of the viewer's WebSocket stream.
 //!
-//! It shares no code with the viewer, so that both cannot be wrong in the same way, and it is built in a moment for the guest of
-//! `scripts/test-kernel`. Two programs use it: `look-on` and `pester`.
-#![forbid(unsafe_code)]
+//! It shares no code with the viewer, so that both cannot have the same error, and it compiles quickly for the guest of
+//! `scripts/test-kernel`. The programs `watch-stream` and `hostile-client` use it.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Kinds of frames, by the protocol's numbers.
+/// Opcodes of WebSocket frames.
 const TEXT: u8 = 1;
 const CLOSE: u8 = 8;
 
-/// The time on the clock that the daemon reads too, ns.
+/// Monotonic time, ns: the clock that the daemon uses.
 pub fn monotonic_ns() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// Asks for a stream of so many frames a second; nothing of it is read yet.
+/// Sends the upgrade request for a stream of `hz` frames a second and reads nothing.
 ///
 /// # Errors
-/// When nobody listens there.
-pub fn ask_for_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
+/// If the connection fails.
+pub fn request_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
     let mut socket = TcpStream::connect(address)?;
     socket.set_nodelay(true)?;
-    // Any key will do: the answer to it is not checked.
+    // Any key serves: the answer to it is not checked.
     write!(
         socket,
         "GET /api/stream?hz={hz} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -35,32 +34,32 @@ pub fn ask_for_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// A stream that is open.
+/// An open stream.
 #[derive(Debug)]
 pub struct Stream {
     socket: BufReader<TcpStream>,
 }
 
 impl Stream {
-    /// Opens one; `patience` bounds every read.
+    /// Opens a stream; `timeout` bounds every read.
     ///
     /// # Errors
-    /// When nobody listens there, or the stream is refused.
-    pub fn open(address: &str, hz: u32, patience: Duration) -> io::Result<Self> {
-        let socket = ask_for_stream(address, hz)?;
-        socket.set_read_timeout(Some(patience))?;
+    /// If the connection fails or the server rejects the stream.
+    pub fn open(address: &str, hz: u32, timeout: Duration) -> io::Result<Self> {
+        let socket = request_stream(address, hz)?;
+        socket.set_read_timeout(Some(timeout))?;
         let mut socket = BufReader::new(socket);
         let head = read_head(&mut socket)?;
         if !head.starts_with(b"HTTP/1.1 101 ") {
-            return Err(io::Error::other("the stream was refused"));
+            return Err(io::Error::other("the server rejected the stream"));
         }
         Ok(Self { socket })
     }
 
-    /// The next text; none when the daemon has said farewell or hung up.
+    /// The next text message; `None` after a close frame or the end of the connection.
     ///
     /// # Errors
-    /// When nothing comes for too long.
+    /// If no message arrives within the timeout.
     pub fn next_text(&mut self) -> io::Result<Option<String>> {
         loop {
             match self.next_frame() {
@@ -75,11 +74,11 @@ impl Stream {
         }
     }
 
-    /// Sends a text as one frame, under a mask of zeros: nobody on the way could be misled by it here.
+    /// Sends a text as one frame, with a mask of zeros: there is no proxy between that a random mask would protect.
     ///
     /// # Errors
-    /// When the other side has hung up.
-    pub fn say(&mut self, text: &str) -> io::Result<()> {
+    /// If the connection is closed.
+    pub fn send_text(&mut self, text: &str) -> io::Result<()> {
         let mut frame = vec![0x80 | TEXT];
         match text.len() {
             short @ 0..126 => frame.push(0x80 | short as u8),
@@ -116,7 +115,7 @@ impl Stream {
     }
 }
 
-/// The head of an answer, up to the empty line.
+/// The head of a response, up to the empty line.
 fn read_head(socket: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut byte = [0];

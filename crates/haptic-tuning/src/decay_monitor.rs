@@ -1,28 +1,29 @@
-//! Does a motion about a place die away or build up?
+//! Decay test of an oscillation.
 //!
-//! The largest distance of each half swing is noted. Late half swings smaller than early ones: it dies away; larger: it
-//! builds up. Frequency, window and sampling play no part in it, and steps of the encoder only blur single swings.
+//! The amplitude of each half swing is recorded. If late amplitudes are smaller than early ones the motion decays,
+//! otherwise it grows. The result does not depend on frequency, window or sampling, and encoder steps only blur single
+//! swings.
 
-/// Half swings noted at most; the rest of a long motion adds nothing.
-const MOST_PEAKS: usize = 4000;
-/// Half swings at the beginning that still carry how the motion was started.
+/// Maximum number of recorded half swings; the rest of a long motion adds nothing.
+const MAX_PEAKS: usize = 4000;
+/// Initial half swings that still depend on how the motion was started.
 const FIRST_PEAKS: usize = 2;
 
-/// Logarithm of a ratio that is clearly a decay.
+/// Logarithm of a ratio that is a clear decay.
 const CLEARLY: f64 = -0.2;
-/// Share of the first decay that the last must have, lest the motion goes on for ever.
+/// Minimum fraction of the first decay that the last must have; a smaller one is a sustained oscillation.
 const STILL: f64 = 0.02;
 
-/// What became of the motion.
+/// Result of the decay test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It died away, or is dying away.
+    /// The motion decays or has decayed.
     Decays,
-    /// It builds up, or goes on for ever.
+    /// The motion grows or is sustained.
     Builds,
 }
 
-/// Listens to a motion about zero.
+/// Records the half swings of a motion about zero.
 #[derive(Clone, Debug)]
 pub struct DecayMonitor {
     peaks_m: Vec<f64>,
@@ -31,21 +32,21 @@ pub struct DecayMonitor {
 }
 
 impl DecayMonitor {
-    /// Before the motion; all memory is taken here.
+    /// Creates an empty monitor; allocates all memory.
     pub fn new() -> Self {
-        Self { peaks_m: Vec::with_capacity(MOST_PEAKS), side: 0.0, peak_m: 0.0 }
+        Self { peaks_m: Vec::with_capacity(MAX_PEAKS), side: 0.0, peak_m: 0.0 }
     }
 
-    /// Forgets what it heard. Real-time: constant.
+    /// Clears the recorded motion. Real-time: constant.
     pub fn clear(&mut self) {
         self.peaks_m.clear();
         (self.side, self.peak_m) = (0.0, 0.0);
     }
 
-    /// Takes the next distance from the middle, m. Real-time: constant.
-    pub fn hear(&mut self, distance_m: f64) {
+    /// Adds the next distance from the centre, m. Real-time: constant.
+    pub fn push(&mut self, distance_m: f64) {
         if distance_m * self.side < 0.0 {
-            if self.peaks_m.len() < MOST_PEAKS {
+            if self.peaks_m.len() < MAX_PEAKS {
                 self.peaks_m.push(self.peak_m);
             }
             self.peak_m = 0.0;
@@ -56,17 +57,17 @@ impl DecayMonitor {
         self.peak_m = self.peak_m.max(distance_m.abs());
     }
 
-    /// Half swings so far.
+    /// Number of half swings.
     pub fn half_swings(&self) -> usize {
         self.peaks_m.len()
     }
 
-    /// The largest distance of the half swing under way or the one before, m.
+    /// Amplitude of the current or the previous half swing, m.
     pub fn now_m(&self) -> f64 {
         self.peaks_m.last().copied().unwrap_or(0.0).max(self.peak_m)
     }
 
-    /// Means of the half swings in each quarter of the motion, m; none if there are too few to tell.
+    /// Mean amplitude in each quarter of the motion, m; none if there are too few half swings.
     fn quarters_m(&self) -> Option<[f64; 4]> {
         let peaks = self.peaks_m.get(FIRST_PEAKS..)?;
         let length = peaks.len() / 4;
@@ -74,8 +75,7 @@ impl DecayMonitor {
         (length > 0).then(|| [mean(0), mean(1), mean(2), mean(3)])
     }
 
-    /// What became of it. A motion that hardly swings has died away; one that shrank at first and then shrinks no more
-    /// goes on for ever.
+    /// Result so far. A motion that hardly swings has decayed; one that decayed at first and then no more is sustained.
     pub fn verdict(&self, quiet_m: f64) -> Verdict {
         let Some([first, second, third, last]) = self.quarters_m().filter(|_| self.now_m() > quiet_m) else {
             return Verdict::Decays;
@@ -101,7 +101,7 @@ mod tests {
         for tick in 0..3000 {
             let time_s = f64::from(tick) * 1e-3;
             let distance_m = 1e-3 * libm::exp(rate * time_s) * libm::cos(rad_per_s * time_s);
-            ringing.hear((distance_m / 1e-5).floor() * 1e-5);
+            ringing.push((distance_m / 1e-5).floor() * 1e-5);
         }
         ringing.verdict(5e-5)
     }
@@ -119,7 +119,7 @@ mod tests {
         let mut ringing = DecayMonitor::new();
         for tick in 0..3000 {
             let time_s = f64::from(tick) * 1e-3;
-            ringing.hear((1e-3 * libm::exp(-10.0 * time_s) + 2e-4) * libm::cos(300.0 * time_s));
+            ringing.push((1e-3 * libm::exp(-10.0 * time_s) + 2e-4) * libm::cos(300.0 * time_s));
         }
         assert_eq!(ringing.verdict(5e-5), Verdict::Builds);
         assert_eq!(ringing.verdict(5e-4), Verdict::Decays, "if it is too small to matter");
@@ -128,14 +128,14 @@ mod tests {
     #[test]
     fn steps_of_the_encoder_alone_are_rest() {
         let mut ringing = DecayMonitor::new();
-        (0..1000).for_each(|tick| ringing.hear(if tick % 2 == 0 { 1e-5 } else { -1e-5 }));
+        (0..1000).for_each(|tick| ringing.push(if tick % 2 == 0 { 1e-5 } else { -1e-5 }));
         assert_eq!(ringing.verdict(5e-5), Verdict::Decays);
     }
 
     #[test]
     fn a_motion_that_creeps_home_has_died_away() {
         let mut ringing = DecayMonitor::new();
-        (0..1000).for_each(|tick| ringing.hear(1e-3 * libm::exp(-f64::from(tick) / 300.0)));
+        (0..1000).for_each(|tick| ringing.push(1e-3 * libm::exp(-f64::from(tick) / 300.0)));
         assert_eq!(ringing.verdict(1e-9), Verdict::Decays);
     }
 }
