@@ -8,8 +8,10 @@
 pub mod evdev;
 pub mod hid;
 pub mod link_monitor;
+pub mod native;
 pub mod pantograph;
 pub mod protocol;
+pub mod scale;
 pub mod serial;
 pub mod threaded;
 
