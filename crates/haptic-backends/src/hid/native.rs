@@ -402,9 +402,13 @@ impl NativeReceiver {
         } else {
             self.disarmed(self.fault.unwrap_or(FaultCode::Disarmed), now_ns);
         }
-        let mut position_m = Vector2::zeros();
+        let (mut position_m, mut velocity_m_per_s) = (Vector2::zeros(), Vector2::zeros());
         for (axis, (scale, reading)) in self.axes.iter().zip(state.axes.iter()).enumerate() {
             position_m[axis] = f64::from(reading.position) * scale.m_per_count;
+            velocity_m_per_s[axis] = f64::from(reading.velocity) * scale.m_per_count;
+        }
+        if state.velocity_given {
+            return Received::Motion { position_m, velocity_m_per_s, fault: self.fault };
         }
         Received::Position(position_m, self.fault)
     }

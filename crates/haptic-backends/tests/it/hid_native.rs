@@ -12,6 +12,7 @@ use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Fault, FaultCode, HelloAck, HomeFlags, Message, PerAxis, State,
     Status, VERSION,
 };
+use nalgebra::Vector2;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -288,4 +289,13 @@ fn another_board_in_place_of_the_one_that_was_opened_is_refused() {
 fn replug(socket: &Socket, uid: [u8; 8], session: u32) {
     let mut board = socket.board();
     *board = Board { uid, plugged: Some(session), ..Board::new(board.script) };
+}
+
+#[test]
+fn the_velocity_of_a_board_that_measures_it_is_used() {
+    let socket = Socket::new(|_, _| Reaction::Usual);
+    socket.board().velocity = Some(2000);
+    let mut device = socket.open().unwrap();
+    let reading = tick_until(&mut device, |reading| reading.health == Health::Ready && reading.fresh);
+    assert_eq!(reading.velocity_m_per_s, Vector2::new(0.02, 0.02));
 }
