@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod evdev;
+pub mod handshake;
 pub mod hid;
 pub mod link_monitor;
 pub mod native;

@@ -9,6 +9,7 @@
 
 mod streaming;
 
+use crate::link_monitor::LinkMonitor;
 use haptic_device::velocity::AdaptiveWindow;
 use haptic_device::{
     Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
@@ -20,7 +21,7 @@ use nalgebra::Vector2;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{
-    AtomicBool, AtomicU32, AtomicU64,
+    AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -41,11 +42,11 @@ const LET_GO_WITHIN: Duration = Duration::from_millis(500);
 
 /// Finds, opens and arms a device, at the start and after every loss.
 pub trait Connect: std::marker::Send {
-    /// Both directions of a device that is armed with no force.
+    /// Both directions of a device that is armed with no force. `stop` interrupts it.
     ///
     /// # Errors
     /// In words for a person: what is missing or refused, and what would be right.
-    fn connect(&mut self) -> Result<Connection, String>;
+    fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, String>;
 }
 
 /// Both directions of an open device.
@@ -129,11 +130,6 @@ pub trait Send: std::marker::Send {
 
     /// No force, and no more to come.
     fn let_go(&mut self);
-
-    /// What the link counted: messages lost, messages damaged.
-    fn losses(&self) -> (u64, u64) {
-        (0, 0)
-    }
 }
 
 /// Starts a thread of a device, in real time where that is granted: a priority of 0 asks for none.
@@ -185,15 +181,13 @@ struct Shared {
     is_held: AtomicBool,
     /// Last sign of life of the device, ns.
     alive_ns: AtomicU64,
-    reconnects: AtomicU32,
-    lost: AtomicU64,
-    damaged: AtomicU64,
 }
 
 /// A device that is served by threads.
 pub struct ThreadedDevice {
     identity: Identity,
     limits: Limits,
+    monitor: Arc<LinkMonitor>,
     shared: Arc<Shared>,
     efforts: LatestWriter<Effort>,
     samples: LatestReader<Sample>,
@@ -215,6 +209,7 @@ impl ThreadedDevice {
         identity: Identity,
         limits: Limits,
         encoder_step_m: f64,
+        monitor: Arc<LinkMonitor>,
         connection: Connection,
         connector: Box<dyn Connect>,
         priority: u8,
@@ -239,6 +234,7 @@ impl ThreadedDevice {
         let sender = threads.recv().map_err(|_| io::Error::other("the sending thread died at its start"))?;
         let receiving = Receiving {
             shared: shared.clone(),
+            monitor: Arc::clone(&monitor),
             samples: sample_input,
             connector,
             hand_over,
@@ -256,6 +252,7 @@ impl ThreadedDevice {
         Ok(Self {
             identity,
             limits,
+            monitor,
             shared,
             efforts,
             samples,
@@ -334,14 +331,7 @@ impl Device for ThreadedDevice {
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {
-        let shared = &self.shared;
-        Some(LinkStatistics {
-            frames_lost: shared.lost.load(Relaxed),
-            crc_errors: shared.damaged.load(Relaxed),
-            reconnects: shared.reconnects.load(Relaxed),
-            rate_hz: self.limits.rate_hz,
-            ..LinkStatistics::default()
-        })
+        Some(self.monitor.statistics(self.limits.rate_hz))
     }
 
     fn close(&mut self) {
@@ -428,11 +418,6 @@ impl Sending {
                 self.link = None;
             }
         }
-        if let Some(link) = &self.link {
-            let (lost, damaged) = link.losses();
-            self.shared.lost.store(lost, Relaxed);
-            self.shared.damaged.store(damaged, Relaxed);
-        }
     }
 }
 
@@ -443,6 +428,7 @@ fn left(until_ns: u64) -> Duration {
 
 struct Receiving {
     shared: Arc<Shared>,
+    monitor: Arc<LinkMonitor>,
     samples: LatestWriter<Sample>,
     connector: Box<dyn Connect>,
     hand_over: SyncSender<Box<dyn Send>>,
@@ -521,7 +507,7 @@ impl Receiving {
         if self.shared.is_held.load(Acquire) {
             return None;
         }
-        let connection = self.connector.connect().ok()?;
+        let connection = self.connector.connect(&self.shared.is_closing).ok()?;
         self.window = AdaptiveWindow::new(self.encoder_step_m);
         // Faults are counted on, or one that is over would be told again.
         let Sample { newest_fault, faults, .. } = self.newest;
@@ -534,7 +520,7 @@ impl Receiving {
         self.shared.is_connected.store(true, Relaxed);
         self.shared.is_held.store(true, Relaxed);
         self.hand_over.send(connection.sending).ok()?;
-        self.shared.reconnects.fetch_add(1, Relaxed);
+        self.monitor.note_reconnect();
         self.sender.unpark();
         Some(connection.receiving)
     }

@@ -16,6 +16,8 @@ use haptic_device::{DeviceKind, Identity, MAX_AXES};
 use nalgebra::Vector2;
 use node::{Axis, Effect, EventFile, NodeInfo};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Levels a second that drivers pass on without queueing, one axis and two; their queues are served once a millisecond.
@@ -51,7 +53,7 @@ pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<
     let (connection, scales) = connector.arm(&info).map_err(|error| format!("{name}: {error}"))?;
     let limits = limits(&scales, rate_hz(connector.settings.axes));
     let step_m = encoder_step_m(&scales);
-    ThreadedDevice::start(identity, limits, step_m, connection, Box::new(connector), priority)
+    ThreadedDevice::start(identity, limits, step_m, Arc::default(), connection, Box::new(connector), priority)
         .map_err(|error| format!("{name}: no thread for its events: {error}"))
 }
 
@@ -61,7 +63,7 @@ struct EvdevConnector {
 }
 
 impl Connect for EvdevConnector {
-    fn connect(&mut self) -> Result<Connection, String> {
+    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
         let info = (self.find)()?;
         self.arm(&info).map(|(connection, _)| connection)
     }

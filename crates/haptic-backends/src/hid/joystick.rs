@@ -14,6 +14,8 @@ use crate::threaded::{Connect, Connection, Receive, Received, Send, SendOutcome,
 use haptic_device::{DeviceKind, FaultCode, Identity, MAX_AXES};
 use nalgebra::Vector2;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Effects are started again so often, ns: a quarter of how long they last.
@@ -99,7 +101,7 @@ pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8
     let code = PidEncoder::new(layout, settings.force).map_err(|error| about(error.to_string()))?;
     let mut connector = JoystickConnector { port, descriptor, code, scales };
     let connection = connector.arm(opened).map_err(about)?;
-    ThreadedDevice::start(identity, limits, step_m, connection, Box::new(connector), priority)
+    ThreadedDevice::start(identity, limits, step_m, Arc::default(), connection, Box::new(connector), priority)
         .map_err(|error| format!("{name}: no thread for its reports: {error}"))
 }
 
@@ -124,7 +126,7 @@ struct JoystickConnector {
 }
 
 impl Connect for JoystickConnector {
-    fn connect(&mut self) -> Result<Connection, String> {
+    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
         let opened = self.port.open()?;
         if opened.descriptor != self.descriptor {
             return Err(format!("{}: this is another device than before", opened.name));

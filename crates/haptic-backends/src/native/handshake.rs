@@ -3,7 +3,7 @@
 use super::framing::Framing;
 use super::receive::NativeReceive;
 use super::transmit::NativeTransmit;
-use super::{NativeSettings, Scales, per_axis};
+use super::{FirstBoard, NativeSettings, Scales, per_axis};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use crate::scale::{AxisScale, limits};
@@ -47,6 +47,7 @@ pub struct NativeHandshake<F> {
     framing: F,
     settings: NativeSettings,
     monitor: Arc<LinkMonitor>,
+    first_board: FirstBoard,
     nonce: u32,
     received_bytes: usize,
     request: Request,
@@ -61,11 +62,18 @@ pub struct NativeHandshake<F> {
 
 impl<F: Framing> NativeHandshake<F> {
     /// Starts at `now`.
-    pub fn new(settings: NativeSettings, monitor: Arc<LinkMonitor>, nonce: u32, now: MonotonicNs) -> Self {
+    pub fn new(
+        settings: NativeSettings,
+        monitor: Arc<LinkMonitor>,
+        first_board: FirstBoard,
+        nonce: u32,
+        now: MonotonicNs,
+    ) -> Self {
         Self {
             framing: F::default(),
             settings,
             monitor,
+            first_board,
             nonce,
             received_bytes: 0,
             request: Request::Hello,
@@ -98,6 +106,8 @@ impl<F: Framing> NativeHandshake<F> {
             self.failed = Some(HandshakeError::Version { theirs: board.version, ours: VERSION });
         } else if board.axes != wanted {
             self.failed = Some(HandshakeError::Axes { wanted, found: board.axes });
+        } else if let Some((uid, _)) = self.first_board.get().filter(|first| **first != (board.uid, board.axes)) {
+            self.failed = Some(HandshakeError::OtherBoard { wanted: uid_text(*uid), found: uid_text(board.uid) });
         } else {
             self.board = Some(*board);
             self.start_request(Request::Axis(0), now);
@@ -154,6 +164,7 @@ impl<F: Framing> NativeHandshake<F> {
 
     fn session(&self, board: &HelloAck) -> OpenSession {
         let (scales, monitor) = (self.scales(), || Arc::clone(&self.monitor));
+        self.first_board.get_or_init(|| (board.uid, board.axes));
         OpenSession {
             identity: identity(board),
             limits: limits(&scales, self.rate_hz(board)),

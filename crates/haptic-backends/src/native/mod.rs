@@ -17,7 +17,7 @@ use handshake::NativeHandshake;
 use haptic_device::MonotonicNs;
 use haptic_wire::PerAxis;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,20 +40,25 @@ pub struct NativeProtocol<F> {
     monitor: Arc<LinkMonitor>,
     /// Nonce of the newest session.
     nonce: u32,
+    first_board: FirstBoard,
     framing: PhantomData<F>,
 }
+
+/// Uid and number of axes of the board of the first session. Other boards are refused before they are armed.
+type FirstBoard = Arc<OnceLock<([u8; 8], u8)>>;
 
 impl<F: Framing> NativeProtocol<F> {
     /// `nonce` should differ in every run of the program, so that a board detects a new host.
     pub fn new(settings: NativeSettings, monitor: Arc<LinkMonitor>, nonce: u32) -> Self {
-        Self { settings, monitor, nonce, framing: PhantomData }
+        Self { settings, monitor, nonce, first_board: Arc::default(), framing: PhantomData }
     }
 }
 
 impl<F: Framing> Protocol for NativeProtocol<F> {
     fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
         self.nonce = self.nonce.wrapping_add(1);
-        Box::new(NativeHandshake::<F>::new(self.settings, Arc::clone(&self.monitor), self.nonce, now))
+        let (monitor, first_board) = (Arc::clone(&self.monitor), Arc::clone(&self.first_board));
+        Box::new(NativeHandshake::<F>::new(self.settings, monitor, first_board, self.nonce, now))
     }
 }
 

@@ -155,3 +155,75 @@ fn fault_code(fault: &Fault) -> FaultCode {
         other => FaultCode::Device { code: other.byte(), detail: fault.detail },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::framing::HidReport;
+    use super::*;
+    use haptic_wire::report::{decode_report, encode_report};
+    use haptic_wire::{Kind, PerAxis};
+
+    const MS: u64 = 1_000_000;
+
+    fn armed_board() -> NativeReceive<HidReport> {
+        let scale = AxisScale { m_per_count: 1e-5, full_scale_n: 4.0, ..AxisScale::default() };
+        let arm = Arm { nonce: 7, watchdog_ms: 20, limits_q15: PerAxis::two(100, 100), slew_q15_per_ms: 0 };
+        NativeReceive::new(HidReport::default(), PerAxis::two(scale, scale), Arc::default(), arm)
+    }
+
+    fn at(ms: u64) -> MonotonicNs {
+        MonotonicNs(ms * MS)
+    }
+
+    /// STATE that answers the command with this sequence number.
+    fn state(acknowledged: u8, status: u8) -> [u8; 64] {
+        let axis = AxisReading { position: 1000, velocity: 0 };
+        let axes = PerAxis::two(axis, axis);
+        let state = State { acknowledged, status: Status(status), sampled_at_us: 0, axes, velocity_given: false };
+        encode_report(&Message::State(state), acknowledged).unwrap()
+    }
+
+    fn watchdog_fault() -> [u8; 64] {
+        let fault = Fault { code: haptic_wire::FaultCode::Watchdog, detail: 20 };
+        encode_report(&Message::Fault(fault), 1).unwrap()
+    }
+
+    #[test]
+    fn a_faulted_board_is_armed_at_once_and_then_five_times_a_second() {
+        let mut receive = armed_board();
+        let is_arm = |reply: TxBytes| decode_report(reply.bytes()).is_some_and(|frame| frame.kind == Kind::Arm as u8);
+        assert_eq!(receive.hear(&state(999u64 as u8, Status::ARMED), at(999)).reply, None);
+        let armed_at: Vec<u64> = (1000..2000)
+            .filter(|ms| receive.hear(&state(*ms as u8, Status::FAULT), at(*ms)).reply.is_some_and(is_arm))
+            .collect();
+        assert_eq!(armed_at, [1000, 1200, 1400, 1600, 1800]);
+    }
+
+    #[test]
+    fn a_fault_lasts_until_the_board_reports_that_it_is_armed_and_counts_no_command_as_lost() {
+        let monitor = Arc::new(LinkMonitor::default());
+        let mut receive = NativeReceive { monitor: Arc::clone(&monitor), ..armed_board() };
+        let health = |received: Received| received.sample.unwrap().health;
+        let faulted = Health::Faulted(FaultCode::Watchdog);
+        for number in [1, 2, 4] {
+            monitor.record_sent(number, at(0));
+        }
+        assert_eq!(health(receive.hear(&state(1, Status::ARMED), at(1))), Health::Ready);
+        assert_eq!(health(receive.hear(&watchdog_fault(), at(2))), faulted);
+        assert_eq!(health(receive.hear(&state(2, Status::FAULT), at(3))), faulted);
+        // ARM had number 3.
+        assert_eq!(health(receive.hear(&state(4, Status::ARMED), at(4))), Health::Ready);
+        assert_eq!(monitor.statistics(1000.0).frames_lost, 0);
+    }
+
+    #[test]
+    fn damaged_reports_are_counted_and_an_empty_read_is_not_one() {
+        let mut receive = armed_board();
+        let mut damaged = state(1, Status::ARMED);
+        damaged[5] ^= 1;
+        for report in [&damaged[..], &[], &state(2, Status::ARMED)] {
+            receive.hear(report, at(1));
+        }
+        assert_eq!(receive.monitor.statistics(1000.0).crc_errors, 1);
+    }
+}

@@ -42,3 +42,29 @@ impl<F: Framing> TransmitHalf for NativeTransmit<F> {
         F::encode(&Message::Stop, self.monitor.next_sequence())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::framing::HidReport;
+    use super::*;
+    use crate::scale::AxisScale;
+    use haptic_wire::PerAxis;
+    use haptic_wire::report::decode_report;
+    use nalgebra::Vector2;
+
+    #[test]
+    fn zero_force_is_a_command_without_enable_so_that_a_board_does_not_slew_to_it() {
+        let scale = AxisScale { full_scale_n: 4.0, ..AxisScale::default() };
+        let mut transmit = NativeTransmit::<HidReport>::new(PerAxis::two(scale, scale), Arc::default());
+        let mut flags = |x_n: f64, y_n: f64| {
+            let effort = Effort { force_n: Vector2::new(x_n, y_n) };
+            let (bytes, _) = transmit.say(effort, &Sample::nothing_yet(), MonotonicNs(1));
+            match Message::parse(&decode_report(bytes.bytes()).unwrap()) {
+                Ok(Message::Command(command)) => command.flags,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([flags(0.0, 0.0), flags(-0.0, 1e-9), flags(f64::NAN, 1.0)], [0; 3]);
+        assert_eq!([flags(1.0, 0.0), flags(0.0, -1.0)], [Command::ENABLE; 2]);
+    }
+}

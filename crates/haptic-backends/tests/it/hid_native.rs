@@ -161,8 +161,8 @@ impl Socket {
     }
 
     fn open(&self) -> Result<ThreadedDevice, String> {
-        let settings = NativeSettings { axes: 2, lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, nonce: 7 };
-        native::open(Box::new(self.clone()), settings, 0)
+        let settings = NativeSettings { axes: Some(2), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
+        native::open(Box::new(self.clone()), settings, 7, 0)
     }
 }
 
@@ -298,4 +298,25 @@ fn the_velocity_of_a_board_that_measures_it_is_used() {
     let mut device = socket.open().unwrap();
     let reading = tick_until(&mut device, |reading| reading.health == Health::Ready && reading.fresh);
     assert_eq!(reading.velocity_m_per_s, Vector2::new(0.02, 0.02));
+}
+
+#[test]
+fn a_board_that_stays_silent_for_thirty_messages_is_still_opened() {
+    let socket = Socket::new(|board, _| if board.hellos > 30 { Reaction::Usual } else { Reaction::Instead(None) });
+    let start = Instant::now();
+    socket.open().unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(30 * 50), "HELLO is repeated every 50 ms or slower");
+}
+
+#[test]
+fn a_board_that_resets_during_the_handshake_is_opened_with_a_new_hello() {
+    let socket = Socket::new(|board, message| match message {
+        Message::Hello(_) => Reaction::Usual,
+        // As after a reset: silent until the next HELLO.
+        _ if board.hellos == 1 => Reaction::Instead(None),
+        _ => Reaction::Usual,
+    });
+    socket.open().unwrap();
+    let hellos = socket.board().hellos;
+    assert_eq!(hellos, 2);
 }
