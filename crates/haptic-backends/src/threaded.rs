@@ -64,17 +64,23 @@ pub enum Received {
     Nothing,
     /// Where the handle is, device frame, m, and what keeps the device from giving force, if anything does.
     Position(Vector2<f64>, Option<FaultCode>),
-    /// Position and velocity of the handle as the device measured them, device frame, m and m/s, and its fault, if any.
-    Motion {
-        /// m.
-        position_m: Vector2<f64>,
-        /// m/s.
-        velocity_m_per_s: Vector2<f64>,
-        /// What keeps the device from giving force.
-        fault: Option<FaultCode>,
-    },
+    /// A complete sample.
+    Measurement(Measurement),
     /// What keeps the device from giving force now, if anything does; where the handle is, it did not say.
     Condition(Option<FaultCode>),
+}
+
+/// Measurement of the handle, device frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measurement {
+    /// m.
+    pub position_m: Vector2<f64>,
+    /// m/s.
+    pub velocity_m_per_s: Vector2<f64>,
+    /// Time of the sample on the monotonic clock, ns.
+    pub taken_ns: u64,
+    /// Why the device gives no force, if it gives none.
+    pub fault: Option<FaultCode>,
 }
 
 /// The direction from the device.
@@ -465,9 +471,7 @@ impl Receiving {
         }
         match received {
             Ok(Received::Position(position_m, fault)) => self.take(position_m, fault),
-            Ok(Received::Motion { position_m, velocity_m_per_s, fault }) => {
-                self.publish_motion(position_m, velocity_m_per_s, fault, monotonic_ns());
-            }
+            Ok(Received::Measurement(measurement)) => self.publish_measurement(measurement, monotonic_ns()),
             Ok(Received::Condition(fault)) => self.publish(self.newest.with_fault(fault)),
             _ => {}
         }
@@ -480,18 +484,13 @@ impl Receiving {
         let velocity_m_per_s = self.window.update(position_m, elapsed_ns as f64 * 1e-9);
         let has_passed = self.stream_test.as_mut().is_some_and(|test| test.is_passed_by(position_m, elapsed_ns));
         self.newest.streams |= has_passed;
-        self.publish_motion(position_m, velocity_m_per_s, fault, now_ns);
+        self.publish_measurement(Measurement { position_m, velocity_m_per_s, taken_ns: now_ns, fault }, now_ns);
     }
 
-    fn publish_motion(
-        &mut self,
-        position_m: Vector2<f64>,
-        velocity_m_per_s: Vector2<f64>,
-        fault: Option<FaultCode>,
-        now_ns: u64,
-    ) {
+    fn publish_measurement(&mut self, measurement: Measurement, now_ns: u64) {
         self.shared.alive_ns.store(now_ns, Relaxed);
-        let sample = Sample { position_m, velocity_m_per_s, at_ns: now_ns, ..self.newest };
+        let Measurement { position_m, velocity_m_per_s, taken_ns, fault } = measurement;
+        let sample = Sample { position_m, velocity_m_per_s, at_ns: taken_ns, ..self.newest };
         self.publish(sample.with_fault(fault));
     }
 

@@ -14,7 +14,9 @@ use crate::native::NativeProtocol;
 pub use crate::native::NativeSettings;
 use crate::native::framing::HidReport;
 use crate::protocol::{OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf, TxBytes};
-use crate::threaded::{Connect, Connection, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice};
+use crate::threaded::{
+    Connect, Connection, Measurement, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice,
+};
 use haptic_device::{DeviceKind, Effort, Health, Identity, Limits, MonotonicNs};
 use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
 use nalgebra::Vector2;
@@ -218,7 +220,8 @@ impl NativeReceiver {
         if std::mem::replace(&mut self.newest, sample.sequence) == sample.sequence {
             return Received::Condition(fault);
         }
-        Received::Motion { position_m: sample.position_m, velocity_m_per_s: sample.velocity_m_per_s, fault }
+        let Sample { position_m, velocity_m_per_s, taken_at, .. } = *sample;
+        Received::Measurement(Measurement { position_m, velocity_m_per_s, taken_ns: taken_at.0, fault })
     }
 
     fn is_session_lost(&self, now: MonotonicNs) -> bool {
