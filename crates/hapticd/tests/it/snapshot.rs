@@ -3,7 +3,7 @@
 use haptic_config::builtin::SCENES;
 use hapticd::cli::{InputArguments, SnapshotArguments};
 use hapticd::failure::Failure;
-use hapticd::snapshot::snapshot;
+use hapticd::still::snapshot;
 use std::path::{Path, PathBuf};
 
 /// A folder that is gone at the end.
