@@ -18,7 +18,7 @@ pub fn json(message: &impl Serialize) -> String {
 }
 
 /// The same with the word that tells kinds apart in the stream put first.
-pub fn with_kind(kind: &str, object: &str) -> String {
+pub fn with_type(kind: &str, object: &str) -> String {
     let rest = object.strip_prefix('{').unwrap_or("}");
     let comma = if rest.starts_with('}') { "" } else { "," };
     format!("{{\"type\":\"{kind}\"{comma}{rest}")
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn the_kind_comes_first_and_the_rest_stays() {
-        assert_eq!(with_kind("state", r#"{"tick":1}"#), r#"{"type":"state","tick":1}"#);
-        assert_eq!(with_kind("state", "{}"), r#"{"type":"state"}"#);
+        assert_eq!(with_type("state", r#"{"tick":1}"#), r#"{"type":"state","tick":1}"#);
+        assert_eq!(with_type("state", "{}"), r#"{"type":"state"}"#);
     }
 }

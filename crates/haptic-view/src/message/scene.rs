@@ -104,7 +104,7 @@ pub struct SceneEntry {
 
 impl SceneMessage {
     /// The message of a scene, from what was written and what was worked out of it.
-    pub fn of(scene_id: u64, name: &str, description: &SceneDescription, scene: &Scene) -> Self {
+    pub fn new(scene_id: u64, name: &str, description: &SceneDescription, scene: &Scene) -> Self {
         let bodies =
             description.bodies.iter().zip(&scene.bodies).map(|(written, built)| body(written, built)).collect();
         let tool = scene.tool.map(|tool| ToolMessage {

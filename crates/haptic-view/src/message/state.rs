@@ -112,7 +112,7 @@ struct EnergyMessage {
 
 impl<'o> StateMessage<'o> {
     /// The message of what the daemon saw.
-    pub fn of(seen: &'o Observation, hand_guided: bool) -> Self {
+    pub fn new(seen: &'o Observation, hand_guided: bool) -> Self {
         let (report, felt) = (&seen.snapshot.report, &seen.snapshot.report.felt);
         Self {
             scene_id: seen.scene_id,

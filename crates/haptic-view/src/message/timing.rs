@@ -34,7 +34,7 @@ pub struct TimingMessage {
 
 impl TimingMessage {
     /// The message of what a loop did so far.
-    pub fn of(figures: &LoopTiming) -> Self {
+    pub fn new(figures: &LoopTiming) -> Self {
         Self {
             rate_hz: 1000,
             budget_ns: BUDGET_NS,

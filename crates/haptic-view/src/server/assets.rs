@@ -1,6 +1,6 @@
 //! The page: everything that was in `assets/` when the program was built, found by its exact name.
 
-use super::answer::{HttpError, text_of};
+use super::response::{HttpError, text_of};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};

@@ -15,7 +15,7 @@ pub fn text(shared: &Shared) -> String {
 }
 
 fn timing(page: &mut Page, shared: &Shared) {
-    let timing = shared.feed.timing.borrow().clone();
+    let timing = shared.telemetry.timing.borrow().clone();
     page.counter("hapticd_ticks_total", "Ticks that ran.", timing.ticks as f64);
     page.counter("hapticd_overruns_total", "Ticks that ended after the next deadline.", timing.overruns as f64);
     page.counter("hapticd_skipped_total", "Periods that were not run.", timing.skipped as f64);
@@ -24,7 +24,7 @@ fn timing(page: &mut Page, shared: &Shared) {
 }
 
 fn world(page: &mut Page, shared: &Shared) {
-    let Some(seen) = shared.feed.state.borrow().clone() else { return };
+    let Some(seen) = shared.telemetry.state.borrow().clone() else { return };
     let report = &seen.snapshot.report;
     page.gauge("hapticd_force_newtons", "Size of the force on the hand.", report.force_n.norm());
     page.gauge("hapticd_penetration_metres", "Deepest penetration of any pair.", report.felt.penetration_m);
@@ -56,7 +56,7 @@ fn server(page: &mut Page, shared: &Shared) {
     page.counter(
         "hapticd_view_refused_total",
         "Requests, messages and connections refused.",
-        shared.refusals.total() as f64,
+        shared.rejections.total() as f64,
     );
     let refused = read(&counters.connections_refused);
     page.counter("hapticd_view_connections_refused_total", "Connections that found no place.", refused);

@@ -5,20 +5,20 @@
 //! - `stream`: the WebSocket.
 //! - `limits`: everything that bounds what a client can cost.
 
-mod answer;
 mod assets;
 mod connection;
-mod gate;
 mod limits;
 mod metrics;
-mod refusals;
+mod middleware;
+mod rejection_log;
+mod response;
 mod routes;
 mod shared;
 mod stream;
 
-use crate::feed::Telemetry;
-use crate::host::Controller;
-use crate::listen::Listener;
+use crate::controller::Controller;
+use crate::listener::Listener;
+use crate::telemetry::Telemetry;
 use rustix::process::setpriority_process;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use shared::Shared;
@@ -39,19 +39,20 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Serves what the feed holds, and hands what is asked for to the host; `loop_cpu` is left to the loop.
+    /// Serves what the telemetry holds, and hands what is asked for to the host; `loop_cpu` is left to the loop.
     ///
     /// # Errors
     /// When the thread cannot be started.
     pub fn serve(
         listener: Listener,
-        feed: Telemetry,
-        host: Arc<dyn Controller>,
+        telemetry: Telemetry,
+        controller: Arc<dyn Controller>,
         loop_cpu: Option<usize>,
     ) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(limits::LONG_TASKS).build()?;
+        let runtime =
+            Builder::new_current_thread().enable_all().max_blocking_threads(limits::MAX_BLOCKING_TASKS).build()?;
         let (stop, stopped) = watch::channel(false);
-        let shared = Arc::new(Shared::new(&listener, feed, host, stopped));
+        let shared = Arc::new(Shared::new(&listener, telemetry, controller, stopped));
         let body = move || {
             stand_back(loop_cpu);
             serve(runtime, listener, shared);
@@ -76,8 +77,8 @@ fn serve(runtime: Runtime, listener: Listener, shared: Arc<Shared>) {
     if let Err(error) = outcome {
         tracing::warn!("the viewer has ended, the loop goes on: {error}");
     }
-    runtime.shutdown_timeout(limits::LONGEST_SHUTDOWN);
-    shared.refusals.conclude();
+    runtime.shutdown_timeout(limits::SHUTDOWN_TIMEOUT);
+    shared.rejections.flush();
 }
 
 /// A low priority, and any core but the loop's. What the system refuses is not worth a word: the loop has the right of

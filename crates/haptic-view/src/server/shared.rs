@@ -1,13 +1,13 @@
 //! What all requests and streams share.
 
-use super::gate::Policy;
-use super::limits::{CHANGES_PER_S, LONG_TASKS, MOST_STREAMS, PLACES_PER_S, REQUESTS_PER_S, RateLimiter};
-use super::refusals::Refusals;
-use crate::feed::Telemetry;
-use crate::host::{ControlError, Controller};
-use crate::listen::Listener;
+use super::limits::{CHANGES_PER_S, MAX_BLOCKING_TASKS, MAX_STREAMS, REQUESTS_PER_S, RateLimiter, TARGETS_PER_S};
+use super::middleware::AccessPolicy;
+use super::rejection_log::RejectionLog;
+use crate::controller::{ControlError, Controller};
+use crate::listener::Listener;
 use crate::message::state::{Observation, StateMessage};
 use crate::message::{Text, json};
+use crate::telemetry::Telemetry;
 use nalgebra::Vector2;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, watch};
 
 /// When a loop that was too busy to let the hand go is told again.
-const RELEASE_AGAIN: Duration = Duration::from_millis(10);
+const RELEASE_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What all requests and streams share.
 pub struct Shared {
-    pub feed: Telemetry,
-    pub host: Arc<dyn Controller>,
-    pub policy: Policy,
+    pub telemetry: Telemetry,
+    pub controller: Arc<dyn Controller>,
+    pub policy: AccessPolicy,
     stopped: watch::Receiver<bool>,
     pub streams: Arc<Semaphore>,
     /// One scene is prepared at a time.
@@ -31,8 +31,8 @@ pub struct Shared {
     /// One looks at a time for what is plugged in.
     pub device_search: Arc<Semaphore>,
     pub counters: Counters,
-    pub refusals: Refusals,
-    paces: Mutex<Paces>,
+    pub rejections: RejectionLog,
+    rate_limiters: Mutex<RateLimiters>,
     guide: Mutex<Guide>,
     /// The loop was too busy to let the hand go.
     release_due: Notify,
@@ -60,7 +60,7 @@ pub struct Counters {
     pub slow_clients: AtomicU64,
 }
 
-struct Paces {
+struct RateLimiters {
     requests: RateLimiter,
     changes: RateLimiter,
     places: RateLimiter,
@@ -76,28 +76,28 @@ struct StateText {
 impl Shared {
     pub fn new(
         listener: &Listener,
-        feed: Telemetry,
-        host: Arc<dyn Controller>,
+        telemetry: Telemetry,
+        controller: Arc<dyn Controller>,
         stopped: watch::Receiver<bool>,
     ) -> Self {
         let now = Instant::now();
-        let paces = Paces {
+        let rate_limiters = RateLimiters {
             requests: RateLimiter::new(REQUESTS_PER_S, now),
             changes: RateLimiter::new(CHANGES_PER_S, now),
-            places: RateLimiter::new(PLACES_PER_S, now),
+            places: RateLimiter::new(TARGETS_PER_S, now),
         };
         Self {
-            feed,
-            host,
-            policy: Policy::of(listener),
+            telemetry,
+            controller,
+            policy: AccessPolicy::new(listener),
             stopped,
-            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             scene_switch: Arc::new(Semaphore::new(1)),
-            long_tasks: Arc::new(Semaphore::new(LONG_TASKS)),
+            long_tasks: Arc::new(Semaphore::new(MAX_BLOCKING_TASKS)),
             device_search: Arc::new(Semaphore::new(1)),
             counters: Counters::default(),
-            refusals: Refusals::default(),
-            paces: Mutex::new(paces),
+            rejections: RejectionLog::default(),
+            rate_limiters: Mutex::new(rate_limiters),
             guide: Mutex::default(),
             release_due: Notify::new(),
             state_text: Mutex::new(None),
@@ -106,17 +106,17 @@ impl Shared {
 
     /// Whether one more request may pass now.
     pub fn admits(&self, changes_something: bool) -> bool {
-        let (now, mut paces) = (Instant::now(), lock(&self.paces));
-        paces.requests.admits(now) && (!changes_something || paces.changes.admits(now))
+        let (now, mut rate_limiters) = (Instant::now(), lock(&self.rate_limiters));
+        rate_limiters.requests.admits(now) && (!changes_something || rate_limiters.changes.admits(now))
     }
 
     /// The newest state and its scene; none before the first tick.
     pub fn state_text(&self) -> Option<(Arc<Observation>, Text)> {
-        let seen = self.feed.state.borrow().clone()?;
+        let seen = self.telemetry.state.borrow().clone()?;
         let (guided, mut kept) = (*lock(&self.guide) != Guide::Nobody, lock(&self.state_text));
         let is_kept = kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.seen, &seen) && kept.guided == guided);
         if !is_kept {
-            let text = Text::from(json(&StateMessage::of(&seen, guided)));
+            let text = Text::from(json(&StateMessage::new(&seen, guided)));
             *kept = Some(StateText { seen: seen.clone(), guided, text });
         }
         kept.as_ref().map(|kept| (seen, kept.text.clone()))
@@ -124,12 +124,12 @@ impl Shared {
 
     /// A stream leads the hand; the last one to ask has it. When many streams pull at once some places are left out, or the loop would
     /// have no room for any other order.
-    pub fn guide_hand(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), ControlError> {
-        if !lock(&self.paces).places.admits(Instant::now()) {
+    pub fn set_hand_target(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), ControlError> {
+        if !lock(&self.rate_limiters).places.admits(Instant::now()) {
             return Ok(());
         }
         let mut guide = lock(&self.guide);
-        self.host.guide_hand(Some(target_m))?;
+        self.controller.set_hand_target(Some(target_m))?;
         *guide = Guide::Stream(stream);
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Shared {
         loop {
             self.release_due.notified().await;
             while !self.has_let_go() {
-                tokio::time::sleep(RELEASE_AGAIN).await;
+                tokio::time::sleep(RELEASE_RETRY_INTERVAL).await;
             }
         }
     }
@@ -175,7 +175,7 @@ impl Shared {
     }
 
     fn release(&self, guide: &mut Guide) -> Result<(), ControlError> {
-        match self.host.guide_hand(None) {
+        match self.controller.set_hand_target(None) {
             Err(ControlError::Busy(_)) => *guide = Guide::LettingGo,
             outcome => {
                 *guide = Guide::Nobody;
@@ -192,7 +192,7 @@ impl Shared {
     }
 
     pub fn open_streams(&self) -> usize {
-        MOST_STREAMS - self.streams.available_permits()
+        MAX_STREAMS - self.streams.available_permits()
     }
 
     /// Tells streams apart.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// As many as are let in.
-const MOST_CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 #[test]
 fn scene_state_settings_timing_scenes_and_devices_are_json() {
@@ -69,7 +69,7 @@ fn a_scene_keeps_its_place_until_it_is_ready_though_the_client_hung_up() {
 fn clients_that_ask_and_never_read_lose_their_places() {
     let server = server();
     let asked = format!("GET /main.js HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).repeat(400);
-    let greedy: Vec<TcpStream> = (0..MOST_CONNECTIONS)
+    let greedy: Vec<TcpStream> = (0..MAX_CONNECTIONS)
         .map(|_| {
             let mut stream = TcpStream::connect(server.address).unwrap();
             stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
@@ -274,7 +274,7 @@ fn five_hundred_connections_at_once_are_served_or_sent_away_and_it_goes_on() {
 fn attempt(address: std::net::SocketAddr) -> u16 {
     use std::io::{Read, Write};
     let Ok(mut stream) = std::net::TcpStream::connect(address) else { return 0 };
-    stream.set_read_timeout(Some(crate::common::PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(crate::common::TIMEOUT)).unwrap();
     let _ = write!(stream, "GET /api/state HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let mut text = String::new();
     let _ = stream.read_to_string(&mut text);

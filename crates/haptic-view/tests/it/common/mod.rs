@@ -4,7 +4,7 @@ use haptic_loop::snapshot::{Pose, Snapshot};
 use haptic_loop::world::World;
 use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
 use haptic_planar::scene::Scene;
-use haptic_view::host::{DeviceInUse, DevicesMessage, SceneChoice};
+use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::{SceneMessage, ScenesMessage};
 use haptic_view::message::settings::CouplingMessage;
 use haptic_view::message::state::Observation;
@@ -20,7 +20,7 @@ use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
 /// Far longer than anything here takes, so that only what never comes is missed.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Notes what it is asked for.
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl Daemon {
 }
 
 impl Controller for Daemon {
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
+    fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
         if target_m.is_none() && self.is_busy.load(Ordering::Relaxed) {
             self.note("too busy to let go");
             return Err(ControlError::Busy("busy".to_owned()));
@@ -122,7 +122,7 @@ impl Controller for Daemon {
 
 pub struct Server {
     pub viewer: Viewer,
-    pub feed: Telemetry,
+    pub telemetry: Telemetry,
     pub daemon: Arc<Daemon>,
     pub address: SocketAddr,
     pub token: Option<String>,
@@ -137,12 +137,12 @@ pub fn server_at(ip: [u8; 4]) -> Server {
     let listener = Listener::bind(SocketAddr::from((ip, 0))).unwrap();
     let address = SocketAddr::from(([127, 0, 0, 1], listener.address().port()));
     let token = listener.token().map(str::to_owned);
-    let (feed, daemon) = (Telemetry::default(), Arc::new(Daemon::default()));
+    let (telemetry, daemon) = (Telemetry::default(), Arc::new(Daemon::default()));
     let (description, scene) = ball();
-    feed.tell_scene(&SceneMessage::of(1, "made up", &description, &scene));
-    feed.publish_state(observation(1, 8, 1));
-    let viewer = Viewer::serve(listener, feed.clone(), daemon.clone(), None).unwrap();
-    Server { viewer, feed, daemon, address, token }
+    telemetry.publish_scene(&SceneMessage::new(1, "made up", &description, &scene));
+    telemetry.publish_state(observation(1, 8, 1));
+    let viewer = Viewer::serve(listener, telemetry.clone(), daemon.clone(), None).unwrap();
+    Server { viewer, telemetry, daemon, address, token }
 }
 
 pub fn ball() -> (SceneDescription, Scene) {
@@ -211,7 +211,7 @@ impl Server {
     /// Sends these very bytes and takes the answer.
     pub fn say(&self, text: &str) -> Answer {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         // A server that has heard enough may hang up before all is said.
         let _ = stream.write_all(text.as_bytes());
         answer(stream)
@@ -229,7 +229,7 @@ impl Server {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
         let socket = TcpStream::connect(self.address).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
         match tungstenite::client(request, socket) {
             Ok((socket, _)) => Ok(Stream(socket)),
             Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(answer))) => {
@@ -260,7 +260,7 @@ impl Stream {
     /// The next message of a kind.
     #[track_caller]
     pub fn next(&mut self, kind: &str) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             let message = self.next_of_any_kind().expect("the stream ended");
             if message["type"] == kind {
@@ -284,7 +284,7 @@ impl Stream {
 
 #[track_caller]
 pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !holds() {
         assert!(Instant::now() < deadline, "never came: {what}");
         std::thread::sleep(Duration::from_millis(5));

@@ -2,12 +2,12 @@
 //!
 //! A page of somebody else that is open in the same browser must not reach the daemon. It could in two ways, and both
 //! are shut: by asking from its own origin, which the browser tells in `Origin`; and by having its own name resolve to
-//! this machine (DNS rebinding), which shows in `Controller`. Beyond this machine a token is needed on top.
+//! this machine (DNS rebinding), which shows in `Host`. Beyond this machine a token is needed on top.
 
-use super::answer::HttpError;
-use super::limits::{LONGEST_REQUEST, MOST_BODY_BYTES};
+use super::limits::{MAX_BODY_BYTES, REQUEST_TIMEOUT};
+use super::response::HttpError;
 use super::shared::Shared;
-use crate::listen::{Listener, host_name};
+use crate::listener::{Listener, host_name};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
@@ -33,15 +33,15 @@ const SECURITY_HEADERS: [(&str, &str); 6] = [
 
 /// Who is let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct AccessPolicy {
     /// Needed if we listen beyond this machine.
     token: Option<String>,
     /// This machine's own name, good if we listen beyond it.
     host_name: Option<String>,
 }
 
-impl Policy {
-    pub fn of(listener: &Listener) -> Self {
+impl AccessPolicy {
+    pub fn new(listener: &Listener) -> Self {
         let token = listener.token().map(str::to_owned);
         Self { host_name: token.is_some().then(host_name).flatten(), token }
     }
@@ -81,7 +81,7 @@ impl Policy {
 }
 
 /// Lets a request pass to where it is answered, in bounded time, or refuses it.
-pub async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+pub async fn check_request(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     shared.counters.requests.fetch_add(1, Ordering::Relaxed);
     let what = format!("{} {}", request.method(), request.uri().path());
     let is_way_out = leads_out(request.uri().path());
@@ -90,7 +90,7 @@ pub async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Nex
         None => answer_in_time(request, next).await,
     };
     if is_refusal(response.status()) || is_way_out {
-        shared.refusals.note(&format!("{}: {}", printable(&what), response.status()));
+        shared.rejections.record(&format!("{}: {}", printable(&what), response.status()));
     }
     for (name, value) in SECURITY_HEADERS {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -110,11 +110,11 @@ fn check(shared: &Shared, request: &Request) -> Option<HttpError> {
 /// A body that says itself that it is too large is not waited for.
 fn too_large(headers: &HeaderMap) -> Option<HttpError> {
     let length = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse::<u64>().ok()?;
-    (length > MOST_BODY_BYTES as u64).then(HttpError::too_large)
+    (length > MAX_BODY_BYTES as u64).then(HttpError::too_large)
 }
 
 async fn answer_in_time(request: Request, next: Next) -> Response {
-    tokio::time::timeout(LONGEST_REQUEST, next.run(request)).await.unwrap_or_else(|_| {
+    tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await.unwrap_or_else(|_| {
         HttpError::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive or to answer").into_response()
     })
 }
@@ -196,17 +196,17 @@ mod tests {
         parsed.collect()
     }
 
-    fn status(policy: &Policy, uri: &'static str, pairs: &[(&'static str, &'static str)]) -> u16 {
+    fn status(policy: &AccessPolicy, uri: &'static str, pairs: &[(&'static str, &'static str)]) -> u16 {
         let problem = policy.objection(&Uri::from_static(uri), &headers(pairs));
         problem.map_or(200, |problem| problem.status.as_u16())
     }
 
-    fn here() -> Policy {
-        Policy { token: None, host_name: None }
+    fn here() -> AccessPolicy {
+        AccessPolicy { token: None, host_name: None }
     }
 
-    fn beyond() -> Policy {
-        Policy { token: Some("0123abcd".to_owned()), host_name: Some("lab-pc".to_owned()) }
+    fn beyond() -> AccessPolicy {
+        AccessPolicy { token: Some("0123abcd".to_owned()), host_name: Some("lab-pc".to_owned()) }
     }
 
     #[test]

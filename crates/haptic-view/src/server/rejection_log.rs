@@ -8,7 +8,7 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Logs refusals, and counts those it does not log.
 #[derive(Debug, Default)]
-pub struct Refusals(Mutex<State>);
+pub struct RejectionLog(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -19,16 +19,16 @@ struct State {
     total: u64,
 }
 
-impl Refusals {
+impl RejectionLog {
     /// Something was refused.
-    pub fn note(&self, what: &str) {
+    pub fn record(&self, what: &str) {
         if let Some(line) = self.line(what, Instant::now()) {
             tracing::warn!("{line}");
         }
     }
 
     /// Tells of those that were held back; nothing follows that they could be told with.
-    pub fn conclude(&self) {
+    pub fn flush(&self) {
         if let Some(line) = self.rest() {
             tracing::warn!("{line}");
         }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_flood_makes_one_line_a_second_and_every_refusal_counts() {
-        let (refusals, start) = (Refusals::default(), Instant::now());
+        let (refusals, start) = (RejectionLog::default(), Instant::now());
         assert_eq!(refusals.line("one", start).as_deref(), Some("viewer: refused one"));
         assert!((0..99).all(|_| refusals.line("more", start).is_none()));
         let line = refusals.line("last", start + EVERY).unwrap();
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_was_held_back_is_told_at_the_end_and_once() {
-        let (refusals, start) = (Refusals::default(), Instant::now());
+        let (refusals, start) = (RejectionLog::default(), Instant::now());
         let lines = ["one", "two", "three"].map(|what| refusals.line(what, start).is_some());
         assert_eq!(lines, [true, false, false]);
         let rest = refusals.rest();

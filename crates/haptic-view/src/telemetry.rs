@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 /// Rows of the strip charts that are kept: eight seconds, what the charts show, so that they are full from the first frame on, and a
 /// client that stalls for a moment misses nothing.
-const SAMPLES_KEPT: usize = 1000;
+const MAX_SAMPLES: usize = 1000;
 
 /// The newest of everything; clones share it.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Default for Telemetry {
         Self {
             scene: watch::Sender::default(),
             settings: watch::Sender::new(Text::from("{}")),
-            timing: watch::Sender::new(Arc::new(TimingMessage::of(&Default::default()))),
+            timing: watch::Sender::new(Arc::new(TimingMessage::new(&Default::default()))),
             state: watch::Sender::new(None),
             samples: Arc::default(),
         }
@@ -63,18 +63,18 @@ impl Default for Telemetry {
 
 impl Telemetry {
     /// Another scene runs from now on. Tell it before the first observation of it.
-    pub fn tell_scene(&self, scene: &SceneMessage) {
+    pub fn publish_scene(&self, scene: &SceneMessage) {
         let current = CurrentScene { id: scene.scene_id, text: json(scene) };
         self.scene.send_replace(Arc::new(current));
     }
 
     /// Something was set.
-    pub fn tell_settings(&self, settings: &SettingsMessage) {
+    pub fn publish_settings(&self, settings: &SettingsMessage) {
         self.settings.send_replace(Text::from(json(settings)));
     }
 
     /// How the loop keeps its time.
-    pub fn tell_timing(&self, timing: TimingMessage) {
+    pub fn publish_timing(&self, timing: TimingMessage) {
         self.timing.send_replace(Arc::new(timing));
     }
 
@@ -101,7 +101,7 @@ impl Samples {
     fn push(&mut self, seen: &Observation) {
         if std::mem::replace(&mut self.scene_id, seen.scene_id) != seen.scene_id {
             self.rows.clear();
-        } else if self.rows.len() == SAMPLES_KEPT {
+        } else if self.rows.len() == MAX_SAMPLES {
             self.rows.pop_front();
         }
         self.rows.push_back(Row { tick: seen.snapshot.report.tick, values: seen.sample() });

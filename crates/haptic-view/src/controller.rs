@@ -62,7 +62,7 @@ pub trait Controller: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the hand cannot be led, or the loop is busy.
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
+    fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
 
     /// Has the world stand still, or go on.
     ///

@@ -1,7 +1,7 @@
 //! Answers: JSON, or an error that says what would be right.
 
-use super::limits::MOST_BODY_BYTES;
-use crate::host::ControlError;
+use super::limits::MAX_BODY_BYTES;
+use crate::controller::ControlError;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
@@ -25,7 +25,7 @@ impl HttpError {
     }
 
     pub fn too_large() -> Self {
-        let text = format!("the body is larger than {} KiB", MOST_BODY_BYTES >> 10);
+        let text = format!("the body is larger than {} KiB", MAX_BODY_BYTES >> 10);
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, text)
     }
 }

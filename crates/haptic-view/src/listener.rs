@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 
 /// Ports that are tried above the one asked for.
-const PORTS_TRIED: u16 = 20;
+const MAX_FALLBACK_PORTS: u16 = 20;
 /// What a client that does not read can make the system hold, bytes; about a second of a busy scene. The system doubles it.
 const SEND_BUFFER_BYTES: usize = 128 << 10;
 /// Random bytes of a token: nobody guesses 16.
@@ -72,7 +72,7 @@ pub(crate) fn host_name() -> Option<String> {
 }
 
 fn bind_next_free(wanted: SocketAddr) -> io::Result<TcpListener> {
-    let last = if wanted.port() == 0 { 0 } else { wanted.port().saturating_add(PORTS_TRIED) };
+    let last = if wanted.port() == 0 { 0 } else { wanted.port().saturating_add(MAX_FALLBACK_PORTS) };
     let mut refused = None;
     for port in wanted.port()..=last {
         match TcpListener::bind(SocketAddr::new(wanted.ip(), port)) {
