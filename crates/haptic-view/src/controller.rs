@@ -1,4 +1,4 @@
-//! What can be asked of the daemon, and how it refuses.
+//! The interface through which the viewer changes the running daemon.
 
 use crate::message::scene::ScenesMessage;
 use crate::message::settings::CouplingMessage;
@@ -7,73 +7,72 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Why something was not done.
+/// Reason why the daemon rejected a request. Each variant carries a message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlError {
-    /// What was given is wrong: status 422.
+    /// The request itself is wrong: an unknown key, a value outside its limits, a malformed scene.
     Invalid(String),
-    /// It cannot be done as things are: status 409.
+    /// The request conflicts with the present state; repeating it does not help.
     NotNow(String),
-    /// There is no such thing: status 404.
-    Unknown(String),
-    /// The loop has not caught up with earlier orders: status 503.
+    /// The loop has not caught up with earlier requests; the same request may succeed later.
     Busy(String),
 }
 
 impl fmt::Display for ControlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Invalid(text) | Self::NotNow(text) | Self::Unknown(text) | Self::Busy(text)) = self;
+        let (Self::Invalid(text) | Self::NotNow(text) | Self::Busy(text)) = self;
         f.write_str(text)
     }
 }
 
 impl std::error::Error for ControlError {}
 
-/// Which scene shall run.
+/// A scene to switch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SceneChoice {
-    /// One that is built in.
+    /// Name of a built-in scene.
     BuiltIn(String),
-    /// One as a scene file has it.
+    /// Text of a scene file.
     Toml(String),
 }
 
-/// What is plugged in, and what this loop drives.
+/// The connected devices and the one in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DevicesMessage {
-    /// As the daemon's own command lists them.
+    /// Connected devices, as `hapticd devices --json` lists them.
     pub devices: Value,
-    /// What this loop drives; a model is not among those that are plugged in.
+    /// The device that this loop drives. A simulated one is not among the connected devices.
     pub in_use: DeviceInUse,
 }
 
-/// What this loop drives.
+/// The device that this loop drives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceInUse {
-    /// For people.
+    /// Name for display.
     pub name: String,
-    /// As in a device file.
+    /// Device kind, as in a device file.
     pub kind: String,
 }
 
-/// The daemon, as the viewer asks it. Every call is made on an ordinary thread; those that may take long say so.
+/// Changes the running daemon. All methods are called on ordinary threads; those documented as slow, on a thread of
+/// their own.
 pub trait Controller: Send + Sync + 'static {
-    /// Leads the hand of a simulated device to a place in the world, m, or lets it go.
+    /// Moves the hand of a simulated device towards a position in the world, m; `None` releases it.
     ///
     /// # Errors
-    /// When the hand cannot be led, or the loop is busy.
+    /// When the device has no simulated hand, or the loop is busy.
     fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
 
-    /// Has the world stand still, or go on.
+    /// Pauses or resumes the world.
     ///
     /// # Errors
     /// When the loop is busy.
     fn pause(&self, paused: bool) -> Result<(), ControlError>;
 
-    /// Has a world that stands still do so many ticks.
+    /// Runs a number of ticks of a paused world.
     ///
     /// # Errors
-    /// When it does not stand still, or the loop is busy.
+    /// When the world is not paused, or the loop is busy.
     fn step(&self, ticks: u32) -> Result<(), ControlError>;
 
     /// Puts the world back to its start.
@@ -82,36 +81,36 @@ pub trait Controller: Send + Sync + 'static {
     /// When the loop is busy.
     fn reset(&self) -> Result<(), ControlError>;
 
-    /// Takes over the keys of a profile's `[coupling]`; what is not given stays. Gives what holds from now on.
+    /// Sets keys of a profile's `[coupling]`; keys not given stay as they are. Returns the gains in force afterwards.
     ///
     /// # Errors
     /// When a key is unknown or a value is outside its limits.
     fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError>;
 
-    /// Scenes that can be switched to.
+    /// The built-in scenes and the current one.
     fn scenes(&self) -> ScenesMessage;
 
-    /// The picture of a built-in scene, as SVG. May take long.
+    /// The picture of a built-in scene, as SVG. Slow.
     fn thumbnail(&self, name: &str) -> Option<String>;
 
-    /// Switches to another scene and gives its number. May take long: the scene is built and its worst tick measured.
+    /// Switches to another scene and returns its number. Slow: the scene is built and its worst tick measured.
     ///
     /// # Errors
-    /// When the scene is wrong, or too much for a tick.
+    /// When the scene is invalid, or too expensive for a tick.
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError>;
 
-    /// What is plugged in. May take long.
+    /// The connected devices and the one in use. Slow.
     fn devices(&self) -> DevicesMessage;
 
-    /// Begins to record and says into which file.
+    /// Starts a recording and returns its file.
     ///
     /// # Errors
-    /// When it cannot be done.
+    /// When the name is not allowed, a recording is in progress, or the file cannot be created.
     fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError>;
 
-    /// Ends the recording and says which file it is in.
+    /// Stops the recording and returns its file.
     ///
     /// # Errors
-    /// When nothing is recorded.
+    /// When nothing is being recorded, or the loop is busy.
     fn stop_recording(&self) -> Result<String, ControlError>;
 }

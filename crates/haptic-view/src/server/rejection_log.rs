@@ -1,12 +1,13 @@
-//! Tells of what was refused, but no faster than a person reads: a flood must not fill the log.
+//! Logs rejected requests, messages and connections at a limited rate: a flood must not fill the log.
 
-use std::sync::{Mutex, PoisonError};
+use super::lock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// One line in so long.
-const EVERY: Duration = Duration::from_secs(1);
+/// Time between two lines.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Logs refusals, and counts those it does not log.
+/// Logs rejections, and counts those that are not logged.
 #[derive(Debug, Default)]
 pub struct RejectionLog(Mutex<State>);
 
@@ -14,20 +15,20 @@ pub struct RejectionLog(Mutex<State>);
 struct State {
     logged_at: Option<Instant>,
     unlogged: u64,
-    /// The newest that was not logged.
+    /// The newest rejection that was not logged.
     last: String,
     total: u64,
 }
 
 impl RejectionLog {
-    /// Something was refused.
+    /// Records one rejection: what was rejected and why.
     pub fn record(&self, what: &str) {
         if let Some(line) = self.line(what, Instant::now()) {
             tracing::warn!("{line}");
         }
     }
 
-    /// Tells of those that were held back; nothing follows that they could be told with.
+    /// Logs the count of the rejections since the last line. For the end: no later line will report them.
     pub fn flush(&self) {
         if let Some(line) = self.rest() {
             tracing::warn!("{line}");
@@ -35,28 +36,28 @@ impl RejectionLog {
     }
 
     fn rest(&self) -> Option<String> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         let count = std::mem::take(&mut state.unlogged);
-        (count > 0).then(|| format!("viewer: {count} more refusals were not logged; the last was of {}", state.last))
+        (count > 0).then(|| format!("viewer: {count} more rejections not logged; the last: {}", state.last))
     }
 
-    /// How many there were.
+    /// Number of rejections so far.
     pub fn total(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).total
+        lock(&self.0).total
     }
 
     fn line(&self, what: &str, now: Instant) -> Option<String> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         state.total += 1;
-        if state.logged_at.is_some_and(|at| now.saturating_duration_since(at) < EVERY) {
+        if state.logged_at.is_some_and(|at| now.saturating_duration_since(at) < LINE_INTERVAL) {
             state.unlogged += 1;
             state.last = what.to_owned();
             return None;
         }
         state.logged_at = Some(now);
         let before = std::mem::take(&mut state.unlogged);
-        let more = if before > 0 { format!(" ({before} refusals before it were not logged)") } else { String::new() };
-        Some(format!("viewer: refused {what}{more}"))
+        let more = if before > 0 { format!(" ({before} earlier rejections not logged)") } else { String::new() };
+        Some(format!("viewer: rejected {what}{more}"))
     }
 }
 
@@ -65,23 +66,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_makes_one_line_a_second_and_every_refusal_counts() {
-        let (refusals, start) = (RejectionLog::default(), Instant::now());
-        assert_eq!(refusals.line("one", start).as_deref(), Some("viewer: refused one"));
-        assert!((0..99).all(|_| refusals.line("more", start).is_none()));
-        let line = refusals.line("last", start + EVERY).unwrap();
-        assert_eq!(line, "viewer: refused last (99 refusals before it were not logged)");
-        assert_eq!(refusals.total(), 101);
-        assert_eq!(refusals.rest(), None);
+    fn a_flood_makes_one_line_a_second_and_every_rejection_counts() {
+        let (rejections, start) = (RejectionLog::default(), Instant::now());
+        assert_eq!(rejections.line("one", start).as_deref(), Some("viewer: rejected one"));
+        assert!((0..99).all(|_| rejections.line("more", start).is_none()));
+        let line = rejections.line("last", start + LINE_INTERVAL).unwrap();
+        assert_eq!(line, "viewer: rejected last (99 earlier rejections not logged)");
+        assert_eq!(rejections.total(), 101);
+        assert_eq!(rejections.rest(), None);
     }
 
     #[test]
-    fn what_was_held_back_is_told_at_the_end_and_once() {
-        let (refusals, start) = (RejectionLog::default(), Instant::now());
-        let lines = ["one", "two", "three"].map(|what| refusals.line(what, start).is_some());
+    fn unlogged_rejections_are_reported_at_the_end_and_once() {
+        let (rejections, start) = (RejectionLog::default(), Instant::now());
+        let lines = ["one", "two", "three"].map(|what| rejections.line(what, start).is_some());
         assert_eq!(lines, [true, false, false]);
-        let rest = refusals.rest();
-        assert_eq!(rest.as_deref(), Some("viewer: 2 more refusals were not logged; the last was of three"));
-        assert_eq!(refusals.rest(), None);
+        let rest = rejections.rest();
+        assert_eq!(rest.as_deref(), Some("viewer: 2 more rejections not logged; the last: three"));
+        assert_eq!(rejections.rest(), None);
     }
 }
