@@ -2,11 +2,6 @@
 
 mod allocation;
 mod friction;
-mod hid_joystick;
-mod hid_layout;
-mod native_link;
-mod other_links;
-mod serial_port;
 mod simulated;
 
 #[global_allocator]

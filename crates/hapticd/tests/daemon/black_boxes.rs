@@ -3,6 +3,7 @@
 //!
 //! No test here measures time; a machine that skips periods changes ticks, not what is proven of them.
 
+use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use haptic_testing::TestFolder;
 use hapticd::cli::InputArguments;
@@ -10,7 +11,6 @@ use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
 use hapticd::recording::kept::OpenRecording;
 use hapticd::recording::replay::{Replay, ReplayResult, Settings};
-use hapticd::setup::Setup;
 use hapticd::status::Status;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -2,6 +2,7 @@
 //!
 //! No test here measures time; late ticks on a loaded machine change no outcome.
 
+use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use haptic_device::{Device, Effort, FaultCode, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
 use haptic_testing::TestFolder;
@@ -9,7 +10,6 @@ use hapticd::cli::InputArguments;
 use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
 use hapticd::failure::Failure;
-use hapticd::setup::Setup;
 use hapticd::status::Status;
 use hapticd::summary::Summary;
 use std::sync::atomic::Ordering;

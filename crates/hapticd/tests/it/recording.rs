@@ -3,6 +3,9 @@
 //! `HAPTICD_REPLAY_SECONDS` makes the runs of the matrix longer, and `HAPTICD_REPLAY_FOLDER` keeps their recordings, to be
 //! replayed by another build.
 
+use haptic_config::builtin::SCENES;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
 use haptic_device::{Device, FaultCode, MonotonicNs};
@@ -16,12 +19,9 @@ use haptic_record::header::{Header, Text};
 use haptic_record::worlds::{WorldSource, Worlds};
 use haptic_testing::TestFolder;
 use hapticd::cli::{InputArguments, RecordArguments};
-use hapticd::files::builtin::SCENES;
-use hapticd::files::source::Source;
 use hapticd::recording::kept::OpenRecording;
 use hapticd::recording::replay::{Replay, ReplayResult, Settings};
 use hapticd::recording::simulated::{Beginning, SimulatedRecording};
-use hapticd::setup::Setup;
 use nalgebra::Vector2;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl Run {
 
     fn replace_world(&mut self, name: &str) {
         let source = SCENES.built_in(name).unwrap();
-        let scene = hapticd::files::scene::load(&source).unwrap();
+        let scene = haptic_config::scene::load(&source).unwrap();
         let notes = WorldSource { name: source.name, text: source.text, scene: Arc::new(scene.clone()) };
         let number = self.worlds.add(notes);
         self.order(Command::ReplaceWorld(Box::new(World::new(scene).numbered(number))));
@@ -323,7 +323,7 @@ fn a_recording_from_the_midst_knows_the_gains_the_pause_and_the_world_that_came_
     assert_eq!((proof.first_difference, proof.unproved), (None, None));
     assert_eq!((proof.ticks, proof.state_hash), (750, hash));
     let kept = OpenRecording::open(&file).unwrap();
-    let soft = hapticd::files::profile::load(&Source::in_memory("soft", "[coupling]\nstiffness_n_per_m = 100.0\n"));
+    let soft = haptic_config::profile::load(&Source::in_memory("soft", "[coupling]\nstiffness_n_per_m = 100.0\n"));
     let replay = Replay::new(&kept, Settings::Of(Box::new(soft.unwrap()))).unwrap();
     let (proof, rendering) = replay.run(&kept, |_| Ok(())).unwrap();
     assert_eq!((proof.ticks, rendering.gains().stiffness_n_per_m), (750, 100.0));

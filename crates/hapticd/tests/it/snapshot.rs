@@ -1,9 +1,9 @@
 //! Still pictures: what they show, and what is said when they cannot be made.
 
+use haptic_config::builtin::SCENES;
 use haptic_testing::TestFolder;
 use hapticd::cli::{InputArguments, SnapshotArguments};
 use hapticd::failure::Failure;
-use hapticd::files::builtin::SCENES;
 use hapticd::snapshot::snapshot;
 use std::path::Path;
 
