@@ -7,7 +7,7 @@
 //!
 //! `cargo run --release -p haptic-backends --example line_cost -- [TICKS [TURNS]]`
 
-use haptic_backends::serial::protocol::{OpenSession, Protocol, Sample, Step};
+use haptic_backends::protocol::{OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::reader_thread::{Connection, SerialConnector};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings, SerialDevice, SerialSettings};
 use haptic_device::{Device, DeviceModel, Effort, MonotonicNs};

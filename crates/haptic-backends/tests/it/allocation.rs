@@ -1,7 +1,7 @@
 //! Reading and writing allocate nothing, whatever goes wrong.
 
 use haptic_backends::Pantograph;
-use haptic_backends::serial::protocol::Protocol;
+use haptic_backends::protocol::Protocol;
 use haptic_backends::serial::{
     HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     SerialDevice, SerialSettings,

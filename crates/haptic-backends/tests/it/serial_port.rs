@@ -1,6 +1,6 @@
 //! The serial device against emulated boards behind real pseudo-terminals. Waits for conditions, never for times.
 
-use haptic_backends::serial::protocol::{
+use haptic_backends::protocol::{
     Handshake, OpenSession, Protocol, ReceiveHalf, Received, Sample, Step, TransmitHalf, TxBytes,
 };
 use haptic_backends::serial::{

@@ -1,13 +1,13 @@
 //! Devices that speak USB HID, and those that the kernel's input layer drives.
 
 use crate::failure::Failure;
-use crate::setup::Setup;
 use haptic_backends::evdev::{self, node};
 use haptic_backends::hid::force::ForceScale;
 use haptic_backends::hid::hidraw::{HidrawPort, Selection};
 use haptic_backends::hid::joystick::{self, JoystickSettings};
 use haptic_backends::hid::layout::PidLayout;
 use haptic_backends::hid::native::{self, NativeSettings};
+use haptic_config::setup::Setup;
 use haptic_device::Device;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};

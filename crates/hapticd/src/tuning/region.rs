@@ -1,9 +1,9 @@
 //! The region of stable gains of a device: curves, marks, and the picture of them.
 
 use super::log_plot::{LETTERS, LogPlot, Range, write};
-use super::proposals::Proposals;
 use crate::picture::colour::Rgb;
 use crate::snapshot::drawing::{Anchor, Area, Drawing, Point, Text};
+use haptic_config::proposals::Proposals;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_tuning::boundary::{Limits, max_passive_stiffness_n_per_m};

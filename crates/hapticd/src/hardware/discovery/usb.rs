@@ -2,7 +2,6 @@
 //! backend.
 
 use super::{Found, NO_BACKEND, missing_rights};
-use crate::files::device::DeviceKind;
 use haptic_backends::evdev::node::{self, NodeInfo};
 use haptic_backends::hid::descriptor::Descriptor;
 use haptic_backends::hid::hidraw::{self, HidrawInfo};
@@ -10,6 +9,7 @@ use haptic_backends::hid::joystick::rate_hz;
 use haptic_backends::hid::layout::{LayoutError, PidLayout};
 use haptic_backends::hid::native::is_native;
 use haptic_backends::hid::usages::{GAMEPAD, JOYSTICK};
+use haptic_config::device::DeviceKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 

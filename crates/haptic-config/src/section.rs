@@ -3,9 +3,9 @@
 //! A [`Section`] remembers which keys were asked for, so the known keys are written down once: where they are read.
 //! Getters never fail: they note the problem and go on with the default, so that one run reports every mistake.
 
-use super::error::{FileErrors, Problem};
-use super::rule::Rule;
-use super::source::Source;
+use crate::error::{FileErrors, Problem};
+use crate::rule::Rule;
+use crate::source::Source;
 use nalgebra::Vector2;
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -120,13 +120,13 @@ impl<'d> Section<'d> {
     /// A list of points, each of two numbers; `None` when missing or wrong.
     pub fn points(&self, key: &'static str) -> Option<Vec<Vector2<f64>>> {
         let example = [0.01, 0.02];
-        self.rows(key, |section, row| section.numbers(key, row, super::rule::ANY, &example))
+        self.rows(key, |section, row| section.numbers(key, row, crate::rule::ANY, &example))
     }
 
     /// A list of rows of three numbers; `None` when missing or wrong.
     pub fn triples(&self, key: &'static str) -> Option<Vec<[f64; 3]>> {
         let example = [0.0, 0.01, 0.02];
-        let rows = self.rows(key, |section, row| section.list(key, row, super::rule::ANY, &example))?;
+        let rows = self.rows(key, |section, row| section.list(key, row, crate::rule::ANY, &example))?;
         Some(rows.into_iter().map(|row| [row[0], row[1], row[2]]).collect())
     }
 

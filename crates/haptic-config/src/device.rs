@@ -1,11 +1,11 @@
 //! The device file: what is driven, how it behaves, and for a simulated one, the hand that holds it.
 
-use super::calibration::Calibration;
-use super::error::FileErrors;
-use super::kind::FileKind;
-use super::rule::{POSITIVE, ZERO_OR_MORE};
-use super::section::{Document, Section};
-use super::source::Source;
+use crate::calibration::Calibration;
+use crate::error::FileErrors;
+use crate::kind::FileKind;
+use crate::rule::{POSITIVE, ZERO_OR_MORE};
+use crate::section::{Document, Section};
+use crate::source::Source;
 use haptic_device::{DeviceModel, HandModel};
 
 /// A whole device file.

@@ -1,7 +1,7 @@
 //! How the counts of a joystick become metres: keys of the device file that only people can know.
 
-use super::rule::{ANY, POSITIVE};
-use super::section::Section;
+use crate::rule::{ANY, POSITIVE};
+use crate::section::Section;
 
 /// What a device does not say of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

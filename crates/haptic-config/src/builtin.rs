@@ -1,7 +1,7 @@
 //! What is compiled in, so that the binary alone runs from any folder.
 
-use super::error::{FileErrors, Problem};
-use super::source::Source;
+use crate::error::{FileErrors, Problem};
+use crate::source::Source;
 use std::path::Path;
 
 /// The compiled-in files of one kind.
@@ -16,7 +16,7 @@ macro_rules! library {
     ($kind:literal, $folder:literal, [$($name:literal),* $(,)?]) => {
         Library {
             kind: $kind,
-            entries: &[$(($name, include_str!(concat!("../../../../config/", $folder, "/", $name, ".toml")))),*],
+            entries: &[$(($name, include_str!(concat!("../../../config/", $folder, "/", $name, ".toml")))),*],
         }
     };
 }

@@ -1,14 +1,12 @@
 //! From flags to what is run: profile, scene, device and hand, opened and checked.
 
-use crate::cli::InputArguments;
-use crate::failure::Failure;
-use crate::files::builtin::{DEVICES, PROFILES, SCENES};
-use crate::files::device::{DeviceFile, DeviceKind, SimulatedHand};
-use crate::files::error::FileErrors;
-use crate::files::hand::{FollowedPath, HandPath};
-use crate::files::profile::{Profile, Reference};
-use crate::files::source::Source;
-use crate::files::{device, hand, profile, scene};
+use crate::builtin::{DEVICES, PROFILES, SCENES};
+use crate::device::{DeviceFile, DeviceKind, SimulatedHand};
+use crate::error::{FileErrors, Problem};
+use crate::hand::{FollowedPath, HandPath};
+use crate::profile::{Profile, Reference};
+use crate::source::Source;
+use crate::{device, hand, profile, scene};
 use haptic_coupling::model::WorstAxisModel;
 use haptic_device::{Device, PacedDevice, PrescribedDevice, SimulatedDevice};
 use haptic_loop::settings::{Settings, worst_axis};
@@ -45,13 +43,24 @@ pub struct Sources {
     pub hand: Option<Source>,
 }
 
+/// Files or built-ins by name, as the flags give them; the profile and its own references fill in the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileNames<'a> {
+    /// Profile; `None`: the default one.
+    pub profile: Option<&'a str>,
+    /// Scene in place of the profile's.
+    pub scene: Option<&'a str>,
+    /// Device in place of the profile's.
+    pub device: Option<&'a str>,
+}
+
 impl Setup {
     /// Opens what the flags name, and for the rest what the profile names.
     ///
     /// # Errors
     /// Everything that is wrong in the profile; if it is right, everything that is wrong in scene, device and hand.
-    pub fn open(input: &InputArguments, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
-        Self::of_profile(open_profile(input)?, hand_file)
+    pub fn open<'a>(names: impl Into<FileNames<'a>>, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
+        Self::of_profile(open_profile(names)?, hand_file)
     }
 
     /// Opens what a profile names.
@@ -154,7 +163,7 @@ impl Setup {
     ///
     /// # Errors
     /// A model or a mapping that cannot be used.
-    pub fn into_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, Failure> {
+    pub fn into_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let every = self.ticks_per_service();
         let device: Box<dyn Device> = if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device };
         self.into_loop_of_every_tick(device)
@@ -164,18 +173,18 @@ impl Setup {
     ///
     /// # Errors
     /// A model or a mapping that cannot be used.
-    pub fn into_loop_of_every_tick(self, device: Box<dyn Device>) -> Result<HapticLoop, Failure> {
+    pub fn into_loop_of_every_tick(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let (model, settings) = (self.device_model(), self.settings());
         let name = self.profile.device.name;
         HapticLoop::new(device, &model, World::new(self.scene), &settings)
-            .map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+            .map_err(|error| Problem::of_file(&name, error.to_string(), "").into())
     }
 
     /// The device that needs no hardware: the prescribed hand if there is one, else the model with its own hand.
     ///
     /// # Errors
     /// A model that cannot be simulated.
-    pub fn simulated_device(&self) -> Result<Box<dyn Device>, Failure> {
+    pub fn simulated_device(&self) -> Result<Box<dyn Device>, FileErrors> {
         let axes = self.device.axes as u8;
         if let Some(path) = &self.hand {
             return Ok(Box::new(PrescribedDevice::new(axes, FollowedPath::new(path.clone()))));
@@ -183,7 +192,7 @@ impl Setup {
         let hand = self.device.hand.as_ref().map(SimulatedHand::model);
         match SimulatedDevice::new(axes, &self.device.axes_model(), hand.as_ref()) {
             Ok(device) => Ok(Box::new(device)),
-            Err(error) => Err(Failure::BadInput(format!("{}: {error}", self.profile.device.name))),
+            Err(error) => Err(Problem::of_file(&self.profile.device.name, error.to_string(), "").into()),
         }
     }
 }
@@ -196,11 +205,12 @@ fn joined<const N: usize>(errors: [Option<FileErrors>; N]) -> FileErrors {
 ///
 /// # Errors
 /// Everything that is wrong in the profile.
-pub fn open_profile(input: &InputArguments) -> Result<Profile, FileErrors> {
-    let name = input.profile.as_deref().unwrap_or(PROFILES.entries[0].0);
+pub fn open_profile<'a>(names: impl Into<FileNames<'a>>) -> Result<Profile, FileErrors> {
+    let names = names.into();
+    let name = names.profile.unwrap_or(PROFILES.entries[0].0);
     let mut profile = profile::load(&PROFILES.open(name, None)?)?;
-    override_with(&mut profile.scene, input.scene.as_deref());
-    override_with(&mut profile.device, input.device.as_deref());
+    override_with(&mut profile.scene, names.scene);
+    override_with(&mut profile.device, names.device);
     Ok(profile)
 }
 

@@ -1,11 +1,11 @@
 //! The scene file: bodies, pairs, the tool; from text to a checked [`Scene`].
 
-use super::error::FileErrors;
-use super::kind::FileKind;
-use super::overlap::{self, Overlap};
-use super::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
-use super::section::{Document, Section};
-use super::source::Source;
+use crate::error::FileErrors;
+use crate::kind::FileKind;
+use crate::overlap::{self, Overlap};
+use crate::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
+use crate::section::{Document, Section};
+use crate::source::Source;
 use haptic_planar::description::{
     BodyDescription, ImpactState, PairDescription, RestitutionLaw, SceneDescription, ShapeDescription, ToolDescription,
 };

@@ -1,8 +1,8 @@
 //! Which kind a file is, told by its keys.
 
-use super::error::{FileErrors, Problem};
-use super::section::nearest;
-use super::source::Source;
+use crate::error::{FileErrors, Problem};
+use crate::section::nearest;
+use crate::source::Source;
 use toml::de::DeTable;
 
 /// The kinds of file that a person writes.
@@ -58,7 +58,7 @@ impl FileKind {
         if source.name.ends_with(".csv") {
             return Ok(Self::Hand);
         }
-        let document = super::section::Document::parse(source)?;
+        let document = crate::section::Document::parse(source)?;
         let table = document.table();
         best(table, 0).or_else(|| best(table, MAX_SLIPS)).ok_or_else(|| unknown(source, table))
     }
@@ -74,7 +74,7 @@ impl FileKind {
 
     /// Whether any key of the file is right for this kind.
     fn has_a_key_of(self, source: &Source) -> bool {
-        let Ok(document) = super::section::Document::parse(source) else { return false };
+        let Ok(document) = crate::section::Document::parse(source) else { return false };
         KEYS.iter().any(|(kind, keys)| *kind == self && score(document.table(), keys, 0) > 0)
     }
 

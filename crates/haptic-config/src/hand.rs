@@ -1,8 +1,8 @@
 //! A prescribed hand: a CSV file of times and positions in the device's frame.
 
-use super::error::{FileErrors, Position, Problem};
-use super::kind::FileKind;
-use super::source::Source;
+use crate::error::{FileErrors, Position, Problem};
+use crate::kind::FileKind;
+use crate::source::Source;
 use haptic_device::prescribed::Trajectory;
 use nalgebra::Vector2;
 
@@ -82,7 +82,7 @@ fn row(source: &Source, line: usize, text: &str) -> Result<HandRow, FileErrors> 
 
 fn number(field: &str) -> Result<f64, String> {
     let number: f64 = field.trim().parse().map_err(|_| format!("is not a number: {:?}", field.trim()))?;
-    super::rule::ANY.objection(number).map_or(Ok(number), Err)
+    crate::rule::ANY.objection(number).map_or(Ok(number), Err)
 }
 
 fn check_order(source: &Source, line: usize, before: Option<&HandRow>, row: &HandRow) -> Result<(), FileErrors> {

@@ -1,11 +1,11 @@
 //! The profile file: which scene, which device, and how they are joined.
 
-use super::builtin::{DEVICES, Library, SCENES};
-use super::error::{FileErrors, Problem};
-use super::kind::FileKind;
-use super::rule::{ANY, POSITIVE, UP_TO_A_FIFTH_OF_A_TICK, ZERO_OR_MORE};
-use super::section::{Document, Section};
-use super::source::Source;
+use crate::builtin::{DEVICES, Library, SCENES};
+use crate::error::{FileErrors, Problem};
+use crate::kind::FileKind;
+use crate::rule::{ANY, POSITIVE, UP_TO_A_FIFTH_OF_A_TICK, ZERO_OR_MORE};
+use crate::section::{Document, Section};
+use crate::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::tank::Passivity;
 use haptic_loop::settings::{MappingSettings, SIMULATED_ENGAGE_RAMP_S, Safety};

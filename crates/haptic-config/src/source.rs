@@ -1,6 +1,6 @@
 //! A file's text, where it came from, and how to name a place in it.
 
-use super::error::{FileErrors, Position, Problem};
+use crate::error::{FileErrors, Position, Problem};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};

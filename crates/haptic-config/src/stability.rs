@@ -1,7 +1,7 @@
 //! How far a profile is from trouble on its device, for `check`.
 
+use crate::proposals::Proposals;
 use crate::setup::Setup;
-use crate::tuning::proposals::Proposals;
 use haptic_coupling::margins::Margins;
 use haptic_coupling::model::HandImpedance;
 use serde::Serialize;
