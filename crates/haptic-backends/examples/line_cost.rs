@@ -7,12 +7,13 @@
 //!
 //! `cargo run --release -p haptic-backends --example line_cost -- [TICKS [TURNS]]`
 
-use haptic_backends::serial::protocol::{OpenSession, Protocol, Sample, Step};
+use haptic_backends::protocol::{OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::reader_thread::{Connection, SerialConnector};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings, SerialDevice, SerialSettings};
 use haptic_device::{Device, DeviceModel, Effort, MonotonicNs};
-use haptic_emulator::serial::native::NativeTraits;
-use haptic_emulator::serial::{EmulatedHandle, NativeBoard, ServeOptions, serve};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{NativeBoard, ServeOptions, serve};
 use haptic_realtime::clock::{Clock, MonotonicClock, monotonic_ns};
 use haptic_realtime::histogram::Histogram;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};

@@ -7,7 +7,9 @@
 
 pub mod evdev;
 pub mod hid;
+pub mod link_monitor;
 pub mod pantograph;
+pub mod protocol;
 pub mod serial;
 pub mod threaded;
 

@@ -88,7 +88,7 @@ impl AxisScale {
 pub fn open(mut port: Box<dyn HidPort>, settings: NativeSettings, priority: u8) -> Result<ThreadedDevice, String> {
     let opened = port.open()?;
     let (name, serial_number) = (opened.name.clone(), opened.serial_number.clone());
-    let mut connector = NativeConnector { port, settings, nonce: 0 };
+    let mut connector = NativeConnector { port, settings, nonce: 0, uid: None };
     connector.nonce = connector.settings.nonce;
     let (connection, board, axes) = connector.arm(opened).map_err(|error| format!("{name}: {error}"))?;
     let identity = Identity {
@@ -125,6 +125,8 @@ struct NativeConnector {
     port: Box<dyn HidPort>,
     settings: NativeSettings,
     nonce: u32,
+    /// The board of the first session; no other one is driven in its place.
+    uid: Option<[u8; 8]>,
 }
 
 impl Connect for NativeConnector {
@@ -141,9 +143,8 @@ impl NativeConnector {
         }
         self.nonce = self.nonce.wrapping_add(1);
         let mut talk = HandshakeIo { reading: opened.reading, writing: opened.writing, number: 0 };
-        let board = self.greet(&mut talk)?;
-        let axes = (0..self.settings.axes).map(|axis| self.axis(&mut talk, axis)).collect::<Result<Vec<_>, _>>()?;
-        let arm = self.ask_to_arm(&mut talk, &axes)?;
+        let (board, axes, arm) = self.handshake(&mut talk)?;
+        self.uid = Some(board.uid);
         let session = Arc::new(Session::default());
         let receiving = NativeReceiver::new(talk.reading, axes.clone(), session.clone(), monotonic_ns());
         let sending = NativeSender {
@@ -156,6 +157,18 @@ impl NativeConnector {
             session,
         };
         Ok((Connection { receiving: Box::new(receiving), sending: Box::new(sending) }, board, axes))
+    }
+
+    /// Restarts at HELLO if another host opened a session in between.
+    fn handshake(&self, talk: &mut HandshakeIo) -> Result<(HelloAck, Vec<AxisScale>, Arm), String> {
+        for _ in 0..ATTEMPTS {
+            let board = self.greet(talk)?;
+            let axes = (0..self.settings.axes).map(|axis| self.axis(talk, axis)).collect::<Result<Vec<_>, _>>()?;
+            if let Some(arm) = self.ask_to_arm(talk, &axes)? {
+                return Ok((board, axes, arm));
+            }
+        }
+        Err("another program opens sessions of its own; end it".to_owned())
     }
 
     fn greet(&self, talk: &mut HandshakeIo) -> Result<HelloAck, String> {
@@ -176,6 +189,9 @@ impl NativeConnector {
             let (found, wanted) = (board.axes, self.settings.axes);
             return Err(format!("the board has {found} axes, the device file says {wanted}; write axes = {found}"));
         }
+        if self.uid.is_some_and(|uid| uid != board.uid) {
+            return Err("another board answers; plug the first one in again, or restart hapticd".to_owned());
+        }
         Ok(board)
     }
 
@@ -189,7 +205,8 @@ impl NativeConnector {
         Ok(AxisScale::new(&info, self.settings.lever_m))
     }
 
-    fn ask_to_arm(&self, talk: &mut HandshakeIo, axes: &[AxisScale]) -> Result<Arm, String> {
+    /// None if the board has another session.
+    fn ask_to_arm(&self, talk: &mut HandshakeIo, axes: &[AxisScale]) -> Result<Option<Arm>, String> {
         let limit = |axis: &AxisScale| {
             let share = (self.settings.max_force_n / axis.full_scale_n).min(1.0);
             (share * f64::from(FULL_SCALE_Q15)) as u16
@@ -198,7 +215,12 @@ impl NativeConnector {
         let limits_q15 = PerAxis::from_slice(&limits).ok_or("it has neither one nor two axes")?;
         let (nonce, watchdog_ms) = (self.nonce, self.settings.watchdog_ms);
         let arm = Arm { nonce, watchdog_ms, limits_q15, slew_q15_per_ms: 0 };
-        talk.ask(&Message::Arm(arm), "ARM", |message| matches!(message, Message::ArmAck(_)).then_some(arm))
+        // A reply of another session may still wait in the kernel's queue.
+        talk.ask(&Message::Arm(arm), "ARM", |message| match message {
+            Message::ArmAck(granted) if granted.nonce == nonce => Some(Some(arm)),
+            Message::Fault(fault) if fault.code == haptic_wire::FaultCode::NonceMismatch => Some(None),
+            _ => None,
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 //! stay away it says the words that end all force; when the pipe breaks it says them and ends.
 
 use super::port::Port;
-use super::protocol::TxBytes;
+use crate::protocol::TxBytes;
 use haptic_device::MonotonicNs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;

@@ -2,11 +2,11 @@
 
 use super::dead_man::GuardianProgram;
 use super::in_flight_limit::InFlightLimit;
-use super::link_monitor::LinkMonitor;
 use super::partial_frame::PartialFrame;
 use super::port::Port;
-use super::protocol::{Protocol, ReceiveHalf, Sample};
 use super::reader_thread::{Connection, FindPort, OpenError, ReaderThread, SerialConnector, TxLink, now};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Protocol, ReceiveHalf, Sample};
 use haptic_device::{
     Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
 };

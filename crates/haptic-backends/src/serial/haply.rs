@@ -10,9 +10,9 @@ pub mod message;
 mod receive;
 mod transmit;
 
-use super::link_monitor::LinkMonitor;
-use super::protocol::{Handshake, Protocol, TxBytes};
+use crate::link_monitor::LinkMonitor;
 use crate::pantograph::Pantograph;
+use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::HaplyHandshake;
 use haptic_device::MonotonicNs;
 use nalgebra::Vector2;

@@ -1,9 +1,9 @@
 //! Devices on a serial line.
 //!
-//! A protocol is three pure halves ([`protocol`]): a greeting, the tick's voice and an ear. [`native`] is the protocol of
+//! A protocol is a handshake, a transmit half and a receive half ([`crate::protocol`]). [`native`] is the protocol of
 //! `firmware-protocol/PROTOCOL.md`, [`haply`] and [`odrive`] are those of devices people own. Around them is thin input and
 //! output: [`port`] opens a line for us alone, [`reader_thread`] is the thread that listens and reconnects, [`device`] is what the tick
-//! reads and writes, with `queue` and `unsent` for lines that stall, [`link_monitor`] counts, and [`dead_man`] is the process that ends the
+//! reads and writes, with `queue` and `unsent` for lines that stall, [`crate::link_monitor`] counts, and [`dead_man`] is the process that ends the
 //! force of a device without a watchdog.
 //!
 //! The tick writes to the port itself, one call that does not wait, and reads a slot that the listening thread fills;
@@ -13,18 +13,16 @@ pub mod dead_man;
 pub mod device;
 pub mod haply;
 mod in_flight_limit;
-pub mod link_monitor;
 pub mod native;
 pub mod odrive;
 pub mod ordered;
 mod partial_frame;
 pub mod port;
-pub mod protocol;
 pub mod reader_thread;
 
+pub use crate::link_monitor::LinkMonitor;
 pub use device::{SerialDevice, SerialSettings};
 pub use haply::{HaplyProtocol, HaplyVariant};
-pub use link_monitor::LinkMonitor;
 pub use native::{NativeProtocol, NativeSettings};
 pub use odrive::{OdriveProtocol, OdriveSettings};
 pub use port::{Port, PortError};

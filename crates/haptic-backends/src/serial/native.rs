@@ -5,8 +5,8 @@ mod receive;
 mod scale;
 mod transmit;
 
-use super::link_monitor::LinkMonitor;
-use super::protocol::{Handshake, Protocol, TxBytes};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::NativeHandshake;
 use haptic_device::{MAX_AXES, MonotonicNs};
 use haptic_wire::{Message, WIRE_MAX, encode};

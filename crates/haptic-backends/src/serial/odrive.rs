@@ -7,8 +7,8 @@ mod handshake;
 mod receive;
 mod transmit;
 
-use super::link_monitor::LinkMonitor;
-use super::protocol::{Handshake, Protocol, TxBytes};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::OdriveHandshake;
 use haptic_device::MonotonicNs;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! In a healthy exchange every command is answered before long, so the number of open ones touches zero again and again.
 //! If over a whole window it never falls below n, then n answers will never come.
 
-use super::link_monitor::LinkMonitor;
+use crate::link_monitor::LinkMonitor;
 use haptic_device::MonotonicNs;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! frame for the rest of this one.
 
 use super::port::Port;
-use super::protocol::{TransmitHalf, TxBytes};
+use crate::protocol::{TransmitHalf, TxBytes};
 use std::io;
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ impl PartialFrame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serial::protocol::Sample;
+    use crate::protocol::Sample;
     use haptic_device::{Effort, MonotonicNs, WriteError};
     use std::cell::{Cell, RefCell};
 

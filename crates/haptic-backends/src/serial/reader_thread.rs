@@ -4,9 +4,9 @@
 //! sleeps in the kernel until bytes arrive.
 
 use super::dead_man::{DeadMan, GuardianProgram};
-use super::link_monitor::LinkMonitor;
 use super::port::{Port, PortError};
-use super::protocol::{Handshake, HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, Step, TransmitHalf};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Handshake, HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, Step, TransmitHalf};
 use haptic_device::{Health, Identity, Limits, MonotonicNs};
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};

@@ -3,6 +3,7 @@
 mod allocation;
 mod hid_joystick;
 mod hid_layout;
+mod hid_native;
 mod native_link;
 mod other_links;
 mod serial_port;

@@ -1,8 +1,8 @@
 //! Devices on a serial line.
 
 use crate::failure::Failure;
+use haptic_backends::protocol::Protocol;
 use haptic_backends::serial::dead_man::GuardianProgram;
-use haptic_backends::serial::protocol::Protocol;
 use haptic_backends::serial::{
     FindPort, HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     OpenError, PortError, SerialDevice, SerialSettings,

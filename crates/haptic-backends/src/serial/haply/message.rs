@@ -1,7 +1,7 @@
 //! The bytes: reset, setup, write, and the answer to a write. All numbers are little-endian `f32`.
 
 use super::HaplyVariant;
-use crate::serial::protocol::TxBytes;
+use crate::protocol::TxBytes;
 
 /// The board repeats this number in its answers.
 pub const BOARD: u8 = 5;

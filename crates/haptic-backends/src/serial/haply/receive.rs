@@ -2,9 +2,9 @@
 
 use super::HaplyVariant;
 use super::message::AnswerFinder;
-use crate::serial::link_monitor::LinkMonitor;
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{ReceiveHalf, Received, Sample};
 use crate::serial::ordered::OrderedAnswers;
-use crate::serial::protocol::{ReceiveHalf, Received, Sample};
 use haptic_device::velocity::AdaptiveWindow;
 use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;

@@ -2,9 +2,9 @@
 
 use super::message::{let_go, write};
 use super::{HaplyVariant, MAX_TORQUE_N_M};
-use crate::serial::link_monitor::LinkMonitor;
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Sample, TransmitHalf, TxBytes};
 use crate::serial::ordered::OrderedCommands;
-use crate::serial::protocol::{Sample, TransmitHalf, TxBytes};
 use haptic_device::{Effort, Health, MonotonicNs, WriteError};
 use nalgebra::Vector2;
 use std::sync::Arc;

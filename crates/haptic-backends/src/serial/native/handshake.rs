@@ -3,8 +3,8 @@
 use super::receive::NativeReceiveHalf;
 use super::transmit::NativeTransmitHalf;
 use super::{AxisScale, NativeSettings, Scales, spoken};
-use crate::serial::link_monitor::LinkMonitor;
-use crate::serial::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use haptic_device::{DeviceKind, Identity, Limits, MAX_AXES, MonotonicNs};
 use haptic_wire::{
     Arm, AxisInfo, AxisInfoRequest, Capabilities, Decoder, FaultCode, Hello, HelloAck, Message, PerAxis, VERSION, rate,

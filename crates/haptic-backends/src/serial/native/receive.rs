@@ -1,8 +1,8 @@
 //! From STATE and FAULT frames to samples; arms again after a fault.
 
 use super::{Scales, spoken};
-use crate::serial::link_monitor::LinkMonitor;
-use crate::serial::protocol::{ReceiveHalf, Received, Sample, TxBytes};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{ReceiveHalf, Received, Sample, TxBytes};
 use haptic_device::velocity::AdaptiveWindow;
 use haptic_device::{FaultCode, Health, MonotonicNs};
 use haptic_wire::{Arm, Decoder, Fault, Frame, Message, State, Status, sequence};

@@ -1,8 +1,8 @@
 //! From efforts to CMD frames.
 
 use super::{Scales, spoken};
-use crate::serial::link_monitor::LinkMonitor;
-use crate::serial::protocol::{Sample, TransmitHalf, TxBytes};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Sample, TransmitHalf, TxBytes};
 use haptic_device::{Effort, MonotonicNs, WriteError};
 use haptic_wire::{Command, Message, PerAxis};
 use std::sync::Arc;

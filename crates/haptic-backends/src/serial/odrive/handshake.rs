@@ -3,8 +3,8 @@
 use super::receive::OdriveReceiveHalf;
 use super::transmit::OdriveTransmitHalf;
 use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
-use crate::serial::link_monitor::LinkMonitor;
-use crate::serial::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use haptic_device::{DeviceKind, Identity, Limits, MonotonicNs};
 use nalgebra::Vector2;
 use std::fmt::Write;

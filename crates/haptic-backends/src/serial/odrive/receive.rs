@@ -1,9 +1,9 @@
 //! From turns to metres; asks now and then whether the controller is well.
 
 use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
-use crate::serial::link_monitor::LinkMonitor;
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{ReceiveHalf, Received, Sample, TxBytes};
 use crate::serial::ordered::OrderedAnswers;
-use crate::serial::protocol::{ReceiveHalf, Received, Sample, TxBytes};
 use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! From forces to torques in decimal.
 
 use super::OdriveSettings;
-use crate::serial::link_monitor::LinkMonitor;
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Sample, TransmitHalf, TxBytes};
 use crate::serial::ordered::OrderedCommands;
-use crate::serial::protocol::{Sample, TransmitHalf, TxBytes};
 use haptic_device::{Effort, MonotonicNs, WriteError};
 use std::fmt::Write;
 use std::sync::Arc;
