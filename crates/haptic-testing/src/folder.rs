@@ -55,6 +55,15 @@ impl TestFolder {
         fs::read_to_string(self.join(name)).unwrap()
     }
 
+    /// The bytes of a file.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    #[track_caller]
+    pub fn read_bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.join(name)).unwrap()
+    }
+
     /// The names of its entries, sorted.
     ///
     /// # Panics
