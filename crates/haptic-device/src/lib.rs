@@ -5,8 +5,10 @@
 //! [`prescribed`] follows a motion known beforehand, [`paced`] serves a device slower than the tick, and [`faulty`] injects faults.
 #![forbid(unsafe_code)]
 
+pub mod config;
 pub mod contract;
 pub mod faulty;
+pub mod kind;
 pub mod mapping;
 pub mod paced;
 pub mod path;
@@ -15,11 +17,13 @@ pub mod simulated;
 pub mod velocity;
 pub mod xorshift;
 
+pub use config::DeviceConfig;
 pub use contract::{
-    Device, DeviceKind, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MAX_AXES, MonotonicNs, Reading,
-    RoundTrip, WriteError, WriteOutcome,
+    Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MAX_AXES, MonotonicNs, Reading, RoundTrip,
+    WriteError, WriteOutcome,
 };
 pub use faulty::{FaultPlan, FaultyDevice, InjectedFault};
+pub use kind::KindSpec;
 pub use mapping::Mapping;
 pub use paced::PacedDevice;
 pub use path::Path;

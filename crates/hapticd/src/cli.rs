@@ -1,7 +1,11 @@
 //! What can be typed.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use haptic_backends::KINDS;
+use haptic_backends::serial::HaplyVariant;
 use haptic_config::setup::FileNames;
+use haptic_emulator::emulators::{EMULATORS, Emulator};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -84,7 +88,7 @@ pub struct InputArguments {
 impl<'a> From<&'a InputArguments> for FileNames<'a> {
     fn from(input: &'a InputArguments) -> Self {
         let InputArguments { profile, scene, device } = input;
-        Self { profile: profile.as_deref(), scene: scene.as_deref(), device: device.as_deref() }
+        Self { profile: profile.as_deref(), scene: scene.as_deref(), device: device.as_deref(), kinds: KINDS }
     }
 }
 
@@ -215,31 +219,6 @@ pub struct DevicesArguments {
     pub json: bool,
 }
 
-/// Devices that can be emulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EmulatedKind {
-    /// A board with one axis that speaks the native protocol.
-    #[value(name = "native-1dof")]
-    Native1dof,
-    /// A board with two axes that speaks the native protocol.
-    #[value(name = "native-2dof")]
-    Native2dof,
-    /// A Haply 2diy.
-    #[value(name = "haply-2diy")]
-    Haply2diy,
-    /// An ODrive motor controller with one axis.
-    Odrive,
-}
-
-/// Makes of the Haply 2diy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs, reason = "the names are those of the device file")]
-pub enum HaplyMake {
-    V3,
-    V2,
-    Kit,
-}
-
 /// Arguments of `stand-guard`.
 #[derive(Args, Clone, Debug)]
 pub struct StandGuardArguments {
@@ -252,8 +231,9 @@ pub struct StandGuardArguments {
 /// Arguments of `emulate`.
 #[derive(Args, Clone, Debug)]
 pub struct EmulateArguments {
-    /// What to be.
-    pub kind: EmulatedKind,
+    /// Device to emulate.
+    #[arg(value_parser = emulator())]
+    pub kind: &'static Emulator,
     /// Where its port shall appear; write this path as `port` into a device file.
     #[arg(long, value_name = "PATH")]
     pub link: PathBuf,
@@ -263,9 +243,9 @@ pub struct EmulateArguments {
     /// Send velocities with positions (native).
     #[arg(long)]
     pub velocity: bool,
-    /// Which make (haply-2diy).
-    #[arg(long, value_enum, default_value = "v3")]
-    pub variant: HaplyMake,
+    /// Variant (haply-2diy).
+    #[arg(long, value_parser = haply_variant(), default_value = HaplyVariant::ALL[0].variant)]
+    pub variant: HaplyVariant,
     /// Metres that the handle moves per radian of the motor (odrive).
     #[arg(long, default_value = "0.05", value_parser = above_zero, allow_negative_numbers = true, value_name = "METRES")]
     pub lever_m: f64,
@@ -296,6 +276,17 @@ pub struct EmulateArguments {
     /// End after so many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
+}
+
+fn emulator() -> impl TypedValueParser<Value = &'static Emulator> {
+    let names = EMULATORS.iter().map(|emulator| PossibleValue::new(emulator.name).help(emulator.about));
+    PossibleValuesParser::new(names)
+        .try_map(|name| EMULATORS.iter().find(|emulator| emulator.name == name).ok_or("no such device"))
+}
+
+fn haply_variant() -> impl TypedValueParser<Value = HaplyVariant> {
+    PossibleValuesParser::new(HaplyVariant::ALL.map(|known| known.variant))
+        .try_map(|name| HaplyVariant::by_name(&name).ok_or("no such variant"))
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -5,7 +5,7 @@ use super::session::ViewerSession;
 use super::settings::coupling_message;
 use super::tuning::retuned;
 use crate::admission;
-use crate::hardware::discovery;
+use haptic_backends::discovery;
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_config::source::Source;

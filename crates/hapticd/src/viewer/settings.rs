@@ -1,6 +1,5 @@
 //! Limits and margins of a setup, for the viewer.
 
-use haptic_config::device::{DeviceFile, DeviceKind};
 use haptic_config::setup::Setup;
 use haptic_config::stability::hand_of;
 use haptic_coupling::coupling::Gains;
@@ -8,6 +7,8 @@ use haptic_coupling::margins::Margins;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_coupling::tank::Passivity;
+use haptic_device::DeviceConfig;
+use haptic_device::kind::SIMULATED;
 use haptic_loop::settings::{Safety, Settings};
 use haptic_planar::scene::Scene;
 use haptic_view::message::settings::{
@@ -54,7 +55,7 @@ impl DeviceFacts {
 
     /// Whether the device is a model and not hardware.
     pub fn is_simulated(&self) -> bool {
-        self.device.kind == DeviceKind::Simulated.name()
+        self.device.kind == SIMULATED.name
     }
 
     /// What the hand holds.
@@ -111,10 +112,10 @@ fn safety_message(safety: &Safety) -> SafetyMessage {
     }
 }
 
-fn device(file: &DeviceFile, name: &str, model: &WorstAxisModel, max_force_n: f64) -> DeviceMessage {
+fn device(file: &DeviceConfig, name: &str, model: &WorstAxisModel, max_force_n: f64) -> DeviceMessage {
     DeviceMessage {
         name: name.to_owned(),
-        kind: file.kind.name().to_owned(),
+        kind: file.kind.name.to_owned(),
         axes: file.axes as u8,
         can_be_guided: file.hand.is_some(),
         max_force_n,
