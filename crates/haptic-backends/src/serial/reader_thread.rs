@@ -3,7 +3,7 @@
 //! It owns the port until a session is agreed; then it shares it with the tick, which writes. Nothing here spins: it
 //! sleeps in the kernel until bytes arrive.
 
-use super::dead_man::{DeadMan, GuardianProgram};
+use super::dead_man::{DeadMan, DeadManProgram};
 use super::port::{Port, PortError};
 use crate::handshake::{Link, now, run_handshake};
 use crate::link_monitor::LinkMonitor;
@@ -95,7 +95,7 @@ pub struct SerialConnector {
     /// What is spoken.
     pub protocol: Box<dyn Protocol>,
     /// Who ends the force of a device without a watchdog if this process cannot.
-    pub guardian: Option<GuardianProgram>,
+    pub guardian: Option<DeadManProgram>,
 }
 
 impl SerialConnector {
@@ -128,7 +128,7 @@ impl SerialConnector {
 
 impl Link for &Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_patiently(bytes)
+        self.write_all(bytes)
     }
 
     fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
@@ -192,7 +192,7 @@ impl ReaderThread {
             }
             if let Some(reply) = heard.reply
                 && !self.stop.load(Ordering::Relaxed)
-                && let Err(error) = port.write_patiently(reply.bytes())
+                && let Err(error) = port.write_all(reply.bytes())
             {
                 return Some(format!("the device takes nothing any more ({error})"));
             }
