@@ -28,4 +28,4 @@ pub mod spring_test;
 pub mod tapped;
 
 /// The tick of all measurements, s.
-pub const TICK_S: f64 = haptic_planar::scene::TICK_S;
+pub const TICK_S: f64 = haptic_planar::tick::TICK_S;

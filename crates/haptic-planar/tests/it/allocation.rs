@@ -1,7 +1,7 @@
 //! Once a world is made, no tick allocates.
 
 use crate::common::*;
-use haptic_planar::description::BodyDescription;
+use haptic_planar::scene::description::BodyDescription;
 use nalgebra::vector;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

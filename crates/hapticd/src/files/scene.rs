@@ -6,7 +6,7 @@ use super::overlap::{self, Overlap};
 use super::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
 use super::section::{Document, Section};
 use super::source::Source;
-use haptic_planar::description::{
+use haptic_planar::scene::description::{
     BodyDescription, ImpactState, PairDescription, RestitutionLaw, SceneDescription, ShapeDescription, ToolDescription,
 };
 use haptic_planar::scene::{Place, Scene, SceneError};

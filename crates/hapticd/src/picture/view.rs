@@ -4,8 +4,8 @@ use super::bounds::Bounds;
 use super::colour::Rgb;
 use super::outline::outlines;
 use super::placement::{Placement, at_start};
-use haptic_planar::piece::Piece;
 use haptic_planar::scene::{Body, Scene};
+use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 
 /// What a scene looks like.

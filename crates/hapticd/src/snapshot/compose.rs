@@ -9,7 +9,7 @@ use crate::picture::placement::Placement;
 use crate::picture::touch::contact_points_m;
 use crate::picture::view::SceneView;
 use crate::terminal::frame::quantity;
-use haptic_planar::polygon::signed_area_m2;
+use haptic_planar::scene::polygon::signed_area_m2;
 use nalgebra::Vector2;
 
 /// Width of the page, points.

@@ -6,8 +6,9 @@ use crate::picture::bounds::Bounds;
 use crate::picture::colour::Rgb;
 use crate::picture::placement::Placement;
 use crate::picture::view::{BodyView, SceneView};
-use haptic_planar::piece::{Piece, rotate};
-use haptic_planar::polygon::distance_to_segment_m;
+use haptic_planar::math::distance_to_segment_m;
+use haptic_planar::math::rotate;
+use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 
 /// The hand and its coupling.

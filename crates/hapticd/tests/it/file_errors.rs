@@ -1,6 +1,6 @@
 //! Each way of getting a file wrong is answered with file, line, column, key and remedy.
 
-use haptic_planar::description::{ImpactState, ShapeDescription};
+use haptic_planar::scene::description::{ImpactState, ShapeDescription};
 use hapticd::files::source::Source;
 use hapticd::files::{device, kind::FileKind, profile, scene};
 use nalgebra::Vector2;
