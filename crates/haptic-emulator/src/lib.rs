@@ -6,6 +6,7 @@
 //! - [`handle`]: the handle between the motors and a hand that follows a path.
 //! - [`gadget`]: one of those devices as bytes in and reports out, however they are carried.
 //! - [`transport`]: how they get into a kernel: `uhid`, FunctionFS, a serial line.
+//! - [`serial`]: boards on a pseudo-terminal.
 //! - [`account`]: what came of it; [`compare`]: whether it is what the host says.
 //!
 //! Nothing here knows how a host reads descriptors: places of fields are counted in bytes, as firmware does.
@@ -17,6 +18,7 @@ pub mod compare;
 pub mod force_feedback;
 pub mod gadget;
 pub mod handle;
+pub mod serial;
 pub mod style;
 pub mod transport;
 pub mod writer;
