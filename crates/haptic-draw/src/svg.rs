@@ -1,15 +1,11 @@
 //! Writes a drawing as SVG.
 
-use super::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
-use crate::failure::Failure;
-use crate::picture::colour::Rgb;
+use crate::colour::Rgb;
+use crate::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
 use std::fmt::Write;
 
 /// A drawing as an SVG file that needs nothing else.
-///
-/// # Errors
-/// Never; the signature is shared with the other writers.
-pub fn write(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
+pub fn write(drawing: &Drawing) -> String {
     let (width, height) = (number(drawing.size.x), number(drawing.size.y));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
@@ -25,7 +21,7 @@ pub fn write(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
         });
     }
     out.push_str("</svg>\n");
-    Ok(out.into_bytes())
+    out
 }
 
 /// A grown area is its outlines drawn with a thick pen, once a little wider for the edge.

@@ -1,9 +1,9 @@
 //! What a scene looks like; worked out once.
 
-use super::bounds::Bounds;
-use super::colour::Rgb;
-use super::outline::outlines;
-use super::placement::{Placement, at_start};
+use crate::bounds::Bounds;
+use crate::colour::Rgb;
+use crate::outline::outlines;
+use crate::placement::{Placement, at_start};
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;

@@ -1,6 +1,6 @@
 //! A drawing on a page, before it is known how it will be written: marks one over the other, in points, y down.
 
-use crate::picture::colour::Rgb;
+use crate::colour::Rgb;
 use nalgebra::Vector2;
 
 /// A place on the page, points from the upper left.

@@ -1,58 +1,56 @@
-//! Where the viewer listens: the address asked for, or the next free one; beyond this machine only with a token.
+//! The viewer's address: the requested port or the next free one. Beyond loopback a token is required.
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 
-/// Ports that are tried above the one asked for.
-const PORTS_TRIED: u16 = 20;
-/// What a client that does not read can make the system hold, bytes; about a second of a busy scene. The system doubles it.
+/// Ports tried above the requested one.
+const MAX_FALLBACK_PORTS: u16 = 20;
+/// Send buffer of a connection, bytes: about a second of a busy scene. It bounds the memory that a client which does not
+/// read can occupy. The system doubles it.
 const SEND_BUFFER_BYTES: usize = 128 << 10;
-/// Random bytes of a token: nobody guesses 16.
+/// Random bytes of a token. 16 cannot be guessed.
 const TOKEN_BYTES: usize = 16;
 
-/// Where to listen.
-pub type Listen = SocketAddr;
-
-/// An address that is ours.
+/// A bound address, and the token if one is required.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: TcpListener,
     address: SocketAddr,
-    wanted: SocketAddr,
+    requested: SocketAddr,
     token: Option<String>,
 }
 
 impl Listener {
-    /// Takes the address asked for, or the next free port above it.
+    /// Binds the requested address, or the next free port above it.
     ///
     /// # Errors
-    /// When none of the ports is free, or the address is not this machine's.
-    pub fn bind(wanted: Listen) -> io::Result<Self> {
-        let socket = bind_next_free(wanted)?;
+    /// When no port is free, or the address does not belong to this machine.
+    pub fn bind(requested: SocketAddr) -> io::Result<Self> {
+        let socket = bind_next_free(requested)?;
         let address = socket.local_addr()?;
         rustix::net::sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER_BYTES)?;
         socket.set_nonblocking(true)?;
         let token = if address.ip().is_loopback() { None } else { Some(random_token()?) };
-        Ok(Self { socket, address, wanted, token })
+        Ok(Self { socket, address, requested, token })
     }
 
-    /// The address that it listens at.
+    /// The bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The token that is needed, if it listens beyond this machine.
+    /// The token that requests need; `None` on loopback.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Whether the port asked for was taken by somebody else.
+    /// Whether the requested port was in use, so that another one was bound.
     pub fn was_moved(&self) -> bool {
-        self.wanted.port() != 0 && self.wanted.port() != self.address.port()
+        self.requested.port() != 0 && self.requested.port() != self.address.port()
     }
 
-    /// What to open in a browser.
+    /// The URL of the page, with the token.
     pub fn url(&self) -> String {
         let port = self.address.port();
         let host = match self.address {
@@ -65,29 +63,29 @@ impl Listener {
     }
 }
 
-/// The name of this machine, in lower case.
+/// This machine's name, in lower case.
 pub(crate) fn host_name() -> Option<String> {
     let name = rustix::system::uname().nodename().to_str().ok()?.to_ascii_lowercase();
     (!name.is_empty() && name != "(none)").then_some(name)
 }
 
-fn bind_next_free(wanted: SocketAddr) -> io::Result<TcpListener> {
-    let last = if wanted.port() == 0 { 0 } else { wanted.port().saturating_add(PORTS_TRIED) };
-    let mut refused = None;
-    for port in wanted.port()..=last {
-        match TcpListener::bind(SocketAddr::new(wanted.ip(), port)) {
-            Err(error) if error.kind() == ErrorKind::AddrInUse => refused = Some(error),
+fn bind_next_free(requested: SocketAddr) -> io::Result<TcpListener> {
+    let last = if requested.port() == 0 { 0 } else { requested.port().saturating_add(MAX_FALLBACK_PORTS) };
+    let mut in_use = None;
+    for port in requested.port()..=last {
+        match TcpListener::bind(SocketAddr::new(requested.ip(), port)) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => in_use = Some(error),
             other => return other,
         }
     }
-    Err(refused.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
+    Err(in_use.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
 }
 
 fn random_token() -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     if filled < TOKEN_BYTES {
-        return Err(io::Error::other("the system gave too little randomness for a token"));
+        return Err(io::Error::other("too few random bytes for a token"));
     }
     let mut token = String::new();
     for byte in bytes {
@@ -105,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_port_moves_to_the_next_and_says_so() {
+    fn a_port_in_use_is_replaced_by_the_next_and_reported() {
         let first = Listener::bind(loopback(0)).unwrap();
         assert!(!first.was_moved());
         let second = Listener::bind(first.address()).unwrap();

@@ -1,14 +1,13 @@
 //! Lays a world out on a page: bodies to scale, the ways that led there, names, a scale bar and the direction of gravity.
 
-use super::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
-use super::labels::{self, Block, Named};
-use super::trail::Trail;
-use crate::picture::bounds::Bounds;
-use crate::picture::colour::Rgb;
-use crate::picture::placement::Placement;
-use crate::picture::touch::contact_points_m;
-use crate::picture::view::SceneView;
-use crate::terminal::frame::quantity;
+use crate::bounds::Bounds;
+use crate::colour::Rgb;
+use crate::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
+use crate::labels::{self, Block, Named};
+use crate::placement::Placement;
+use crate::quantity::quantity;
+use crate::touch::contact_points_m;
+use crate::view::SceneView;
 use haptic_planar::scene::polygon::signed_area_m2;
 use nalgebra::Vector2;
 
@@ -45,6 +44,19 @@ pub struct Content {
     pub placements: Vec<Placement>,
     /// How they came there, if the world was run.
     pub trail: Option<Trail>,
+}
+
+/// The ways of hand and tool, and the force at the end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trail {
+    /// How long it ran, s.
+    pub seconds: f64,
+    /// Where the hand was, world, m.
+    pub hand_m: Vec<Vector2<f64>>,
+    /// Where the tool's handle was, world, m.
+    pub handle_m: Vec<Vector2<f64>>,
+    /// Force on the hand at the end, world, N.
+    pub force_n: Vector2<f64>,
 }
 
 /// What is written beside the world.

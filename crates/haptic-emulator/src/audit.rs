@@ -111,7 +111,7 @@ impl HostAuditor {
 
     /// Takes note of a step.
     pub fn step(&mut self, gadget: &Gadget, now_us: u64) {
-        let ([x, y], [force_x, force_y]) = (gadget.handle.position_m, gadget.force_n);
+        let ([x, y], [force_x, force_y]) = (gadget.handle.encoder_m().into(), gadget.force_n);
         self.account.steps += 1;
         let born_us = *self.born_us.get_or_insert(now_us);
         if gadget.force_n != [0.0; 2] && self.life.first_force_after_ms.is_none() {
@@ -230,7 +230,7 @@ impl Firmware {
     fn taken(&self) -> u64 {
         match self {
             Self::Joystick(joystick, _) => joystick.forces_taken,
-            Self::NativeBoard(board) => board.commands_taken,
+            Self::Native(board) => board.commands_taken,
         }
     }
 
@@ -238,7 +238,7 @@ impl Firmware {
     fn lost(&self) -> u64 {
         match self {
             Self::Joystick(..) => 0,
-            Self::NativeBoard(board) => board.commands_lost,
+            Self::Native(board) => board.commands_lost,
         }
     }
 
@@ -246,14 +246,14 @@ impl Firmware {
     fn is_driven(&self) -> bool {
         match self {
             Self::Joystick(joystick, _) => joystick.plays(),
-            Self::NativeBoard(board) => board.is_driven(),
+            Self::Native(board) => board.is_driven(),
         }
     }
 
     fn mistakes(&self) -> u64 {
         match self {
             Self::Joystick(joystick, _) => joystick.mistakes().0,
-            Self::NativeBoard(board) => board.mistakes,
+            Self::Native(board) => board.mistakes,
         }
     }
 
@@ -265,14 +265,14 @@ impl Firmware {
     fn heard_us(&self) -> Option<u64> {
         match self {
             Self::Joystick(joystick, _) => joystick.heard_us,
-            Self::NativeBoard(board) => board.heard_us,
+            Self::Native(board) => board.commanded_us,
         }
     }
 
     fn expired_us(&self) -> Option<u64> {
         match self {
             Self::Joystick(joystick, _) => joystick.expired_us,
-            Self::NativeBoard(board) => board.expired_us,
+            Self::Native(board) => board.expired_us,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the tool touches: found by geometry, at the pace of pictures; the tick itself is not asked.
 
-use super::placement::Placement;
-use super::view::{BodyView, SceneView};
+use crate::placement::Placement;
+use crate::view::{BodyView, SceneView};
 use haptic_planar::shape::closest::{Seed, track};
 use haptic_planar::shape::piece::PlacedPiece;
 use nalgebra::Vector2;

@@ -1,9 +1,9 @@
 //! Writes a drawing as PNG.
 
-use super::drawing::{Area, Drawing, Line, Mark, Point, Text};
-use super::letters::Letters;
-use crate::failure::Failure;
-use crate::picture::colour::Rgb;
+use crate::colour::Rgb;
+use crate::drawing::{Area, Drawing, Line, Mark, Point, Text};
+use crate::letters::Letters;
+use std::fmt;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
 /// Dots for one point of the page: sharp on dense screens too.
@@ -13,10 +13,10 @@ const DOTS_PER_POINT: f32 = 2.0;
 ///
 /// # Errors
 /// A page too large for the memory there is.
-pub fn write(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
+pub fn write(drawing: &Drawing) -> Result<Vec<u8>, PngError> {
     let dots = drawing.size * f64::from(DOTS_PER_POINT);
     let (width, height) = (dots.x.ceil() as u32, dots.y.ceil() as u32);
-    let failed = |what: String| Failure::Runtime(format!("a picture of {width}×{height} dots: {what}"));
+    let failed = |problem: String| PngError { width, height, problem };
     let pixmap = Pixmap::new(width, height).ok_or_else(|| failed("is too large; write .svg instead".to_owned()))?;
     let mut page = Page { pixmap, letters: Letters::new() };
     for mark in &drawing.marks {
@@ -28,6 +28,25 @@ pub fn write(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     }
     page.pixmap.encode_png().map_err(|error| failed(format!("cannot be encoded: {error}")))
 }
+
+/// Why there is no PNG file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PngError {
+    /// Width, pixels.
+    pub width: u32,
+    /// Height, pixels.
+    pub height: u32,
+    /// The problem and its remedy.
+    pub problem: String,
+}
+
+impl fmt::Display for PngError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a picture of {}×{} dots: {}", self.width, self.height, self.problem)
+    }
+}
+
+impl std::error::Error for PngError {}
 
 struct Page {
     pixmap: Pixmap,

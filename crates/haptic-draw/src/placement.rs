@@ -1,6 +1,5 @@
 //! Where bodies are at one instant.
 
-use haptic_loop::snapshot::Snapshot;
 use haptic_planar::math::rotate;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::state::State;
@@ -36,16 +35,4 @@ pub fn at_start(scene: &Scene) -> Vec<Placement> {
 /// Every body where it is in a world.
 pub fn in_state(state: &State) -> Vec<Placement> {
     state.bodies.iter().map(|motion| Placement { centre_m: motion.centre_m, rotation: motion.rotation }).collect()
-}
-
-/// Moves what can move to where a snapshot has it. `centres_m` are the bodies' centres of mass in their own frames.
-pub fn follow(placements: &mut [Placement], snapshot: &Snapshot, centres_m: &[Vector2<f64>]) {
-    for pose in &snapshot.poses {
-        let index = pose.body as usize;
-        if let (Some(placement), Some(&centre_m)) = (placements.get_mut(index), centres_m.get(index)) {
-            let (sine, cosine) = libm::sincos(pose.angle_rad);
-            let rotation = Vector2::new(cosine, sine);
-            *placement = Placement { centre_m: pose.position_m + rotate(rotation, centre_m), rotation };
-        }
-    }
 }

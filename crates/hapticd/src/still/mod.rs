@@ -1,29 +1,24 @@
 //! Still pictures of scenes: `hapticd snapshot`.
 //!
-//! [`trail`] runs the world first if asked to, [`compose`] makes a [`drawing`] of what is there, in points of the page,
-//! and [`svg`] and [`png`] write it down; the same drawing gives the same picture in both.
+//! [`trail`] first runs the world if asked to. [`compose`] lays the scene out on a page, and [`svg`] and [`png`] write the
+//! page to a file; both show the same drawing.
 
-pub mod compose;
-pub mod drawing;
-pub mod labels;
-pub mod letters;
-pub mod png;
-pub mod svg;
 pub mod trail;
 
 use crate::cli::SnapshotArguments;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
-use crate::picture::view::SceneView;
-use compose::{Content, Words};
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_config::setup::{Setup, open_profile};
+use haptic_draw::compose::{Content, Words, compose};
+use haptic_draw::drawing::Drawing;
+use haptic_draw::view::SceneView;
+use haptic_draw::{png, svg};
 use std::path::Path;
-use trail::Trail;
 
 /// Writes a picture in one manner.
-pub type Writer = fn(&drawing::Drawing) -> Result<Vec<u8>, Failure>;
+pub type Writer = fn(&Drawing) -> Result<Vec<u8>, Failure>;
 
 /// Draws the scene and writes the picture.
 ///
@@ -33,11 +28,23 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     let writer = writer_for(&arguments.out)?;
     let content = content(arguments)?;
     let words = if arguments.no_names { Words::NoNames } else { Words::All };
-    let picture = writer(&compose::compose(&content, words))?;
+    let picture = writer(&compose(&content, words))?;
     std::fs::write(&arguments.out, picture).map_err(|error| {
         let advice = "name a file in a folder that exists and may be written to";
         Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", arguments.out.display()))
     })
+}
+
+/// Writes SVG.
+///
+/// # Errors
+/// Never; all writers have one signature.
+pub fn write_svg(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
+    Ok(svg::write(drawing).into_bytes())
+}
+
+fn write_png(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
+    png::write(drawing).map_err(|error| Failure::Runtime(error.to_string()))
 }
 
 /// How a picture is written, by the ending of its name.
@@ -47,8 +54,8 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
 pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     match extension.as_ref().and_then(|extension| extension.to_str()) {
-        Some("svg") => Ok(svg::write),
-        Some("png") => Ok(png::write),
+        Some("svg") => Ok(write_svg),
+        Some("png") => Ok(write_png),
         _ => {
             let right = path.with_extension("svg");
             let problem = format!("--out {}: pictures are written as .svg or .png", path.display());
@@ -74,7 +81,7 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
             let setup = Setup::open(&arguments.input, None)?;
             PathConflicts::of_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
             let view = SceneView::of(&setup.scene);
-            let (trail, placements) = Trail::run(setup, seconds)?;
+            let (trail, placements) = trail::run(setup, seconds)?;
             Ok(Content { view, placements, trail: Some(trail) })
         }
     }

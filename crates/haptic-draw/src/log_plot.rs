@@ -1,7 +1,7 @@
 //! Axes that count in powers of ten, on a page.
 
-use crate::picture::colour::Rgb;
-use crate::snapshot::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
+use crate::colour::Rgb;
+use crate::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
 use nalgebra::Vector2;
 
 const INK: Rgb = Rgb(0x1b, 0x26, 0x3b);

@@ -1,8 +1,8 @@
 //! Where names go: inside a body if they fit, else beside it, where they are in nobody's way.
 
-use super::drawing::{Anchor, Drawing, Point, Text};
-use super::letters::Letters;
-use crate::picture::colour::Rgb;
+use crate::colour::Rgb;
+use crate::drawing::{Anchor, Drawing, Point, Text};
+use crate::letters::Letters;
 use nalgebra::Vector2;
 
 /// Size of the letters, points.
@@ -162,8 +162,8 @@ mod tests {
     }
 
     fn texts(drawing: &Drawing) -> Vec<Point> {
-        let place = |mark: &super::super::drawing::Mark| match mark {
-            super::super::drawing::Mark::Text(text) => Some(text.at),
+        let place = |mark: &crate::drawing::Mark| match mark {
+            crate::drawing::Mark::Text(text) => Some(text.at),
             _ => None,
         };
         drawing.marks.iter().filter_map(place).collect()

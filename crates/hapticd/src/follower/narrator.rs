@@ -1,8 +1,8 @@
 //! Says in words what the hand does, from what was measured.
 
-use crate::picture::placement::Placement;
-use crate::picture::touch::touched;
-use crate::picture::view::SceneView;
+use haptic_draw::placement::Placement;
+use haptic_draw::touch::touched;
+use haptic_draw::view::SceneView;
 use haptic_loop::engagement::Phase;
 use haptic_loop::report::TickReport;
 
