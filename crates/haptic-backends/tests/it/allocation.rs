@@ -7,10 +7,9 @@ use haptic_backends::serial::{
     SerialDevice, SerialSettings,
 };
 use haptic_device::{Device, DeviceModel, Effort, MonotonicNs};
-use haptic_emulator::serial::native::NativeTraits;
-use haptic_emulator::serial::{
-    Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
-};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve};
 use haptic_realtime::clock::monotonic_ns;
 use haptic_testing::{allocator_calls_in, assert_no_allocator_calls};
 use nalgebra::Vector2;

@@ -8,7 +8,7 @@ use haptic_backends::hid::native::{self, NativeSettings};
 use haptic_backends::hid::report::Report;
 use haptic_device::{Device, Effort, FaultCode, Health, MonotonicNs, Reading, WriteOutcome};
 use haptic_emulator::gadget::{Firmware, Gadget};
-use haptic_emulator::handle::Handle;
+use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::style::{ARDUINO, OPEN_FFBOARD, STYLES, Style, VPFORCE};
 use haptic_realtime::clock::monotonic_ns;
 use nalgebra::Vector2;
@@ -39,7 +39,7 @@ struct Socket {
 type SharedSocket = Arc<Mutex<Socket>>;
 
 fn socket(style: Option<Style>, room: Option<usize>) -> SharedSocket {
-    let handle = Handle::still();
+    let handle = EmulatedHandle::still().unwrap();
     let gadget = match style {
         Some(style) => Gadget::joystick(style, room, FULL_SCALE_N, handle),
         None => Gadget::board(FULL_SCALE_N, handle),
@@ -147,11 +147,11 @@ fn open(socket: &SharedSocket) -> Result<Box<dyn Device>, String> {
 }
 
 fn open_native(socket: &SharedSocket) -> Box<dyn Device> {
-    Box::new(native::open(Box::new(SocketPort(socket.clone())), native_settings(), 0).unwrap())
+    Box::new(native::open(Box::new(SocketPort(socket.clone())), native_settings(), 7, 0).unwrap())
 }
 
 fn native_settings() -> NativeSettings {
-    NativeSettings { axes: 2, lever_m: 0.05, max_force_n: FULL_SCALE_N, watchdog_ms: 100, nonce: 7 }
+    NativeSettings { axes: Some(2), lever_m: 0.05, max_force_n: FULL_SCALE_N, watchdog_ms: 100, baud: None }
 }
 
 /// Ticks until something holds, writing a force all the while.
@@ -173,7 +173,7 @@ fn motor_n(socket: &SharedSocket) -> Vector2<f64> {
 fn mistakes(socket: &SharedSocket) -> u64 {
     match &socket.lock().unwrap().gadget.firmware {
         Firmware::Joystick(joystick, _) => joystick.mistakes().0,
-        Firmware::NativeBoard(board) => board.mistakes,
+        Firmware::Native(board) => board.mistakes,
     }
 }
 
@@ -257,7 +257,7 @@ fn a_device_that_vanishes_in_the_middle_of_a_write_is_lost_and_then_found_again(
     assert!(matches!(device.write(Effort { force_n }, MonotonicNs(monotonic_ns())), WriteOutcome::Failed(_)));
     {
         let mut socket = socket.lock().unwrap();
-        socket.gadget = Gadget::joystick(OPEN_FFBOARD, None, FULL_SCALE_N, Handle::still());
+        socket.gadget = Gadget::joystick(OPEN_FFBOARD, None, FULL_SCALE_N, EmulatedHandle::still().unwrap());
         (socket.is_plugged, socket.life) = (true, 2);
     }
     tick_until(device.as_mut(), force_n, |device| device.read(MonotonicNs(monotonic_ns())).health == Health::Ready);
@@ -354,7 +354,7 @@ fn a_board_that_falls_silent_while_it_takes_commands_is_not_believed_and_greeted
     {
         let mut socket = socket.lock().unwrap();
         // It has forgotten everything, as after a reset of its own.
-        socket.gadget = Gadget::board(FULL_SCALE_N, Handle::still());
+        socket.gadget = Gadget::board(FULL_SCALE_N, EmulatedHandle::still().unwrap());
         (socket.is_hung, socket.answers) = (false, VecDeque::new());
     }
     tick_until(device.as_mut(), force_n, |_| (motor_n(&socket) - force_n).norm() < 1e-3);
@@ -381,17 +381,19 @@ fn a_device_whose_reports_fail_alone_is_let_go_before_its_link_is_dropped() {
 
 #[test]
 fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
-    let refusal = |style: Option<Style>, change: fn(&mut Socket), axes: usize| {
+    let refusal = |style: Option<Style>, change: fn(&mut Socket), axes: u8| {
         let socket = socket(style, None);
         change(&mut socket.lock().unwrap());
-        native::open(Box::new(SocketPort(socket)), NativeSettings { axes, ..native_settings() }, 0).err().unwrap()
+        native::open(Box::new(SocketPort(socket)), NativeSettings { axes: Some(axes), ..native_settings() }, 7, 0)
+            .err()
+            .unwrap()
     };
     let joystick = refusal(Some(ARDUINO), |_| {}, 2);
     assert!(joystick.contains("kind = \"hid-pid\""), "{joystick}");
     let keyboard = refusal(None, |socket| socket.descriptor = vec![0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0xC0], 2);
     assert!(keyboard.contains("flash the firmware") && keyboard.contains("hapticd devices"), "{keyboard}");
     let silent = refusal(None, |socket| socket.is_hung = true, 2);
-    assert!(silent.contains("no answer to HELLO within 2 s; unplug it"), "{silent}");
+    assert!(silent.contains("nothing answered within 5 s; is it powered"), "{silent}");
     let one_axis = refusal(None, |_| {}, 1);
     assert!(one_axis.contains("has 2 axes, the device file says 1; write axes = 2"), "{one_axis}");
 }

@@ -3,8 +3,9 @@
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Received, Sample, Step};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings};
 use haptic_device::{DeviceModel, Effort, FaultCode, Health, MonotonicNs, WriteError};
-use haptic_emulator::serial::native::NativeTraits;
-use haptic_emulator::serial::{Board, EmulatedHandle, NativeBoard};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{Board, NativeBoard};
 use nalgebra::Vector2;
 use std::sync::Arc;
 

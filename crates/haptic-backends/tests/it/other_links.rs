@@ -3,7 +3,8 @@
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::{HaplyProtocol, HaplyVariant, LinkMonitor, OdriveProtocol, OdriveSettings};
 use haptic_device::{DeviceModel, Effort, FaultCode, HandModel, Health, MonotonicNs};
-use haptic_emulator::serial::{Board, EmulatedHandle, HaplyBoard, OdriveBoard};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::serial::{Board, HaplyBoard, OdriveBoard};
 use nalgebra::Vector2;
 use std::sync::Arc;
 

@@ -9,8 +9,9 @@ use haptic_backends::serial::{
 use haptic_device::{
     Device, DeviceKind, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
-use haptic_emulator::serial::native::NativeTraits;
-use haptic_emulator::serial::{EmulatedHandle, LineFaults, NativeBoard, ServeOptions, serve};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{LineFaults, NativeBoard, ServeOptions, serve};
 use haptic_realtime::clock::monotonic_ns;
 use nalgebra::Vector2;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! A Haply 2diy: no framing, no watchdog, and the last torque is held for ever. A reset forgets ports and angles but leaves the
 //! torque on; what is no command is passed over byte by byte.
 
-use super::{Board, EmulatedHandle};
+use super::Board;
+use crate::handle::EmulatedHandle;
 use haptic_backends::pantograph::Pantograph;
 use haptic_backends::serial::haply::{HaplyVariant, MAX_TORQUE_N_M};
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};

@@ -1,7 +1,8 @@
 //! An ODrive as firmware 0.5 behaves: lines of ASCII, properties, a state machine that takes its time, and a watchdog that is
 //! off until it is enabled and then runs in every state.
 
-use super::{Board, EmulatedHandle};
+use super::Board;
+use crate::handle::EmulatedHandle;
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! A board on a pseudo-terminal, at the pace of the wall clock.
 
+use super::Board;
 use super::faults::{FaultCount, LineFaults, SpoilingLine};
 use super::pty::Pty;
-use super::{Board, EmulatedHandle};
+use crate::handle::EmulatedHandle;
 use haptic_realtime::clock::monotonic_ns;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

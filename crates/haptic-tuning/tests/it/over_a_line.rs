@@ -4,8 +4,9 @@
 use haptic_backends::protocol::{OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings};
 use haptic_device::{Device, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
-use haptic_emulator::serial::native::NativeTraits;
-use haptic_emulator::serial::{Board, EmulatedHandle, NativeBoard};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{Board, NativeBoard};
 use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, EstimateError, estimate};
 use haptic_tuning::excitation::GaveUp;

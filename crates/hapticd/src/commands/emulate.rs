@@ -8,10 +8,9 @@ use crate::file_use::PathConflicts;
 use haptic_backends::serial::HaplyVariant;
 use haptic_config::builtin::DEVICES;
 use haptic_config::device::{self, DeviceFile, SimulatedHand};
-use haptic_emulator::serial::native::NativeTraits;
-use haptic_emulator::serial::{
-    Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
-};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve};
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::sync::Arc;
 use std::time::Duration;

@@ -16,7 +16,7 @@ fn log_tells(daemon: &Daemon, words: &str, offend: impl Fn()) {
     let deadline = Instant::now() + TIMEOUT;
     loop {
         offend();
-        if daemon.log().lines().any(|line| line.contains("viewer: refused") && line.contains(words)) {
+        if daemon.log().lines().any(|line| line.contains("viewer: rejected") && line.contains(words)) {
             return;
         }
         assert!(Instant::now() < deadline, "the log never told of {words}:\n{}", daemon.log());
@@ -61,7 +61,7 @@ fn everything_hostile_is_refused_and_logged_and_the_world_is_the_same_to_the_las
             assert!(status == 404 && !text.contains("root:"), "{path}: {status} {text}");
         }
     });
-    log_tells(&daemon, "all places are taken", || {
+    log_tells(&daemon, "all slots are in use", || {
         let held: Vec<_> = (0..500).map(|_| TcpStream::connect(&address)).collect();
         std::thread::sleep(Duration::from_millis(100));
         drop(held);
