@@ -7,6 +7,7 @@
 //! [`pantograph`] for linkages whose motors turn while the hand moves straight.
 #![forbid(unsafe_code)]
 
+pub mod codes;
 pub mod contract;
 pub mod emulated;
 pub mod evdev;

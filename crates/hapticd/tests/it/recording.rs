@@ -94,7 +94,7 @@ impl Run {
     }
 
     fn order(&mut self, command: Command) {
-        self.recording.order(&command, self.rendering.last().tick + 1);
+        self.recording.command(&command, self.rendering.last().tick + 1);
         drop(self.rendering.apply(command));
     }
 
@@ -131,7 +131,7 @@ impl Run {
         match tick % TICKS_PER_ROUND {
             300 => self.order(Command::SetGains(gains)),
             420 => self.order(Command::SetSafety(safety)),
-            600 => self.order(Command::SetMapping(mapping.frame(self.axes).unwrap())),
+            600 => self.order(Command::SetMapping(mapping.activate(self.axes).unwrap())),
             800 => self.order(Command::Pause),
             850 => self.order(Command::Step(20)),
             900 => self.order(Command::Resume),
@@ -288,13 +288,13 @@ fn missing_orders_end_what_can_be_proven_up_to_a_checkpoint() {
     let file = folder.file("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(100);
-    // More than the ring for orders holds.
+    // More than the ring for commands holds.
     (0..70).for_each(|_| run.order(Command::Pause));
     run.order(Command::Resume);
     run.ticks(50);
     run.end();
     let unproved = replayed(&file).0.unproved.unwrap();
-    assert_eq!((unproved.from_tick, unproved.reason.as_str()), (101, "7 orders to the loop are missing"));
+    assert_eq!((unproved.from_tick, unproved.reason.as_str()), (101, "7 commands are missing"));
     assert_eq!(unproved.until_tick, Some(103));
 }
 
