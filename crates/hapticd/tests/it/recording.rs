@@ -25,7 +25,7 @@ use nalgebra::Vector2;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const DEVICES: [&str; 2] = ["simulated-2dof", "simulated-1dof"];
+pub const DEVICES: [&str; 2] = ["simulated-2dof", "simulated-1dof"];
 /// Orders come again after so many ticks.
 const TICKS_PER_ROUND: u64 = 6000;
 /// The scene of the matrix that another takes the place of.
@@ -37,16 +37,16 @@ fn ticks() -> u64 {
 }
 
 /// A folder that ends with its test.
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new(test: &str) -> Self {
+    pub fn new(test: &str) -> Self {
         let path = std::env::temp_dir().join(format!("hapticd-recording-{}-{test}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }
@@ -58,11 +58,11 @@ impl Drop for Folder {
 }
 
 /// A run in virtual time that is recorded.
-struct Run {
-    rendering: HapticLoop,
+pub struct Run {
+    pub rendering: HapticLoop,
     recording: SimulatedRecording,
-    worlds: Worlds,
-    header: Header,
+    pub worlds: Worlds,
+    pub header: Header,
     axes: u8,
 }
 
@@ -70,7 +70,10 @@ impl Run {
     fn new(scene: &str, device: &str, plan: FaultPlan, file: &Path, arguments: &RecordArguments) -> Self {
         let input =
             InputArguments { scene: Some(scene.to_owned()), device: Some(device.to_owned()), ..Default::default() };
-        let setup = Setup::open(&input, None).unwrap();
+        Self::of_setup(Setup::open(&input, None).unwrap(), plan, file, arguments)
+    }
+
+    pub fn of_setup(setup: Setup, plan: FaultPlan, file: &Path, arguments: &RecordArguments) -> Self {
         let device: Box<dyn Device> = Box::new(FaultyDevice::new(setup.simulated_device().unwrap(), plan));
         let beginning = Beginning::of(&setup, device.as_ref());
         let (worlds, header) = (beginning.worlds().clone(), beginning.header().clone());
@@ -80,7 +83,7 @@ impl Run {
     }
 
     /// Ends the recording and begins another in the midst of the run.
-    fn record_from_here(&mut self, file: &Path) {
+    pub fn record_from_here(&mut self, file: &Path) {
         let mut header = self.header.clone();
         let world = self.rendering.world().number();
         let notes = self.worlds.get(world).unwrap();
@@ -89,32 +92,40 @@ impl Run {
         self.recording = beginning.create_now(file, &RecordArguments::default(), &self.rendering).unwrap();
     }
 
-    fn plain(scene: &str, file: &Path) -> Self {
+    pub fn plain(scene: &str, file: &Path) -> Self {
         Self::new(scene, DEVICES[0], FaultPlan::default(), file, &RecordArguments::default())
     }
 
-    fn order(&mut self, command: Command) {
+    pub fn order(&mut self, command: Command) {
         self.recording.command(&command, self.rendering.last().tick + 1);
         drop(self.rendering.apply(command));
     }
 
-    fn tick_without_record(&mut self) -> TickReport {
+    pub fn tick_without_record(&mut self) -> TickReport {
         let tick = self.rendering.last().tick + 1;
         // Now and then a period is skipped, as on a busy machine.
-        let skipped = u32::from(tick.is_multiple_of(701)) * 3;
+        self.tick_after(u32::from(tick.is_multiple_of(701)) * 3)
+    }
+
+    pub fn tick_after(&mut self, skipped: u32) -> TickReport {
+        let tick = self.rendering.last().tick + 1;
         *self.rendering.tick(MonotonicNs(tick * 1_000_000 + tick % 7), skipped)
     }
 
-    fn tick(&mut self) {
+    pub fn tick(&mut self) {
         let report = self.tick_without_record();
-        self.recording.tick_as(&report, &self.rendering).unwrap();
+        self.record(&report);
     }
 
-    fn ticks(&mut self, count: u64) {
+    pub fn record(&mut self, report: &TickReport) {
+        self.recording.tick_as(report, &self.rendering).unwrap();
+    }
+
+    pub fn ticks(&mut self, count: u64) {
         (0..count).for_each(|_| self.tick());
     }
 
-    fn end(self) -> String {
+    pub fn end(self) -> String {
         self.recording.finish().unwrap();
         format!("{:016x}", self.rendering.world().state.hash())
     }
@@ -141,7 +152,7 @@ impl Run {
         }
     }
 
-    fn replace_world(&mut self, name: &str) {
+    pub fn replace_world(&mut self, name: &str) {
         let source = SCENES.built_in(name).unwrap();
         let scene = hapticd::files::scene::load(&source).unwrap();
         let notes = WorldSource { name: source.name, text: source.text, scene: Arc::new(scene.clone()) };
@@ -170,7 +181,7 @@ fn troubles(seed: u64) -> FaultPlan {
     FaultPlan { seed, chance, scheduled, ..FaultPlan::default() }
 }
 
-fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
+pub fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
     let kept = OpenRecording::open(file).unwrap();
     let events = kept.events.iter().map(|event| event.message.clone()).collect();
     let replay = Replay::new(&kept, Settings::AsRecorded).unwrap();
