@@ -1,7 +1,7 @@
 //! What can go wrong in a tick. Every fault takes the same way: zero force, the black box, a full new engagement.
 
 use haptic_device::{FaultCode, WriteError};
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 use std::fmt;
 
 /// Why the guard let go, with the numbers that made it.

@@ -9,7 +9,7 @@ use crate::tap::TickRecord;
 use haptic_device::{Health, MonotonicNs, Reading, WriteOutcome};
 use haptic_loop::engagement::Phase;
 use haptic_planar::scene::Scene;
-use haptic_planar::state::BodyState;
+use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 
 /// Name of the schema.

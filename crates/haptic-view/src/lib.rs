@@ -1,23 +1,46 @@
-//! What people see of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
+//! The viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
 //!
-//! It lives on one ordinary thread with a low priority and never touches the loop: the daemon puts what there is to see
-//! into a [`feed`], and does what is asked for as a [`host`]. A request can be refused, a client can be dropped; the loop
-//! notices neither.
+//! It runs on one ordinary thread with a low priority and never touches the loop. The daemon publishes messages to a
+//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a client
+//! can be dropped; neither affects the loop.
 //!
-//! - [`message`]: everything that is told, as it stands in the JSON.
-//! - [`feed`]: where the daemon puts it, the newest of each kind.
-//! - [`host`]: what can be asked of the daemon, and how it refuses.
-//! - [`listen`]: the address, the next free one, and the token that is needed beyond this machine.
-//! - [`server`]: the thread, the gate that checks where a request comes from, the routes and the stream.
+//! - [`message`]: the JSON messages.
+//! - [`telemetry`]: the newest message of each kind, as published by the daemon.
+//! - [`controller`]: the interface to the daemon, and its error.
+//! - [`listener`]: the address, the next free port, and the token that is required beyond loopback.
+//! - [`server`]: the thread, the access policy, the routes and the stream.
+//!
+//! [`Viewer::serve`] starts it; the controller comes from the daemon. A scene can be published at any time:
+//!
+//! ```
+//! use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
+//! use haptic_planar::scene::Scene;
+//! use haptic_view::message::scene::SceneMessage;
+//! use haptic_view::{Controller, Listener, Telemetry, Viewer};
+//! use std::sync::Arc;
+//!
+//! fn start(controller: Arc<dyn Controller>, telemetry: &Telemetry) -> std::io::Result<Viewer> {
+//!     let listener = Listener::bind(([127, 0, 0, 1], 8520).into())?;
+//!     println!("Viewer: {}", listener.url());
+//!     Viewer::serve(listener, telemetry.clone(), controller, None)
+//! }
+//!
+//! let ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.01 });
+//! let description = SceneDescription { bodies: vec![ball], ..SceneDescription::default() };
+//! let scene = Scene::build(&description).unwrap();
+//! let message = SceneMessage::new(1, "one ball", &description, &scene);
+//! assert_eq!(message.bodies[0].name, "ball");
+//! Telemetry::default().publish_scene(&message);
+//! ```
 #![forbid(unsafe_code)]
 
-pub mod feed;
-pub mod host;
-pub mod listen;
+pub mod controller;
+pub mod listener;
 pub mod message;
 pub mod server;
+pub mod telemetry;
 
-pub use feed::Telemetry;
-pub use host::{ControlError, Controller};
-pub use listen::{Listen, Listener};
+pub use controller::{ControlError, Controller};
+pub use listener::Listener;
 pub use server::Viewer;
+pub use telemetry::Telemetry;

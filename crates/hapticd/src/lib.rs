@@ -1,6 +1,6 @@
 //! What the `hapticd` command is made of: reading files, running sessions, writing results.
 //!
-//! [`cli`] says what can be typed, [`files`] reads what people write, [`setup`] joins the two into the loop,
+//! [`cli`] says what can be typed, `haptic-config` reads the files and joins them,
 //! [`hardware`] opens what is plugged in, [`daemon`] runs it on the wall clock, and [`commands`] has one file for each command.
 #![forbid(unsafe_code)]
 
@@ -11,17 +11,14 @@ pub mod daemon;
 pub mod failure;
 pub mod figures;
 pub mod file_use;
-pub mod files;
+pub mod follower;
 pub mod generated;
 pub mod golden;
 pub mod hardware;
 pub mod log;
-pub mod picture;
 pub mod recording;
-pub mod setup;
-pub mod snapshot;
-pub mod stability;
 pub mod status;
+pub mod still;
 pub mod stopwatch;
 pub mod summary;
 pub mod terminal;
@@ -54,6 +51,6 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Export(arguments)) => commands::export::export(arguments),
         Some(Command::Identify(arguments)) => commands::identify::identify(arguments),
         Some(Command::Zwidth(arguments)) => commands::zwidth::zwidth(arguments),
-        Some(Command::Snapshot(arguments)) => snapshot::snapshot(arguments),
+        Some(Command::Snapshot(arguments)) => still::snapshot(arguments),
     }
 }

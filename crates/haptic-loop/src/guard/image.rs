@@ -2,7 +2,7 @@
 
 use super::{Clamp, Guard, GuardCounters};
 use crate::fault::Fault;
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 
 impl Guard {
     /// All of it but the device, which stays the same, and what follows from the limits ([`Guard::set_limits`]).

@@ -1,55 +1,55 @@
-//! How punctual the loop is and what its ticks cost.
+//! Timing of the loop: wake-up latency and duration of the ticks.
 
 use haptic_realtime::histogram::{Histogram, Percentiles};
 use haptic_realtime::runner::LoopTiming;
 use serde::Serialize;
 
-/// A tick's period, ns.
+/// Period of a tick, ns.
 const BUDGET_NS: u64 = 1_000_000;
-/// Bars of a histogram for each doubling; the loop's own has sixteen times as many.
+/// Bars of a histogram per octave. The loop's own histogram has sixteen times as many buckets.
 const BARS_PER_OCTAVE: f64 = 4.0;
 
-/// The loop's time so far.
+/// Timing of the loop so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimingMessage {
-    /// Ticks a second that are aimed at.
+    /// Nominal ticks per second.
     pub rate_hz: u32,
-    /// What a tick may take.
+    /// Time available for a tick, ns.
     pub budget_ns: u64,
     /// Ticks that ran.
     pub ticks: u64,
     /// Ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Periods that were not run.
+    /// Periods in which no tick ran.
     pub skipped: u64,
-    /// How late the loop woke.
+    /// Wake-up latency.
     pub wake_ns: Percentiles,
-    /// How long a tick took.
+    /// Duration of a tick.
     pub compute_ns: Percentiles,
-    /// Longest duration and count of each bar, shortest first; bars without a count are left out.
+    /// Longest duration and count of each bar, shortest first; empty bars are left out.
     pub wake_histogram: Vec<(u64, u64)>,
-    /// The same for the ticks.
+    /// The same for the duration of a tick.
     pub compute_histogram: Vec<(u64, u64)>,
 }
 
 impl TimingMessage {
-    /// The message of what a loop did so far.
-    pub fn of(figures: &LoopTiming) -> Self {
+    /// Message of a loop's timing.
+    pub fn new(timing: &LoopTiming) -> Self {
         Self {
             rate_hz: 1000,
             budget_ns: BUDGET_NS,
-            ticks: figures.ticks,
-            overruns: figures.overruns,
-            skipped: figures.skipped,
-            wake_ns: figures.wake.percentiles(),
-            compute_ns: figures.compute.percentiles(),
-            wake_histogram: bars(&figures.wake),
-            compute_histogram: bars(&figures.compute),
+            ticks: timing.ticks,
+            overruns: timing.overruns,
+            skipped: timing.skipped,
+            wake_ns: timing.wake.percentiles(),
+            compute_ns: timing.compute.percentiles(),
+            wake_histogram: bars(&timing.wake),
+            compute_histogram: bars(&timing.compute),
         }
     }
 }
 
-/// The histogram with fewer, wider bars: what a picture can show.
+/// Merges the buckets of a histogram into fewer, wider bars, as many as a chart can show.
 fn bars(histogram: &Histogram) -> Vec<(u64, u64)> {
     let mut bars: Vec<(u64, u64)> = Vec::new();
     for (longest_ns, count) in histogram.buckets() {

@@ -4,22 +4,22 @@ use super::{print_json, print_line};
 use crate::cli::{InputArguments, ZwidthArguments};
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
-use crate::files::builtin::PROFILES;
-use crate::files::device::DeviceFile;
 use crate::hardware::{self, auto};
-use crate::setup::Setup;
-use crate::snapshot::{svg, writer_for};
-use crate::stability::hand_of;
+use crate::still::{write_svg, writer_for};
 use crate::tuning::console::Console;
-use crate::tuning::proposals::Proposals;
 use crate::tuning::region::{Marked, Region};
 use crate::tuning::{atomic_write, drive};
+use haptic_config::builtin::PROFILES;
+use haptic_config::device::DeviceFile;
+use haptic_config::proposals::Proposals;
+use haptic_config::setup::Setup;
+use haptic_config::stability::hand_of;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_tuning::boundary::{Limits, dampings};
 use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use haptic_tuning::spring_test::{DampingTrial, MeasuredLimit, SpringTest};
-use haptic_tuning::tapped::TapTest;
+use haptic_tuning::tap_test::TapTest;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -35,7 +35,7 @@ const TRAVEL_M: f64 = 0.015;
 /// # Errors
 /// When the input is wrong, the picture cannot be written, or the device cannot be measured.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
-    let writer = arguments.out.as_deref().map_or(Ok(svg::write as _), writer_for)?;
+    let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
     arguments.out.as_deref().map_or(Ok(()), atomic_write::refuse_impossible)?;
     let input = InputArguments {
         profile: arguments.profile.clone(),

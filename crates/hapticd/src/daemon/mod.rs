@@ -23,13 +23,13 @@ mod watched;
 
 use crate::cli::{InputArguments, RecordArguments};
 use crate::failure::Failure;
-use crate::setup::Setup;
 use crate::status::Status;
 use crate::summary::Summary;
 use crate::viewer::ViewerSession;
 use black_boxes::BlackBoxes;
+use haptic_config::setup::Setup;
 use haptic_device::Device;
-use haptic_planar::scene::TICK_S;
+use haptic_planar::tick::TICK_S;
 use haptic_realtime::dma_latency::DmaLatencyGuard;
 use haptic_realtime::exchange::latest;
 use haptic_realtime::memory::{disable_heap_trim, prefault_heap};

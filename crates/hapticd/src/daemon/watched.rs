@@ -63,7 +63,7 @@ impl ViewerLink {
             self.session.feed.publish_state(self.observer.observe(snapshot, longest_ns, recording));
         }
         if let Some(figures) = figures.read_if_new() {
-            self.session.feed.tell_timing(TimingMessage::of(figures));
+            self.session.feed.publish_timing(TimingMessage::new(figures));
         }
     }
 }

@@ -112,7 +112,7 @@ impl<M: Measurement> Side<M> {
         }
         let effort = self.measurement.tick(&reading, periods);
         let sent = self.device.write(effort, now);
-        self.measurement.learn(sent);
+        self.measurement.acknowledge(sent);
         self.shown.share.store(self.measurement.progress().0.to_bits(), Ordering::Relaxed);
         if self.measurement.end().is_some() { Continue::No } else { Continue::Yes }
     }

@@ -6,15 +6,15 @@ use super::settings::DeviceFacts;
 use crate::daemon::loop_thread::{LoopRequest, publish_to_latest};
 use crate::daemon::recording::{Recording, recording_file};
 use crate::failure::Failure;
-use crate::files::scene;
-use crate::files::source::Source;
-use crate::setup::Setup;
+use haptic_config::scene;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use haptic_loop::command::Command;
 use haptic_loop::settings::Settings;
 use haptic_loop::snapshot::Snapshot;
 use haptic_loop::world::World;
-use haptic_planar::description::SceneDescription;
 use haptic_planar::scene::Scene;
+use haptic_planar::scene::description::SceneDescription;
 use haptic_realtime::exchange::{CommandSender, LatestReader, TrySendError};
 use haptic_record::worlds::WorldSource;
 use haptic_view::message::scene::SceneMessage;
@@ -179,7 +179,7 @@ impl ViewerSession {
         let mut current = self.current();
         let scene_id = current.scene_id + 1;
         self.send(LoopRequest::Switch { world: Box::new(world), publisher })?;
-        self.feed.tell_scene(&SceneMessage::of(scene_id, name, description, &scene));
+        self.feed.publish_scene(&SceneMessage::new(scene_id, name, description, &scene));
         let scene = Arc::new(scene);
         (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
         current.world = number;
@@ -213,14 +213,14 @@ impl ViewerSession {
 
     /// Tells what is set, and the margins that follow from it.
     fn tell_settings(&self, current: &Current) {
-        self.feed.tell_settings(&self.facts.message(&current.settings, &current.scene));
+        self.feed.publish_settings(&self.facts.message(&current.settings, &current.scene));
     }
 
     fn tell_first_scene(&self, name: &str, source: &Source) {
         match scene::describe(source) {
             Ok(description) => {
                 let (scene_id, scene) = self.scene();
-                self.feed.tell_scene(&SceneMessage::of(scene_id, name, &description, &scene));
+                self.feed.publish_scene(&SceneMessage::new(scene_id, name, &description, &scene));
             }
             Err(errors) => tracing::warn!("the viewer cannot show the scene: {errors}"),
         }

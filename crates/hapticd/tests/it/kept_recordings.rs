@@ -4,6 +4,10 @@
 //! format 2 was written by an earlier version and stays.
 
 use crate::recording::{DEVICES, Run, replayed};
+use haptic_config::builtin::{DEVICES as DEVICE_FILES, SCENES};
+use haptic_config::profile;
+use haptic_config::setup::{Setup, Sources};
+use haptic_config::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_device::FaultCode;
 use haptic_device::faulty::{FaultPlan, InjectedFault};
@@ -14,11 +18,7 @@ use haptic_record::newest::HistoryKeeper;
 use haptic_record::reader::Item;
 use haptic_record::tap::{Timing, tap_of_newest};
 use hapticd::cli::RecordArguments;
-use hapticd::files::builtin::{DEVICES as DEVICE_FILES, SCENES};
-use hapticd::files::profile;
-use hapticd::files::source::Source;
 use hapticd::recording::kept::OpenRecording;
-use hapticd::setup::{Setup, Sources};
 use nalgebra::Vector2;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

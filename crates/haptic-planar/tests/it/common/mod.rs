@@ -2,10 +2,13 @@
 
 pub mod measure;
 
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
-use haptic_planar::grip::{CouplingInput, StepOutput};
-use haptic_planar::scene::{Scene, TICK_S};
-use haptic_planar::state::{BodyState, State};
+use haptic_planar::input::CouplingInput;
+use haptic_planar::output::StepOutput;
+use haptic_planar::scene::Scene;
+use haptic_planar::scene::body_state::BodyState;
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
+use haptic_planar::state::State;
+use haptic_planar::tick::TICK_S;
 use nalgebra::{Vector2, vector};
 
 /// Gravity of the tests, m/s².
@@ -75,18 +78,6 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
         bodies,
         tool: tool.map(|t| ToolDescription { body: t.to_owned(), handle_m: vector![0.0, 0.0] }),
         ..SceneDescription::default()
-    }
-}
-
-/// Marsaglia's xorshift: small, seeded, the same everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        low + (high - low) * (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

@@ -1,0 +1,288 @@
+//! The `hid-native` backend: boards with native USB and the native protocol, one message per report.
+//!
+//! A report per millisecond in each direction carries both axes, so two axes run at 1 kHz, and no effect lies between command and motor.
+//! The session is that of [`crate::native`]; commands and ARM messages are written by the sending thread of [`crate::threaded`].
+
+use super::descriptor::Descriptor;
+use super::field::{ReportKind, Usage};
+use super::layout::PidLayout;
+use super::link::{HidLink, HidPort, Opened};
+use super::report::{Report, Shape};
+use crate::handshake::{Link, now, run_handshake};
+use crate::link_monitor::LinkMonitor;
+use crate::native::NativeProtocol;
+pub use crate::native::NativeSettings;
+use crate::native::framing::HidReport;
+use crate::protocol::{OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf, TxBytes};
+use crate::threaded::{
+    Connect, Connection, Measurement, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice,
+};
+use haptic_device::{DeviceKind, Effort, Health, Identity, Limits, MonotonicNs};
+use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
+use nalgebra::Vector2;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Longest interval between commands, ns, even if the tick has written nothing new.
+const KEEP_ALIVE_NS: u64 = 2_000_000;
+/// A board that stays silent or disarmed for this long has lost the session: the handshake is run again, ns.
+const SESSION_LOST_NS: u64 = 1_000_000_000;
+/// Highest rate of reports, Hz: one per millisecond.
+const MAX_RATE_HZ: f64 = 1000.0;
+
+/// Samples of the receive half carry a velocity, so none is estimated from positions here.
+const NO_ENCODER_STEP: f64 = 0.0;
+
+/// True if the descriptor is that of a board with the native protocol.
+pub fn is_native(descriptor: &[u8]) -> bool {
+    let Ok(descriptor) = Descriptor::parse(descriptor) else { return false };
+    let has_usage = descriptor.applications().any(|usage| usage == Usage::new(USAGE_PAGE, USAGE));
+    let bytes = |kind| descriptor.report_bytes(kind, 0);
+    has_usage && [ReportKind::Input, ReportKind::Output].iter().all(|kind| bytes(*kind) == Some(REPORT_BYTES))
+}
+
+/// Error message for a device without the native protocol, with the kind that would drive it.
+fn not_native(descriptor: &[u8]) -> String {
+    let remedy = if PidLayout::find(descriptor, 1).is_ok() {
+        "it has force feedback of the HID specification, write kind = \"hid-pid\""
+    } else {
+        "flash the firmware of this release, or choose another device with `path` or `vendor_id`: `hapticd devices` lists them"
+    };
+    format!("its descriptor is not that of a board with the native protocol; {remedy}")
+}
+
+/// Opens a board, arms it without force and starts its threads with this priority.
+///
+/// # Errors
+/// Text for the user: nothing there, not permitted, no answer, another version, another number of axes.
+pub fn open(
+    port: Box<dyn HidPort>,
+    settings: NativeSettings,
+    nonce: u32,
+    priority: u8,
+) -> Result<ThreadedDevice, String> {
+    let monitor = Arc::new(LinkMonitor::default());
+    let protocol = NativeProtocol::new(settings, Arc::clone(&monitor), nonce);
+    let mut connector = NativeConnector { port, protocol, monitor: Arc::clone(&monitor) };
+    let opened = connector.port.open()?;
+    let (name, serial_number) = (opened.name.clone(), opened.serial_number.clone());
+    let session = connector.open_session(opened, &AtomicBool::new(false));
+    let (connection, board, limits) = session.map_err(|error| format!("{name}: {error}"))?;
+    let identity = Identity { name: name.clone(), kind: DeviceKind::HidNative, serial_number, ..board };
+    let limits = Limits { rate_hz: limits.rate_hz.min(MAX_RATE_HZ), ..limits };
+    ThreadedDevice::start(identity, limits, NO_ENCODER_STEP, monitor, connection, Box::new(connector), priority)
+        .map_err(|error| format!("{name}: no thread for its reports: {error}"))
+}
+
+struct NativeConnector {
+    port: Box<dyn HidPort>,
+    protocol: NativeProtocol<HidReport>,
+    monitor: Arc<LinkMonitor>,
+}
+
+impl Connect for NativeConnector {
+    fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, String> {
+        let opened = self.port.open()?;
+        let name = opened.name.clone();
+        self.open_session(opened, stop).map(|(connection, ..)| connection).map_err(|error| format!("{name}: {error}"))
+    }
+}
+
+impl NativeConnector {
+    fn open_session(&mut self, opened: Opened, stop: &AtomicBool) -> Result<(Connection, Identity, Limits), String> {
+        if !is_native(&opened.descriptor) {
+            return Err(not_native(&opened.descriptor));
+        }
+        self.monitor.forget_all();
+        let mut link = ReportLink { reading: opened.reading, writing: opened.writing };
+        let mut handshake = self.protocol.greet(now());
+        let session = run_handshake(&mut link, handshake.as_mut(), stop).map_err(|error| error.to_string())?;
+        let OpenSession { identity, limits, voice, ear } = *session.map_err(|error| error.to_string())?;
+        let (reply_sender, replies) = sync_channel(1);
+        let receiving = NativeReceiver::new(link.reading, ear, reply_sender, now());
+        let sending = NativeSender { link: link.writing, transmit: voice, replies, sent_ns: 0 };
+        Ok((Connection { receiving: Box::new(receiving), sending: Box::new(sending) }, identity, limits))
+    }
+}
+
+/// Both directions of a board during the handshake.
+struct ReportLink {
+    reading: Box<dyn HidLink>,
+    writing: Box<dyn HidLink>,
+}
+
+impl Link for ReportLink {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.writing.write(&report(bytes))
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
+        self.reading.read(buffer, within)
+    }
+}
+
+/// Report without an id.
+fn report(bytes: &[u8]) -> Report {
+    let Some(shape) = Shape::new(ReportKind::Output, 0, REPORT_BYTES) else { unreachable!("64 bytes are a report") };
+    let mut report = shape.empty();
+    for (to, from) in report.bytes_mut()[1..].iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    report
+}
+
+struct NativeSender {
+    link: Box<dyn HidLink>,
+    transmit: Box<dyn TransmitHalf>,
+    /// ARM messages of the receive half.
+    replies: Receiver<TxBytes>,
+    sent_ns: u64,
+}
+
+impl Send for NativeSender {
+    fn send(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
+        let due_ns = self.sent_ns + KEEP_ALIVE_NS;
+        let bytes = match self.replies.try_recv() {
+            Ok(reply) => reply,
+            Err(_) if !is_new && now_ns < due_ns => return Ok(SendOutcome::Idle { until_ns: due_ns }),
+            Err(_) => {
+                self.sent_ns = now_ns;
+                self.transmit.say(Effort { force_n }, &Sample::nothing_yet(), MonotonicNs(now_ns)).0
+            }
+        };
+        self.link.write(&report(bytes.bytes())).map(|()| SendOutcome::Again)
+    }
+
+    fn let_go(&mut self) {
+        // If it does not arrive, the board's watchdog ends the effort.
+        let _ = self.link.write(&report(self.transmit.stop_frame().bytes()));
+    }
+}
+
+struct NativeReceiver {
+    link: Box<dyn HidLink>,
+    receive: Box<dyn ReceiveHalf>,
+    replies: SyncSender<TxBytes>,
+    /// Sequence number of the newest sample.
+    newest: u32,
+    received_at: MonotonicNs,
+    disarmed_since: Option<MonotonicNs>,
+}
+
+impl Receive for NativeReceiver {
+    fn receive(&mut self, wait: Duration) -> io::Result<Received> {
+        let mut bytes = [0; REPORT_BYTES];
+        let length = self.link.read(&mut bytes, wait)?;
+        self.on_report(&bytes[..length], now())
+    }
+
+    /// The board answers every command, and commands are sent all the time.
+    fn habit(&self) -> ReportingMode {
+        ReportingMode::Streams
+    }
+}
+
+impl NativeReceiver {
+    /// Receives from a board that has just been armed.
+    fn new(
+        link: Box<dyn HidLink>,
+        receive: Box<dyn ReceiveHalf>,
+        replies: SyncSender<TxBytes>,
+        now: MonotonicNs,
+    ) -> Self {
+        Self { link, receive, replies, newest: 0, received_at: now, disarmed_since: None }
+    }
+
+    /// `report` is empty if none arrived.
+    fn on_report(&mut self, report: &[u8], now: MonotonicNs) -> io::Result<Received> {
+        let received = self.receive.hear(report, now);
+        if let Some(reply) = received.reply {
+            // If the queue is full, an ARM message already waits.
+            let _ = self.replies.try_send(reply);
+        }
+        let received = received.sample.map_or(Received::Nothing, |sample| self.on_sample(&sample, now));
+        if self.is_session_lost(now) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the board does not answer, or cannot be armed"));
+        }
+        Ok(received)
+    }
+
+    fn on_sample(&mut self, sample: &Sample, now: MonotonicNs) -> Received {
+        self.received_at = now;
+        let fault = match sample.health {
+            Health::Faulted(code) => Some(code),
+            _ => None,
+        };
+        self.disarmed_since = fault.and(self.disarmed_since.or(Some(now)));
+        if std::mem::replace(&mut self.newest, sample.sequence) == sample.sequence {
+            return Received::Condition(fault);
+        }
+        let Sample { position_m, velocity_m_per_s, taken_at, .. } = *sample;
+        Received::Measurement(Measurement { position_m, velocity_m_per_s, taken_ns: taken_at.0, fault })
+    }
+
+    fn is_session_lost(&self, now: MonotonicNs) -> bool {
+        let is_long_past = |since: MonotonicNs| now.since(since) >= SESSION_LOST_NS;
+        is_long_past(self.received_at) || self.disarmed_since.is_some_and(is_long_past)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol;
+    use haptic_device::FaultCode;
+
+    const MS: u64 = 1_000_000;
+
+    struct NoLink;
+
+    impl HidLink for NoLink {
+        fn write(&mut self, _: &Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn read(&mut self, _: &mut [u8], _: Duration) -> io::Result<usize> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn set_feature(&mut self, _: &Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn get_feature(&mut self, _: &mut Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+    }
+
+    /// Takes every report for a sample of the health that its first byte stands for: 1 is ready.
+    struct Healths(u32);
+
+    impl ReceiveHalf for Healths {
+        fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) -> protocol::Received {
+            let sample = bytes.first().map(|byte| {
+                self.0 += 1;
+                let health = if *byte == 1 { Health::Ready } else { Health::Faulted(FaultCode::Disarmed) };
+                Sample { health, sequence: self.0, ..Sample::nothing_yet() }
+            });
+            protocol::Received { sample, reply: None }
+        }
+    }
+
+    #[test]
+    fn a_board_that_stays_silent_or_disarmed_for_a_second_has_lost_the_session() {
+        let mut receiver =
+            NativeReceiver::new(Box::new(NoLink), Box::new(Healths(0)), sync_channel(1).0, MonotonicNs(0));
+        let mut is_lost = |report: &[u8], at_ms: u64| receiver.on_report(report, MonotonicNs(at_ms * MS)).is_err();
+        assert!(!is_lost(&[1], 10));
+        assert!(!is_lost(&[], 1009) && is_lost(&[], 1010));
+        assert!(!is_lost(&[0], 1020));
+        assert!(!is_lost(&[0], 1900));
+        assert!(!is_lost(&[], 2019) && is_lost(&[], 2020));
+        assert!(!is_lost(&[1], 2021));
+        assert!(!is_lost(&[], 2022));
+    }
+}

@@ -1,0 +1,116 @@
+//! The interface through which the viewer changes the running daemon.
+
+use crate::message::scene::ScenesMessage;
+use crate::message::settings::CouplingMessage;
+use nalgebra::Vector2;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// Reason why the daemon rejected a request. Each variant carries a message for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlError {
+    /// The request itself is wrong: an unknown key, a value outside its limits, a malformed scene.
+    Invalid(String),
+    /// The request conflicts with the present state; repeating it does not help.
+    NotNow(String),
+    /// The loop has not caught up with earlier requests; the same request may succeed later.
+    Busy(String),
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Invalid(text) | Self::NotNow(text) | Self::Busy(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for ControlError {}
+
+/// A scene to switch to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SceneChoice {
+    /// Name of a built-in scene.
+    BuiltIn(String),
+    /// Text of a scene file.
+    Toml(String),
+}
+
+/// The connected devices and the one in use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DevicesMessage {
+    /// Connected devices, as `hapticd devices --json` lists them.
+    pub devices: Value,
+    /// The device that this loop drives. A simulated one is not among the connected devices.
+    pub in_use: DeviceInUse,
+}
+
+/// The device that this loop drives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeviceInUse {
+    /// Name for display.
+    pub name: String,
+    /// Device kind, as in a device file.
+    pub kind: String,
+}
+
+/// Changes the running daemon. All methods are called on ordinary threads; those documented as slow, on a thread of
+/// their own.
+pub trait Controller: Send + Sync + 'static {
+    /// Moves the hand of a simulated device towards a position in the world, m; `None` releases it.
+    ///
+    /// # Errors
+    /// When the device has no simulated hand, or the loop is busy.
+    fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
+
+    /// Pauses or resumes the world.
+    ///
+    /// # Errors
+    /// When the loop is busy.
+    fn pause(&self, paused: bool) -> Result<(), ControlError>;
+
+    /// Runs a number of ticks of a paused world.
+    ///
+    /// # Errors
+    /// When the world is not paused, or the loop is busy.
+    fn step(&self, ticks: u32) -> Result<(), ControlError>;
+
+    /// Puts the world back to its start.
+    ///
+    /// # Errors
+    /// When the loop is busy.
+    fn reset(&self) -> Result<(), ControlError>;
+
+    /// Sets keys of a profile's `[coupling]`; keys not given stay as they are. Returns the gains in force afterwards.
+    ///
+    /// # Errors
+    /// When a key is unknown or a value is outside its limits.
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError>;
+
+    /// The built-in scenes and the current one.
+    fn scenes(&self) -> ScenesMessage;
+
+    /// The picture of a built-in scene, as SVG. Slow.
+    fn thumbnail(&self, name: &str) -> Option<String>;
+
+    /// Switches to another scene and returns its number. Slow: the scene is built and its worst tick measured.
+    ///
+    /// # Errors
+    /// When the scene is invalid, or too expensive for a tick.
+    fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError>;
+
+    /// The connected devices and the one in use. Slow.
+    fn devices(&self) -> DevicesMessage;
+
+    /// Starts a recording and returns its file.
+    ///
+    /// # Errors
+    /// When the name is not allowed, a recording is in progress, or the file cannot be created.
+    fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError>;
+
+    /// Stops the recording and returns its file.
+    ///
+    /// # Errors
+    /// When nothing is being recorded, or the loop is busy.
+    fn stop_recording(&self) -> Result<String, ControlError>;
+}
