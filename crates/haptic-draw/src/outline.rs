@@ -3,7 +3,7 @@
 //! Parts that come from one polygon share whole edges, bit for bit, once in each direction. Taking those away leaves
 //! the polygon's own edges, which are then put in order.
 
-use haptic_planar::piece::Piece;
+use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 
 type Edge = [Vector2<f64>; 2];
@@ -44,8 +44,8 @@ fn follow(first: Edge, edges: &mut Vec<Edge>) -> Vec<Vector2<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haptic_planar::decompose::convex_parts;
-    use haptic_planar::polygon::signed_area_m2;
+    use haptic_planar::scene::decompose::convex_parts;
+    use haptic_planar::scene::polygon::signed_area_m2;
 
     fn points(corners: &[[f64; 2]]) -> Vec<Vector2<f64>> {
         corners.iter().map(|&[x, y]| Vector2::new(x, y)).collect()

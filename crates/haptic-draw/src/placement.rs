@@ -1,6 +1,6 @@
 //! Where bodies are at one instant.
 
-use haptic_planar::piece::rotate;
+use haptic_planar::math::rotate;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::state::State;
 use nalgebra::Vector2;

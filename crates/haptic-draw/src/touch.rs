@@ -2,8 +2,8 @@
 
 use crate::placement::Placement;
 use crate::view::{BodyView, SceneView};
-use haptic_planar::closest::{Seed, track};
-use haptic_planar::piece::PlacedPiece;
+use haptic_planar::shape::closest::{Seed, track};
+use haptic_planar::shape::piece::PlacedPiece;
 use nalgebra::Vector2;
 
 /// Nearer than this is touching, m. A loaded contact is some µm apart or in; a tool held beside a body is rarely so near.
@@ -53,7 +53,8 @@ fn corners_near<'v>(
 
 /// How far a point is from a body's surface, m, and the nearest point of its cores; zero and the point itself inside.
 fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
-    let point = PlacedPiece::of(&haptic_planar::piece::Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
+    let point =
+        PlacedPiece::of(&haptic_planar::shape::piece::Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
     let each = body.pieces.iter().map(|piece| {
         let placed = PlacedPiece::of(piece, placement.centre_m, placement.rotation);
         match track(&point, &placed, &mut Seed::default()) {

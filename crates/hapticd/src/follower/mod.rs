@@ -4,7 +4,7 @@ pub mod narrator;
 
 use haptic_draw::placement::Placement;
 use haptic_loop::snapshot::Snapshot;
-use haptic_planar::piece::rotate;
+use haptic_planar::math::rotate;
 use nalgebra::Vector2;
 
 /// Moves what can move to where a snapshot has it. `centres_m` are the bodies' centres of mass in their own frames.
