@@ -29,10 +29,7 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     let content = content(arguments)?;
     let words = if arguments.no_names { Words::NoNames } else { Words::All };
     let picture = writer(&compose(&content, words))?;
-    std::fs::write(&arguments.out, picture).map_err(|error| {
-        let advice = "name a file in a folder that exists and may be written to";
-        Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", arguments.out.display()))
-    })
+    std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))
 }
 
 /// Writes SVG.
