@@ -2,7 +2,7 @@
 
 use super::log_lines;
 use super::render::render;
-use super::watcher::FrameBuilder;
+use super::frame_builder::FrameBuilder;
 use haptic_draw::colour::Rgb;
 use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;

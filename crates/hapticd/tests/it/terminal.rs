@@ -11,7 +11,7 @@ use haptic_realtime::runner::LoopTiming;
 use hapticd::cli::InputArguments;
 use hapticd::terminal::frame::Frame;
 use hapticd::terminal::render::render;
-use hapticd::terminal::watcher::FrameBuilder;
+use hapticd::terminal::frame_builder::FrameBuilder;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
