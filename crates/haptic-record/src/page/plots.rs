@@ -3,9 +3,10 @@
 use super::Facts;
 use super::gathered::{Thinned, TickColumns};
 use super::summary::{PRESSED_N, Summary};
-use crate::picture::grown;
-use haptic_planar::piece::rotate;
+use haptic_draw::outline::rounded;
+use haptic_draw::placement::Placement;
 use haptic_planar::scene::{Body, Scene};
+use nalgebra::Vector2;
 use serde_json::{Value, json};
 
 /// Level of events that are no warning.
@@ -166,15 +167,11 @@ fn hundredth(value: f64) -> f64 {
 }
 
 fn outlines(scene: &Scene, body: &Body) -> Vec<Value> {
-    let (centre_m, rotation) = body.start_pose();
-    let pieces = &scene.pieces[body.pieces.clone()];
+    let (start, pieces) = (Placement::at_start(body), &scene.pieces[body.pieces.clone()]);
     let outline = |piece| -> Vec<[f64; 2]> {
-        let place = |point| (centre_m + rotate(rotation, point)) * 1e3;
-        grown(piece, nalgebra::Vector2::zeros())
-            .into_iter()
-            .map(place)
-            .map(|p| [hundredth(p.x), hundredth(p.y)])
-            .collect()
+        let to_mm = |point| start.to_world(point) * 1e3;
+        let points = rounded(piece, Vector2::zeros()).into_iter().map(to_mm);
+        points.map(|point| [hundredth(point.x), hundredth(point.y)]).collect()
     };
     pieces.iter().map(|piece| json!({ "points": outline(piece), "colour": body.colour, "fixed": body.fixed })).collect()
 }
