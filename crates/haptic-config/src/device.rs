@@ -28,7 +28,7 @@ pub struct DeviceFile {
     /// How it behaves.
     pub model: Model,
     /// The simulated hand that holds it, if any.
-    pub hand: Option<SimulatedHand>,
+    pub hand: Option<HandModel>,
     /// Keys that are there and change nothing, in words.
     pub ignored_keys: Vec<String>,
 }
@@ -112,35 +112,12 @@ pub struct Model {
     pub max_force_n: [f64; 2],
 }
 
-/// The hand that holds a simulated device.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SimulatedHand {
-    /// Spring to the path, N/m.
-    pub stiffness_n_per_m: f64,
-    /// Damper to the path, N·s/m.
-    pub damping_n_s_per_m: f64,
-    /// Mass that rides on the device, kg.
-    pub mass_kg: f64,
-    /// Rows of t_s, x_m, y_m in the device's frame; at least one, times increasing.
-    pub path: Vec<[f64; 3]>,
-    /// Starts over after the last point.
-    pub repeats: bool,
-}
-
 impl DeviceFile {
     /// The dynamics, as the simulated device obeys them. The force limit of the weaker axis holds for the whole vector.
     pub fn axes_model(&self) -> DeviceModel {
         let Model { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } = self.model;
         let max_force_n = max_force_n[..self.axes].iter().copied().fold(f64::INFINITY, f64::min);
         DeviceModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n }
-    }
-}
-
-impl SimulatedHand {
-    /// The hand, as the simulated device obeys it.
-    pub fn model(&self) -> HandModel {
-        let Self { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, repeats } = self.clone();
-        HandModel { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, looped: repeats }
     }
 }
 
@@ -272,7 +249,7 @@ fn model(section: &Section<'_>, kind: DeviceKind, axes: usize) -> Model {
     model
 }
 
-fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<SimulatedHand> {
+fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<HandModel> {
     let section = root.section("hand");
     if !section.is_present() {
         return None;
@@ -281,20 +258,20 @@ fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<SimulatedHand> {
         let problem = format!("a {} device is held by a real hand", kind.name());
         root.complain("hand", problem, "remove [hand], or write kind = \"simulated\"");
     }
-    let default_path = || vec![[0.0, 0.0, 0.03], [1.0, 0.0, -0.01], [2.0, 0.0, 0.03]];
-    let hand = SimulatedHand {
-        stiffness_n_per_m: section.number("stiffness_n_per_m", 300.0, ZERO_OR_MORE),
-        damping_n_s_per_m: section.number("damping_n_s_per_m", 3.0, ZERO_OR_MORE),
-        mass_kg: section.number("mass_kg", 0.2, ZERO_OR_MORE),
-        path: section.triples("path").unwrap_or_else(default_path),
-        repeats: section.flag("loop", true),
+    let default = HandModel::default();
+    let hand = HandModel {
+        stiffness_n_per_m: section.number("stiffness_n_per_m", default.stiffness_n_per_m, ZERO_OR_MORE),
+        damping_n_s_per_m: section.number("damping_n_s_per_m", default.damping_n_s_per_m, ZERO_OR_MORE),
+        mass_kg: section.number("mass_kg", default.mass_kg, ZERO_OR_MORE),
+        path: section.triples("path").unwrap_or(default.path),
+        looped: section.flag("loop", default.looped),
     };
     section.reject_unknown_keys();
     check_path(&section, &hand);
     Some(hand)
 }
 
-fn check_path(section: &Section<'_>, hand: &SimulatedHand) {
+fn check_path(section: &Section<'_>, hand: &HandModel) {
     let ([first, ..], [.., last]) = (&hand.path[..], &hand.path[..]) else {
         section.complain("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
         return;
@@ -306,7 +283,7 @@ fn check_path(section: &Section<'_>, hand: &SimulatedHand) {
         let problem = format!("times must increase, but {} s follows {} s", pair[1][0], pair[0][0]);
         section.complain_of_row("path", row + 1, problem, "sort the rows by time");
     }
-    if hand.repeats && first[1..] != last[1..] {
+    if hand.looped && first[1..] != last[1..] {
         let problem =
             format!("must end where it starts to repeat: ends at {:?}, starts at {:?}", &last[1..], &first[1..]);
         section.complain_of_row("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");

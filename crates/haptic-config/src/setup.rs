@@ -1,9 +1,8 @@
 //! From flags to what is run: profile, scene, device and hand, opened and checked.
 
 use crate::builtin::{DEVICES, PROFILES, SCENES};
-use crate::device::{DeviceFile, DeviceKind, SimulatedHand};
+use crate::device::{DeviceFile, DeviceKind};
 use crate::error::{FileErrors, Problem};
-use crate::hand::{FollowedPath, HandPath};
 use crate::profile::{Profile, Reference};
 use crate::source::Source;
 use crate::{device, hand, profile, scene};
@@ -25,7 +24,7 @@ pub struct Setup {
     /// What the hand holds.
     pub device: DeviceFile,
     /// A prescribed hand, if there is one.
-    pub hand: Option<HandPath>,
+    pub hand: Option<haptic_device::Path>,
     /// The open device cannot be served more often than this, Hz.
     pub device_rate_hz: f64,
     /// What scene, device and hand were read from.
@@ -187,10 +186,9 @@ impl Setup {
     pub fn simulated_device(&self) -> Result<Box<dyn Device>, FileErrors> {
         let axes = self.device.axes as u8;
         if let Some(path) = &self.hand {
-            return Ok(Box::new(PrescribedDevice::new(axes, FollowedPath::new(path.clone()))));
+            return Ok(Box::new(PrescribedDevice::new(axes, path.clone())));
         }
-        let hand = self.device.hand.as_ref().map(SimulatedHand::model);
-        match SimulatedDevice::new(axes, &self.device.axes_model(), hand.as_ref()) {
+        match SimulatedDevice::new(axes, &self.device.axes_model(), self.device.hand.as_ref()) {
             Ok(device) => Ok(Box::new(device)),
             Err(error) => Err(Problem::of_file(&self.profile.device.name, error.to_string(), "").into()),
         }

@@ -58,7 +58,7 @@ enum Facts {
     Scene(SceneFacts),
     Profile(Box<ProfileFacts>),
     Device(DeviceFacts),
-    HandImpedance { seconds: f64, rows: usize },
+    Hand { seconds: f64, rows: usize },
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -137,7 +137,7 @@ impl Finding {
             Facts::Scene(facts) => write_scene(&mut text, facts),
             Facts::Profile(facts) => write_profile(&mut text, facts),
             Facts::Device(facts) => write_device(&mut text, facts),
-            Facts::HandImpedance { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
+            Facts::Hand { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
         }
         .ok()?;
         self.warnings.iter().try_for_each(|warning| writeln!(text, "  warning: {warning}")).ok()?;
@@ -162,7 +162,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
         }
         FileKind::Hand => {
             let hand = hand::load(source)?;
-            Ok((Facts::HandImpedance { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
+            Ok((Facts::Hand { seconds: hand.rows().last().map_or(0.0, |row| row[0]), rows: hand.rows().len() }, Vec::new()))
         }
     }
 }
