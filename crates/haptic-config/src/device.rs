@@ -135,6 +135,14 @@ fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {
     document.conclude(Some(device))
 }
 
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    let root = empty.root();
+    device(&root);
+    root.asked_keys()
+}
+
 fn device(root: &Section<'_>) -> DeviceFile {
     let kind = root.choice("kind", &DEVICE_KINDS, DeviceKind::Simulated);
     let axes = axes(root, kind);

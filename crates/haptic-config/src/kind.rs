@@ -1,7 +1,7 @@
 //! Which kind a file is, told by its keys.
 
 use crate::error::{FileErrors, Problem};
-use crate::section::nearest;
+use crate::section::{Document, nearest};
 use crate::source::Source;
 use toml::de::DeTable;
 
@@ -19,6 +19,7 @@ pub enum FileKind {
     Hand,
 }
 
+/// Keys at the top of each kind of TOML file. A test compares them with those that the parsers read.
 const KEYS: [(FileKind, &[&str]); 3] = [
     (FileKind::Scene, &["world", "body", "pair", "joint", "tool"]),
     (FileKind::Profile, &["scene", "device", "coupling", "mapping", "safety", "realtime", "view"]),
@@ -58,7 +59,7 @@ impl FileKind {
         if source.name.ends_with(".csv") {
             return Ok(Self::Hand);
         }
-        let document = crate::section::Document::parse(source)?;
+        let document = Document::parse(source)?;
         let table = document.table();
         best(table, 0).or_else(|| best(table, MAX_SLIPS)).ok_or_else(|| unknown(source, table))
     }
@@ -74,7 +75,7 @@ impl FileKind {
 
     /// Whether any key of the file is right for this kind.
     fn has_a_key_of(self, source: &Source) -> bool {
-        let Ok(document) = crate::section::Document::parse(source) else { return false };
+        let Ok(document) = Document::parse(source) else { return false };
         KEYS.iter().any(|(kind, keys)| *kind == self && score(document.table(), keys, 0) > 0)
     }
 
@@ -115,4 +116,23 @@ fn unknown(source: &Source, table: &DeTable<'_>) -> FileErrors {
     let problem = if table.is_empty() { "is empty" } else { "is no scene, profile or device: no key tells which" };
     let remedy = "a scene has [[body]], a profile scene or [coupling], a device kind or [model]";
     Problem::of_file(&source.name, problem, remedy).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{device, profile, scene};
+
+    #[test]
+    fn every_kind_has_the_keys_that_its_parser_reads() {
+        let source = Source::in_memory("empty.toml", "");
+        let empty = Document::parse(&source).unwrap();
+        let read = [scene::keys(&empty), profile::keys(&empty), device::keys(&empty)];
+        for ((kind, keys), mut read) in KEYS.into_iter().zip(read) {
+            let mut keys = keys.to_vec();
+            keys.sort_unstable();
+            read.sort_unstable();
+            assert_eq!(keys, read, "{kind:?}");
+        }
+    }
 }

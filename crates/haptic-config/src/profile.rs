@@ -114,6 +114,14 @@ fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
     document.conclude(Some(profile))
 }
 
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    let root = empty.root();
+    profile(&root, &Source::in_memory("", ""));
+    root.asked_keys()
+}
+
 impl Reference {
     /// What a flag names.
     pub fn from_flag(name: &str) -> Self {

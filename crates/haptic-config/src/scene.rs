@@ -33,6 +33,12 @@ fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
     document.conclude(scene)
 }
 
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    SceneSections::of(empty).root.asked_keys()
+}
+
 /// Reads a scene file without building the scene: overlaps and the like are not looked at.
 ///
 /// # Errors

@@ -254,6 +254,12 @@ impl<'d> Section<'d> {
         self.document.note(span.start, path, problem.to_string(), remedy.to_string());
     }
 
+    /// Keys that were asked for, in the order of the getters.
+    #[cfg(test)]
+    pub fn asked_keys(&self) -> Vec<&'static str> {
+        self.asked.borrow().clone()
+    }
+
     /// Notes every key that was never asked for, with the nearest right one, and says whether there were any. Call it after the last
     /// getter.
     pub fn reject_unknown_keys(&self) -> bool {
