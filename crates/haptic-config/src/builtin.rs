@@ -82,6 +82,6 @@ impl Library {
     fn unknown(&self, name: &str) -> FileErrors {
         let names: Vec<&str> = self.entries.iter().map(|(name, _)| *name).collect();
         let problem = format!("no such file, and no built-in {} of that name", self.kind);
-        Problem::of_file(name, problem, format!("name a file or one of {}", names.join(", "))).into()
+        Problem::in_file(name, problem, format!("name a file or one of {}", names.join(", "))).into()
     }
 }

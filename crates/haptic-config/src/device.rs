@@ -132,7 +132,7 @@ pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
 fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {
     let document = Document::parse(source)?;
     let device = device(&document.root());
-    document.conclude(Some(device))
+    document.finish(Some(device))
 }
 
 /// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
@@ -208,7 +208,7 @@ fn axes(root: &Section<'_>, kind: DeviceKind) -> usize {
     let axes = root.whole("axes", own.unwrap_or(2), 1..=2);
     if let Some(own) = own.filter(|own| *own != axes) {
         let problem = format!("is {axes}, but a device of kind {} has {own}", kind.name());
-        root.complain("axes", problem, format!("write axes = {own}"));
+        root.error("axes", problem, format!("write axes = {own}"));
     }
     axes as usize
 }
@@ -227,13 +227,13 @@ fn identity(root: &Section<'_>) -> Identity {
 }
 
 /// No host that is well stays silent for longer, and no firmware waits longer, s.
-const LONGEST_WATCHDOG_S: f64 = 0.1;
+const MAX_WATCHDOG_S: f64 = 0.1;
 
 fn watchdog_s(root: &Section<'_>) -> f64 {
     let watchdog_s = root.number("watchdog_s", 0.02, POSITIVE);
-    if watchdog_s > LONGEST_WATCHDOG_S {
+    if watchdog_s > MAX_WATCHDOG_S {
         let problem = format!("is {watchdog_s}: a device whose host has died must let go sooner");
-        root.complain("watchdog_s", problem, "write watchdog_s = 0.1 or less");
+        root.error("watchdog_s", problem, "write watchdog_s = 0.1 or less");
     }
     watchdog_s
 }
@@ -264,7 +264,7 @@ fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<HandModel> {
     }
     if kind != DeviceKind::Simulated {
         let problem = format!("a {} device is held by a real hand", kind.name());
-        root.complain("hand", problem, "remove [hand], or write kind = \"simulated\"");
+        root.error("hand", problem, "remove [hand], or write kind = \"simulated\"");
     }
     let default = HandModel::default();
     let hand = HandModel {
@@ -281,19 +281,19 @@ fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<HandModel> {
 
 fn check_path(section: &Section<'_>, hand: &HandModel) {
     let ([first, ..], [.., last]) = (&hand.path[..], &hand.path[..]) else {
-        section.complain("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
+        section.error("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
         return;
     };
     if first[0] < 0.0 {
-        section.complain_of_row("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
+        section.row_error("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
     }
     for (row, pair) in hand.path.windows(2).enumerate().filter(|(_, pair)| pair[1][0] <= pair[0][0]) {
         let problem = format!("times must increase, but {} s follows {} s", pair[1][0], pair[0][0]);
-        section.complain_of_row("path", row + 1, problem, "sort the rows by time");
+        section.row_error("path", row + 1, problem, "sort the rows by time");
     }
     if hand.looped && first[1..] != last[1..] {
         let problem =
             format!("must end where it starts to repeat: ends at {:?}, starts at {:?}", &last[1..], &first[1..]);
-        section.complain_of_row("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
+        section.row_error("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
     }
 }

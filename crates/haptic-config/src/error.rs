@@ -28,14 +28,14 @@ pub struct Position {
 
 impl Problem {
     /// A problem with the file as a whole.
-    pub fn of_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn in_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (problem, remedy) = (problem.into(), remedy.into());
         Self { file: file.to_owned(), position: None, key: String::new(), problem, remedy }
     }
 
     /// A problem at a place in the file where no key is meant.
     pub fn at(file: &str, position: Position, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { position: Some(position), ..Self::of_file(file, problem, remedy) }
+        Self { position: Some(position), ..Self::in_file(file, problem, remedy) }
     }
 }
 

@@ -28,7 +28,7 @@ fn load_hand(source: &Source) -> Result<Path, FileErrors> {
     }
     // Numbers and times are checked above, with line and column.
     Path::new(rows, false).map_err(|_| {
-        Problem::of_file(&source.name, "has no rows", "write at least one row, e.g. 0.0,0.0,0.03").into()
+        Problem::in_file(&source.name, "has no rows", "write at least one row, e.g. 0.0,0.0,0.03").into()
     })
 }
 

@@ -55,7 +55,7 @@ impl FileKind {
     ///
     /// # Errors
     /// When the text is not TOML or nothing in it tells.
-    pub fn of(source: &Source) -> Result<Self, FileErrors> {
+    pub fn detect(source: &Source) -> Result<Self, FileErrors> {
         if source.name.ends_with(".csv") {
             return Ok(Self::Hand);
         }
@@ -67,7 +67,7 @@ impl FileKind {
     /// What is wrong with a file that was read as this kind: all its mistakes, or only that it is of another kind, since
     /// its keys are then no slips.
     pub fn blame(self, source: &Source, errors: FileErrors) -> FileErrors {
-        match Self::of(source) {
+        match Self::detect(source) {
             Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.in_place_of(self, source),
             _ => errors,
         }
@@ -84,7 +84,7 @@ impl FileKind {
         let is_file = source.folder.is_some();
         let remedy =
             if is_file { format!("give it with --{}", self.name()) } else { format!("give a {}", wanted.name()) };
-        Problem::of_file(&source.name, problem, remedy).into()
+        Problem::in_file(&source.name, problem, remedy).into()
     }
 
     /// Its name, and that of the flag that takes it.
@@ -115,7 +115,7 @@ fn is_near(key: &str, keys: &[&str], slips: usize) -> bool {
 fn unknown(source: &Source, table: &DeTable<'_>) -> FileErrors {
     let problem = if table.is_empty() { "is empty" } else { "is no scene, profile or device: no key tells which" };
     let remedy = "a scene has [[body]], a profile scene or [coupling], a device kind or [model]";
-    Problem::of_file(&source.name, problem, remedy).into()
+    Problem::in_file(&source.name, problem, remedy).into()
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, words: "zero or more"
 /// From zero to one.
 pub const FRACTION: Rule = Rule { holds: |x| (0.0..=1.0).contains(&x), words: "from 0 to 1" };
 /// Seconds that a loop may spend awake before each tick: enough for the slowest wake-up, and the core is left to others.
-pub const UP_TO_A_FIFTH_OF_A_TICK: Rule =
+pub const FIFTH_OF_A_TICK: Rule =
     Rule { holds: |x| (0.0..=2e-4).contains(&x), words: "from 0 to 0.0002, a fifth of a tick" };
 
 impl Rule {

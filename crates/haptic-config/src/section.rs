@@ -44,7 +44,7 @@ impl<'s> Document<'s> {
     ///
     /// # Errors
     /// Everything that was noted, in the order of the file.
-    pub fn conclude<T>(self, value: Option<T>) -> Result<T, FileErrors> {
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, FileErrors> {
         let mut problems = self.problems.into_inner();
         match value {
             Some(value) if problems.is_empty() => Ok(value),
@@ -60,7 +60,7 @@ impl<'s> Document<'s> {
         self.problems.borrow().is_empty()
     }
 
-    fn note(&self, offset: usize, key: String, problem: String, remedy: String) {
+    fn report(&self, offset: usize, key: String, problem: String, remedy: String) {
         let position = Some(self.source.position(offset));
         let problem = Problem { file: self.source.name.clone(), position, key, problem, remedy };
         self.problems.borrow_mut().push((offset, problem));
@@ -108,7 +108,7 @@ impl<'d> Section<'d> {
     /// A number that may be missing; the example is what an error proposes.
     pub fn optional_number(&self, key: &'static str, example: f64, rule: Rule) -> Option<f64> {
         let value = self.get(key)?;
-        self.judge_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
+        self.check_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
     }
 
     /// A vector of two numbers.
@@ -145,7 +145,7 @@ impl<'d> Section<'d> {
     pub fn flag(&self, key: &'static str, default: bool) -> bool {
         let Some(value) = self.get(key) else { return default };
         value.get_ref().as_bool().unwrap_or_else(|| {
-            self.object(key, value, "must be true or false", format!("write e.g. {key} = {default}"));
+            self.type_error(key, value, "must be true or false", format!("write e.g. {key} = {default}"));
             default
         })
     }
@@ -155,7 +155,7 @@ impl<'d> Section<'d> {
         let value = self.get(key)?;
         let text = value.get_ref().as_str().filter(|text| !text.is_empty());
         if text.is_none() {
-            self.object(key, value, "must be a text", format!("write e.g. {key} = \"{example}\""));
+            self.type_error(key, value, "must be a text", format!("write e.g. {key} = \"{example}\""));
         }
         text
     }
@@ -173,7 +173,7 @@ impl<'d> Section<'d> {
         match texts.as_deref() {
             Some([first, second]) => Some([(*first).to_owned(), (*second).to_owned()]),
             _ => {
-                self.object(key, value, "must be a list of two names", format!("write e.g. {key} = {example}"));
+                self.type_error(key, value, "must be a list of two names", format!("write e.g. {key} = {example}"));
                 None
             }
         }
@@ -191,7 +191,7 @@ impl<'d> Section<'d> {
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             let problem = format!("must be a whole number from {} to {}", range.start(), range.end());
-            self.object(key, value, &problem, format!("write e.g. {key} = {example}"));
+            self.type_error(key, value, &problem, format!("write e.g. {key} = {example}"));
         }
         number
     }
@@ -204,7 +204,7 @@ impl<'d> Section<'d> {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
             let nearest = nearest(word, &names).unwrap_or_default();
             let problem = format!("must be one of {}", quoted(&names));
-            self.object(key, value, &problem, format!("write e.g. {key} = \"{nearest}\""));
+            self.type_error(key, value, &problem, format!("write e.g. {key} = \"{nearest}\""));
             default
         })
     }
@@ -215,7 +215,7 @@ impl<'d> Section<'d> {
         let Some(value) = self.get(key) else { return Section::new(self.document, path, self.span.clone(), None) };
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.object(key, value, "must be a table", format!("write [{path}] on a line of its own"));
+            self.type_error(key, value, "must be a table", format!("write [{path}] on a line of its own"));
         }
         Section::new(self.document, path, value.span(), table)
     }
@@ -224,7 +224,7 @@ impl<'d> Section<'d> {
     pub fn sections(&self, key: &'static str) -> Vec<Section<'d>> {
         let Some(value) = self.get(key) else { return Vec::new() };
         let Some(entries) = value.get_ref().as_array() else {
-            self.object(key, value, "must be a list of tables", format!("write [[{key}]] on a line of its own"));
+            self.type_error(key, value, "must be a list of tables", format!("write [[{key}]] on a line of its own"));
             return Vec::new();
         };
         entries.iter().enumerate().map(|(index, entry)| self.entry(key, index, entry)).collect()
@@ -235,23 +235,23 @@ impl<'d> Section<'d> {
         let table = entry.get_ref().as_table();
         if table.is_none() {
             let problem = format!("must be a table, got {}", describe(entry.get_ref()));
-            self.document.note(entry.span().start, path.clone(), problem, format!("write [[{key}]]"));
+            self.document.report(entry.span().start, path.clone(), problem, format!("write [[{key}]]"));
         }
         Section::new(self.document, path, entry.span(), table)
     }
 
     /// Notes a problem with a key of this section: at its value if the file gives it, else at the section.
-    pub fn complain(&self, key: &str, problem: impl Display, remedy: impl Display) {
+    pub fn error(&self, key: &str, problem: impl Display, remedy: impl Display) {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
-        self.document.note(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
+        self.document.report(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
     }
 
     /// Notes a problem with a row of a list of this section.
-    pub fn complain_of_row(&self, key: &str, row: usize, problem: impl Display, remedy: impl Display) {
+    pub fn row_error(&self, key: &str, row: usize, problem: impl Display, remedy: impl Display) {
         let rows = self.find(key).and_then(|value| value.get_ref().as_array());
         let span = rows.and_then(|rows| rows.get(row)).map_or(self.span.clone(), Spanned::span);
         let path = format!("{}[{row}]", self.path_of(key));
-        self.document.note(span.start, path, problem.to_string(), remedy.to_string());
+        self.document.report(span.start, path, problem.to_string(), remedy.to_string());
     }
 
     /// Keys that were asked for, in the order of the getters.
@@ -270,14 +270,14 @@ impl<'d> Section<'d> {
                 has_unknown = true;
                 let nearest = nearest(key.get_ref(), &asked).unwrap_or_default();
                 let remedy = format!("did you mean {nearest}? The keys here are {}", asked.join(", "));
-                self.document.note(key.span().start, self.path_of(key.get_ref()), "unknown key".to_owned(), remedy);
+                self.document.report(key.span().start, self.path_of(key.get_ref()), "unknown key".to_owned(), remedy);
             }
         }
         has_unknown
     }
 
     /// The place of a key's value, as a problem whose words are still to be filled in.
-    pub fn place_of(&self, key: &str) -> Problem {
+    pub fn location(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         let source = self.document.source;
         let blank = Problem::at(&source.name, source.position(span.start), "", "");
@@ -300,19 +300,19 @@ impl<'d> Section<'d> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    fn object(&self, key: &str, value: Value<'_>, problem: &str, remedy: String) {
+    fn type_error(&self, key: &str, value: Value<'_>, problem: &str, remedy: String) {
         let problem = format!("{problem}, got {}", describe(value.get_ref()));
-        self.document.note(value.span().start, self.path_of(key), problem, remedy);
+        self.document.report(value.span().start, self.path_of(key), problem, remedy);
     }
 
-    fn judge_number(&self, key: &str, value: Value<'_>, rule: Rule, remedy: impl Fn() -> String) -> Option<f64> {
+    fn check_number(&self, key: &str, value: Value<'_>, rule: Rule, remedy: impl Fn() -> String) -> Option<f64> {
         let Some(number) = number_of(value.get_ref()) else {
-            self.object(key, value, "must be a number", remedy());
+            self.type_error(key, value, "must be a number", remedy());
             return None;
         };
         let objection = rule.objection(number);
         if let Some(problem) = &objection {
-            self.document.note(value.span().start, self.path_of(key), problem.clone(), remedy());
+            self.document.report(value.span().start, self.path_of(key), problem.clone(), remedy());
         }
         objection.is_none().then_some(number)
     }
@@ -326,11 +326,11 @@ impl<'d> Section<'d> {
         let remedy = || format!("write e.g. {example:?}");
         match value.get_ref().as_array() {
             Some(entries) if entries.len() == example.len() => {
-                let numbers: Vec<_> = entries.iter().map(|entry| self.judge_number(key, entry, rule, remedy)).collect();
+                let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, entry, rule, remedy)).collect();
                 numbers.into_iter().collect()
             }
             _ => {
-                self.object(key, value, &format!("must be a list of {} numbers", example.len()), remedy());
+                self.type_error(key, value, &format!("must be a list of {} numbers", example.len()), remedy());
                 None
             }
         }
@@ -339,7 +339,7 @@ impl<'d> Section<'d> {
     fn rows<T>(&self, key: &'static str, read: impl Fn(&Self, Value<'_>) -> Option<T>) -> Option<Vec<T>> {
         let value = self.get(key)?;
         let Some(entries) = value.get_ref().as_array() else {
-            self.object(key, value, "must be a list of rows", format!("write e.g. {key} = [[0.0, 0.0], [0.01, 0.0]]"));
+            self.type_error(key, value, "must be a list of rows", format!("write e.g. {key} = [[0.0, 0.0], [0.01, 0.0]]"));
             return None;
         };
         let rows: Vec<_> = entries.iter().map(|row| read(self, row)).collect();

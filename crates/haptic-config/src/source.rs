@@ -30,7 +30,7 @@ impl Source {
         let bytes = read_bytes(path).map_err(|error| unreadable(&name, &error))?;
         if bytes.len() as u64 > MAX_BYTES {
             let problem = format!("is larger than {} MiB", MAX_BYTES >> 20);
-            return Err(Problem::of_file(&name, problem, "give a scene, profile, device or hand file").into());
+            return Err(Problem::in_file(&name, problem, "give a scene, profile, device or hand file").into());
         }
         let text = String::from_utf8(bytes).map_err(|error| not_text(&name, &error))?;
         Ok(Self { name, text, folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()) })
@@ -65,7 +65,7 @@ fn unreadable(name: &str, error: &std::io::Error) -> FileErrors {
         ErrorKind::PermissionDenied => ("may not be read".to_owned(), "check the file's permissions"),
         _ => (format!("cannot be read: {error}"), "give a readable file"),
     };
-    Problem::of_file(name, problem, remedy).into()
+    Problem::in_file(name, problem, remedy).into()
 }
 
 fn not_text(name: &str, error: &std::string::FromUtf8Error) -> FileErrors {

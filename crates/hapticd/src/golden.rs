@@ -88,7 +88,7 @@ impl Golden {
     /// When the file or its folder may not be written to.
     pub fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
         if !path.exists() {
-            return atomic_write::refuse_impossible(path);
+            return atomic_write::check_writable(path);
         }
         OpenOptions::new().write(true).open(path).map(drop).map_err(|error| Failure::unwritable(path, &error))
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Level of events that are no warning.
 const INFORMATION: u8 = 2;
 /// Points of a cloud or a way at most.
-const MOST_DOTS: usize = 4000;
+const MAX_DOTS: usize = 4000;
 /// Columns of a histogram in each decade: durations are known to 3 %.
 const BARS_PER_DECADE: f64 = 16.0;
 /// Time from tick to tick, µs.
@@ -142,7 +142,7 @@ fn punctuality(gathered: &TickColumns) -> Value {
 
 /// Every so many of the values, so that there are not too many.
 fn every(length: usize) -> usize {
-    length.div_ceil(MOST_DOTS).max(1)
+    length.div_ceil(MAX_DOTS).max(1)
 }
 
 fn map(gathered: &TickColumns, scene: &Scene) -> Value {

@@ -71,13 +71,13 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
                 PathConflicts::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
             used.writes("--out", Some(&arguments.out)).check()?;
             let scene = scene::load(&source)?;
-            let view = SceneView::of(&scene);
+            let view = SceneView::new(&scene);
             Ok(Content { placements: view.start().to_vec(), view, trail: None })
         }
         Some(seconds) => {
             let setup = Setup::open(&arguments.input, None)?;
-            PathConflicts::of_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
-            let view = SceneView::of(&setup.scene);
+            PathConflicts::from_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
+            let view = SceneView::new(&setup.scene);
             let (trail, placements) = trail::run(setup, seconds)?;
             Ok(Content { view, placements, trail: Some(trail) })
         }

@@ -43,7 +43,7 @@ impl FrameBuilder {
         let report = &snapshot.report;
         let caption = self.follower.update(snapshot);
         self.keep_tool_in_sight();
-        self.pace.take_in(report);
+        self.pace.update(report);
         self.penetration_max_m = self.penetration_max_m.max(report.felt.penetration_m);
         let is_held = self.view().tool.is_some() && report.tick > 0;
         Frame {
@@ -97,7 +97,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn take_in(&mut self, report: &TickReport) {
+    fn update(&mut self, report: &TickReport) {
         let here = (report.tick, report.now.0);
         if report.tick == 0 {
             return;

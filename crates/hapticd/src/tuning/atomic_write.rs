@@ -26,7 +26,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the folder is not there or may not be written to.
-pub fn refuse_impossible(path: &Path) -> Result<(), Failure> {
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let target = target(path);
     if is_special(&target) {
         return fs::OpenOptions::new().write(true).open(&target).map(drop).map_err(|error| Failure::unwritable(path, &error));
@@ -73,7 +73,7 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).unwrap();
         std::os::unix::fs::symlink("/dev/null", &null).unwrap();
         for path in [&link, &null] {
-            refuse_impossible(path).unwrap();
+            check_writable(path).unwrap();
             write(path, b"new").unwrap();
             assert!(fs::symlink_metadata(path).unwrap().is_symlink(), "{}", path.display());
         }

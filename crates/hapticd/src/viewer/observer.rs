@@ -18,7 +18,7 @@ pub struct Observer {
 impl Observer {
     /// An observer of a scene at its start.
     pub fn new(scene_id: u64, scene: &Scene) -> Self {
-        Self { scene_id, follower: SceneFollower::new(SceneView::of(scene)), fault: None, faults: 0, stale_seen: 0 }
+        Self { scene_id, follower: SceneFollower::new(SceneView::new(scene)), fault: None, faults: 0, stale_seen: 0 }
     }
 
     /// Follows another scene from now on; what was counted stays.
