@@ -126,7 +126,7 @@ impl DeviceFile {
 /// # Errors
 /// Everything that is wrong in the text.
 pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
-    load_device(source).map_err(|errors| FileKind::Device.blame(source, errors))
+    load_device(source).map_err(|errors| FileKind::Device.explain(source, errors))
 }
 
 fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {

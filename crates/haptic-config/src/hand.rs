@@ -1,4 +1,4 @@
-//! A prescribed hand: a CSV file of times and positions in the device's frame.
+//! Prescribed hand: a CSV file of times and positions in the device frame.
 
 use crate::error::{FileErrors, Position, Problem};
 use crate::kind::FileKind;
@@ -10,9 +10,9 @@ const HEADER: [&str; 3] = ["t_s", "x_m", "y_m"];
 /// Reads a hand file.
 ///
 /// # Errors
-/// The first thing that is wrong, with its place.
+/// The first problem, with its location.
 pub fn load(source: &Source) -> Result<Path, FileErrors> {
-    load_hand(source).map_err(|errors| FileKind::Hand.blame(source, errors))
+    load_hand(source).map_err(|errors| FileKind::Hand.explain(source, errors))
 }
 
 fn load_hand(source: &Source) -> Result<Path, FileErrors> {
@@ -66,7 +66,7 @@ fn row(source: &Source, line: usize, text: &str) -> Result<[f64; 3], FileErrors>
 
 fn number(field: &str) -> Result<f64, String> {
     let number: f64 = field.trim().parse().map_err(|_| format!("is not a number: {:?}", field.trim()))?;
-    crate::rule::ANY.objection(number).map_or(Ok(number), Err)
+    crate::rule::ANY.violation(number).map_or(Ok(number), Err)
 }
 
 fn check_order(source: &Source, line: usize, before: Option<&[f64; 3]>, row: &[f64; 3]) -> Result<(), FileErrors> {

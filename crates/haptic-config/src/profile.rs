@@ -105,7 +105,7 @@ pub struct Realtime {
 /// # Errors
 /// Everything that is wrong in the text.
 pub fn load(source: &Source) -> Result<Profile, FileErrors> {
-    load_profile(source).map_err(|errors| FileKind::Profile.blame(source, errors))
+    load_profile(source).map_err(|errors| FileKind::Profile.explain(source, errors))
 }
 
 fn load_profile(source: &Source) -> Result<Profile, FileErrors> {

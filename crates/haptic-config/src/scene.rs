@@ -20,7 +20,7 @@ const MAX_OVERLAPS_REPORTED: usize = 10;
 /// # Errors
 /// Everything that is wrong in the text; if the text is right, the first thing that is wrong with the scene.
 pub fn load(source: &Source) -> Result<Scene, FileErrors> {
-    load_scene(source).map_err(|errors| FileKind::Scene.blame(source, errors))
+    load_scene(source).map_err(|errors| FileKind::Scene.explain(source, errors))
 }
 
 fn load_scene(source: &Source) -> Result<Scene, FileErrors> {

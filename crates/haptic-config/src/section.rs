@@ -1,7 +1,7 @@
-//! Reading the tables of a TOML file key by key, noting everything that is wrong with its place.
+//! Reads the tables of a TOML file key by key and collects all problems with their locations.
 //!
-//! A [`Section`] remembers which keys were asked for, so the known keys are written down once: where they are read.
-//! Getters never fail: they note the problem and go on with the default, so that one run reports every mistake.
+//! A [`Section`] remembers which keys were asked for, so the valid keys are listed only where they are read. Getters never
+//! fail: they report the problem to the document and return the default, so that one pass finds every mistake.
 
 use crate::error::{FileErrors, Problem};
 use crate::rule::Rule;
@@ -13,7 +13,7 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A parsed file and what was found wrong with it so far.
+/// A parsed file and the problems found in it so far.
 pub struct Document<'s> {
     source: &'s Source,
     root: Spanned<DeTable<'s>>,
@@ -24,7 +24,7 @@ impl<'s> Document<'s> {
     /// Parses a file.
     ///
     /// # Errors
-    /// When the text is not TOML.
+    /// If the text is not TOML.
     pub fn parse(source: &'s Source) -> Result<Self, FileErrors> {
         let root = DeTable::parse(&source.text).map_err(|error| not_toml(source, &error))?;
         Ok(Self { source, root, problems: RefCell::default() })
@@ -35,15 +35,15 @@ impl<'s> Document<'s> {
         Section::new(self, String::new(), 0..0, Some(self.root.get_ref()))
     }
 
-    /// The table of the whole file, unread.
+    /// The table of the whole file without getters.
     pub fn table(&self) -> &DeTable<'s> {
         self.root.get_ref()
     }
 
-    /// The value, unless anything was noted as wrong. A value that could not be made must have been complained of.
+    /// Returns the value if there are no problems. A `None` value requires that a problem was reported.
     ///
     /// # Errors
-    /// Everything that was noted, in the order of the file.
+    /// All reported problems, in the order of the file.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, FileErrors> {
         let mut problems = self.problems.into_inner();
         match value {
@@ -55,7 +55,7 @@ impl<'s> Document<'s> {
         }
     }
 
-    /// Whether nothing was noted as wrong so far.
+    /// Whether no problem was reported so far.
     pub fn is_clean(&self) -> bool {
         self.problems.borrow().is_empty()
     }
@@ -76,7 +76,7 @@ fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
 
 type Value<'d> = &'d Spanned<DeValue<'d>>;
 
-/// One table of a file, or the lack of one (then every key is at its default).
+/// One table of a file, or an absent one, in which every key has its default.
 pub struct Section<'d> {
     document: &'d Document<'d>,
     path: String,
@@ -105,7 +105,7 @@ impl<'d> Section<'d> {
         self.optional_number(key, default, rule).unwrap_or(default)
     }
 
-    /// A number that may be missing; the example is what an error proposes.
+    /// A number that may be missing; errors show the example.
     pub fn optional_number(&self, key: &'static str, example: f64, rule: Rule) -> Option<f64> {
         let value = self.get(key)?;
         self.check_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
@@ -150,7 +150,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// A text; the example is what an error proposes.
+    /// A text; errors show the example.
     pub fn text(&self, key: &'static str, example: &str) -> Option<&'d str> {
         let value = self.get(key)?;
         let text = value.get_ref().as_str().filter(|text| !text.is_empty());
@@ -160,7 +160,7 @@ impl<'d> Section<'d> {
         text
     }
 
-    /// Whether the value is this very text.
+    /// Whether the value equals this text.
     pub fn text_is(&self, key: &'static str, text: &str) -> bool {
         self.get(key).is_some_and(|value| value.get_ref().as_str() == Some(text))
     }
@@ -240,13 +240,13 @@ impl<'d> Section<'d> {
         Section::new(self.document, path, entry.span(), table)
     }
 
-    /// Notes a problem with a key of this section: at its value if the file gives it, else at the section.
+    /// Reports a problem with a key: at its value if the file gives one, else at the section.
     pub fn error(&self, key: &str, problem: impl Display, remedy: impl Display) {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         self.document.report(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
     }
 
-    /// Notes a problem with a row of a list of this section.
+    /// Reports a problem with a row of a list.
     pub fn row_error(&self, key: &str, row: usize, problem: impl Display, remedy: impl Display) {
         let rows = self.find(key).and_then(|value| value.get_ref().as_array());
         let span = rows.and_then(|rows| rows.get(row)).map_or(self.span.clone(), Spanned::span);
@@ -260,8 +260,8 @@ impl<'d> Section<'d> {
         self.asked.borrow().clone()
     }
 
-    /// Notes every key that was never asked for, with the nearest right one, and says whether there were any. Call it after the last
-    /// getter.
+    /// Reports every key that was never asked for, with the closest valid one, and returns whether there were any. Call it
+    /// after the last getter.
     pub fn reject_unknown_keys(&self) -> bool {
         let asked = self.asked.borrow();
         let mut has_unknown = false;
@@ -276,7 +276,7 @@ impl<'d> Section<'d> {
         has_unknown
     }
 
-    /// The place of a key's value, as a problem whose words are still to be filled in.
+    /// Location of a key's value, as a problem without a text.
     pub fn location(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         let source = self.document.source;
@@ -310,11 +310,11 @@ impl<'d> Section<'d> {
             self.type_error(key, value, "must be a number", remedy());
             return None;
         };
-        let objection = rule.objection(number);
-        if let Some(problem) = &objection {
+        let violation = rule.violation(number);
+        if let Some(problem) = &violation {
             self.document.report(value.span().start, self.path_of(key), problem.clone(), remedy());
         }
-        objection.is_none().then_some(number)
+        violation.is_none().then_some(number)
     }
 
     fn numbers(&self, key: &str, value: Value<'_>, rule: Rule, example: &[f64]) -> Option<Vector2<f64>> {
@@ -372,7 +372,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The word that takes the fewest typing slips to become `word`.
+/// The name with the smallest edit distance to `word`.
 pub fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().min_by_key(|name| strsim::damerau_levenshtein(word, name))
 }

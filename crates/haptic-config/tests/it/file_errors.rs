@@ -285,7 +285,7 @@ fn a_files_kind_is_told_by_its_keys_even_misspelt_ones() {
     assert_eq!(kind("[copling]\n"), Ok(FileKind::Profile));
     assert_eq!(kind("axes = 1\n[model]\n"), Ok(FileKind::Device));
     assert!(kind("").unwrap_err().starts_with("f.toml: is empty; a scene has [[body]]"));
-    assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is no scene, profile or device"));
+    assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is not a scene, profile or device"));
 }
 
 #[test]
