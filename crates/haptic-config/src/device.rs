@@ -28,7 +28,7 @@ pub struct DeviceFile {
     /// How it behaves.
     pub model: Model,
     /// The simulated hand that holds it, if any.
-    pub hand: Option<SimulatedHand>,
+    pub hand: Option<HandModel>,
     /// Keys that are there and change nothing, in words.
     pub ignored_keys: Vec<String>,
 }
@@ -112,21 +112,6 @@ pub struct Model {
     pub max_force_n: [f64; 2],
 }
 
-/// The hand that holds a simulated device.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SimulatedHand {
-    /// Spring to the path, N/m.
-    pub stiffness_n_per_m: f64,
-    /// Damper to the path, N·s/m.
-    pub damping_n_s_per_m: f64,
-    /// Mass that rides on the device, kg.
-    pub mass_kg: f64,
-    /// Rows of t_s, x_m, y_m in the device's frame; at least one, times increasing.
-    pub path: Vec<[f64; 3]>,
-    /// Starts over after the last point.
-    pub repeats: bool,
-}
-
 impl DeviceFile {
     /// The dynamics, as the simulated device obeys them. The force limit of the weaker axis holds for the whole vector.
     pub fn axes_model(&self) -> DeviceModel {
@@ -136,26 +121,26 @@ impl DeviceFile {
     }
 }
 
-impl SimulatedHand {
-    /// The hand, as the simulated device obeys it.
-    pub fn model(&self) -> HandModel {
-        let Self { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, repeats } = self.clone();
-        HandModel { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, looped: repeats }
-    }
-}
-
 /// Reads a device file.
 ///
 /// # Errors
 /// Everything that is wrong in the text.
 pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
-    load_device(source).map_err(|errors| FileKind::Device.blame(source, errors))
+    load_device(source).map_err(|errors| FileKind::Device.explain(source, errors))
 }
 
 fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {
     let document = Document::parse(source)?;
     let device = device(&document.root());
-    document.conclude(Some(device))
+    document.finish(Some(device))
+}
+
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    let root = empty.root();
+    device(&root);
+    root.asked_keys()
 }
 
 fn device(root: &Section<'_>) -> DeviceFile {
@@ -223,7 +208,7 @@ fn axes(root: &Section<'_>, kind: DeviceKind) -> usize {
     let axes = root.whole("axes", own.unwrap_or(2), 1..=2);
     if let Some(own) = own.filter(|own| *own != axes) {
         let problem = format!("is {axes}, but a device of kind {} has {own}", kind.name());
-        root.complain("axes", problem, format!("write axes = {own}"));
+        root.error("axes", problem, format!("write axes = {own}"));
     }
     axes as usize
 }
@@ -242,13 +227,13 @@ fn identity(root: &Section<'_>) -> Identity {
 }
 
 /// No host that is well stays silent for longer, and no firmware waits longer, s.
-const LONGEST_WATCHDOG_S: f64 = 0.1;
+const MAX_WATCHDOG_S: f64 = 0.1;
 
 fn watchdog_s(root: &Section<'_>) -> f64 {
     let watchdog_s = root.number("watchdog_s", 0.02, POSITIVE);
-    if watchdog_s > LONGEST_WATCHDOG_S {
+    if watchdog_s > MAX_WATCHDOG_S {
         let problem = format!("is {watchdog_s}: a device whose host has died must let go sooner");
-        root.complain("watchdog_s", problem, "write watchdog_s = 0.1 or less");
+        root.error("watchdog_s", problem, "write watchdog_s = 0.1 or less");
     }
     watchdog_s
 }
@@ -272,43 +257,43 @@ fn model(section: &Section<'_>, kind: DeviceKind, axes: usize) -> Model {
     model
 }
 
-fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<SimulatedHand> {
+fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<HandModel> {
     let section = root.section("hand");
     if !section.is_present() {
         return None;
     }
     if kind != DeviceKind::Simulated {
         let problem = format!("a {} device is held by a real hand", kind.name());
-        root.complain("hand", problem, "remove [hand], or write kind = \"simulated\"");
+        root.error("hand", problem, "remove [hand], or write kind = \"simulated\"");
     }
-    let default_path = || vec![[0.0, 0.0, 0.03], [1.0, 0.0, -0.01], [2.0, 0.0, 0.03]];
-    let hand = SimulatedHand {
-        stiffness_n_per_m: section.number("stiffness_n_per_m", 300.0, ZERO_OR_MORE),
-        damping_n_s_per_m: section.number("damping_n_s_per_m", 3.0, ZERO_OR_MORE),
-        mass_kg: section.number("mass_kg", 0.2, ZERO_OR_MORE),
-        path: section.triples("path").unwrap_or_else(default_path),
-        repeats: section.flag("loop", true),
+    let default = HandModel::default();
+    let hand = HandModel {
+        stiffness_n_per_m: section.number("stiffness_n_per_m", default.stiffness_n_per_m, ZERO_OR_MORE),
+        damping_n_s_per_m: section.number("damping_n_s_per_m", default.damping_n_s_per_m, ZERO_OR_MORE),
+        mass_kg: section.number("mass_kg", default.mass_kg, ZERO_OR_MORE),
+        path: section.triples("path").unwrap_or(default.path),
+        looped: section.flag("loop", default.looped),
     };
     section.reject_unknown_keys();
     check_path(&section, &hand);
     Some(hand)
 }
 
-fn check_path(section: &Section<'_>, hand: &SimulatedHand) {
+fn check_path(section: &Section<'_>, hand: &HandModel) {
     let ([first, ..], [.., last]) = (&hand.path[..], &hand.path[..]) else {
-        section.complain("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
+        section.error("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
         return;
     };
     if first[0] < 0.0 {
-        section.complain_of_row("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
+        section.row_error("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
     }
     for (row, pair) in hand.path.windows(2).enumerate().filter(|(_, pair)| pair[1][0] <= pair[0][0]) {
         let problem = format!("times must increase, but {} s follows {} s", pair[1][0], pair[0][0]);
-        section.complain_of_row("path", row + 1, problem, "sort the rows by time");
+        section.row_error("path", row + 1, problem, "sort the rows by time");
     }
-    if hand.repeats && first[1..] != last[1..] {
+    if hand.looped && first[1..] != last[1..] {
         let problem =
             format!("must end where it starts to repeat: ends at {:?}, starts at {:?}", &last[1..], &first[1..]);
-        section.complain_of_row("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
+        section.row_error("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
     }
 }

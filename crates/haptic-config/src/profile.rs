@@ -3,7 +3,7 @@
 use crate::builtin::{DEVICES, Library, SCENES};
 use crate::error::{FileErrors, Problem};
 use crate::kind::FileKind;
-use crate::rule::{ANY, POSITIVE, UP_TO_A_FIFTH_OF_A_TICK, ZERO_OR_MORE};
+use crate::rule::{ANY, FIFTH_OF_A_TICK, POSITIVE, ZERO_OR_MORE};
 use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_coupling::coupling::Gains;
@@ -27,7 +27,7 @@ pub struct Profile {
     /// What protects the hand and the device.
     pub safety: Protection,
     /// What of it is for models only.
-    pub bareness: SimulationOnly,
+    pub simulation_only: SimulationOnly,
     /// How the loop runs.
     pub realtime: Realtime,
     /// Where the viewer listens.
@@ -44,7 +44,7 @@ pub struct Reference {
     /// The folder that a relative path starts from; `None`: the working directory.
     pub folder: Option<PathBuf>,
     /// Where it was said; `None` for a flag or a default.
-    said_at: Option<Problem>,
+    location: Option<Problem>,
 }
 
 /// What protects the hand and the device; the keys of `[safety]`.
@@ -78,7 +78,7 @@ impl SimulationOnly {
     ///
     /// # Errors
     /// Every setting that takes away what protects a hand.
-    pub fn refuse_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
+    pub fn reject_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
         let unwatched = self.unwatched.iter().filter(|_| !i_know);
         let refused: Vec<Problem> = self.always.iter().chain(unwatched).cloned().collect();
         if refused.is_empty() { Ok(()) } else { Err(FileErrors(refused)) }
@@ -105,23 +105,31 @@ pub struct Realtime {
 /// # Errors
 /// Everything that is wrong in the text.
 pub fn load(source: &Source) -> Result<Profile, FileErrors> {
-    load_profile(source).map_err(|errors| FileKind::Profile.blame(source, errors))
+    load_profile(source).map_err(|errors| FileKind::Profile.explain(source, errors))
 }
 
 fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
     let document = Document::parse(source)?;
     let profile = profile(&document.root(), source);
-    document.conclude(Some(profile))
+    document.finish(Some(profile))
+}
+
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    let root = empty.root();
+    profile(&root, &Source::in_memory("", ""));
+    root.asked_keys()
 }
 
 impl Reference {
     /// What a flag names.
     pub fn from_flag(name: &str) -> Self {
-        Self { name: name.to_owned(), folder: None, said_at: None }
+        Self { name: name.to_owned(), folder: None, location: None }
     }
 
     /// Whether it names another file than `other`, wherever that was said.
-    pub fn names_other_than(&self, other: &Self) -> bool {
+    pub fn differs_from(&self, other: &Self) -> bool {
         (&self.name, &self.folder) != (&other.name, &other.folder)
     }
 
@@ -134,12 +142,12 @@ impl Reference {
     }
 
     fn blame(&self, errors: FileErrors) -> FileErrors {
-        let Some(place) = &self.said_at else { return errors };
-        let blame_one = |inner: Problem| {
+        let Some(place) = &self.location else { return errors };
+        let locate_one = |inner: Problem| {
             let problem = format!("'{}': {}", inner.file, inner.problem);
             Problem { problem, remedy: inner.remedy, ..place.clone() }
         };
-        FileErrors(errors.0.into_iter().map(blame_one).collect())
+        FileErrors(errors.0.into_iter().map(locate_one).collect())
     }
 }
 
@@ -151,7 +159,7 @@ fn profile(root: &Section<'_>, source: &Source) -> Profile {
         device: reference(root, "device", DEVICES.entries[0].0, source),
         coupling: coupling(&root.section("coupling")),
         mapping: mapping(&root.section("mapping")),
-        bareness: bareness(&safety_section, &safety.limits),
+        simulation_only: simulation_only(&safety_section, &safety.limits),
         safety,
         realtime: realtime(&root.section("realtime")),
         view_listen: view(&root.section("view")),
@@ -165,7 +173,7 @@ fn reference(root: &Section<'_>, key: &'static str, default: &str, source: &Sour
     match root.text(key, default) {
         None => Reference::from_flag(default),
         Some(name) => {
-            Reference { name: name.to_owned(), folder: source.folder.clone(), said_at: Some(root.place_of(key)) }
+            Reference { name: name.to_owned(), folder: source.folder.clone(), location: Some(root.location(key)) }
         }
     }
 }
@@ -196,7 +204,7 @@ fn mapping(section: &Section<'_>) -> MappingSettings {
 fn axis(section: &Section<'_>) -> Vector2<f64> {
     let given = section.vector("axis", Vector2::x(), ANY);
     given.try_normalize(f64::MIN_POSITIVE).unwrap_or_else(|| {
-        section.complain("axis", "has no direction: its length is zero", "write e.g. axis = [1.0, 0.0]");
+        section.error("axis", "has no direction: its length is zero", "write e.g. axis = [1.0, 0.0]");
         Vector2::x()
     })
 }
@@ -216,16 +224,16 @@ fn protection(section: &Section<'_>) -> Protection {
     };
     if limits.lost_after_s < limits.stale_after_s {
         let problem = format!("must not be less than stale_after_s, {}", limits.stale_after_s);
-        section.complain("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
+        section.error("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
     }
     section.reject_unknown_keys();
     Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
 }
 
-fn bareness(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
+fn simulation_only(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
     let bare = |key: &str, problem: &str, remedy: &str| {
         let problem = format!("{problem} is for a simulated device or a prescribed hand only");
-        Problem { problem, remedy: remedy.to_owned(), ..section.place_of(key) }
+        Problem { problem, remedy: remedy.to_owned(), ..section.location(key) }
     };
     let no_ramp = limits.engage_ramp_s == 0.0;
     let no_slew = limits.slew_n_per_s == 0.0;
@@ -238,7 +246,7 @@ fn bareness(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
     let unwatched = (limits.passivity == Passivity::Off).then(|| {
         let problem = "not watching the energy at all can hurt a hand";
         let remedy = "write passivity = \"tank\", or give --i-know if it is meant";
-        Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.place_of("passivity") }
+        Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.location("passivity") }
     });
     SimulationOnly { always: settings.into_iter().flatten().collect(), unwatched }
 }
@@ -249,7 +257,7 @@ fn realtime(section: &Section<'_>) -> Realtime {
         cpu: cpu(section),
         priority: section.whole("priority", 80, 1..=99) as u8,
         lock_memory: section.flag("lock_memory", true),
-        wake_early_ns: (section.number("wake_early_s", 0.0, UP_TO_A_FIFTH_OF_A_TICK) * 1e9).round() as u64,
+        wake_early_ns: (section.number("wake_early_s", 0.0, FIFTH_OF_A_TICK) * 1e9).round() as u64,
     };
     section.reject_unknown_keys();
     realtime
@@ -260,7 +268,7 @@ fn rate_hz(section: &Section<'_>) -> u32 {
     let rate = section.whole("rate_hz", 1000, 1..=1000);
     if 1000 % rate != 0 {
         let remedy = "write a rate that divides 1000: 1000, 500, 250, 200, 125 or 100";
-        section.complain("rate_hz", format!("{rate} Hz is not served every n-th millisecond"), remedy);
+        section.error("rate_hz", format!("{rate} Hz is not served every n-th millisecond"), remedy);
     }
     rate as u32
 }
@@ -278,7 +286,7 @@ fn view(section: &Section<'_>) -> SocketAddr {
     section.reject_unknown_keys();
     text.parse().unwrap_or_else(|_| {
         let remedy = format!("write an address and a port, e.g. listen = \"{DEFAULT}\"");
-        section.complain("listen", format!("is not an address: {text:?}"), remedy);
+        section.error("listen", format!("is not an address: {text:?}"), remedy);
         SocketAddr::from(([127, 0, 0, 1], 8520))
     })
 }

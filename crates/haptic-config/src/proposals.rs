@@ -27,7 +27,7 @@ pub struct Proposals {
 
 impl Proposals {
     /// For a device behind a mapping of so many world metres per device metre: profiles give gains in the world.
-    pub fn of(device: &WorstAxisModel, scale: f64) -> Self {
+    pub fn new(device: &WorstAxisModel, scale: f64) -> Self {
         let proposal = |gains: Gains| {
             let displayed = Margins::of(device, &HandImpedance::NOMINAL, &gains, 1.0, None).displayed_stiffness_n_per_m;
             let in_world = |value: f64| three_digits(value / (scale * scale));
@@ -83,14 +83,14 @@ mod tests {
     #[test]
     fn a_mapping_that_magnifies_asks_for_softer_gains_in_the_world() {
         let device = WorstAxisModel::default();
-        let (plain, magnified) = (Proposals::of(&device, 1.0), Proposals::of(&device, 2.0));
+        let (plain, magnified) = (Proposals::new(&device, 1.0), Proposals::new(&device, 2.0));
         assert_eq!(plain.passive.stiffness_n_per_m, 437.0);
         assert_eq!(magnified.passive.stiffness_n_per_m, 109.0);
     }
 
     #[test]
     fn the_words_can_be_copied_into_a_profile() {
-        let text = Proposals::of(&WorstAxisModel::default(), 1.0).to_string();
+        let text = Proposals::new(&WorstAxisModel::default(), 1.0).to_string();
         assert!(text.contains("passive: stiffness_n_per_m = 437, damping_n_s_per_m = 0.1\n"), "{text}");
         assert!(
             text.contains("crisp:   stiffness_n_per_m = 3750, damping_n_s_per_m = 5 (the tank lets 625 N/m last)"),

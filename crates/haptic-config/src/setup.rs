@@ -1,9 +1,8 @@
 //! From flags to what is run: profile, scene, device and hand, opened and checked.
 
 use crate::builtin::{DEVICES, PROFILES, SCENES};
-use crate::device::{DeviceFile, DeviceKind, SimulatedHand};
+use crate::device::{DeviceFile, DeviceKind};
 use crate::error::{FileErrors, Problem};
-use crate::hand::{FollowedPath, HandPath};
 use crate::profile::{Profile, Reference};
 use crate::source::Source;
 use crate::{device, hand, profile, scene};
@@ -25,7 +24,7 @@ pub struct Setup {
     /// What the hand holds.
     pub device: DeviceFile,
     /// A prescribed hand, if there is one.
-    pub hand: Option<HandPath>,
+    pub hand: Option<haptic_device::Path>,
     /// The open device cannot be served more often than this, Hz.
     pub device_rate_hz: f64,
     /// What scene, device and hand were read from.
@@ -60,19 +59,19 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong in the profile; if it is right, everything that is wrong in scene, device and hand.
     pub fn open<'a>(names: impl Into<FileNames<'a>>, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
-        Self::of_profile(open_profile(names)?, hand_file)
+        Self::from_profile(open_profile(names)?, hand_file)
     }
 
     /// Opens what a profile names.
     ///
     /// # Errors
     /// Everything that is wrong in scene, device and hand.
-    pub fn of_profile(profile: Profile, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
+    pub fn from_profile(profile: Profile, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
         let scene = profile.scene.open(&SCENES);
         let device = profile.device.open(&DEVICES);
         let hand = hand_file.map(Source::read).transpose();
         match (scene, device, hand) {
-            (Ok(scene), Ok(device), Ok(hand)) => Self::of_sources(profile, Sources { scene, device, hand }),
+            (Ok(scene), Ok(device), Ok(hand)) => Self::from_sources(profile, Sources { scene, device, hand }),
             // What could be opened is read nevertheless, so that all is told at once.
             (scene, device, hand) => Err(joined([
                 scene.and_then(|source| scene::load(&source)).err(),
@@ -86,7 +85,7 @@ impl Setup {
     ///
     /// # Errors
     /// Everything that is wrong in scene, device and hand.
-    pub fn of_sources(profile: Profile, sources: Sources) -> Result<Self, FileErrors> {
+    pub fn from_sources(profile: Profile, sources: Sources) -> Result<Self, FileErrors> {
         let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
         match (scene, device, hand) {
@@ -102,7 +101,7 @@ impl Setup {
     /// tank is meant, `run` asks.
     fn protected(self) -> Result<Self, FileErrors> {
         if !self.is_simulated() && self.hand.is_none() {
-            self.profile.bareness.refuse_on_hardware(true)?;
+            self.profile.simulation_only.reject_on_hardware(true)?;
         }
         Ok(self)
     }
@@ -138,7 +137,7 @@ impl Setup {
     }
 
     /// What only the open device can tell: how often it can be served, and its axes where the file says none.
-    pub fn learn_from(&mut self, device: &dyn Device) {
+    pub fn update_from_device(&mut self, device: &dyn Device) {
         self.device_rate_hz = device.limits().rate_hz;
         let axes = device.identity().axes;
         if !self.device.axes_are_given && self.device.axes != usize::from(axes) {
@@ -166,18 +165,18 @@ impl Setup {
     pub fn into_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let every = self.ticks_per_service();
         let device: Box<dyn Device> = if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device };
-        self.into_loop_of_every_tick(device)
+        self.into_unpaced_loop(device)
     }
 
     /// The same with a device that is already served as often as it shall be.
     ///
     /// # Errors
     /// A model or a mapping that cannot be used.
-    pub fn into_loop_of_every_tick(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
+    pub fn into_unpaced_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let (model, settings) = (self.device_model(), self.settings());
         let name = self.profile.device.name;
         HapticLoop::new(device, &model, World::new(self.scene), &settings)
-            .map_err(|error| Problem::of_file(&name, error.to_string(), "").into())
+            .map_err(|error| Problem::in_file(&name, error.to_string(), "").into())
     }
 
     /// The device that needs no hardware: the prescribed hand if there is one, else the model with its own hand.
@@ -187,12 +186,11 @@ impl Setup {
     pub fn simulated_device(&self) -> Result<Box<dyn Device>, FileErrors> {
         let axes = self.device.axes as u8;
         if let Some(path) = &self.hand {
-            return Ok(Box::new(PrescribedDevice::new(axes, FollowedPath::new(path.clone()))));
+            return Ok(Box::new(PrescribedDevice::new(axes, path.clone())));
         }
-        let hand = self.device.hand.as_ref().map(SimulatedHand::model);
-        match SimulatedDevice::new(axes, &self.device.axes_model(), hand.as_ref()) {
+        match SimulatedDevice::new(axes, &self.device.axes_model(), self.device.hand.as_ref()) {
             Ok(device) => Ok(Box::new(device)),
-            Err(error) => Err(Problem::of_file(&self.profile.device.name, error.to_string(), "").into()),
+            Err(error) => Err(Problem::in_file(&self.profile.device.name, error.to_string(), "").into()),
         }
     }
 }

@@ -30,20 +30,20 @@ pub struct Stability {
     pub proposals: Proposals,
     /// The same for people, line by line.
     #[serde(skip)]
-    pub words: String,
+    pub text: String,
 }
 
 impl Stability {
     /// Works out the margins. Stability may count on the simulated hand; passivity counts on none.
-    pub fn of(setup: &Setup) -> Self {
+    pub fn new(setup: &Setup) -> Self {
         let tool_mass_kg = setup.scene.tool.map(|tool| setup.scene.bodies[tool.body].mass_kg);
         let settings = setup.settings();
         let (device, scale) = (setup.device_model(), settings.mapping.scale);
-        let margins = Margins::of(&device, &hand_of(setup), &settings.coupling, scale, tool_mass_kg);
-        Self::told(&margins, Proposals::of(&device, scale))
+        let margins = Margins::of(&device, &hand_impedance(setup), &settings.coupling, scale, tool_mass_kg);
+        Self::from_margins(&margins, Proposals::new(&device, scale))
     }
 
-    fn told(margins: &Margins, proposals: Proposals) -> Self {
+    fn from_margins(margins: &Margins, proposals: Proposals) -> Self {
         Self {
             passive: margins.is_passive(),
             stable: margins.is_stable(),
@@ -60,14 +60,14 @@ impl Stability {
             tool_frequency_hz: margins.frequency_hz,
             advice: margins.advice(),
             proposals,
-            words: format!("{margins}{proposals}"),
+            text: format!("{margins}{proposals}"),
         }
     }
 }
 
 /// The hand that stability may count on: the simulated one if there is one, none if nobody holds a simulated device, and
 /// on hardware the least that a hand brings along.
-pub fn hand_of(setup: &Setup) -> HandImpedance {
+pub fn hand_impedance(setup: &Setup) -> HandImpedance {
     match &setup.device.hand {
         Some(hand) => HandImpedance {
             mass_kg: hand.mass_kg,

@@ -18,7 +18,7 @@ impl Bounds {
     }
 
     /// Grows to hold a disc.
-    pub fn take_in(&mut self, centre_m: Vector2<f64>, radius_m: f64) {
+    pub fn add(&mut self, centre_m: Vector2<f64>, radius_m: f64) {
         self.low_m = self.low_m.inf(&centre_m.add_scalar(-radius_m));
         self.high_m = self.high_m.sup(&centre_m.add_scalar(radius_m));
     }

@@ -14,7 +14,7 @@ use nalgebra::Vector2;
 /// Width of the page, points.
 const WIDTH: f64 = 960.0;
 /// The world is drawn no higher than this, points.
-const MOST_HEIGHT: f64 = 720.0;
+const MAX_HEIGHT: f64 = 720.0;
 /// Free room around the world, points.
 const MARGIN: f64 = 36.0;
 /// Room for scale bar and gravity under the world, points.
@@ -25,7 +25,7 @@ const POINTS_PER_N: f64 = 42.0;
 /// Points of a way nearer to each other than this are one, points.
 const THINNEST: f64 = 0.6;
 /// A scene with more bodies goes without names.
-const MOST_NAMES: usize = 24;
+const MAX_NAMES: usize = 24;
 
 const PAPER: Rgb = Rgb(0xfb, 0xfb, 0xfd);
 const RIM: Rgb = Rgb(0xd5, 0xdb, 0xe3);
@@ -106,7 +106,7 @@ impl Page {
     fn new(content: &Content, foot: f64) -> Self {
         let bounds = shown(content);
         let size_m = bounds.size_m().sup(&Vector2::repeat(1e-6));
-        let room = Vector2::new(WIDTH - 2.0 * MARGIN, MOST_HEIGHT);
+        let room = Vector2::new(WIDTH - 2.0 * MARGIN, MAX_HEIGHT);
         let points_per_m = (room.x / size_m.x).min(room.y / size_m.y);
         let world = size_m * points_per_m;
         let left = (WIDTH - world.x) / 2.0;
@@ -134,7 +134,7 @@ fn shown(content: &Content) -> Bounds {
     let limit = start.widened(start.size_m().amax());
     let mut bounds = content.view.bounds_of(&content.placements).common(&limit).joined(start);
     for &point_m in content.trail.iter().flat_map(|trail| trail.hand_m.iter().chain(&trail.handle_m)) {
-        bounds.take_in(point_m, 0.0);
+        bounds.add(point_m, 0.0);
     }
     bounds
 }
@@ -224,7 +224,7 @@ fn draw_hand(drawing: &mut Drawing, page: &Page, content: &Content, trail: &Trai
 /// Names of few bodies; in a crowd they would hide what they name.
 fn write_names(drawing: &mut Drawing, page: &Page, content: &Content) {
     let view = &content.view;
-    if view.bodies.len() > MOST_NAMES {
+    if view.bodies.len() > MAX_NAMES {
         return;
     }
     let mut named: Vec<Named> = (0..view.bodies.len()).map(|index| named(page, content, index)).collect();

@@ -5,6 +5,10 @@
 
 use haptic_planar::piece::Piece;
 use nalgebra::Vector2;
+use std::f64::consts::TAU;
+
+/// Corners of a rounded outline per full turn.
+const CORNERS_PER_TURN: f64 = 48.0;
 
 type Edge = [Vector2<f64>; 2];
 
@@ -41,6 +45,34 @@ fn follow(first: Edge, edges: &mut Vec<Edge>) -> Vec<Vector2<f64>> {
     corners
 }
 
+/// Outline of a piece with its rounding, anticlockwise, m. `centre_m` is the centre of mass in the frame of the result.
+pub fn rounded(piece: &Piece, centre_m: Vector2<f64>) -> Vec<Vector2<f64>> {
+    let corners = piece.outline();
+    let count = corners.len();
+    (0..count)
+        .flat_map(|index| {
+            let (before, here, after) =
+                (corners[(index + count - 1) % count], corners[index], corners[(index + 1) % count]);
+            arc(here - before, after - here).into_iter().map(move |way| here + centre_m + way * piece.radius_m)
+        })
+        .collect()
+}
+
+/// Unit directions out of a corner, from the normal of the edge before it to that of the edge after it.
+fn arc(before: Vector2<f64>, after: Vector2<f64>) -> Vec<Vector2<f64>> {
+    let outward = |edge: Vector2<f64>| libm::atan2(-edge.x, edge.y);
+    let is_point = before == Vector2::zeros();
+    let start = if is_point { 0.0 } else { outward(before) };
+    let turn = if is_point { TAU } else { (outward(after) - start).rem_euclid(TAU) };
+    let steps = (turn / TAU * CORNERS_PER_TURN).ceil().max(1.0) as u32;
+    (0..=steps)
+        .map(|step| {
+            let (sine, cosine) = libm::sincos(start + turn * f64::from(step) / f64::from(steps));
+            Vector2::new(cosine, sine)
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +101,25 @@ mod tests {
         let disc = Piece::new(0, &points(&[[1.0, 2.0]]), 0.5);
         let capsule = Piece::new(0, &points(&[[0.0, 0.0], [1.0, 0.0]]), 0.5);
         assert_eq!(outlines(&[disc, capsule]).iter().map(Vec::len).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn a_disc_is_drawn_round_and_a_box_keeps_its_corners() {
+        let disc = rounded(&Piece::new(0, &[Vector2::zeros()], 0.5), Vector2::new(1.0, 0.0));
+        assert!(disc.len() > 40);
+        assert!(disc.iter().all(|point| ((point - Vector2::new(1.0, 0.0)).norm() - 0.5).abs() < 1e-12));
+        let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]].map(Vector2::from);
+        let square = rounded(&Piece::new(0, &corners, 0.0), Vector2::zeros());
+        assert!(square.iter().all(|point| corners.contains(point)));
+    }
+
+    #[test]
+    fn a_capsule_is_longer_than_its_core_and_as_wide_as_twice_its_radius() {
+        let core = [Vector2::zeros(), Vector2::new(2.0, 0.0)];
+        let outline = rounded(&Piece::new(0, &core, 0.25), Vector2::zeros());
+        let reach = |pick: fn(&Vector2<f64>) -> f64| outline.iter().map(pick).fold(f64::MIN, f64::max);
+        assert!((reach(|point| point.x) - 2.25).abs() < 1e-3);
+        assert!((reach(|point| point.y) - 0.25).abs() < 1e-12);
+        assert!((reach(|point| -point.y) - 0.25).abs() < 1e-12);
     }
 }

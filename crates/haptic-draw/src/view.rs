@@ -47,7 +47,7 @@ pub struct BodyView {
 
 impl SceneView {
     /// The view of a scene.
-    pub fn of(scene: &Scene) -> Self {
+    pub fn new(scene: &Scene) -> Self {
         let bodies = scene.bodies.iter().enumerate().map(|(index, body)| body_view(scene, index, body)).collect();
         let mut view = Self {
             bodies,
@@ -88,7 +88,7 @@ impl BodyView {
     pub fn bounds(&self, placement: &Placement) -> Bounds {
         let mut bounds = Bounds::empty();
         for &corner_m in self.outlines.iter().flatten() {
-            bounds.take_in(placement.to_world(corner_m), self.radius_m);
+            bounds.add(placement.to_world(corner_m), self.radius_m);
         }
         bounds
     }

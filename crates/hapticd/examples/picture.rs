@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut snapshot = Snapshot::with_room_for(rendering.world());
     let mut figures = LoopTiming::default();
     let start = Instant::now();
-    while screen.show(&snapshot, &figures)? == UserAction::GoOn {
+    while screen.show(&snapshot, &figures)? == UserAction::Continue {
         let due = start.elapsed().as_millis() as u64;
         for tick in snapshot.report.tick + 1..=due {
             let began = Instant::now();

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Links that are followed from one to the next before a path is taken as it is; the kernel gives up after as many.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The files of one command.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ enum Place {
 
 impl PathConflicts {
     /// What a setup was read from; what is built in is no file.
-    pub fn of_setup(setup: &Setup, input: &InputArguments) -> Self {
+    pub fn from_setup(setup: &Setup, input: &InputArguments) -> Self {
         let by = |flag: Option<&String>, key: &str| {
             if flag.is_some() { format!("--{key}") } else { format!("{key} of the profile") }
         };
@@ -117,7 +117,7 @@ fn is_kept(metadata: &Metadata) -> bool {
 /// Where a file would be made through links that lead nowhere yet.
 fn link_end(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(target) = std::fs::read_link(&path) else { break };
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }

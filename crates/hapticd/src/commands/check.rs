@@ -28,7 +28,7 @@ const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 /// # Errors
 /// When any of the files is wrong.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
-    let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::of(path)).collect();
+    let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::new(path)).collect();
     if arguments.json {
         print_json(&serde_json::json!({ "files": findings }))?;
     } else {
@@ -58,7 +58,7 @@ enum Facts {
     Scene(SceneFacts),
     Profile(Box<ProfileFacts>),
     Device(DeviceFacts),
-    HandImpedance { seconds: f64, rows: usize },
+    Hand { seconds: f64, rows: usize },
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -106,7 +106,7 @@ struct DeviceFacts {
 }
 
 impl Finding {
-    fn of(path: &Path) -> Self {
+    fn new(path: &Path) -> Self {
         let blank = Self {
             file: path.display().to_string(),
             kind: None,
@@ -119,7 +119,7 @@ impl Finding {
             Ok(source) => source,
             Err(errors) => return Self { errors: errors.0, ..blank },
         };
-        let kind = match FileKind::of(&source) {
+        let kind = match FileKind::detect(&source) {
             Ok(kind) => kind,
             Err(errors) => return Self { errors: errors.0, ..blank },
         };
@@ -137,7 +137,7 @@ impl Finding {
             Facts::Scene(facts) => write_scene(&mut text, facts),
             Facts::Profile(facts) => write_profile(&mut text, facts),
             Facts::Device(facts) => write_device(&mut text, facts),
-            Facts::HandImpedance { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
+            Facts::Hand { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
         }
         .ok()?;
         self.warnings.iter().try_for_each(|warning| writeln!(text, "  warning: {warning}")).ok()?;
@@ -152,7 +152,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
             Ok((Facts::Scene(scene_facts(&scene)), scene_warnings(&scene)))
         }
         FileKind::Profile => {
-            let setup = Setup::of_profile(profile::load(source)?, None)?;
+            let setup = Setup::from_profile(profile::load(source)?, None)?;
             let warnings = [scene_warnings(&setup.scene), device_warnings(&setup.device)].concat();
             Ok((Facts::Profile(Box::new(profile_facts(&setup))), warnings))
         }
@@ -162,7 +162,10 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
         }
         FileKind::Hand => {
             let hand = hand::load(source)?;
-            Ok((Facts::HandImpedance { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
+            Ok((
+                Facts::Hand { seconds: hand.rows().last().map_or(0.0, |row| row[0]), rows: hand.rows().len() },
+                Vec::new(),
+            ))
         }
     }
 }
@@ -210,7 +213,7 @@ fn profile_facts(setup: &Setup) -> ProfileFacts {
         max_force_n: setup.max_force_n(),
         engage_ramp_s: setup.settings().safety.engage_ramp_s,
         world: scene_facts(&setup.scene),
-        stability: Stability::of(setup),
+        stability: Stability::new(setup),
     }
 }
 
@@ -223,7 +226,7 @@ fn device_facts(device: &device::DeviceFile) -> DeviceFacts {
         damping_n_s_per_m: of_axes(device.model.damping_n_s_per_m),
         max_force_n: of_axes(device.model.max_force_n),
         simulated_hand: device.hand.is_some(),
-        proposals: Proposals::of(&worst_axis(&device.axes_model(), device.axes as u8, TICK_S), 1.0),
+        proposals: Proposals::new(&worst_axis(&device.axes_model(), device.axes as u8, TICK_S), 1.0),
     }
 }
 
@@ -254,7 +257,7 @@ fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
     let SceneFacts { bodies, pieces, near_pair_capacity, .. } = &facts.world;
     writeln!(text, "  {bodies} bodies, {pieces} convex pieces, near pairs: room for {near_pair_capacity}")?;
     write_worst_tick(text, &facts.world.worst_tick)?;
-    facts.stability.words.lines().try_for_each(|line| writeln!(text, "  {line}"))
+    facts.stability.text.lines().try_for_each(|line| writeln!(text, "  {line}"))
 }
 
 fn write_device(text: &mut String, facts: &DeviceFacts) -> std::fmt::Result {

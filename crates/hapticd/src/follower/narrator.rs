@@ -30,18 +30,18 @@ pub struct Narrator {
 impl Narrator {
     /// Takes in a tick and says what the hand does.
     pub fn narrate(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) -> String {
-        self.take_in(view, placements, report);
+        self.update(view, placements, report);
         match report.phase {
             _ if view.tool.is_none() => "nothing is held".to_owned(),
             _ if report.paused => "the world stands still".to_owned(),
             _ if report.stale => "no reading from the device".to_owned(),
             Phase::Waiting => "waiting until the world is quiet in the hand".to_owned(),
             Phase::Ramping => format!("force comes on: {:.0} %", report.share * 100.0),
-            Phase::Engaged => self.told(view, report),
+            Phase::Engaged => self.describe_engaged(view, report),
         }
     }
 
-    fn take_in(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) {
+    fn update(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) {
         let was_touching = self.is_touching;
         self.is_touching = report.felt.tool_contacts > 0;
         if !self.is_touching {
@@ -57,12 +57,12 @@ impl Narrator {
         self.last = Some(report.tick);
     }
 
-    fn told(&self, view: &SceneView, report: &TickReport) -> String {
+    fn describe_engaged(&self, view: &SceneView, report: &TickReport) -> String {
         let names = names(view, &self.bodies);
         let Some(last) = self.last.filter(|_| !names.is_empty()) else { return "free".to_owned() };
         let is_tap = last - self.began < TAP_TICKS;
         if self.is_touching {
-            self.told_of_contact(view, report, &names)
+            self.describe_contact(view, report, &names)
         } else if report.tick - last > REMEMBERED_TICKS {
             "free".to_owned()
         } else if is_tap {
@@ -72,7 +72,7 @@ impl Narrator {
         }
     }
 
-    fn told_of_contact(&self, view: &SceneView, report: &TickReport, names: &str) -> String {
+    fn describe_contact(&self, view: &SceneView, report: &TickReport, names: &str) -> String {
         let felt = &report.felt;
         let moved: Vec<usize> = self.bodies.iter().copied().filter(|&body| !view.bodies[body].fixed).collect();
         if !moved.is_empty() {

@@ -29,10 +29,7 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     let content = content(arguments)?;
     let words = if arguments.no_names { Words::NoNames } else { Words::All };
     let picture = writer(&compose(&content, words))?;
-    std::fs::write(&arguments.out, picture).map_err(|error| {
-        let advice = "name a file in a folder that exists and may be written to";
-        Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", arguments.out.display()))
-    })
+    std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))
 }
 
 /// Writes SVG.
@@ -74,13 +71,13 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
                 PathConflicts::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
             used.writes("--out", Some(&arguments.out)).check()?;
             let scene = scene::load(&source)?;
-            let view = SceneView::of(&scene);
+            let view = SceneView::new(&scene);
             Ok(Content { placements: view.start().to_vec(), view, trail: None })
         }
         Some(seconds) => {
             let setup = Setup::open(&arguments.input, None)?;
-            PathConflicts::of_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
-            let view = SceneView::of(&setup.scene);
+            PathConflicts::from_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
+            let view = SceneView::new(&setup.scene);
             let (trail, placements) = trail::run(setup, seconds)?;
             Ok(Content { view, placements, trail: Some(trail) })
         }

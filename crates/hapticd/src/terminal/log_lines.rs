@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Lines held while the picture is up; older ones are dropped.
-const MOST_LINES: usize = 1000;
+const MAX_LINES: usize = 1000;
 
 /// None: no picture is up.
 static HELD: Mutex<Option<VecDeque<String>>> = Mutex::new(None);
@@ -43,7 +43,7 @@ impl Write for LogWriter {
 
 fn hold(lines: &mut VecDeque<String>, text: &str) {
     lines.extend(text.lines().map(str::to_owned));
-    while lines.len() > MOST_LINES {
+    while lines.len() > MAX_LINES {
         lines.pop_front();
     }
 }
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn the_oldest_lines_are_dropped_first() {
         let mut lines = VecDeque::new();
-        (0..MOST_LINES + 5).for_each(|number| hold(&mut lines, &format!("{number}\n")));
-        assert_eq!((lines.len(), lines.front().unwrap().as_str()), (MOST_LINES, "5"));
+        (0..MAX_LINES + 5).for_each(|number| hold(&mut lines, &format!("{number}\n")));
+        assert_eq!((lines.len(), lines.front().unwrap().as_str()), (MAX_LINES, "5"));
     }
 }

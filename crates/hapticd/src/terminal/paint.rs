@@ -69,7 +69,7 @@ fn paint_body(canvas: &mut Canvas, projection: &Projection, body: &BodyView, pla
     if bounds.is_empty() {
         return;
     }
-    let stencil = Stencil::of(canvas, projection, body, placement, &bounds);
+    let stencil = Stencil::new(canvas, projection, body, placement, &bounds);
     let dark = if is_tool { 0.35 } else { 0.6 };
     let (ink, tint) = (body.colour.mixed(HAND, 0.15), body.colour.mixed(BLACK, dark));
     for (x, y) in stencil.dots() {
@@ -94,7 +94,7 @@ struct Stencil {
 }
 
 impl Stencil {
-    fn of(canvas: &Canvas, projection: &Projection, body: &BodyView, placement: &Placement, bounds: &Bounds) -> Self {
+    fn new(canvas: &Canvas, projection: &Projection, body: &BodyView, placement: &Placement, bounds: &Bounds) -> Self {
         let corner = |x_m: f64, y_m: f64| projection.to_dots(Vector2::new(x_m, y_m)).map(f64::floor);
         let (low, high) = (corner(bounds.low_m.x, bounds.high_m.y), corner(bounds.high_m.x, bounds.low_m.y));
         let within = |value: f64, limit: usize| value.clamp(-2.0, limit as f64 + 1.0) as i64;

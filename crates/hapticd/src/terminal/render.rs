@@ -16,7 +16,7 @@ const SIDE_COLUMNS: u16 = 25;
 /// Room for one figure with its full name and with its short one, columns.
 const FIGURE_COLUMNS: [u16; 2] = [24, 20];
 /// A picture lower than this is not worth the room, rows.
-const LEAST_ROWS: u16 = 4;
+const MIN_ROWS: u16 = 4;
 
 const BRIGHT: Color = Color::Rgb(0xf8, 0xf9, 0xfa);
 const DIM: Color = Color::Rgb(0x8d, 0x99, 0xae);
@@ -53,7 +53,7 @@ fn lay_out(area: Rect, frame: &Frame) -> Layout {
         [if is_wide { 0 } else { figure_rows(area.width) }, u16::from(frame.notice.is_some())];
     let mut rows = area.height;
     let mut take = |wanted: u16| {
-        let taken = if rows >= wanted + LEAST_ROWS { wanted } else { 0 };
+        let taken = if rows >= wanted + MIN_ROWS { wanted } else { 0 };
         rows -= taken;
         taken
     };
@@ -100,8 +100,8 @@ fn write_address(buffer: &mut Buffer, area: Rect, frame: &Frame) {
 /// How many figures stand side by side, and the columns that each has: full names only if they leave room for three.
 fn figures_across(width: u16) -> (u16, u16) {
     let [full, short] = FIGURE_COLUMNS;
-    let is_roomy = width >= 3 * full || (full..2 * short).contains(&width);
-    let columns = if is_roomy { full } else { short };
+    let is_wide_enough = width >= 3 * full || (full..2 * short).contains(&width);
+    let columns = if is_wide_enough { full } else { short };
     ((width / columns).max(1), columns)
 }
 

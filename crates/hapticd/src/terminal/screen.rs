@@ -1,8 +1,8 @@
 //! The terminal itself: taken over for the picture, and given back clean however the run ends.
 
+use super::frame_builder::FrameBuilder;
 use super::log_lines;
 use super::render::render;
-use super::watcher::FrameBuilder;
 use haptic_draw::colour::Rgb;
 use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
@@ -22,7 +22,7 @@ const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserAction {
     /// Go on.
-    GoOn,
+    Continue,
     /// End the run: q, Escape or Ctrl-C was pressed.
     End,
 }
@@ -39,12 +39,12 @@ enum Colours {
 /// is printed.
 pub struct Screen {
     terminal: DefaultTerminal,
-    watcher: FrameBuilder,
+    builder: FrameBuilder,
     /// Where the page is served, if it is.
     address: Option<String>,
     colours: Colours,
     shown: Option<Instant>,
-    wish: UserAction,
+    action: UserAction,
 }
 
 impl Screen {
@@ -60,14 +60,14 @@ impl Screen {
         // It also has a panic give the terminal back first.
         let terminal = ratatui::try_init()?;
         log_lines::begin();
-        let watcher = FrameBuilder::new(SceneView::of(scene));
-        let (colours, shown, wish) = (colours_of_terminal(), None, UserAction::GoOn);
-        Ok(Some(Self { terminal, watcher, address, colours, shown, wish }))
+        let builder = FrameBuilder::new(SceneView::new(scene));
+        let (colours, shown, action) = (colours_of_terminal(), None, UserAction::Continue);
+        Ok(Some(Self { terminal, builder, address, colours, shown, action }))
     }
 
     /// Shows another world from now on.
     pub fn change_scene(&mut self, scene: &Scene) {
-        self.watcher = FrameBuilder::new(SceneView::of(scene));
+        self.builder = FrameBuilder::new(SceneView::new(scene));
     }
 
     /// Shows the newest state, unless the last picture is too fresh, and tells what was pressed. Never waits for keys.
@@ -76,19 +76,19 @@ impl Screen {
     /// When the terminal is gone.
     pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> io::Result<UserAction> {
         if self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN_PICTURES) {
-            return Ok(self.wish);
+            return Ok(self.action);
         }
         self.shown = Some(Instant::now());
         self.take_keys()?;
-        let mut frame = self.watcher.observe(snapshot, figures, log_lines::newest());
+        let mut frame = self.builder.observe(snapshot, figures, log_lines::newest());
         frame.address.clone_from(&self.address);
-        let (view, colours) = (self.watcher.view(), self.colours);
+        let (view, colours) = (self.builder.view(), self.colours);
         self.terminal.draw(|target| {
             let mut picture = render(view, &frame, target.area());
             reduce(&mut picture, colours);
             *target.buffer_mut() = picture;
         })?;
-        Ok(self.wish)
+        Ok(self.action)
     }
 
     fn take_keys(&mut self) -> io::Result<()> {
@@ -96,7 +96,7 @@ impl Screen {
             if let Event::Key(key) = event::read()?
                 && asks_to_end(&key)
             {
-                self.wish = UserAction::End;
+                self.action = UserAction::End;
             }
         }
         Ok(())

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let target = target(path);
     if is_special(&target) {
-        return fs::write(&target, content).map_err(|error| refusal(path, &error));
+        return fs::write(&target, content).map_err(|error| Failure::unwritable(path, &error));
     }
     let beside = beside(&target);
     write_through(&beside, content).and_then(|()| fs::rename(&beside, &target)).map_err(|error| {
         // It may not even be there; the error that matters is told.
         _ = fs::remove_file(&beside);
-        refusal(path, &error)
+        Failure::unwritable(path, &error)
     })
 }
 
@@ -26,13 +26,17 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the folder is not there or may not be written to.
-pub fn refuse_impossible(path: &Path) -> Result<(), Failure> {
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let target = target(path);
     if is_special(&target) {
-        return fs::OpenOptions::new().write(true).open(&target).map(drop).map_err(|error| refusal(path, &error));
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(&target)
+            .map(drop)
+            .map_err(|error| Failure::unwritable(path, &error));
     }
     let beside = beside(&target);
-    let tried = fs::File::create(&beside).map_err(|error| refusal(path, &error));
+    let tried = fs::File::create(&beside).map_err(|error| Failure::unwritable(path, &error));
     _ = fs::remove_file(&beside);
     tried.map(drop)
 }
@@ -59,11 +63,6 @@ fn write_through(path: &Path, content: &[u8]) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn refusal(path: &Path, error: &std::io::Error) -> Failure {
-    let advice = "name a file in a folder that exists and may be written to";
-    Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,7 +77,7 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).unwrap();
         std::os::unix::fs::symlink("/dev/null", &null).unwrap();
         for path in [&link, &null] {
-            refuse_impossible(path).unwrap();
+            check_writable(path).unwrap();
             write(path, b"new").unwrap();
             assert!(fs::symlink_metadata(path).unwrap().is_symlink(), "{}", path.display());
         }

@@ -26,7 +26,7 @@ const FRAME: [[f64; 2]; 2] = [[84.0, 96.0], [870.0, 520.0]];
 /// Points of the smooth curves.
 const SMOOTH: usize = 160;
 /// Most powers of ten that the stiffness spans: what is softer is at the bottom.
-const MOST_DECADES: f64 = 1e4;
+const MAX_DECADES: f64 = 1e4;
 
 /// Gains with a name, as a point.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +142,7 @@ impl Region {
         let tallest = all_y.fold(1.0, f64::max);
         let softest =
             marked_y.chain(self.passive().first().map(|point| point.1)).filter(|y| *y > 0.0).fold(tallest, f64::min);
-        let y = around([1.5 * tallest, (0.3 * softest).max(tallest / MOST_DECADES)].into_iter());
+        let y = around([1.5 * tallest, (0.3 * softest).max(tallest / MAX_DECADES)].into_iter());
         LogPlot { corners: FRAME.map(Point::from), x, y }
     }
 

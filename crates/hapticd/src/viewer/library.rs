@@ -15,7 +15,7 @@ pub fn entries() -> Vec<SceneEntry> {
 /// The picture of one of them, as SVG.
 pub fn picture(name: &str) -> Option<String> {
     let scene = scene::load(&SCENES.built_in(name)?).ok()?;
-    let view = SceneView::of(&scene);
+    let view = SceneView::new(&scene);
     let content = Content { placements: view.start().to_vec(), view, trail: None };
     Some(svg::write(&compose(&content, Words::None)))
 }

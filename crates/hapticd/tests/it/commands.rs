@@ -214,7 +214,7 @@ fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
 fn a_trace_that_cannot_be_written_is_told_plainly() {
     let folder = Folder::new();
     let trace = |path: &str| folder.hapticd(&["simulate", "--seconds", "1", "--trace", path]);
-    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be created: ");
+    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be written: ");
     if Path::new("/dev/full").exists() {
         assert_refused(&trace("/dev/full"), 1, "/dev/full: cannot be written: ");
     }

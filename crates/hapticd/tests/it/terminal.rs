@@ -10,8 +10,8 @@ use haptic_loop::tick::HapticLoop;
 use haptic_realtime::runner::LoopTiming;
 use hapticd::cli::InputArguments;
 use hapticd::terminal::frame::Frame;
+use hapticd::terminal::frame_builder::FrameBuilder;
 use hapticd::terminal::render::render;
-use hapticd::terminal::watcher::FrameBuilder;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -45,7 +45,7 @@ body = "probe"
 "#;
 
 fn small_view() -> SceneView {
-    SceneView::of(&scene::load(&Source::in_memory("small.toml", SMALL_SCENE)).unwrap())
+    SceneView::new(&scene::load(&Source::in_memory("small.toml", SMALL_SCENE)).unwrap())
 }
 
 fn small_frame(view: &SceneView) -> Frame {
@@ -118,7 +118,7 @@ struct Tour {
 impl Tour {
     fn begin() -> Self {
         let setup = Setup::open(&InputArguments::default(), None).unwrap();
-        let watcher = FrameBuilder::new(SceneView::of(&setup.scene));
+        let watcher = FrameBuilder::new(SceneView::new(&setup.scene));
         let device = setup.simulated_device().unwrap();
         let rendering = setup.into_loop(device).unwrap();
         let snapshot = Snapshot::with_room_for(rendering.world());

@@ -66,7 +66,7 @@ proptest! {
         if let Err(errors) = scene::load(&source) {
             prop_assert!(!errors.to_string().is_empty());
         }
-        let _ = FileKind::of(&source);
+        let _ = FileKind::detect(&source);
     }
 
     #[test]

@@ -280,18 +280,18 @@ fn wrong_values_of_a_device_are_refused() {
 
 #[test]
 fn a_files_kind_is_told_by_its_keys_even_misspelt_ones() {
-    let kind = |text: &str| FileKind::of(&Source::in_memory("f.toml", text)).map_err(|errors| errors.to_string());
+    let kind = |text: &str| FileKind::detect(&Source::in_memory("f.toml", text)).map_err(|errors| errors.to_string());
     assert_eq!(kind("[[body]]\nname = \"a\"\n"), Ok(FileKind::Scene));
     assert_eq!(kind("[copling]\n"), Ok(FileKind::Profile));
     assert_eq!(kind("axes = 1\n[model]\n"), Ok(FileKind::Device));
     assert!(kind("").unwrap_err().starts_with("f.toml: is empty; a scene has [[body]]"));
-    assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is no scene, profile or device"));
+    assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is not a scene, profile or device"));
 }
 
 #[test]
 fn every_key_of_a_device_tells_that_a_file_is_one() {
     for key in ["watchdog_s", "travel_m", "centre_counts", "reverse_force_x", "reverse_force_y", "lever_m"] {
-        let kind = FileKind::of(&Source::in_memory("f.toml", &format!("{key} = 1\n")));
+        let kind = FileKind::detect(&Source::in_memory("f.toml", &format!("{key} = 1\n")));
         assert_eq!(kind, Ok(FileKind::Device), "{key}");
     }
 }

@@ -1,15 +1,12 @@
 //! Makes frames of snapshots: follows the bodies, the pace and the words.
 
 use super::frame::{Figures, Frame};
-use crate::follower::follow;
-use crate::follower::narrator::Narrator;
+use crate::follower::SceneFollower;
 use haptic_draw::bounds::Bounds;
-use haptic_draw::placement::Placement;
 use haptic_draw::view::SceneView;
 use haptic_loop::report::TickReport;
 use haptic_loop::snapshot::Snapshot;
 use haptic_realtime::runner::LoopTiming;
-use nalgebra::Vector2;
 
 /// Free room around the world, a share of its size.
 const MARGIN: f64 = 0.02;
@@ -19,11 +16,8 @@ const RATE_SPAN_NS: u64 = 500_000_000;
 /// Looks at a world for as long as it is shown.
 #[derive(Clone, Debug)]
 pub struct FrameBuilder {
-    view: SceneView,
-    centres_m: Vec<Vector2<f64>>,
-    placements: Vec<Placement>,
+    follower: SceneFollower,
     bounds: Bounds,
-    narrator: Narrator,
     pace: Pace,
     penetration_max_m: f64,
 }
@@ -31,33 +25,25 @@ pub struct FrameBuilder {
 impl FrameBuilder {
     /// A watcher of a world at its start.
     pub fn new(view: SceneView) -> Self {
-        Self {
-            centres_m: view.bodies.iter().map(|body| body.centre_m).collect(),
-            placements: view.start().to_vec(),
-            bounds: view.bounds,
-            narrator: Narrator::default(),
-            pace: Pace::default(),
-            penetration_max_m: 0.0,
-            view,
-        }
+        Self { bounds: view.bounds, follower: SceneFollower::new(view), pace: Pace::default(), penetration_max_m: 0.0 }
     }
 
     /// What the scene looks like.
     pub fn view(&self) -> &SceneView {
-        &self.view
+        self.follower.view()
     }
 
     /// The newest state as a frame.
     pub fn observe(&mut self, snapshot: &Snapshot, figures: &LoopTiming, notice: Option<String>) -> Frame {
         let report = &snapshot.report;
-        follow(&mut self.placements, snapshot, &self.centres_m);
+        let caption = self.follower.update(snapshot);
         self.keep_tool_in_sight();
-        self.pace.take_in(report);
+        self.pace.update(report);
         self.penetration_max_m = self.penetration_max_m.max(report.felt.penetration_m);
-        let is_held = self.view.tool.is_some() && report.tick > 0;
+        let is_held = self.view().tool.is_some() && report.tick > 0;
         Frame {
-            caption: self.narrator.narrate(&self.view, &self.placements, report),
-            placements: self.placements.clone(),
+            caption,
+            placements: self.follower.placements().to_vec(),
             bounds: self.bounds.widened(MARGIN * self.bounds.size_m().amax()),
             hand_m: is_held.then_some(report.hand_m),
             force_n: report.force_n,
@@ -84,10 +70,10 @@ impl FrameBuilder {
     /// The picture grows to keep the tool in sight, to no more than three times the world, and never shrinks: a scale
     /// that breathes is no scale.
     fn keep_tool_in_sight(&mut self) {
-        let Some((tool, _)) = self.view.tool else { return };
-        let seen = self.view.bodies[tool].bounds(&self.placements[tool]);
-        let limit = self.view.bounds.widened(self.view.bounds.size_m().amax());
-        let seen = seen.common(&limit);
+        let (view, placements) = (self.follower.view(), self.follower.placements());
+        let Some((tool, _)) = view.tool else { return };
+        let limit = view.bounds.widened(view.bounds.size_m().amax());
+        let seen = view.bodies[tool].bounds(&placements[tool]).common(&limit);
         if !seen.is_empty() {
             self.bounds = self.bounds.joined(&seen);
         }
@@ -106,7 +92,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn take_in(&mut self, report: &TickReport) {
+    fn update(&mut self, report: &TickReport) {
         let here = (report.tick, report.now.0);
         if report.tick == 0 {
             return;
