@@ -56,8 +56,8 @@ pub static DEVICES: Library = library!(
 );
 
 impl Library {
-    /// Opens a built-in or a file. A bare word names a built-in before it names a file, so that the same command has the
-    /// same meaning in every folder; `./word` always names the file.
+    /// Opens a built-in or a file. A bare word names a built-in before it names a file, so that the same command has
+    /// the same meaning in every folder; `./word` always names the file.
     ///
     /// # Errors
     /// If there is neither.

@@ -64,8 +64,8 @@ impl FileKind {
         best(table, 0).or_else(|| best(table, MAX_SLIPS)).ok_or_else(|| unknown(source, table))
     }
 
-    /// Errors of a file that was read as this kind: the given ones, or only that the file is of another kind, because its
-    /// keys are not mistakes then.
+    /// Errors of a file that was read as this kind: the given ones, or only that the file is of another kind, because
+    /// its keys are not mistakes then.
     pub fn explain(self, source: &Source, errors: FileErrors) -> FileErrors {
         match Self::detect(source) {
             Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.instead_of(self, source),

@@ -19,8 +19,8 @@ pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, text: "more than zero" };
 pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, text: "zero or more" };
 /// From zero to one.
 pub const FRACTION: Rule = Rule { holds: |x| (0.0..=1.0).contains(&x), text: "from 0 to 1" };
-/// Time in seconds that the loop may busy-wait before each tick: long enough for the slowest wake-up, short enough to leave
-/// the core to others.
+/// Time in seconds that the loop may busy-wait before each tick: long enough for the slowest wake-up, short enough to
+/// leave the core to others.
 pub const FIFTH_OF_A_TICK: Rule =
     Rule { holds: |x| (0.0..=2e-4).contains(&x), text: "from 0 to 0.0002, a fifth of a tick" };
 

@@ -1,4 +1,4 @@
-//! The scene file: bodies, pairs, the tool; from text to a checked [`Scene`].
+//! Scene files: bodies, pairs and the tool, from text to a checked [`Scene`].
 
 use crate::error::FileErrors;
 use crate::kind::FileKind;
@@ -12,13 +12,13 @@ use haptic_planar::description::{
 use haptic_planar::scene::{Place, Scene, SceneError};
 use nalgebra::Vector2;
 
-/// Overlaps told at once; a grid with a wrong pitch has thousands.
+/// Overlaps reported at most; a grid with a wrong pitch has thousands.
 const MAX_OVERLAPS_REPORTED: usize = 10;
 
 /// Reads a scene file and builds the scene.
 ///
 /// # Errors
-/// Everything that is wrong in the text; if the text is right, the first thing that is wrong with the scene.
+/// All problems in the text; if there are none, the first problem of the scene.
 pub fn load(source: &Source) -> Result<Scene, FileErrors> {
     load_scene(source).map_err(|errors| FileKind::Scene.explain(source, errors))
 }
@@ -39,10 +39,10 @@ pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     SceneSections::new(empty).root.asked_keys()
 }
 
-/// Reads a scene file without building the scene: overlaps and the like are not looked at.
+/// Reads a scene file without building the scene; overlaps and the like are not checked.
 ///
 /// # Errors
-/// Everything that is wrong in the text.
+/// All problems in the text.
 pub fn describe(source: &Source) -> Result<SceneDescription, FileErrors> {
     let document = Document::parse(source)?;
     let description = SceneSections::new(&document).describe();
@@ -68,7 +68,7 @@ enum Order {
     Second,
 }
 
-/// The parts of a scene file, kept so that a fault found while building is told with its place in the text.
+/// The sections of a scene file, so that an error found while building the scene is reported at its location.
 struct SceneSections<'d> {
     root: Section<'d>,
     world: Section<'d>,
@@ -169,7 +169,7 @@ fn body(section: &Section<'_>) -> Option<BodyDescription> {
     };
     section.reject_unknown_keys();
     if section.has("mass_kg") && section.has("density_kg_per_m2") {
-        let problem = "is given beside mass_kg, which alone would count";
+        let problem = "is given besides mass_kg, which overrides it";
         section.error("density_kg_per_m2", problem, "write mass_kg or density_kg_per_m2, not both");
     }
     Some(BodyDescription { name: name?.to_owned(), shape: shape?, ..body })
@@ -208,7 +208,7 @@ fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
     let has_unknown = section.reject_unknown_keys();
     match ["disc_radius_m", "box_m", "polygon_m", "capsule_m"].into_iter().filter(|key| section.has(key)).count() {
         1 => {}
-        // The outline is there, under a name that is told already.
+        // The misspelt outline key is already reported.
         0 if has_unknown => {}
         0 => body.error("shape", "has no outline", REMEDY),
         _ => body.error("shape", "has more than one outline", REMEDY),

@@ -1,7 +1,7 @@
 //! Reads the tables of a TOML file key by key and collects all problems with their locations.
 //!
-//! A [`Section`] remembers which keys were asked for, so the valid keys are listed only where they are read. Getters never
-//! fail: they report the problem to the document and return the default, so that one pass finds every mistake.
+//! A [`Section`] remembers which keys were asked for, so the valid keys are listed only where they are read. Getters
+//! never fail: they report the problem to the document and return the default, so that one pass finds every mistake.
 
 use crate::error::{FileErrors, Problem};
 use crate::rule::Rule;
@@ -260,8 +260,8 @@ impl<'d> Section<'d> {
         self.asked.borrow().clone()
     }
 
-    /// Reports every key that was never asked for, with the closest valid one, and returns whether there were any. Call it
-    /// after the last getter.
+    /// Reports every key that was never asked for, with the closest valid one, and returns whether there were any. Call
+    /// it after the last getter.
     pub fn reject_unknown_keys(&self) -> bool {
         let asked = self.asked.borrow();
         let mut has_unknown = false;

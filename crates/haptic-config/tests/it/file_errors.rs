@@ -193,7 +193,8 @@ fn a_scene_without_optional_keys_takes_the_defaults() {
 
 #[test]
 fn whole_numbers_and_inline_lists_are_as_good_as_the_long_way() {
-    let text = "body = [{ name = \"a\", shape = { box_m = [1, 2] }, mass_kg = 3, angle_rad = -0.5 }]\ntool = { body = \"a\", handle_m = [0, 1] }";
+    let text = "body = [{ name = \"a\", shape = { box_m = [1, 2] }, mass_kg = 3, angle_rad = -0.5 }]\n\
+                tool = { body = \"a\", handle_m = [0, 1] }";
     let scene = scene::describe(&Source::in_memory("x.toml", text)).unwrap();
     assert_eq!(scene.bodies[0].mass_kg, Some(3.0));
     assert_eq!(scene.bodies[0].angle_rad, -0.5);
@@ -224,7 +225,7 @@ fn wrong_values_of_a_profile_are_refused() {
         ("[safety]\nmax_force_n = 0", "p.toml:2:15: safety.max_force_n: must be more than zero"),
         ("[safety]\nlost_after_s = 0.001", "p.toml:2:16: safety.lost_after_s: must not be less than stale_after_s"),
         ("[realtime]\nrate_hz = 2000", "p.toml:2:11: realtime.rate_hz: must be a whole number from 1 to 1000"),
-        ("[realtime]\nrate_hz = 300", "p.toml:2:11: realtime.rate_hz: 300 Hz is not served"),
+        ("[realtime]\nrate_hz = 300", "p.toml:2:11: realtime.rate_hz: 300 Hz does not divide"),
         ("[realtime]\ncpu = \"first\"", "p.toml:2:7: realtime.cpu: must be a whole number"),
         ("[realtime]\npriority = 100", "p.toml:2:12: realtime.priority: must be a whole number from 1 to 99"),
         ("[realtime]\nwake_early_s = 0.001", "p.toml:2:16: realtime.wake_early_s: must be from 0 to 0.0002"),
@@ -300,7 +301,7 @@ fn every_key_of_a_device_tells_that_a_file_is_one() {
 fn a_key_that_would_change_nothing_is_refused_with_its_place() {
     assert_starts(
         &scene_errors(&body_with("mass_kg = 0.1\ndensity_kg_per_m2 = 10")),
-        "x.toml:5:21: body[0].density_kg_per_m2: is given beside mass_kg, which alone would count; \
+        "x.toml:5:21: body[0].density_kg_per_m2: is given besides mass_kg, which overrides it; \
          write mass_kg or density_kg_per_m2, not both",
     );
 }

@@ -388,7 +388,7 @@ fn what_bares_the_physics_is_refused_on_hardware_and_allowed_with_a_prescribed_h
     let bare = "device = \"d.toml\"\n[safety]\nengage_ramp_s = 0\nslew_n_per_s = 0\npassivity = \"observer\"\n";
     let profile = folder.file("p.toml", bare);
     let refused = folder.hapticd(&["check", &profile]);
-    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is for a simulated device");
+    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is only permitted with a simulated device");
     let text = stderr(&refused);
     assert!(
         text.contains("\np.toml:4:16: safety.slew_n_per_s: ") && text.contains("\np.toml:5:13: safety.passivity: ")
@@ -439,7 +439,7 @@ fn hardware_without_its_tank_needs_the_users_word() {
     let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
     folder.file("s.toml", BALL);
     let run = |more: &[&str]| folder.hapticd(&[&["run", "--profile", &profile, "--seconds", "0.01"], more].concat());
-    assert_refused(&run(&[]), 2, "p.toml:4:13: safety.passivity: not watching the energy at all can hurt a hand");
+    assert_refused(&run(&[]), 2, "p.toml:4:13: safety.passivity: is off: without the energy tank the force can hurt a hand");
     assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port is not there");
 }
 
