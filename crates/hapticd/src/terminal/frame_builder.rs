@@ -1,4 +1,4 @@
-//! Makes frames of snapshots: follows the bodies, the pace and the words.
+//! Builds frames from snapshots: poses, caption, tick rate and figures.
 
 use super::frame::{Figures, Frame};
 use crate::follower::SceneFollower;
@@ -8,12 +8,12 @@ use haptic_loop::report::TickReport;
 use haptic_loop::snapshot::Snapshot;
 use haptic_realtime::runner::LoopTiming;
 
-/// Free room around the world, a share of its size.
+/// Margin around the world, as a fraction of its size.
 const MARGIN: f64 = 0.02;
-/// The rate is measured over at least so long, ns.
+/// Shortest time over which the rate is measured, ns.
 const RATE_SPAN_NS: u64 = 500_000_000;
 
-/// Looks at a world for as long as it is shown.
+/// Builds the frames of one scene.
 #[derive(Clone, Debug)]
 pub struct FrameBuilder {
     follower: SceneFollower,
@@ -23,12 +23,12 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// A watcher of a world at its start.
+    /// Starts with the scene at its start.
     pub fn new(view: SceneView) -> Self {
         Self { bounds: view.bounds, follower: SceneFollower::new(view), pace: Pace::default(), penetration_max_m: 0.0 }
     }
 
-    /// What the scene looks like.
+    /// Appearance of the scene.
     pub fn view(&self) -> &SceneView {
         self.follower.view()
     }
@@ -37,15 +37,15 @@ impl FrameBuilder {
     pub fn observe(&mut self, snapshot: &Snapshot, figures: &LoopTiming, notice: Option<String>) -> Frame {
         let report = &snapshot.report;
         let caption = self.follower.update(snapshot);
-        self.keep_tool_in_sight();
+        self.keep_tool_visible();
         self.pace.update(report);
         self.penetration_max_m = self.penetration_max_m.max(report.felt.penetration_m);
-        let is_held = self.view().tool.is_some() && report.tick > 0;
+        let has_hand = self.view().tool.is_some() && report.tick > 0;
         Frame {
             caption,
             placements: self.follower.placements().to_vec(),
             bounds: self.bounds.widened(MARGIN * self.bounds.size_m().amax()),
-            hand_m: is_held.then_some(report.hand_m),
+            hand_m: has_hand.then_some(report.hand_m),
             force_n: report.force_n,
             phase: report.phase.name(),
             figures: self.figures(report, figures),
@@ -67,9 +67,9 @@ impl FrameBuilder {
         }
     }
 
-    /// The picture grows to keep the tool in sight, to no more than three times the world, and never shrinks: a scale
-    /// that breathes is no scale.
-    fn keep_tool_in_sight(&mut self) {
+    /// Enlarges the visible part so that the tool stays visible, to at most three times the scene. It never shrinks, so
+    /// that the scale stays readable.
+    fn keep_tool_visible(&mut self) {
         let (view, placements) = (self.follower.view(), self.follower.placements());
         let Some((tool, _)) = view.tool else { return };
         let limit = view.bounds.widened(view.bounds.size_m().amax());
@@ -80,12 +80,12 @@ impl FrameBuilder {
     }
 }
 
-/// How fast ticks come.
+/// Measures the tick rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     /// Tick and time of the first snapshot.
     first: Option<(u64, u64)>,
-    /// Tick and time that the rate counts from.
+    /// Tick and time at which the present measurement started.
     mark: (u64, u64),
     now_ns: u64,
     rate_hz: f64,

@@ -5,7 +5,7 @@ use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_draw::colour::Rgb;
 use haptic_draw::drawing::{Anchor, Area, Drawing, Point, Text};
-use haptic_draw::log_plot::{LETTERS, LogPlot, Range, write};
+use haptic_draw::log_plot::{FONT_SIZE, LogPlot, Range, write};
 use haptic_tuning::boundary::{Limits, max_passive_stiffness_n_per_m};
 use haptic_tuning::spring_test::MeasuredLimit;
 use nalgebra::Vector2;
@@ -102,13 +102,13 @@ impl Region {
         plot.curve(drawing, &spectral, SPECTRAL, 2.2, Some(7.0));
         plot.curve(drawing, &simulated, SIMULATED, 1.6, None);
         for &(damping, stiffness) in simulated.iter().filter(|(_, stiffness)| *stiffness > plot.y.low) {
-            drawing.disc(plot.place(damping, stiffness), 2.6, SIMULATED, SIMULATED);
+            drawing.disc(plot.to_page(damping, stiffness), 2.6, SIMULATED, SIMULATED);
         }
         for found in &self.measured {
-            drawing.disc(plot.place(found.damping_n_s_per_m, found.stiffest_n_per_m), 5.0, PAPER, MEASURED);
+            drawing.disc(plot.to_page(found.damping_n_s_per_m, found.stiffest_n_per_m), 5.0, PAPER, MEASURED);
         }
         for (gains, fill) in self.marks() {
-            drawing.disc(plot.place(gains.damping_n_s_per_m, gains.stiffness_n_per_m), 5.5, fill, INK);
+            drawing.disc(plot.to_page(gains.damping_n_s_per_m, gains.stiffness_n_per_m), 5.5, fill, INK);
         }
         let [low, high] = plot.corners;
         write(drawing, low + Vector2::new(14.0, 24.0), Anchor::Start, "rings up");
@@ -189,7 +189,7 @@ impl Region {
         drawing.disc(row(2, 0.0) + Vector2::new(17.0, -4.0), 2.6, SIMULATED, SIMULATED);
         for (index, (gains, fill)) in self.marks().into_iter().rev().enumerate() {
             let at = row(index, 400.0);
-            drawing.disc(at + Vector2::new(0.0, -LETTERS * 0.35), 5.5, fill, INK);
+            drawing.disc(at + Vector2::new(0.0, -FONT_SIZE * 0.35), 5.5, fill, INK);
             let (stiffness, damping) = (gains.stiffness_n_per_m, gains.damping_n_s_per_m);
             let text = format!("{}: {stiffness} N/m, {damping} N·s/m", gains.name);
             write(drawing, at + Vector2::new(14.0, 0.0), Anchor::Start, &text);

@@ -360,7 +360,7 @@ fn check_tells_every_file_in_words_and_in_json() {
     assert!(
         String::from_utf8(words.stdout)
             .unwrap()
-            .starts_with("good.toml: a good scene\n  1 bodies (0 fixed, 1 dynamic)")
+            .starts_with("good.toml: valid scene\n  bodies: 1 (0 fixed, 1 dynamic)")
     );
     let findings = json(&folder.hapticd(&["check", "--json", &good, &bad]));
     assert_eq!(findings["files"][0]["kind"], "scene");
