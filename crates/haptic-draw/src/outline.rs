@@ -53,7 +53,8 @@ pub fn rounded(piece: &Piece, centre_m: Vector2<f64>) -> Vec<Vector2<f64>> {
         .flat_map(|index| {
             let (before, here, after) =
                 (corners[(index + count - 1) % count], corners[index], corners[(index + 1) % count]);
-            arc(here - before, after - here).into_iter().map(move |direction| here + centre_m + direction * piece.radius_m)
+            let directions = arc(here - before, after - here).into_iter();
+            directions.map(move |direction| here + centre_m + direction * piece.radius_m)
         })
         .collect()
 }

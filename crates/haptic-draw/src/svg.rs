@@ -148,7 +148,8 @@ mod tests {
         };
         assert_eq!(
             area(&disc),
-            "<circle cx=\"5\" cy=\"6\" r=\"3.5\" fill=\"#000000\"/>\n<circle cx=\"5\" cy=\"6\" r=\"2.5\" fill=\"#ff0000\"/>\n"
+            "<circle cx=\"5\" cy=\"6\" r=\"3.5\" fill=\"#000000\"/>\n\
+             <circle cx=\"5\" cy=\"6\" r=\"2.5\" fill=\"#ff0000\"/>\n"
         );
     }
 }
