@@ -1,9 +1,9 @@
 //! Bodies that overlap at the start. No motion leads to such a state, so it is a mistake in the file, and the bodies
 //! would jump apart.
 
-use haptic_planar::closest::{Seed, track};
-use haptic_planar::piece::{Piece, PlacedPiece};
 use haptic_planar::scene::Scene;
+use haptic_planar::shape::closest::{Seed, track};
+use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 

@@ -241,7 +241,8 @@ fn simulation_only(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
     let settings = [
         no_ramp.then(|| rejected("engage_ramp_s", "no ramp", "write e.g. engage_ramp_s = 2.0")),
         no_slew.then(|| rejected("slew_n_per_s", "no slew limit", "write e.g. slew_n_per_s = 2000.0")),
-        observes.then(|| rejected("passivity", "observing the energy without limiting it", "write passivity = \"tank\"")),
+        observes
+            .then(|| rejected("passivity", "observing the energy without limiting it", "write passivity = \"tank\"")),
     ];
     let passivity_off = (limits.passivity == Passivity::Off).then(|| {
         let problem = "is off: without the energy tank the force can hurt a hand";

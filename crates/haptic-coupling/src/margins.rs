@@ -132,7 +132,9 @@ impl Margins {
         let left = self.device.damping_n_s_per_m - self.damping_n_s_per_m;
         if left > 0.0 {
             let stiffest = left / self.device.effective_delay_s();
-            format!("stiffness up to {stiffest:.0} N/m is passive with this damping; above it the tank limits the force")
+            format!(
+                "stiffness up to {stiffest:.0} N/m is passive with this damping; above it the tank limits the force"
+            )
         } else {
             let damping = PASSIVE_DAMPING_SHARE * self.device.damping_n_s_per_m;
             format!("the coupling's damper alone uses all of the device's damping: try {damping:.3} N·s/m")
@@ -223,7 +225,10 @@ impl Margins {
         else {
             return writeln!(f, "no tool on the coupling");
         };
-        writeln!(f, "the tool of {mass:.3} kg oscillates on the coupling at {frequency:.1} Hz, damping ratio {ratio:.2}")?;
+        writeln!(
+            f,
+            "the tool of {mass:.3} kg oscillates on the coupling at {frequency:.1} Hz, damping ratio {ratio:.2}"
+        )?;
         writeln!(f, "no minimum tool mass (implicit coupling)")
     }
 }

@@ -8,8 +8,8 @@ use crate::placement::Placement;
 use crate::quantity::quantity;
 use crate::touch::contact_points_m;
 use crate::view::SceneView;
-use haptic_planar::polygon::signed_area_m2;
 use haptic_planar::scene::Scene;
+use haptic_planar::scene::polygon::signed_area_m2;
 use nalgebra::Vector2;
 
 /// Width of the page, points.

@@ -9,7 +9,7 @@
 //! ```
 //! use haptic_draw::compose::{Content, Words, compose};
 //! use haptic_draw::svg;
-//! use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
+//! use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
 //! use haptic_planar::scene::Scene;
 //!
 //! let ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.01 });

@@ -3,7 +3,7 @@
 //! Pieces cut from one polygon share whole edges, bit for bit, once in each direction. Without the shared edges, the
 //! edges of the polygon remain, which are then put in order.
 
-use haptic_planar::piece::Piece;
+use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 
@@ -77,8 +77,8 @@ fn arc(before: Vector2<f64>, after: Vector2<f64>) -> Vec<Vector2<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haptic_planar::decompose::convex_parts;
-    use haptic_planar::polygon::signed_area_m2;
+    use haptic_planar::scene::decompose::convex_parts;
+    use haptic_planar::scene::polygon::signed_area_m2;
 
     fn points(corners: &[[f64; 2]]) -> Vec<Vector2<f64>> {
         corners.iter().map(|&[x, y]| Vector2::new(x, y)).collect()

@@ -1,6 +1,6 @@
 //! Poses of bodies.
 
-use haptic_planar::piece::rotate;
+use haptic_planar::math::rotate;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::state::State;
 use nalgebra::Vector2;

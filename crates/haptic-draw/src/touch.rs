@@ -2,8 +2,8 @@
 
 use crate::placement::Placement;
 use crate::view::{BodyView, SceneView};
-use haptic_planar::closest::{Seed, track};
-use haptic_planar::piece::{Piece, PlacedPiece};
+use haptic_planar::shape::closest::{Seed, track};
+use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 
 /// Largest distance that counts as touching, m. The gap of a loaded contact is a few µm; a tool held beside a body is

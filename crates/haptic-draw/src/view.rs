@@ -4,8 +4,8 @@ use crate::bounds::Bounds;
 use crate::colour::Rgb;
 use crate::outline;
 use crate::placement::{Placement, at_start};
-use haptic_planar::piece::Piece;
 use haptic_planar::scene::{Body, Scene};
+use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 
 /// Appearance of a scene.

@@ -29,7 +29,7 @@ use crate::viewer::ViewerSession;
 use black_boxes::BlackBoxes;
 use haptic_config::setup::Setup;
 use haptic_device::Device;
-use haptic_planar::scene::TICK_S;
+use haptic_planar::tick::TICK_S;
 use haptic_realtime::dma_latency::DmaLatencyGuard;
 use haptic_realtime::exchange::latest;
 use haptic_realtime::memory::{disable_heap_trim, prefault_heap};

@@ -5,7 +5,7 @@ pub mod narrator;
 use haptic_draw::placement::Placement;
 use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
-use haptic_planar::piece::rotate;
+use haptic_planar::math::rotate;
 use nalgebra::Vector2;
 use narrator::Narrator;
 

@@ -180,7 +180,7 @@ fn what_cannot_be_opened_is_bad_input() {
         "tabel: no such file, and no built-in scene of that name; name a file or one of table,",
     );
     assert_refused(&simulate("."), 2, ".: is a folder, not a file");
-    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not UTF-8 text");
+    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not valid UTF-8");
     assert_refused(
         &simulate(&folder.file("empty.toml", "")),
         2,
@@ -439,7 +439,11 @@ fn hardware_without_its_tank_needs_the_users_word() {
     let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
     folder.file("s.toml", BALL);
     let run = |more: &[&str]| folder.hapticd(&[&["run", "--profile", &profile, "--seconds", "0.01"], more].concat());
-    assert_refused(&run(&[]), 2, "p.toml:4:13: safety.passivity: is off: without the energy tank the force can hurt a hand");
+    assert_refused(
+        &run(&[]),
+        2,
+        "p.toml:4:13: safety.passivity: is off: without the energy tank the force can hurt a hand",
+    );
     assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port is not there");
 }
 
