@@ -1,5 +1,5 @@
-//! The picture in the terminal without the daemon: the default profile at the pace of the wall clock, on one ordinary
-//! thread. For work on the picture itself: `cargo run --example picture [profile [scene]]`.
+//! Shows the picture in the terminal without the daemon: runs a profile in real time on one ordinary thread. For work
+//! on the picture itself: `cargo run --example picture [profile [scene]]`.
 
 use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;

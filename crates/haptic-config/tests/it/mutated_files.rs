@@ -1,4 +1,4 @@
-//! However a file is mangled, reading it ends in a value or in a message, never in a panic.
+//! Reading a corrupted file returns a value or errors; it never panics.
 
 use haptic_config::builtin::{DEVICES, Library, PROFILES, SCENES};
 use haptic_config::source::Source;
