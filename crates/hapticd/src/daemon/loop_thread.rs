@@ -149,7 +149,7 @@ struct Taps {
 impl Taps {
     /// Notes everything from the next tick on, after an image if one is wanted; who did so before comes back.
     fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
-        tap.note_image(rendering);
+        tap.record_checkpoint(rendering);
         self.recording.replace(tap)
     }
 
@@ -189,7 +189,7 @@ impl LoopBody {
 
     /// Notes everything from the first tick on, for black boxes.
     pub fn keep_newest_in(&mut self, mut tap: Box<Tap>) {
-        tap.note_image(&self.rendering);
+        tap.record_checkpoint(&self.rendering);
         self.taps.newest = Some(tap);
     }
 
@@ -210,8 +210,8 @@ impl LoopBody {
         }
         let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
         for tap in self.taps.each() {
-            tap.note_tick(self.rendering.last(), self.rendering.world(), timing);
-            tap.note_image(&self.rendering);
+            tap.record_tick(self.rendering.last(), self.rendering.world(), timing);
+            tap.record_checkpoint(&self.rendering);
         }
         self.elapsed += 1 + wake.skipped;
         if self.elapsed >= self.periods { Continue::No } else { Continue::Yes }

@@ -7,6 +7,7 @@ mod devices;
 mod examples;
 mod golden;
 mod hostile;
+mod kept_recordings;
 mod recorded_runs;
 mod recording;
 mod reload;
