@@ -3,12 +3,13 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use haptic_realtime::clock::Clock;
 use haptic_realtime::exchange::{commands, latest, ring};
 use haptic_realtime::histogram::Histogram;
-use haptic_realtime::runner::{Continue, LoopTiming, Runner};
+use haptic_realtime::runner::{LoopTiming, Runner};
 
 struct CountingAllocator;
 
@@ -117,7 +118,7 @@ fn a_running_loop_does_not_allocate_with_overruns_and_publishing() {
     let calls = allocator_calls_in(|| {
         runner.run(&stop, |_| {
             ticks += 1;
-            if ticks == 1000 { Continue::No } else { Continue::Yes }
+            if ticks == 1000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     });
     assert_eq!(calls, 0);

@@ -17,11 +17,12 @@ use haptic_realtime::exchange::{
     CommandReceiver, CommandSender, LatestReader, LatestWriter, RingReader, RingWriter, commands, latest, ring,
 };
 use haptic_realtime::memory::PageFaults;
-use haptic_realtime::runner::{Continue, LoopExit, LoopTiming, Runner, Wake};
+use haptic_realtime::run_delay::{run_delay_between_ns, thread_run_delay_ns};
+use haptic_realtime::runner::{LoopExit, LoopTiming, Runner, Wake};
 use haptic_realtime::thread::{Granted, RealtimeThread, ThreadRequest, spawn};
-use haptic_realtime::waiting::{thread_run_delay_ns, waited_between_ns};
 use haptic_record::tap::{Tap, Timing};
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -194,7 +195,7 @@ impl LoopBody {
     }
 
     /// One period. Real-time: at most [`ORDERS_PER_TICK`] orders and one tick of the loop.
-    fn tick(&mut self, wake: Wake) -> Continue {
+    fn tick(&mut self, wake: Wake) -> ControlFlow<()> {
         self.take_orders();
         self.note_time_of_last_tick(wake.previous_compute_ns);
         let skipped = u32::try_from(wake.skipped).unwrap_or(u32::MAX);
@@ -214,7 +215,7 @@ impl LoopBody {
             tap.note_image(&self.rendering);
         }
         self.elapsed += 1 + wake.skipped;
-        if self.elapsed >= self.periods { Continue::No } else { Continue::Yes }
+        if self.elapsed >= self.periods { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Somebody may put zero there in between and miss one tick; that is worth no more than a load and a store.
@@ -310,7 +311,7 @@ impl LoopThread {
         let body = move |granted: &Granted| run(side, rights, granted, runner, &stop_inside);
         let thread = spawn(request, body)
             .map_err(|error| Failure::Runtime(format!("the real-time thread cannot be started: {error}")))?;
-        if let Err(error) = thread.keep_core_free() {
+        if let Err(error) = thread.reserve_core() {
             tracing::warn!(%error, "the loop shares its core with the rest of the daemon");
         }
         let granted = thread.granted().clone();
@@ -376,7 +377,7 @@ fn run(
         *text = format!("{text}, at {}", quiet_panic::place());
     }
     let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
-    let waited_ns = waited_between_ns(waited_before_ns, thread_run_delay_ns());
+    let waited_ns = run_delay_between_ns(waited_before_ns, thread_run_delay_ns());
     let LoopBody { rendering, figures, .. } = side;
-    Ok(LoopResult { ended, rendering, figures, timing: runner.into_figures(), page_faults, waited_ns })
+    Ok(LoopResult { ended, rendering, figures, timing: runner.into_timing(), page_faults, waited_ns })
 }

@@ -7,11 +7,12 @@ use crate::daemon::signals::Signals;
 use crate::failure::Failure;
 use haptic_device::{Device, Effort, Health, MonotonicNs, PacedDevice, Reading};
 use haptic_realtime::clock::MonotonicClock;
-use haptic_realtime::runner::{Continue, LoopExit, Runner, Wake};
+use haptic_realtime::runner::{LoopExit, Runner, Wake};
 use haptic_realtime::thread::{Granted, ThreadRequest, spawn};
 use haptic_tuning::measurement::{End, Measurement, run_in_virtual_time};
 use nalgebra::Vector2;
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -101,20 +102,20 @@ impl Shown {
 
 impl<M: Measurement> Side<M> {
     /// One period. Real-time: one reading, one step of the measurement, one effort.
-    fn tick(&mut self, wake: Wake) -> Continue {
+    fn tick(&mut self, wake: Wake) -> ControlFlow<()> {
         let now = MonotonicNs(wake.now_ns);
         let periods = u32::try_from(wake.skipped).unwrap_or(u32::MAX).saturating_add(1);
         let reading = self.device.read(now);
         if !self.is_measuring {
             self.wait(&reading, periods);
             self.device.write(Effort::zero(), now);
-            return Continue::Yes;
+            return ControlFlow::Continue(());
         }
         let effort = self.measurement.tick(&reading, periods);
         let sent = self.device.write(effort, now);
         self.measurement.learn(sent);
         self.shown.share.store(self.measurement.progress().0.to_bits(), Ordering::Relaxed);
-        if self.measurement.end().is_some() { Continue::No } else { Continue::Yes }
+        if self.measurement.end().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Counts down until hands are off, with no force; then until the device is well, within reason.
@@ -149,7 +150,7 @@ fn on_the_wall_clock<M: Measurement + Send + 'static>(
     let request = ThreadRequest { name: "measurement".to_owned(), ..ThreadRequest::default() };
     let thread = spawn(request, body)
         .map_err(|error| Failure::Runtime(format!("the real-time thread cannot be started: {error}")))?;
-    if let Err(error) = thread.keep_core_free() {
+    if let Err(error) = thread.reserve_core() {
         tracing::warn!(%error, "the measurement shares its core with the rest of the program");
     }
     if let RealtimeVerdict::Warn(text) = rights.judge(thread.granted()) {
