@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod cli;
 pub mod commands;
+pub mod control;
 pub mod daemon;
 pub mod failure;
 pub mod figures;
@@ -17,6 +18,7 @@ pub mod golden;
 pub mod hardware;
 pub mod log;
 pub mod picture;
+pub mod realtime_setup;
 pub mod recording;
 pub mod setup;
 pub mod snapshot;

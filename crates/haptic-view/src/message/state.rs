@@ -112,33 +112,33 @@ struct EnergyMessage {
 
 impl<'o> StateMessage<'o> {
     /// The message of what the daemon saw.
-    pub fn of(seen: &'o Observation, hand_guided: bool) -> Self {
-        let (report, felt) = (&seen.snapshot.report, &seen.snapshot.report.felt);
+    pub fn of(observation: &'o Observation, hand_guided: bool) -> Self {
+        let (report, felt) = (&observation.snapshot.report, &observation.snapshot.report.felt);
         Self {
-            scene_id: seen.scene_id,
+            scene_id: observation.scene_id,
             tick: report.tick,
-            t_s: seen.time_s(),
+            t_s: observation.time_s(),
             monotonic_ns: report.now.0,
             paused: report.paused,
             phase: report.phase.name(),
             share: report.share,
             hand_m: report.hand_m.into(),
             hand_guided,
-            tool: seen.tool_pose(),
-            bodies: seen.snapshot.poses.iter().map(|p| [p.position_m.x, p.position_m.y, p.angle_rad]).collect(),
+            tool: observation.tool_pose(),
+            bodies: observation.snapshot.poses.iter().map(|p| [p.position_m.x, p.position_m.y, p.angle_rad]).collect(),
             force_n: report.force_n.into(),
             coupling_force_n: felt.force_on_hand_n.into(),
-            contacts: seen.snapshot.contacts.iter().map(contact).collect(),
+            contacts: observation.snapshot.contacts.iter().map(contact).collect(),
             normal_force_n: felt.tool_normal_n,
             tangent_force_n: felt.tool_tangent_n,
             penetration_m: felt.tool_penetration_m,
-            energy: seen.energy(),
+            energy: observation.energy(),
             tank_j: report.tank_j,
             stale: report.stale,
-            fault: seen.fault.as_ref(),
-            faults: seen.faults,
-            caption: seen.caption.as_deref(),
-            recording: seen.recording.as_ref(),
+            fault: observation.fault.as_ref(),
+            faults: observation.faults,
+            caption: observation.caption.as_deref(),
+            recording: observation.recording.as_ref(),
         }
     }
 }

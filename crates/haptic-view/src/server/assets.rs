@@ -1,6 +1,6 @@
 //! The page: everything that was in `assets/` when the program was built, found by its exact name.
 
-use super::answer::{HttpError, text_of};
+use super::response::{HttpError, text_response};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -27,7 +27,7 @@ pub fn asset(path: &str) -> Response {
     let name = if name.is_empty() { "index.html" } else { name };
     match ASSETS.iter().find(|(known, _)| *known == name) {
         Some((_, content)) => {
-            let mut response = text_of(type_of(name), *content);
+            let mut response = text_response(type_of(name), *content);
             // Asked for anew each time: another version of the daemon may be behind the same address.
             response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             response

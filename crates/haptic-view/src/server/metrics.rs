@@ -1,7 +1,7 @@
 //! Figures for Prometheus, in its text format.
 
 use super::shared::Shared;
-use haptic_realtime::histogram::Percentiles;
+use crate::message::timing::PercentilesMessage;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ pub fn text(shared: &Shared) -> String {
 }
 
 fn timing(page: &mut Page, shared: &Shared) {
-    let timing = shared.feed.timing.borrow().clone();
+    let timing = shared.telemetry.timing.borrow().clone();
     page.counter("hapticd_ticks_total", "Ticks that ran.", timing.ticks as f64);
     page.counter("hapticd_overruns_total", "Ticks that ended after the next deadline.", timing.overruns as f64);
     page.counter("hapticd_skipped_total", "Periods that were not run.", timing.skipped as f64);
@@ -24,8 +24,8 @@ fn timing(page: &mut Page, shared: &Shared) {
 }
 
 fn world(page: &mut Page, shared: &Shared) {
-    let Some(seen) = shared.feed.state.borrow().clone() else { return };
-    let report = &seen.snapshot.report;
+    let Some(observation) = shared.telemetry.state.borrow().clone() else { return };
+    let report = &observation.snapshot.report;
     page.gauge("hapticd_force_newtons", "Size of the force on the hand.", report.force_n.norm());
     page.gauge("hapticd_penetration_metres", "Deepest penetration of any pair.", report.felt.penetration_m);
     page.gauge("hapticd_contacts", "Contact points that carry load.", f64::from(report.felt.contacts));
@@ -33,11 +33,11 @@ fn world(page: &mut Page, shared: &Shared) {
     page.gauge("hapticd_tank_joules", "Energy on account.", report.tank_j);
     page.gauge("hapticd_engaged_share", "Share of force that the engagement gives.", report.share);
     page.gauge("hapticd_paused", "1 while the world stands still.", f64::from(u8::from(report.paused)));
-    page.counter("hapticd_faults_total", "Faults, each ended at zero force.", seen.faults as f64);
+    page.counter("hapticd_faults_total", "Faults, each ended at zero force.", observation.faults as f64);
     page.counter(
         "hapticd_stale_observations_total",
         "Times that the reading was seen too old.",
-        seen.stale_observations as f64,
+        observation.stale_observations as f64,
     );
 }
 
@@ -56,7 +56,7 @@ fn server(page: &mut Page, shared: &Shared) {
     page.counter(
         "hapticd_view_refused_total",
         "Requests, messages and connections refused.",
-        shared.refusals.total() as f64,
+        shared.rejections.total() as f64,
     );
     let refused = read(&counters.connections_refused);
     page.counter("hapticd_view_connections_refused_total", "Connections that found no place.", refused);
@@ -73,7 +73,7 @@ impl Page {
         self.single(name, "counter", help, value);
     }
 
-    fn quantiles(&mut self, name: &str, help: &str, ns: &Percentiles) {
+    fn quantiles(&mut self, name: &str, help: &str, ns: &PercentilesMessage) {
         self.head(name, "gauge", help);
         for (quantile, ns) in [("0.5", ns.p50), ("0.99", ns.p99), ("0.999", ns.p999), ("1", ns.max)] {
             let seconds = ns as f64 * 1e-9;

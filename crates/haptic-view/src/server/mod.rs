@@ -5,20 +5,21 @@
 //! - `stream`: the WebSocket.
 //! - `limits`: everything that bounds what a client can cost.
 
-mod answer;
 mod assets;
 mod connection;
 mod gate;
 mod limits;
 mod metrics;
-mod refusals;
+mod policy;
+mod rejections;
+mod response;
 mod routes;
 mod shared;
 mod stream;
 
-use crate::feed::Telemetry;
-use crate::host::Controller;
+use crate::controller::Controller;
 use crate::listen::Listener;
+use crate::telemetry::Telemetry;
 use rustix::process::setpriority_process;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use shared::Shared;
@@ -45,15 +46,15 @@ impl Viewer {
     /// When the thread cannot be started.
     pub fn serve(
         listener: Listener,
-        feed: Telemetry,
-        host: Arc<dyn Controller>,
+        telemetry: Telemetry,
+        controller: Arc<dyn Controller>,
         loop_cpu: Option<usize>,
     ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(limits::LONG_TASKS).build()?;
         let (stop, stopped) = watch::channel(false);
-        let shared = Arc::new(Shared::new(&listener, feed, host, stopped));
+        let shared = Arc::new(Shared::new(&listener, telemetry, controller, stopped));
         let body = move || {
-            stand_back(loop_cpu);
+            lower_priority(loop_cpu);
             serve(runtime, listener, shared);
         };
         let thread = std::thread::Builder::new().name("haptic-view".to_owned()).spawn(body)?;
@@ -76,13 +77,13 @@ fn serve(runtime: Runtime, listener: Listener, shared: Arc<Shared>) {
     if let Err(error) = outcome {
         tracing::warn!("the viewer has ended, the loop goes on: {error}");
     }
-    runtime.shutdown_timeout(limits::LONGEST_SHUTDOWN);
-    shared.refusals.conclude();
+    runtime.shutdown_timeout(limits::SHUTDOWN_TIMEOUT);
+    shared.rejections.conclude();
 }
 
 /// A low priority, and any core but the loop's. What the system refuses is not worth a word: the loop has the right of
 /// way in any case.
-fn stand_back(loop_cpu: Option<usize>) {
+fn lower_priority(loop_cpu: Option<usize>) {
     if let Err(error) = setpriority_process(None, NICENESS) {
         tracing::debug!("the viewer keeps its priority: {error}");
     }

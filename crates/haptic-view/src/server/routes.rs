@@ -1,10 +1,10 @@
 //! What can be asked for.
 
-use super::answer::{HttpError, UniqueKeys, json, json_text, parse, text_of};
-use super::limits::{FRAMES_HZ, MOST_BODY_BYTES, MOST_STEP_TICKS};
+use super::limits::{FRAMES_HZ, MAX_BODY_BYTES, MAX_STEP_TICKS};
+use super::response::{HttpError, UniqueKeys, json, json_text, parse, text_response};
 use super::shared::Shared;
 use super::{assets, gate, metrics, stream};
-use crate::host::{ControlError, Controller, SceneChoice};
+use crate::controller::{Controller, SceneChoice};
 use crate::message::Text;
 use axum::Router;
 use axum::body::Bytes;
@@ -15,6 +15,7 @@ use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{get, patch, post};
+use haptic_loop::control::ControlError;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub fn routes(shared: Arc<Shared>) -> Router {
         .route("/metrics", get(metrics))
         .fallback(page)
         .method_not_allowed_fallback(wrong_method)
-        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), gate::gate))
         .with_state(shared)
 }
@@ -62,7 +63,7 @@ async fn wrong_method() -> HttpError {
 }
 
 async fn scene(State(shared): Context) -> Response {
-    json_text(shared.feed.scene.borrow().text.clone())
+    json_text(shared.telemetry.scene.borrow().text.clone())
 }
 
 async fn state(State(shared): Context) -> Answer {
@@ -72,34 +73,34 @@ async fn state(State(shared): Context) -> Answer {
 }
 
 async fn settings(State(shared): Context) -> Response {
-    json_text(Text::clone(&shared.feed.settings.borrow()).to_string())
+    json_text(Text::clone(&shared.telemetry.settings.borrow()).to_string())
 }
 
 async fn timing(State(shared): Context) -> Response {
-    json(&**shared.feed.timing.borrow())
+    json(&**shared.telemetry.timing.borrow())
 }
 
 async fn metrics(State(shared): Context) -> Response {
-    text_of("text/plain; version=0.0.4; charset=utf-8", metrics::text(&shared))
+    text_response("text/plain; version=0.0.4; charset=utf-8", metrics::text(&shared))
 }
 
 async fn scenes(State(shared): Context) -> Response {
-    json(&shared.host.scenes())
+    json(&shared.controller.scenes())
 }
 
 async fn thumbnail(State(shared): Context, Path(picture): Path<String>) -> Answer {
     let unknown = || HttpError::new(StatusCode::NOT_FOUND, "there is no such picture; GET /api/scenes lists them");
     let name = picture.strip_suffix(".svg").ok_or_else(unknown)?.to_owned();
-    let svg = apart(&shared, move |host| host.thumbnail(&name)).await?.ok_or_else(unknown)?;
-    Ok(text_of("image/svg+xml", svg))
+    let svg = run_blocking(&shared, move |controller| controller.thumbnail(&name)).await?.ok_or_else(unknown)?;
+    Ok(text_response("image/svg+xml", svg))
 }
 
 async fn devices(State(shared): Context) -> Answer {
     // One look at a time, to its end: whoever asks meanwhile waits here, where it costs nobody anything.
     let turn = shared.device_search.clone().acquire_owned().await.map_err(|_| gone())?;
-    let found = apart(&shared, move |host| {
+    let found = run_blocking(&shared, move |controller| {
         let _turn = turn;
-        host.devices()
+        controller.devices()
     });
     Ok(json(&found.await?))
 }
@@ -119,34 +120,34 @@ struct SceneRequest {
 
 async fn change_scene(State(shared): Context, body: Body) -> Answer {
     const EXAMPLE: &str = r#"{"name":"tower"}"#;
-    let choice = match parse(&whole(body)?, EXAMPLE)? {
+    let choice = match parse(&complete_body(body)?, EXAMPLE)? {
         SceneRequest { name: Some(name), toml: None } => SceneChoice::BuiltIn(name),
         SceneRequest { name: None, toml: Some(text) } => SceneChoice::Toml(text),
         _ => return Err(ControlError::Invalid(format!("give either a name or a toml; send e.g. {EXAMPLE}")).into()),
     };
     let busy = |_| ControlError::Busy("another scene is being prepared; try again in a moment".to_owned());
     let turn = shared.scene_switch.clone().try_acquire_owned().map_err(busy)?;
-    let switched = apart(&shared, move |host| {
+    let switched = run_blocking(&shared, move |controller| {
         let _turn = turn;
-        host.change_scene(&choice)
+        controller.change_scene(&choice)
     });
     let scene_id = switched.await??;
     Ok(json(&serde_json::json!({ "scene_id": scene_id })))
 }
 
 async fn coupling(State(shared): Context, body: Body) -> Answer {
-    let UniqueKeys(keys) = parse(&whole(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
-    Ok(json(&shared.host.set_gains(&keys)?))
+    let UniqueKeys(keys) = parse(&complete_body(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
+    Ok(json(&shared.controller.set_gains(&keys)?))
 }
 
 /// Nothing to say.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NothingMore {}
+struct EmptyBody {}
 
 async fn reset(State(shared): Context, body: Body) -> Answer {
-    let NothingMore {} = parse(&whole(body)?, "{}")?;
-    apart(&shared, |host| host.reset()).await??;
+    let EmptyBody {} = parse(&complete_body(body)?, "{}")?;
+    run_blocking(&shared, |controller| controller.reset()).await??;
     Ok(json(&serde_json::json!({})))
 }
 
@@ -162,8 +163,8 @@ fn yes() -> bool {
 }
 
 async fn pause(State(shared): Context, body: Body) -> Answer {
-    let PauseRequest { paused } = parse(&whole(body)?, r#"{"paused":true}"#)?;
-    shared.host.pause(paused)?;
+    let PauseRequest { paused } = parse(&complete_body(body)?, r#"{"paused":true}"#)?;
+    shared.controller.pause(paused)?;
     Ok(json(&serde_json::json!({ "paused": paused })))
 }
 
@@ -179,11 +180,11 @@ fn one() -> u32 {
 }
 
 async fn step(State(shared): Context, body: Body) -> Answer {
-    let StepRequest { ticks } = parse(&whole(body)?, r#"{"ticks":1}"#)?;
-    if !(1..=MOST_STEP_TICKS).contains(&ticks) {
-        return Err(ControlError::Invalid(format!("ticks is {ticks}; it must be from 1 to {MOST_STEP_TICKS}")).into());
+    let StepRequest { ticks } = parse(&complete_body(body)?, r#"{"ticks":1}"#)?;
+    if !(1..=MAX_STEP_TICKS).contains(&ticks) {
+        return Err(ControlError::Invalid(format!("ticks is {ticks}; it must be from 1 to {MAX_STEP_TICKS}")).into());
     }
-    shared.host.step(ticks)?;
+    shared.controller.step(ticks)?;
     Ok(json(&serde_json::json!({ "ticks": ticks })))
 }
 
@@ -194,14 +195,14 @@ struct RecordRequest {
 }
 
 async fn record_start(State(shared): Context, body: Body) -> Answer {
-    let RecordRequest { file } = parse(&whole(body)?, r#"{"file":"session.mcap"}"#)?;
-    let file = apart(&shared, move |host| host.start_recording(file.as_deref())).await??;
+    let RecordRequest { file } = parse(&complete_body(body)?, r#"{"file":"session.mcap"}"#)?;
+    let file = run_blocking(&shared, move |controller| controller.start_recording(file.as_deref())).await??;
     Ok(json(&serde_json::json!({ "file": file })))
 }
 
 async fn record_stop(State(shared): Context, body: Body) -> Answer {
-    let NothingMore {} = parse(&whole(body)?, "{}")?;
-    let file = apart(&shared, |host| host.stop_recording()).await??;
+    let EmptyBody {} = parse(&complete_body(body)?, "{}")?;
+    let file = run_blocking(&shared, |controller| controller.stop_recording()).await??;
     Ok(json(&serde_json::json!({ "file": file })))
 }
 
@@ -225,7 +226,7 @@ fn frames_hz(query: &str) -> Result<f64, HttpError> {
 }
 
 /// The whole body, or why it was not taken.
-fn whole(body: Body) -> Result<Bytes, HttpError> {
+fn complete_body(body: Body) -> Result<Bytes, HttpError> {
     body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => HttpError::too_large(),
         status => HttpError::new(status, rejection.body_text()),
@@ -234,15 +235,15 @@ fn whole(body: Body) -> Result<Bytes, HttpError> {
 
 /// Has the host do what may take long beside the thread that serves the others. It goes on to its end even if the client does not wait
 /// for it, so it keeps its place until then; who finds no place waits here, where leaving costs nobody anything.
-async fn apart<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     shared: &Shared,
     work: impl FnOnce(&dyn Controller) -> T + Send + 'static,
 ) -> Result<T, HttpError> {
     let place = shared.long_tasks.clone().acquire_owned().await.map_err(|_| gone())?;
-    let host = shared.host.clone();
+    let controller = shared.controller.clone();
     let ended = tokio::task::spawn_blocking(move || {
         let _place = place;
-        work(&*host)
+        work(&*controller)
     })
     .await;
     ended.map_err(|error| HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("that failed here: {error}")))

@@ -1,13 +1,14 @@
 //! What all requests and streams share.
 
-use super::gate::Policy;
-use super::limits::{CHANGES_PER_S, LONG_TASKS, MOST_STREAMS, PLACES_PER_S, REQUESTS_PER_S, RateLimiter};
-use super::refusals::Refusals;
-use crate::feed::Telemetry;
-use crate::host::{ControlError, Controller};
+use super::limits::{CHANGES_PER_S, LONG_TASKS, MAX_STREAMS, POSITIONS_PER_S, REQUESTS_PER_S, RateLimiter};
+use super::policy::AccessPolicy;
+use super::rejections::RejectionLog;
+use crate::controller::Controller;
 use crate::listen::Listener;
 use crate::message::state::{Observation, StateMessage};
 use crate::message::{Text, json};
+use crate::telemetry::Telemetry;
+use haptic_loop::control::ControlError;
 use nalgebra::Vector2;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +16,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, watch};
 
 /// When a loop that was too busy to let the hand go is told again.
-const RELEASE_AGAIN: Duration = Duration::from_millis(10);
+const RELEASE_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What all requests and streams share.
 pub struct Shared {
-    pub feed: Telemetry,
-    pub host: Arc<dyn Controller>,
-    pub policy: Policy,
+    pub telemetry: Telemetry,
+    pub controller: Arc<dyn Controller>,
+    pub policy: AccessPolicy,
     stopped: watch::Receiver<bool>,
     pub streams: Arc<Semaphore>,
     /// One scene is prepared at a time.
@@ -31,8 +32,8 @@ pub struct Shared {
     /// One looks at a time for what is plugged in.
     pub device_search: Arc<Semaphore>,
     pub counters: Counters,
-    pub refusals: Refusals,
-    paces: Mutex<Paces>,
+    pub rejections: RejectionLog,
+    rate_limiters: Mutex<RateLimiters>,
     guide: Mutex<Guide>,
     /// The loop was too busy to let the hand go.
     release_due: Notify,
@@ -46,7 +47,7 @@ enum Guide {
     Nobody,
     Stream(u64),
     /// Nobody wants it, but the loop has not been told.
-    LettingGo,
+    Releasing,
 }
 
 /// What the server counts of itself.
@@ -60,15 +61,15 @@ pub struct Counters {
     pub slow_clients: AtomicU64,
 }
 
-struct Paces {
+struct RateLimiters {
     requests: RateLimiter,
     changes: RateLimiter,
-    places: RateLimiter,
+    positions: RateLimiter,
 }
 
 /// The newest state as text, made once for all who want it.
 struct StateText {
-    seen: Arc<Observation>,
+    observation: Arc<Observation>,
     guided: bool,
     text: Text,
 }
@@ -76,28 +77,28 @@ struct StateText {
 impl Shared {
     pub fn new(
         listener: &Listener,
-        feed: Telemetry,
-        host: Arc<dyn Controller>,
+        telemetry: Telemetry,
+        controller: Arc<dyn Controller>,
         stopped: watch::Receiver<bool>,
     ) -> Self {
         let now = Instant::now();
-        let paces = Paces {
+        let rate_limiters = RateLimiters {
             requests: RateLimiter::new(REQUESTS_PER_S, now),
             changes: RateLimiter::new(CHANGES_PER_S, now),
-            places: RateLimiter::new(PLACES_PER_S, now),
+            positions: RateLimiter::new(POSITIONS_PER_S, now),
         };
         Self {
-            feed,
-            host,
-            policy: Policy::of(listener),
+            telemetry,
+            controller,
+            policy: AccessPolicy::of(listener),
             stopped,
-            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             scene_switch: Arc::new(Semaphore::new(1)),
             long_tasks: Arc::new(Semaphore::new(LONG_TASKS)),
             device_search: Arc::new(Semaphore::new(1)),
             counters: Counters::default(),
-            refusals: Refusals::default(),
-            paces: Mutex::new(paces),
+            rejections: RejectionLog::default(),
+            rate_limiters: Mutex::new(rate_limiters),
             guide: Mutex::default(),
             release_due: Notify::new(),
             state_text: Mutex::new(None),
@@ -106,36 +107,37 @@ impl Shared {
 
     /// Whether one more request may pass now.
     pub fn admits(&self, changes_something: bool) -> bool {
-        let (now, mut paces) = (Instant::now(), lock(&self.paces));
-        paces.requests.admits(now) && (!changes_something || paces.changes.admits(now))
+        let (now, mut rate_limiters) = (Instant::now(), lock(&self.rate_limiters));
+        rate_limiters.requests.admits(now) && (!changes_something || rate_limiters.changes.admits(now))
     }
 
     /// The newest state and its scene; none before the first tick.
     pub fn state_text(&self) -> Option<(Arc<Observation>, Text)> {
-        let seen = self.feed.state.borrow().clone()?;
+        let observation = self.telemetry.state.borrow().clone()?;
         let (guided, mut kept) = (*lock(&self.guide) != Guide::Nobody, lock(&self.state_text));
-        let is_kept = kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.seen, &seen) && kept.guided == guided);
+        let is_kept =
+            kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.observation, &observation) && kept.guided == guided);
         if !is_kept {
-            let text = Text::from(json(&StateMessage::of(&seen, guided)));
-            *kept = Some(StateText { seen: seen.clone(), guided, text });
+            let text = Text::from(json(&StateMessage::of(&observation, guided)));
+            *kept = Some(StateText { observation: observation.clone(), guided, text });
         }
-        kept.as_ref().map(|kept| (seen, kept.text.clone()))
+        kept.as_ref().map(|kept| (observation, kept.text.clone()))
     }
 
     /// A stream leads the hand; the last one to ask has it. When many streams pull at once some places are left out, or the loop would
     /// have no room for any other order.
     pub fn guide_hand(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), ControlError> {
-        if !lock(&self.paces).places.admits(Instant::now()) {
+        if !lock(&self.rate_limiters).positions.admits(Instant::now()) {
             return Ok(());
         }
         let mut guide = lock(&self.guide);
-        self.host.guide_hand(Some(target_m))?;
+        self.controller.guide_hand(Some(target_m))?;
         *guide = Guide::Stream(stream);
         Ok(())
     }
 
     /// Whether that stream has the hand.
-    pub fn is_led_by(&self, stream: u64) -> bool {
+    pub fn is_guided_by(&self, stream: u64) -> bool {
         *lock(&self.guide) == Guide::Stream(stream)
     }
 
@@ -146,7 +148,7 @@ impl Shared {
             return Ok(());
         }
         let outcome = self.release(&mut guide);
-        if *guide == Guide::LettingGo {
+        if *guide == Guide::Releasing {
             self.release_due.notify_one();
         }
         outcome
@@ -157,26 +159,26 @@ impl Shared {
     pub async fn retry_releases(&self) {
         loop {
             self.release_due.notified().await;
-            while !self.has_let_go() {
-                tokio::time::sleep(RELEASE_AGAIN).await;
+            while !self.retry_release() {
+                tokio::time::sleep(RELEASE_RETRY_INTERVAL).await;
             }
         }
     }
 
     /// Whether no release is due any more.
-    fn has_let_go(&self) -> bool {
+    fn retry_release(&self) -> bool {
         let mut guide = lock(&self.guide);
-        if *guide == Guide::LettingGo
+        if *guide == Guide::Releasing
             && let Err(refusal) = self.release(&mut guide)
         {
             tracing::debug!("the hand is not let go: {refusal}");
         }
-        *guide != Guide::LettingGo
+        *guide != Guide::Releasing
     }
 
     fn release(&self, guide: &mut Guide) -> Result<(), ControlError> {
-        match self.host.guide_hand(None) {
-            Err(ControlError::Busy(_)) => *guide = Guide::LettingGo,
+        match self.controller.guide_hand(None) {
+            Err(ControlError::Busy(_)) => *guide = Guide::Releasing,
             outcome => {
                 *guide = Guide::Nobody;
                 return outcome;
@@ -192,7 +194,7 @@ impl Shared {
     }
 
     pub fn open_streams(&self) -> usize {
-        MOST_STREAMS - self.streams.available_permits()
+        MAX_STREAMS - self.streams.available_permits()
     }
 
     /// Tells streams apart.

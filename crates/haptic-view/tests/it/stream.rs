@@ -23,7 +23,7 @@ fn each_frame_brings_the_samples_since_the_last() {
     let mut stream = server.open_stream("?hz=120");
     let first = stream.next("state");
     assert_eq!((&first["tick"], times(&first)), (&json!(8), vec![0.008]));
-    (2..=4).for_each(|tick| server.feed.publish_state(observation(1, 8 * tick, 1)));
+    (2..=4).for_each(|tick| server.telemetry.publish_state(observation(1, 8 * tick, 1)));
     let mut told = Vec::new();
     while told.len() < 3 {
         told.extend(times(&stream.next("state")));
@@ -34,12 +34,12 @@ fn each_frame_brings_the_samples_since_the_last() {
 #[test]
 fn the_first_frame_brings_the_last_eight_seconds_of_this_scene() {
     let server = server();
-    (2..=1500).for_each(|row| server.feed.publish_state(observation(1, 8 * row, 1)));
+    (2..=1500).for_each(|row| server.telemetry.publish_state(observation(1, 8 * row, 1)));
     let first = times(&server.open_stream("?hz=60").next("state"));
     assert_eq!((first.len(), first[0], first[999]), (1000, 4.008, 12.0));
     let (description, scene) = ball();
-    server.feed.tell_scene(&SceneMessage::of(2, "another", &description, &scene));
-    (1501..=1503).for_each(|row| server.feed.publish_state(observation(2, 8 * row, 1)));
+    server.telemetry.publish_scene(&SceneMessage::of(2, "another", &description, &scene));
+    (1501..=1503).for_each(|row| server.telemetry.publish_state(observation(2, 8 * row, 1)));
     assert_eq!(times(&server.open_stream("?hz=60").next("state")), [12.008, 12.016, 12.024]);
 }
 
@@ -55,9 +55,9 @@ fn a_state_of_another_scene_waits_for_its_scene() {
     assert_eq!(stream.next("scene")["scene_id"], 1);
     assert_eq!(stream.next("state")["scene_id"], 1);
     let (description, scene) = ball();
-    server.feed.tell_scene(&SceneMessage::of(2, "another", &description, &scene));
-    server.feed.publish_state(observation(1, 16, 1));
-    server.feed.publish_state(observation(2, 24, 1));
+    server.telemetry.publish_scene(&SceneMessage::of(2, "another", &description, &scene));
+    server.telemetry.publish_state(observation(1, 16, 1));
+    server.telemetry.publish_state(observation(2, 24, 1));
     let mut scene_id = 1;
     loop {
         let message = stream.next_of_any_kind().unwrap();
@@ -96,7 +96,7 @@ fn each_stream_is_told_whether_it_leads_the_hand() {
     let mut tick = 8;
     let mut leads = |stream: &mut crate::common::Stream, wanted: bool| loop {
         tick += 8;
-        server.feed.publish_state(observation(1, tick, 1));
+        server.telemetry.publish_state(observation(1, tick, 1));
         if stream.next("state")["leads"] == wanted {
             break;
         }
@@ -220,7 +220,7 @@ fn a_message_of_ten_megabytes_ends_the_stream_and_nothing_else() {
     // It hangs up in the middle.
     let _ = bad.0.send(Message::text("x".repeat(10 << 20)));
     while bad.next_of_any_kind().is_some() {}
-    server.feed.publish_state(observation(1, 160, 1));
+    server.telemetry.publish_state(observation(1, 160, 1));
     while good.next("state")["tick"] != 160 {}
 }
 
@@ -260,7 +260,7 @@ fn a_client_that_never_reads_is_dropped_and_costs_the_others_nothing() {
         scope.spawn(|| {
             let mut tick = 2;
             while !is_over.load(Ordering::Relaxed) {
-                server.feed.publish_state(observation(1, 8 * tick, 3000));
+                server.telemetry.publish_state(observation(1, 8 * tick, 3000));
                 tick += 1;
                 std::thread::sleep(std::time::Duration::from_millis(8));
             }
@@ -287,7 +287,7 @@ fn the_end_of_the_daemon_is_told() {
     let mut stream = server.open_stream("");
     stream.next("state");
     let listener = haptic_view::Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let other = haptic_view::Viewer::serve(listener, server.feed.clone(), server.daemon.clone(), None).unwrap();
+    let other = haptic_view::Viewer::serve(listener, server.telemetry.clone(), server.daemon.clone(), None).unwrap();
     drop(std::mem::replace(&mut server.viewer, other));
     let farewell = loop {
         match stream.0.read() {

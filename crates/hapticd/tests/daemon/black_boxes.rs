@@ -5,8 +5,8 @@
 
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use hapticd::cli::InputArguments;
-use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
+use hapticd::realtime_setup::signals::Signals;
 use hapticd::recording::kept::OpenRecording;
 use hapticd::recording::replay::{Replay, ReplayResult, Settings};
 use hapticd::setup::Setup;

@@ -5,9 +5,9 @@
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use haptic_device::{Device, Effort, FaultCode, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
 use hapticd::cli::InputArguments;
-use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
 use hapticd::failure::Failure;
+use hapticd::realtime_setup::signals::Signals;
 use hapticd::setup::Setup;
 use hapticd::status::Status;
 use hapticd::summary::Summary;

@@ -1,14 +1,15 @@
 //! A viewer with a made-up daemon behind it, and clients that say exactly what a test wants.
 
+use haptic_loop::control::ControlError;
 use haptic_loop::snapshot::{Pose, Snapshot};
 use haptic_loop::world::World;
 use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
 use haptic_planar::scene::Scene;
-use haptic_view::host::{DeviceInUse, DevicesMessage, SceneChoice};
+use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::{SceneMessage, ScenesMessage};
 use haptic_view::message::settings::CouplingMessage;
 use haptic_view::message::state::Observation;
-use haptic_view::{ControlError, Controller, Listener, Telemetry, Viewer};
+use haptic_view::{Controller, Listener, Telemetry, Viewer};
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
 use std::io::{Read, Write};
@@ -122,7 +123,7 @@ impl Controller for Daemon {
 
 pub struct Server {
     pub viewer: Viewer,
-    pub feed: Telemetry,
+    pub telemetry: Telemetry,
     pub daemon: Arc<Daemon>,
     pub address: SocketAddr,
     pub token: Option<String>,
@@ -137,12 +138,12 @@ pub fn server_at(ip: [u8; 4]) -> Server {
     let listener = Listener::bind(SocketAddr::from((ip, 0))).unwrap();
     let address = SocketAddr::from(([127, 0, 0, 1], listener.address().port()));
     let token = listener.token().map(str::to_owned);
-    let (feed, daemon) = (Telemetry::default(), Arc::new(Daemon::default()));
+    let (telemetry, daemon) = (Telemetry::default(), Arc::new(Daemon::default()));
     let (description, scene) = ball();
-    feed.tell_scene(&SceneMessage::of(1, "made up", &description, &scene));
-    feed.publish_state(observation(1, 8, 1));
-    let viewer = Viewer::serve(listener, feed.clone(), daemon.clone(), None).unwrap();
-    Server { viewer, feed, daemon, address, token }
+    telemetry.publish_scene(&SceneMessage::of(1, "made up", &description, &scene));
+    telemetry.publish_state(observation(1, 8, 1));
+    let viewer = Viewer::serve(listener, telemetry.clone(), daemon.clone(), None).unwrap();
+    Server { viewer, telemetry, daemon, address, token }
 }
 
 pub fn ball() -> (SceneDescription, Scene) {

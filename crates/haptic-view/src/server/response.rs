@@ -1,11 +1,11 @@
 //! Answers: JSON, or an error that says what would be right.
 
-use super::limits::MOST_BODY_BYTES;
-use crate::host::ControlError;
+use super::limits::MAX_BODY_BYTES;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use haptic_loop::control::ControlError;
 use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
@@ -25,7 +25,7 @@ impl HttpError {
     }
 
     pub fn too_large() -> Self {
-        let text = format!("the body is larger than {} KiB", MOST_BODY_BYTES >> 10);
+        let text = format!("the body is larger than {} KiB", MAX_BODY_BYTES >> 10);
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, text)
     }
 }
@@ -42,7 +42,6 @@ impl From<ControlError> for HttpError {
         let status = match refusal {
             ControlError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             ControlError::NotNow(_) => StatusCode::CONFLICT,
-            ControlError::Unknown(_) => StatusCode::NOT_FOUND,
             ControlError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, refusal.to_string())
@@ -56,11 +55,11 @@ pub fn json(message: &impl Serialize) -> Response {
 
 /// JSON text as an answer.
 pub fn json_text(text: impl Into<Body>) -> Response {
-    text_of("application/json", text)
+    text_response("application/json", text)
 }
 
 /// Text of some kind that is not kept by anybody.
-pub fn text_of(content_type: &'static str, text: impl Into<Body>) -> Response {
+pub fn text_response(content_type: &'static str, text: impl Into<Body>) -> Response {
     let mut response = Response::new(text.into());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -118,10 +117,10 @@ fn is_json_but_for_numbers(body: &[u8]) -> bool {
 
 /// The text with a zero in place of every number that JSON does not have.
 fn with_zeros(body: &[u8]) -> Vec<u8> {
-    const STRANGERS: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
+    const NON_FINITE: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
     let (mut text, mut rest, mut is_quoted) = (Vec::with_capacity(body.len()), body, false);
     while let [first, ..] = rest {
-        let stranger = STRANGERS.into_iter().find(|stranger| !is_quoted && rest.starts_with(stranger));
+        let stranger = NON_FINITE.into_iter().find(|stranger| !is_quoted && rest.starts_with(stranger));
         let taken = match stranger {
             Some(stranger) => stranger.len(),
             // Whatever follows a backslash ends no quotation.

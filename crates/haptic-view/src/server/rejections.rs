@@ -8,7 +8,7 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Logs refusals, and counts those it does not log.
 #[derive(Debug, Default)]
-pub struct Refusals(Mutex<State>);
+pub struct RejectionLog(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -19,9 +19,9 @@ struct State {
     total: u64,
 }
 
-impl Refusals {
+impl RejectionLog {
     /// Something was refused.
-    pub fn note(&self, what: &str) {
+    pub fn log(&self, what: &str) {
         if let Some(line) = self.line(what, Instant::now()) {
             tracing::warn!("{line}");
         }
@@ -66,22 +66,22 @@ mod tests {
 
     #[test]
     fn a_flood_makes_one_line_a_second_and_every_refusal_counts() {
-        let (refusals, start) = (Refusals::default(), Instant::now());
-        assert_eq!(refusals.line("one", start).as_deref(), Some("viewer: refused one"));
-        assert!((0..99).all(|_| refusals.line("more", start).is_none()));
-        let line = refusals.line("last", start + EVERY).unwrap();
+        let (rejections, start) = (RejectionLog::default(), Instant::now());
+        assert_eq!(rejections.line("one", start).as_deref(), Some("viewer: refused one"));
+        assert!((0..99).all(|_| rejections.line("more", start).is_none()));
+        let line = rejections.line("last", start + EVERY).unwrap();
         assert_eq!(line, "viewer: refused last (99 refusals before it were not logged)");
-        assert_eq!(refusals.total(), 101);
-        assert_eq!(refusals.rest(), None);
+        assert_eq!(rejections.total(), 101);
+        assert_eq!(rejections.rest(), None);
     }
 
     #[test]
     fn what_was_held_back_is_told_at_the_end_and_once() {
-        let (refusals, start) = (Refusals::default(), Instant::now());
-        let lines = ["one", "two", "three"].map(|what| refusals.line(what, start).is_some());
+        let (rejections, start) = (RejectionLog::default(), Instant::now());
+        let lines = ["one", "two", "three"].map(|what| rejections.line(what, start).is_some());
         assert_eq!(lines, [true, false, false]);
-        let rest = refusals.rest();
+        let rest = rejections.rest();
         assert_eq!(rest.as_deref(), Some("viewer: 2 more refusals were not logged; the last was of three"));
-        assert_eq!(refusals.rest(), None);
+        assert_eq!(rejections.rest(), None);
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 /// Rows of the strip charts that are kept: eight seconds, what the charts show, so that they are full from the first frame on, and a
 /// client that stalls for a moment misses nothing.
-const SAMPLES_KEPT: usize = 1000;
+const MAX_SAMPLES: usize = 1000;
 
 /// The newest of everything; clones share it.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Default for Telemetry {
         Self {
             scene: watch::Sender::default(),
             settings: watch::Sender::new(Text::from("{}")),
-            timing: watch::Sender::new(Arc::new(TimingMessage::of(&Default::default()))),
+            timing: watch::Sender::new(Arc::default()),
             state: watch::Sender::new(None),
             samples: Arc::default(),
         }
@@ -63,30 +63,30 @@ impl Default for Telemetry {
 
 impl Telemetry {
     /// Another scene runs from now on. Tell it before the first observation of it.
-    pub fn tell_scene(&self, scene: &SceneMessage) {
+    pub fn publish_scene(&self, scene: &SceneMessage) {
         let current = CurrentScene { id: scene.scene_id, text: json(scene) };
         self.scene.send_replace(Arc::new(current));
     }
 
     /// Something was set.
-    pub fn tell_settings(&self, settings: &SettingsMessage) {
+    pub fn publish_settings(&self, settings: &SettingsMessage) {
         self.settings.send_replace(Text::from(json(settings)));
     }
 
     /// How the loop keeps its time.
-    pub fn tell_timing(&self, timing: TimingMessage) {
+    pub fn publish_timing(&self, timing: TimingMessage) {
         self.timing.send_replace(Arc::new(timing));
     }
 
     /// What was just seen.
-    pub fn publish_state(&self, seen: Observation) {
-        self.samples().push(&seen);
-        self.state.send_replace(Some(Arc::new(seen)));
+    pub fn publish_state(&self, observation: Observation) {
+        self.samples().push(&observation);
+        self.state.send_replace(Some(Arc::new(observation)));
     }
 
     /// Rows since a number up to what a state shows, as a JSON list, and the number to go on from.
-    pub(crate) fn samples_since(&self, number: u64, seen: &Observation) -> (String, u64) {
-        let (rows, next) = self.samples().since(number, seen);
+    pub(crate) fn samples_since(&self, number: u64, observation: &Observation) -> (String, u64) {
+        let (rows, next) = self.samples().since(number, observation);
         let texts: Vec<String> = rows.iter().map(Row::text).collect();
         (format!("[{}]", texts.join(",")), next)
     }
@@ -98,21 +98,22 @@ impl Telemetry {
 }
 
 impl Samples {
-    fn push(&mut self, seen: &Observation) {
-        if std::mem::replace(&mut self.scene_id, seen.scene_id) != seen.scene_id {
+    fn push(&mut self, observation: &Observation) {
+        if std::mem::replace(&mut self.scene_id, observation.scene_id) != observation.scene_id {
             self.rows.clear();
-        } else if self.rows.len() == SAMPLES_KEPT {
+        } else if self.rows.len() == MAX_SAMPLES {
             self.rows.pop_front();
         }
-        self.rows.push_back(Row { tick: seen.snapshot.report.tick, values: seen.sample() });
+        self.rows.push_back(Row { tick: observation.snapshot.report.tick, values: observation.sample() });
         self.next += 1;
     }
 
     /// A newer row than the state's may be there already, even one of another scene: it is for the next state.
-    fn since(&self, number: u64, seen: &Observation) -> (Vec<Row>, u64) {
+    fn since(&self, number: u64, observation: &Observation) -> (Vec<Row>, u64) {
         let first = self.next - self.rows.len() as u64;
         let skipped = number.saturating_sub(first).min(self.rows.len() as u64);
-        let is_shown = |row: &&Row| row.tick <= seen.snapshot.report.tick && self.scene_id == seen.scene_id;
+        let is_shown =
+            |row: &&Row| row.tick <= observation.snapshot.report.tick && self.scene_id == observation.scene_id;
         let rows: Vec<Row> = self.rows.iter().skip(skipped as usize).take_while(is_shown).copied().collect();
         let next = first + skipped + rows.len() as u64;
         (rows, next)
