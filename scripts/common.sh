@@ -52,5 +52,5 @@ static_cargo() {
 
 # build_static: everything that is tested from outside, in one build. Each alone would want other features of what they share.
 build_static() {
-    static_cargo build --quiet --package hapticd --package haptic-onlooker --package haptic-emulator
+    static_cargo build --quiet --package hapticd --package haptic-testing --package haptic-emulator
 }

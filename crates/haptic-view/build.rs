@@ -1,4 +1,4 @@
-//! Lists everything in `assets/`, so that a file put there is part of the program without being named anywhere.
+//! Embeds every file of `assets/`, so that no list of them has to be maintained.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), code)
 }
 
-/// Hidden files are somebody's editor's, not ours.
+/// Collects all files of a folder. Hidden files belong to editors and are skipped.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     println!("cargo:rerun-if-changed={}", folder.display());
     for entry in fs::read_dir(folder)? {

@@ -1,14 +1,17 @@
 //! One emulated device as whatever carries it sees it: reports in, reports out, and a handle that moves meanwhile.
 
-use crate::board::{self, NativeBoard};
 use crate::force_feedback::ForceFeedback;
-use crate::handle::Handle;
+use crate::handle::EmulatedHandle;
+use crate::native::{self, CobsStream, NativeFirmware, NativeTraits};
 use crate::style::Style;
+use haptic_wire::Message;
 use haptic_wire::report::{decode_report, encode_report};
-use haptic_wire::{Decoder, Message, WIRE_MAX, encode};
+use nalgebra::Vector2;
 
-/// How far from the middle a joystick's axis goes, m.
+/// Ends of travel on both sides of the centre, m.
 const TRAVEL_M: f64 = 0.05;
+/// Step of the device's own clock, µs.
+pub const STEP_US: u64 = 1000;
 
 /// What kind of device it is.
 #[derive(Clone, Debug)]
@@ -16,7 +19,7 @@ pub enum Firmware {
     /// A joystick with force feedback, and its force at full scale, N.
     Joystick(ForceFeedback, f64),
     /// A board with the native protocol.
-    NativeBoard(NativeBoard),
+    Native(NativeFirmware),
 }
 
 /// A device and its handle.
@@ -25,31 +28,38 @@ pub struct Gadget {
     /// What it runs.
     pub firmware: Firmware,
     /// What it moves.
-    pub handle: Handle,
+    pub handle: EmulatedHandle,
     /// The force of the motors at the last step, N, device frame: y away from the user.
     pub force_n: [f64; 2],
-    decoder: Decoder,
+    stream: CobsStream,
     advanced_us: Option<u64>,
 }
 
 impl Gadget {
     /// A joystick.
-    pub fn joystick(style: Style, room: Option<usize>, full_scale_n: f64, handle: Handle) -> Self {
+    pub fn joystick(style: Style, room: Option<usize>, full_scale_n: f64, handle: EmulatedHandle) -> Self {
         Self::new(Firmware::Joystick(ForceFeedback::new(style, room), full_scale_n), handle)
     }
 
-    /// A board with the native protocol.
-    pub fn board(full_scale_n: f64, handle: Handle) -> Self {
-        Self::new(Firmware::NativeBoard(NativeBoard::new(full_scale_n)), handle)
+    /// A board with the native protocol. It does not slew, so that every force at its motors is one that the host sent.
+    pub fn board(full_scale_n: f64, handle: EmulatedHandle) -> Self {
+        let traits = NativeTraits {
+            full_scale_n,
+            travel_m: TRAVEL_M,
+            slew_q15_per_ms: u16::MAX,
+            sees_link: false,
+            ..NativeTraits::default()
+        };
+        Self::new(Firmware::Native(NativeFirmware::new(traits)), handle)
     }
 
-    fn new(firmware: Firmware, handle: Handle) -> Self {
-        Self { firmware, handle, force_n: [0.0; 2], decoder: Decoder::new(), advanced_us: None }
+    fn new(firmware: Firmware, handle: EmulatedHandle) -> Self {
+        Self { firmware, handle, force_n: [0.0; 2], stream: CobsStream::default(), advanced_us: None }
     }
 
     /// Its report descriptor.
     pub fn descriptor(style: Option<&Style>) -> Vec<u8> {
-        style.map_or_else(board::descriptor, Style::descriptor)
+        style.map_or_else(native::descriptor, Style::descriptor)
     }
 
     /// Takes an output report, with its id if it has one; the report it answers with, if any.
@@ -59,28 +69,23 @@ impl Gadget {
                 joystick.output(report, now_us);
                 None
             }
-            Firmware::NativeBoard(board) => {
+            Firmware::Native(board) => {
                 let Some(frame) = decode_report(report) else {
                     board.mistakes += 1;
                     return None;
                 };
-                let answer = board.take(&frame, self.handle.position_m, now_us)?;
-                in_report(board, &answer)
+                let reply = board.receive(&frame, &self.handle.measured(), now_us)?;
+                in_report(board, &reply)
             }
         }
     }
 
-    /// Takes bytes of a serial line; what it answers.
+    /// Takes bytes of a serial line and returns the replies.
     pub fn serial(&mut self, bytes: &[u8], now_us: u64) -> Vec<u8> {
-        let Firmware::NativeBoard(board) = &mut self.firmware else { return Vec::new() };
-        let position_m = self.handle.position_m;
-        let mut answers = Vec::new();
-        self.decoder.push_all(bytes, |frame| {
-            if let Some(answer) = board.take(&frame, position_m, now_us) {
-                answers.extend_from_slice(&on_wire(board, &answer));
-            }
-        });
-        answers
+        let Firmware::Native(board) = &mut self.firmware else { return Vec::new() };
+        let mut replies = Vec::new();
+        self.stream.receive(board, bytes, &self.handle.measured(), now_us, &mut replies);
+        replies.concat()
     }
 
     /// Takes a feature report.
@@ -94,38 +99,38 @@ impl Gadget {
     pub fn get_feature(&mut self, id: u8) -> Option<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => joystick.get_feature(id),
-            Firmware::NativeBoard(_) => None,
+            Firmware::Native(_) => None,
         }
     }
 
-    /// Moves the handle to `now_us`; an input report that goes out by itself, if there is one.
+    /// Advances to `now_us`, the handle in whole milliseconds; returns an input report that needs no request, if there is one.
     pub fn advance(&mut self, now_us: u64) -> Option<Vec<u8>> {
-        let elapsed_us = now_us.saturating_sub(self.advanced_us.replace(now_us).unwrap_or(now_us));
         let (force_n, fault) = match &mut self.firmware {
             Firmware::Joystick(joystick, full_scale_n) => {
                 let [x, y] = joystick.force(now_us);
-                ([x * *full_scale_n, -y * *full_scale_n], None)
+                (Vector2::new(x, -y) * *full_scale_n, None)
             }
-            Firmware::NativeBoard(board) => board.force_n(now_us),
+            Firmware::Native(board) => {
+                let fault = board.advance(now_us);
+                (board.force_n(), fault)
+            }
         };
-        self.force_n = force_n;
-        self.handle.advance(force_n, elapsed_us as f64 * 1e-6);
+        self.force_n = force_n.into();
+        let advanced_us = self.advanced_us.get_or_insert(now_us);
+        while *advanced_us + STEP_US <= now_us {
+            *advanced_us += STEP_US;
+            self.handle.advance(force_n);
+        }
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
-                let [x, y] = self.handle.position_m;
-                Some(joystick.input([x / TRAVEL_M, -y / TRAVEL_M]))
+                let position = self.handle.encoder_m() / TRAVEL_M;
+                Some(joystick.input([position.x, -position.y]))
             }
-            Firmware::NativeBoard(board) => fault.and_then(|fault| in_report(board, &fault)),
+            Firmware::Native(board) => fault.and_then(|fault| in_report(board, &fault)),
         }
     }
 }
 
-fn in_report(board: &mut NativeBoard, message: &Message<'_>) -> Option<Vec<u8>> {
+fn in_report(board: &mut NativeFirmware, message: &Message<'_>) -> Option<Vec<u8>> {
     encode_report(message, board.next_sequence()).ok().map(|report| report.to_vec())
-}
-
-fn on_wire(board: &mut NativeBoard, message: &Message<'_>) -> Vec<u8> {
-    let mut wire = [0; WIRE_MAX];
-    let length = encode(message, board.next_sequence(), &mut wire).unwrap_or(0);
-    wire[..length].to_vec()
 }

@@ -1,75 +1,117 @@
-//! The handle of an emulated device: a mass per axis between its motor and a hand that follows a path.
+//! The handle of an emulated device, with the simulated hand that holds it.
 
-/// What the hand does. Device frame: x to the right, y away from the user.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Path {
-    /// It stays in the middle.
-    Still,
-    /// It waits beside a round post in the middle, leans on it and goes round it.
-    RoundThePost,
-}
+use crate::native::Measured;
+use haptic_device::simulated::{DeviceModel, HandModel, ModelError, SimulatedDevice, TrueState};
+use haptic_device::{Device, Effort, MonotonicNs};
+use nalgebra::Vector2;
 
-/// A hand and the handle it moves.
+/// The handle with the hand that holds it. Device frame: x to the right, y away from the user.
 #[derive(Clone, Debug)]
-pub struct Handle {
-    /// Where it is, m.
-    pub position_m: [f64; 2],
-    velocity_m_per_s: [f64; 2],
-    path: Path,
-    time_s: f64,
+pub struct EmulatedHandle {
+    device: SimulatedDevice,
+    encoder_m: Vector2<f64>,
+    force_n: Vector2<f64>,
+    /// Work of the motors on the hand since the start, J, its minimum, and its maximum rise above that minimum.
+    given_j: f64,
+    given_least_j: f64,
+    given_most_j: f64,
 }
 
-/// Moving mass, kg.
-const MASS_KG: f64 = 0.3;
-/// The hand's spring, N/m, and damper, N·s/m.
-const STIFFNESS_N_PER_M: f64 = 150.0;
-const DAMPING_N_S_PER_M: f64 = 6.0;
-/// How long the hand waits beside the post: until the force has come on; how long it takes to it, and once round, s.
+impl EmulatedHandle {
+    /// A handle at the start of its hand's path.
+    ///
+    /// # Errors
+    /// A model that cannot be simulated.
+    pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
+        let device = SimulatedDevice::new(axes, model, hand)?;
+        let encoder_m = device.true_state().position_m;
+        Ok(Self { device, encoder_m, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
+    }
+
+    /// A handle of a USB device, held in the centre.
+    ///
+    /// # Errors
+    /// A model that cannot be simulated.
+    pub fn still() -> Result<Self, ModelError> {
+        Self::new(2, &USB_MODEL, Some(&usb_hand(Vec::new())))
+    }
+
+    /// A handle of a USB device whose hand presses it against a post in the centre, from every side.
+    ///
+    /// # Errors
+    /// A model that cannot be simulated.
+    pub fn round_the_post() -> Result<Self, ModelError> {
+        Self::new(2, &USB_MODEL, Some(&usb_hand(path_round_the_post())))
+    }
+
+    /// Advances by a millisecond under a force of the motors, N.
+    pub fn advance(&mut self, force_n: Vector2<f64>) {
+        self.force_n = force_n;
+        let before_m = self.device.true_state().position_m;
+        self.device.write(Effort { force_n }, MonotonicNs(0));
+        self.encoder_m = self.device.read(MonotonicNs(0)).position_m;
+        self.given_j += force_n.dot(&(self.device.true_state().position_m - before_m));
+        self.given_least_j = self.given_least_j.min(self.given_j);
+        self.given_most_j = self.given_most_j.max(self.given_j - self.given_least_j);
+    }
+
+    /// Position from the encoder, m.
+    pub fn encoder_m(&self) -> Vector2<f64> {
+        self.encoder_m
+    }
+
+    /// Position from the encoder, and the true velocity.
+    pub fn measured(&self) -> Measured {
+        Measured { position_m: self.encoder_m, velocity_m_per_s: self.true_state().velocity_m_per_s }
+    }
+
+    /// True position and velocity.
+    pub fn true_state(&self) -> TrueState {
+        self.device.true_state()
+    }
+
+    /// Maximum net energy from the motors to the hand, J: a passive host returns what it received, and what its world stored
+    /// at the start.
+    pub fn given_most_j(&self) -> f64 {
+        self.given_most_j
+    }
+
+    /// Force of the motors in the last millisecond, N.
+    pub fn force_n(&self) -> Vector2<f64> {
+        self.force_n
+    }
+}
+
+/// Without friction, quantisation or delay: what the host commands is what moves the handle.
+const USB_MODEL: DeviceModel = DeviceModel {
+    mass_kg: [0.3; 2],
+    damping_n_s_per_m: [0.0; 2],
+    coulomb_n: [0.0; 2],
+    encoder_step_m: [0.0; 2],
+    delay_s: [0.0; 2],
+    max_force_n: f64::INFINITY,
+};
+
+fn usb_hand(path: Vec<[f64; 3]>) -> HandModel {
+    HandModel { stiffness_n_per_m: 150.0, damping_n_s_per_m: 6.0, mass_kg: 0.0, path, looped: false }
+}
+
+/// Time beside the post until force is on, for the approach, and for one round, s.
 const REST_S: f64 = 4.0;
 const APPROACH_S: f64 = 1.0;
 const ROUND_S: f64 = 2.0;
-/// How far from the middle it waits, and wants to be while it leans on the post, m.
+/// Distance of the target from the centre while the hand waits, and while it presses against the post, m.
 const BESIDE_M: f64 = 0.025;
-const LEANING_M: f64 = 0.006;
+const PRESSING_M: f64 = 0.006;
+/// Rounds, more than a run needs, and rows of the path in each: the chords leave the circle by 3 µm.
+const ROUNDS: u32 = 300;
+const ROWS_PER_ROUND: u32 = 100;
 
-impl Handle {
-    /// A handle in the middle, held there.
-    pub fn still() -> Self {
-        Self::on(Path::Still)
-    }
-
-    /// A handle that will lean on a post in the middle from every side.
-    pub fn round_the_post() -> Self {
-        Self::on(Path::RoundThePost)
-    }
-
-    fn on(path: Path) -> Self {
-        let mut handle = Self { position_m: [0.0; 2], velocity_m_per_s: [0.0; 2], path, time_s: 0.0 };
-        handle.position_m = handle.target_m();
-        handle
-    }
-
-    /// Where the hand wants to be, m.
-    pub fn target_m(&self) -> [f64; 2] {
-        if self.path == Path::Still {
-            return [0.0; 2];
-        }
-        let approached = ((self.time_s - REST_S) / APPROACH_S).clamp(0.0, 1.0);
-        let rounds = ((self.time_s - REST_S - APPROACH_S) / ROUND_S).max(0.0);
-        let radius_m = BESIDE_M + approached * (LEANING_M - BESIDE_M);
+fn path_round_the_post() -> Vec<[f64; 3]> {
+    let circle = (0..=ROUNDS * ROWS_PER_ROUND).map(|row| {
+        let rounds = f64::from(row) / f64::from(ROWS_PER_ROUND);
         let (sine, cosine) = libm::sincos(rounds * core::f64::consts::TAU);
-        [radius_m * cosine, radius_m * sine]
-    }
-
-    /// Moves on by `elapsed_s` under the force of the motors, N.
-    pub fn advance(&mut self, force_n: [f64; 2], elapsed_s: f64) {
-        self.time_s += elapsed_s;
-        let target_m = self.target_m();
-        for axis in 0..2 {
-            let (position, velocity) = (self.position_m[axis], self.velocity_m_per_s[axis]);
-            let hand_n = STIFFNESS_N_PER_M * (target_m[axis] - position) - DAMPING_N_S_PER_M * velocity;
-            self.velocity_m_per_s[axis] += (hand_n + force_n[axis]) / MASS_KG * elapsed_s;
-            self.position_m[axis] += self.velocity_m_per_s[axis] * elapsed_s;
-        }
-    }
+        [REST_S + APPROACH_S + rounds * ROUND_S, PRESSING_M * cosine, PRESSING_M * sine]
+    });
+    [[0.0, BESIDE_M, 0.0], [REST_S, BESIDE_M, 0.0]].into_iter().chain(circle).collect()
 }

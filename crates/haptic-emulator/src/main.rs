@@ -8,10 +8,10 @@
 //! `hapticd export --csv` tells of them, to so many newtons.
 #![forbid(unsafe_code)]
 
-use haptic_emulator::account::{HostAudit, HostAuditor};
+use haptic_emulator::audit::{HostAudit, HostAuditor};
 use haptic_emulator::compare::compare;
 use haptic_emulator::gadget::Gadget;
-use haptic_emulator::handle::Handle;
+use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::style::{STYLES, Style};
 use haptic_emulator::transport::function_fs::{FunctionFs, Socket};
 use haptic_emulator::transport::{now_us, serial, uhid};
@@ -63,12 +63,12 @@ impl Arguments {
         })
     }
 
-    fn gadget(&self) -> Gadget {
-        let handle = Handle::round_the_post();
-        match self.style {
+    fn gadget(&self) -> io::Result<Gadget> {
+        let handle = EmulatedHandle::round_the_post().map_err(io::Error::other)?;
+        Ok(match self.style {
             Some(style) => Gadget::joystick(style, self.room, self.full_scale_n, handle),
             None => Gadget::board(self.full_scale_n, handle),
-        }
+        })
     }
 
     fn identity(&self) -> uhid::Identity {
@@ -119,7 +119,7 @@ fn run(arguments: Arguments) -> io::Result<HostAudit> {
         None => None,
     };
     let accountant = HostAuditor::new(log);
-    let gadget = arguments.gadget();
+    let gadget = arguments.gadget()?;
     match arguments.transport.split_once('=') {
         None if arguments.transport == "uhid" => alone(move || on_uhid(&arguments, gadget, accountant)),
         Some(("serial", path)) => {
@@ -159,7 +159,7 @@ fn on_uhid(arguments: &Arguments, mut gadget: Gadget, mut accountant: HostAudito
         if index > 0 {
             // Plugged in again it has forgotten everything.
             accountant.end_life(&gadget);
-            gadget = arguments.gadget();
+            gadget = arguments.gadget()?;
         }
         uhid::Uhid::create(&identity)?.serve(&mut gadget, &mut accountant, at(to_s))?;
     }

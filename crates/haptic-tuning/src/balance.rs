@@ -1,7 +1,7 @@
-//! A first guess of the model by the balance of momentum: m·Δv + b·Δx + f_c·∫sign v = ∫u over short windows.
+//! Initial guess of the model from the momentum balance m·Δv + b·Δx + f_c·∫sign v = ∫u over short windows.
 //!
-//! Linear in everything but the delay, which is tried on a grid. Velocities come from slopes over a few readings, so that
-//! the guess is rough with a coarse encoder; the fit proper begins from it.
+//! The balance is linear in all parameters except the delay, which is searched on a grid. Velocities are slopes over a
+//! few readings, so the guess is rough with a coarse encoder. The fit starts from it.
 
 use crate::TICK_S;
 use crate::motion::AxisModel;
@@ -10,13 +10,13 @@ use nalgebra::{Matrix4, Vector4};
 
 /// Length of a window, ticks.
 const WINDOW: usize = 24;
-/// Readings on each side that a slope is taken over.
+/// Readings on each side of a slope.
 const SLOPE: usize = 4;
-/// Delays that are tried, s.
+/// Trial delays, s.
 const DELAYS_S: [f64; 14] =
     [0.0, 0.0005, 0.001, 0.0015, 0.002, 0.0025, 0.003, 0.004, 0.005, 0.007, 0.009, 0.012, 0.016, 0.02];
 
-/// Sums from which mass, damping, friction and bias follow.
+/// Normal equations of mass, damping, friction and bias.
 #[derive(Clone, Copy, Debug)]
 struct Normal {
     matrix: Matrix4<f64>,
@@ -24,17 +24,17 @@ struct Normal {
     square: f64,
 }
 
-/// The motion smoothed: position and velocity at every tick.
+/// Smoothed motion: position and velocity at every tick.
 struct Smooth {
     positions_m: Vec<f64>,
     velocities_m_per_s: Vec<f64>,
-    /// Sum of directions of motion before each tick.
+    /// Cumulative sum of the direction of motion before each tick.
     directions: Vec<f64>,
-    /// Sum of commands before each tick, N.
+    /// Cumulative sum of the commands before each tick, N.
     impulses: Vec<f64>,
 }
 
-/// The best first guess; none if the axis hardly moved.
+/// Returns the best initial guess; none if the axis hardly moved.
 pub fn first_guess(recording: &Recording) -> Option<AxisModel> {
     let smooth = Smooth::of(recording)?;
     let guesses = DELAYS_S.iter().filter_map(|&delay_s| smooth.guess(delay_s));
@@ -70,7 +70,7 @@ impl Smooth {
         Some(Self { positions_m, velocities_m_per_s, directions, impulses })
     }
 
-    /// The model for a delay, and how badly it balances.
+    /// The model for a delay and its squared residual.
     fn guess(&self, delay_s: f64) -> Option<(AxisModel, f64)> {
         let mut normal = Normal { matrix: Matrix4::zeros(), right: Vector4::zeros(), square: 0.0 };
         let last = self.positions_m.len() - SLOPE - 1;
@@ -92,7 +92,7 @@ impl Smooth {
     fn add(&self, normal: &mut Normal, start: usize, end: usize, delay_s: f64) {
         let is_at_rest = (start..end).any(|tick| self.velocities_m_per_s[tick] == 0.0);
         if is_at_rest {
-            // What friction does at rest is not known: less than f_c.
+            // Friction at rest is unknown: any force up to f_c.
             return;
         }
         let row = Vector4::new(
@@ -107,12 +107,12 @@ impl Smooth {
         normal.square += impulse * impulse;
     }
 
-    /// Impulse that acted before a tick, N·s.
+    /// Impulse applied before a tick, N·s.
     fn impulse_before(&self, tick: usize, delay_s: f64) -> f64 {
         let ticks = delay_s / TICK_S;
         let whole = ticks.floor();
         let newer = tick - whole as usize;
-        let share = ticks - whole;
-        TICK_S * (self.impulses[newer] * (1.0 - share) + self.impulses[newer - 1] * share)
+        let fraction = ticks - whole;
+        TICK_S * (self.impulses[newer] * (1.0 - fraction) + self.impulses[newer - 1] * fraction)
     }
 }

@@ -1,26 +1,26 @@
-//! The region of stable stiffness: for each damping of the coupling, the stiffest spring that does not ring up.
+//! Region of stable stiffness: for each damping of the coupling, the maximum stiffness whose oscillation decays.
 //!
-//! Three answers stand beside each other: passive with any hand and any world (a formula), stable with this hand by the
-//! eigenvalues of the linear loop, and stable with this hand in the loop itself, tapped.
+//! Three limits are compared: passive with any hand and any world (a formula), stable with this hand by the eigenvalues
+//! of the linear loop, and stable with this hand in a simulation of the real loop.
 
-use crate::ringing::Verdict;
-use crate::tapped::TapTest;
+use crate::decay_monitor::Verdict;
+use crate::tap_test::TapTest;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 
-/// Relative width at which bisection ends.
+/// Relative width at which the bisection ends.
 const TOLERANCE: f64 = 0.01;
-/// Softest and stiffest springs that are looked at, N/m.
-pub const SOFTEST_N_PER_M: f64 = 1.0;
-/// See [`SOFTEST_N_PER_M`].
-pub const STIFFEST_N_PER_M: f64 = 1e6;
-/// Share of a guess from which the way up begins, and by how much it goes down first if that is too stiff.
+/// Range of stiffness that is searched, N/m.
+pub const MIN_STIFFNESS_N_PER_M: f64 = 1.0;
+/// See [`MIN_STIFFNESS_N_PER_M`].
+pub const MAX_STIFFNESS_N_PER_M: f64 = 1e6;
+/// Fraction of the guess at which the search starts, and the factor by which it backs off while that is unstable.
 const FROM_BELOW: f64 = 0.4;
 const WIDEN: f64 = 2.0;
-/// By how much it goes up.
+/// Factor between two stiffnesses on the way up.
 const STEP: f64 = 1.12;
 
-/// The stiffest springs for one damping, N/m; zero where none is stable.
+/// Maximum stiffness for one damping, N/m; zero where none is stable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Damping of the coupling, N·s/m.
@@ -29,30 +29,31 @@ pub struct Limits {
     pub passive_n_per_m: f64,
     /// Stable with this hand, by eigenvalues.
     pub spectral_n_per_m: f64,
-    /// Stable with this hand in the loop itself.
+    /// Stable with this hand in the simulated loop.
     pub simulated_n_per_m: f64,
 }
 
 impl Limits {
-    /// Works them out for one damping.
+    /// Computes the limits for one damping.
     pub fn of(device: &WorstAxisModel, hand: &HandImpedance, tapped: &TapTest, damping_n_s_per_m: f64) -> Self {
         let spectral_n_per_m = max_stable_stiffness_n_per_m(device, hand, damping_n_s_per_m);
         let decays = |stiffness: f64| tapped.verdict(stiffness, damping_n_s_per_m) == Verdict::Decays;
         Self {
             damping_n_s_per_m,
-            passive_n_per_m: stiffest_passive_n_per_m(device, damping_n_s_per_m),
+            passive_n_per_m: max_passive_stiffness_n_per_m(device, damping_n_s_per_m),
             spectral_n_per_m,
-            simulated_n_per_m: stiffest_where(decays, spectral_n_per_m),
+            simulated_n_per_m: max_stiffness_where(decays, spectral_n_per_m),
         }
     }
 }
 
-/// The stiffest spring that is passive with any hand, N/m.
-pub fn stiffest_passive_n_per_m(device: &WorstAxisModel, damping_n_s_per_m: f64) -> f64 {
+/// Maximum stiffness that is passive with any hand, N/m.
+pub fn max_passive_stiffness_n_per_m(device: &WorstAxisModel, damping_n_s_per_m: f64) -> f64 {
     ((device.damping_n_s_per_m - damping_n_s_per_m) / device.effective_delay_s()).max(0.0)
 }
 
-/// Dampings worth looking at, evenly over the logarithm: from far below the device's own to where none is stable.
+/// Damping values to evaluate, spaced evenly in the logarithm: from far below the device's own damping up to where no
+/// stiffness is stable.
 pub fn dampings(device: &WorstAxisModel, hand: &HandImpedance, count: usize) -> Vec<f64> {
     let own = device.damping_n_s_per_m.max(0.01);
     let mass_kg = device.mass_kg + hand.mass_kg;
@@ -61,22 +62,22 @@ pub fn dampings(device: &WorstAxisModel, hand: &HandImpedance, count: usize) -> 
     (0..count).map(|index| low * libm::pow(high / low, index as f64 / last)).collect()
 }
 
-/// The stiffness below which all hold, found by going up from below a guess until one fails and halving the last step;
-/// zero if none holds. Halving at once would be quicker, but where the motor is at its limit stable and unstable
-/// stiffnesses take turns, and only the first that fails is of use to anybody.
-pub fn stiffest_where(holds: impl Fn(f64) -> bool, guess_n_per_m: f64) -> f64 {
-    let mut low = (FROM_BELOW * guess_n_per_m).clamp(SOFTEST_N_PER_M, STIFFEST_N_PER_M);
+/// The stiffness below which `holds` is always true; zero if it never is. Steps up from below the guess until one
+/// fails, then bisects the last step. Plain bisection would be quicker, but with a saturated motor stable and unstable
+/// stiffnesses alternate, and only the first failure is a usable limit.
+pub fn max_stiffness_where(holds: impl Fn(f64) -> bool, guess_n_per_m: f64) -> f64 {
+    let mut low = (FROM_BELOW * guess_n_per_m).clamp(MIN_STIFFNESS_N_PER_M, MAX_STIFFNESS_N_PER_M);
     while !holds(low) {
         low /= WIDEN;
-        if low < SOFTEST_N_PER_M {
+        if low < MIN_STIFFNESS_N_PER_M {
             return 0.0;
         }
     }
     let mut high = low * STEP;
     while holds(high) {
         (low, high) = (high, high * STEP);
-        if high > STIFFEST_N_PER_M {
-            return STIFFEST_N_PER_M;
+        if high > MAX_STIFFNESS_N_PER_M {
+            return MAX_STIFFNESS_N_PER_M;
         }
     }
     while high / low > 1.0 + TOLERANCE {
@@ -93,17 +94,17 @@ mod tests {
     #[test]
     fn bisection_finds_the_boundary_wherever_the_guess_was() {
         for guess in [0.0, 3.0, 990.0, 5e5] {
-            let found = stiffest_where(|stiffness| stiffness < 1234.0, guess);
+            let found = max_stiffness_where(|stiffness| stiffness < 1234.0, guess);
             assert!((found / 1234.0 - 1.0).abs() < 0.012, "{found} from {guess}");
         }
-        assert_eq!(stiffest_where(|_| false, 100.0), 0.0);
-        assert_eq!(stiffest_where(|_| true, 100.0), STIFFEST_N_PER_M);
+        assert_eq!(max_stiffness_where(|_| false, 100.0), 0.0);
+        assert_eq!(max_stiffness_where(|_| true, 100.0), MAX_STIFFNESS_N_PER_M);
     }
 
     #[test]
     fn the_passive_line_ends_where_the_damper_spends_all() {
         let device = WorstAxisModel::default();
-        assert!((stiffest_passive_n_per_m(&device, 0.1) - 500.0).abs() < 1e-9);
-        assert_eq!(stiffest_passive_n_per_m(&device, 0.6), 0.0);
+        assert!((max_passive_stiffness_n_per_m(&device, 0.1) - 500.0).abs() < 1e-9);
+        assert_eq!(max_passive_stiffness_n_per_m(&device, 0.6), 0.0);
     }
 }

@@ -1,36 +1,36 @@
-//! The step of an encoder, from the positions that it gave.
+//! Encoder step, estimated from recorded positions.
 //!
-//! Positions of a stepped encoder are whole multiples of one length, up to rounding. The smallest change seen is a first
-//! guess; counting it into ever longer distances sharpens the guess until it is exact to the last digits. Where positions
-//! fit no such grid, as with a linkage whose motors turn while the handle moves straight, there is no step to be found.
+//! Encoder positions are integer multiples of one length, up to rounding. The smallest observed change is the first
+//! guess; dividing ever longer distances by it refines the guess to the last digits. Positions that fit no grid, such
+//! as those of a linkage with rotary encoders, have no step.
 
-/// Positions nearer to each other than this are the same one, m: far below any encoder, far above rounding.
+/// Positions closer than this are equal, m: far below any encoder step, far above rounding.
 const SAME_M: f64 = 1e-10;
-/// Largest distance of a position from its place on the grid, as a share of the step.
+/// Maximum distance of a position from the grid, as a fraction of the step.
 const OFF_GRID: f64 = 0.02;
-/// Fewer distinct positions tell no grid.
-const FEWEST: usize = 8;
+/// Minimum number of distinct positions for an estimate.
+const MIN_POSITIONS: usize = 8;
 
-/// What the positions say about the encoder.
+/// Encoder step found in the positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EncoderStep {
-    /// They are whole multiples of this, m.
+    /// Positions are integer multiples of this step, m.
     Step(f64),
-    /// They are not; the smallest change between neighbours was this, m.
+    /// Positions fit no grid.
     None {
-        /// m.
+        /// Smallest change between neighbouring positions, m.
         smallest_change_m: f64,
     },
-    /// There were too few to tell.
+    /// Too few positions.
     Unknown,
 }
 
-/// Finds the step.
-pub fn find_grid(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
+/// Estimates the step.
+pub fn find_step(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
     let mut distinct: Vec<f64> = positions_m.collect();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup_by(|a, b| (*a - *b).abs() < SAME_M);
-    if distinct.len() < FEWEST {
+    if distinct.len() < MIN_POSITIONS {
         return EncoderStep::Unknown;
     }
     let gaps: Vec<f64> = distinct.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -39,7 +39,7 @@ pub fn find_grid(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
     if is_on_grid(&distinct, step_m) { EncoderStep::Step(step_m) } else { EncoderStep::None { smallest_change_m } }
 }
 
-/// The largest length that divides every gap, by Euclid's algorithm with a tolerance.
+/// Largest length that divides every gap, by Euclid's algorithm with a tolerance.
 fn common_step(gaps: &[f64], smallest_m: f64) -> f64 {
     gaps.iter().fold(smallest_m, |step_m, &gap| {
         let (mut larger, mut smaller) = (gap, step_m);
@@ -51,14 +51,14 @@ fn common_step(gaps: &[f64], smallest_m: f64) -> f64 {
     })
 }
 
-/// Counts the step into distances from the first position, nearest first, so that no count is off by one.
+/// Refines the step by distances from the first position, nearest first, so that no count is off by one.
 fn sharpened(rough_m: f64, distinct: &[f64]) -> f64 {
     let origin_m = distinct[0];
     let relative = distinct.iter().skip(1).fold(rough_m, |step_m, &position| {
         let counts = ((position - origin_m) / step_m).round();
         if counts >= 1.0 { (position - origin_m) / counts } else { step_m }
     });
-    // Encoders count from zero: the farthest position from there tells most, if zero is on the grid.
+    // Encoders count from zero: if zero is on the grid, the farthest position gives the most precise step.
     let farthest_m = distinct
         .iter()
         .copied()
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn grid_of(step_m: f64, positions_m: impl Iterator<Item = f64>) -> EncoderStep {
-        find_grid(positions_m.map(|position| (position / step_m).floor() * step_m))
+        find_step(positions_m.map(|position| (position / step_m).floor() * step_m))
     }
 
     #[test]
@@ -98,18 +98,18 @@ mod tests {
     #[test]
     fn a_step_that_never_occurs_alone_is_found_as_the_common_measure() {
         let counts = [0.0, 2.0, 5.0, 7.0, 10.0, 14.0, 16.0, 19.0, 21.0, 24.0];
-        let EncoderStep::Step(found) = find_grid(counts.iter().map(|count| count * 1e-5)) else { panic!("no grid") };
+        let EncoderStep::Step(found) = find_step(counts.iter().map(|count| count * 1e-5)) else { panic!("no grid") };
         assert!((found - 1e-5).abs() < 1e-15, "{found}");
     }
 
     #[test]
     fn positions_of_a_linkage_fit_no_grid() {
         let bent = (0..2000).map(|k| libm::sin((f64::from(k) * 1e-3 / 2e-5_f64.sqrt()).floor() * 1e-3) * 0.07);
-        assert!(matches!(find_grid(bent), EncoderStep::None { .. }));
+        assert!(matches!(find_step(bent), EncoderStep::None { .. }));
     }
 
     #[test]
     fn an_encoder_that_does_not_move_tells_nothing() {
-        assert_eq!(find_grid([0.1; 100].into_iter()), EncoderStep::Unknown);
+        assert_eq!(find_step([0.1; 100].into_iter()), EncoderStep::Unknown);
     }
 }

@@ -1,30 +1,30 @@
-//! What a recording says about one axis: values with intervals, doubts, or the reason why the data do not fit.
+//! Estimate of one axis from a recording: values with intervals and warnings, or the reason why the data do not fit.
 
 use crate::balance::first_guess;
-use crate::encoder::{EncoderStep, find_grid};
-use crate::fit::{Fit, LONGEST_DELAY_S, fit};
+use crate::encoder::{EncoderStep, find_step};
+use crate::fit::{Fit, MAX_DELAY_S, fit};
 use crate::motion::AxisModel;
 use crate::recording::Recording;
 use nalgebra::Matrix5;
 use std::fmt;
 
-/// Standard deviations to either side. What an encoder gets wrong is no noise: of 2000 intervals of random devices 91 in a
-/// hundred held the truth, and 83 with two deviations.
+/// Half width of an interval in standard deviations. Encoder quantisation is not white noise: of 2000 intervals of
+/// random devices 91 % contained the true value, and 83 % with two deviations.
 const SIGMAS: f64 = 3.0;
-/// Residuals this many times as large as the encoder's own are a doubt.
+/// Ratio of residuals to the encoder's own above which a warning is given.
 const NOISY: f64 = 1.5;
-/// Residuals that need no explaining whatever the encoder, m.
+/// Residuals accepted with any encoder, m.
 const QUIET_M: f64 = 2e-6;
-/// Residuals above this share of the motion are no fit at all.
+/// Residuals above this fraction of the motion mean that the model does not fit.
 const NO_FIT: f64 = 0.05;
-/// A clipped force that makes the squared residuals so much smaller explains them.
+/// Clipping explains the residuals if it reduces their squares to this fraction.
 const CLIP_EXPLAINS: f64 = 0.5;
-/// Shares of the strongest force at which clipping is tried.
+/// Fractions of the maximum force at which clipping is tried.
 const CLIPS: [f64; 9] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1];
-/// Longest correlation of residuals that is looked at, ticks.
-const LONGEST_CORRELATION: usize = 60;
+/// Maximum lag of the residuals' correlation, ticks.
+const MAX_LAG: usize = 60;
 
-/// A value and how far the truth may be from it, 9 times of 10.
+/// An estimate with a 90 % confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
     /// The estimate.
@@ -33,7 +33,7 @@ pub struct Interval {
     pub plus_minus: f64,
 }
 
-/// What is known of one axis.
+/// Estimated model of one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisEstimate {
     /// Moving mass, kg.
@@ -42,19 +42,19 @@ pub struct AxisEstimate {
     pub damping_n_s_per_m: Interval,
     /// Dry friction, N.
     pub coulomb_n: Interval,
-    /// From command to effect, s.
+    /// Delay from command to effect, s.
     pub delay_s: Interval,
-    /// A constant force, such as a weight, N.
+    /// Constant force, such as a weight, N.
     pub bias_n: Interval,
-    /// The encoder.
+    /// Encoder step.
     pub grid: EncoderStep,
-    /// Root mean square of readings minus model, m.
+    /// Root mean square of the readings minus the model, m.
     pub residual_m: f64,
-    /// The strongest force that was tried, N.
-    pub strongest_n: f64,
-    /// How far the handle went from end to end, m.
+    /// Maximum force applied, N.
+    pub max_force_n: f64,
+    /// Range of the motion from end to end, m.
     pub extent_m: f64,
-    /// What is less sure than it should be, one sentence each.
+    /// Warnings about uncertain values, one sentence each.
     pub doubts: Vec<String>,
 }
 
@@ -66,31 +66,31 @@ pub enum EstimateError {
         /// m.
         extent_m: f64,
     },
-    /// The readings cannot be explained by a mass with friction.
+    /// The readings are not those of a mass with friction.
     NoModel {
         /// m.
         residual_m: f64,
         /// m.
         extent_m: f64,
     },
-    /// The motor gives no more than this.
+    /// The motor saturates.
     Saturates {
-        /// About, N.
+        /// Approximate saturation force, N.
         at_n: f64,
-        /// What was asked for, N.
-        asked_n: f64,
+        /// Requested force, N.
+        requested_n: f64,
     },
-    /// The delay is at the end of what is looked for.
+    /// The delay is at the end of the searched range.
     TooLate,
 }
 
-/// Works it out.
+/// Estimates the model of one axis.
 ///
 /// # Errors
-/// When the data do not fit.
+/// The data do not fit the model.
 pub fn estimate(recording: &Recording) -> Result<AxisEstimate, EstimateError> {
     let extent_m = recording.extent_m();
-    let grid = find_grid(recording.read_m());
+    let grid = find_step(recording.read_m());
     let too_little = EstimateError::TooLittle { extent_m };
     if grid == EncoderStep::Unknown {
         return Err(too_little);
@@ -99,21 +99,21 @@ pub fn estimate(recording: &Recording) -> Result<AxisEstimate, EstimateError> {
     let encoder_m = encoder_noise_m(grid);
     let is_noisy = best.rms_m() > NOISY * encoder_m + QUIET_M;
     if is_noisy && let Some(at_n) = clipped_at(recording, &best) {
-        return Err(EstimateError::Saturates { at_n, asked_n: recording.strongest_n() });
+        return Err(EstimateError::Saturates { at_n, requested_n: recording.max_force_n() });
     }
     if best.rms_m() > NO_FIT * extent_m {
         return Err(EstimateError::NoModel { residual_m: best.rms_m(), extent_m });
     }
-    if best.model.delay_s >= LONGEST_DELAY_S {
+    if best.model.delay_s >= MAX_DELAY_S {
         return Err(EstimateError::TooLate);
     }
     let mut found = intervals(&best).ok_or(too_little)?;
-    (found.grid, found.strongest_n, found.extent_m) = (grid, recording.strongest_n(), extent_m);
+    (found.grid, found.max_force_n, found.extent_m) = (grid, recording.max_force_n(), extent_m);
     found.doubts = doubts(&found, is_noisy, encoder_m);
     Ok(found)
 }
 
-/// Root mean square of what a perfect encoder of this step gets wrong, m.
+/// Root mean square of the quantisation error of an ideal encoder, m.
 fn encoder_noise_m(grid: EncoderStep) -> f64 {
     match grid {
         EncoderStep::Step(step_m) => step_m / 12f64.sqrt(),
@@ -133,14 +133,14 @@ fn intervals(fit: &Fit) -> Option<AxisEstimate> {
         bias_n: interval(bias_n, spread[4]),
         grid: EncoderStep::Unknown,
         residual_m: fit.rms_m(),
-        strongest_n: 0.0,
+        max_force_n: 0.0,
         extent_m: 0.0,
         doubts: Vec::new(),
     })
 }
 
-/// From the curvature of the error and the size of the residuals, counting how alike neighbouring ones are: a hundred
-/// residuals of a slow motion tell no more than a few.
+/// Standard deviations from the curvature of the error and the size of the residuals. Their correlation is taken into
+/// account: a hundred residuals of a slow motion carry no more information than a few.
 fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     let freedom = fit.readings().saturating_sub(5 + 2 * fit.residuals_m.len());
     let variance = fit.square_m2() / freedom.max(1) as f64 * correlation_length(&fit.residuals_m);
@@ -150,22 +150,21 @@ fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     Some(std::array::from_fn(|index| (variance * inverse[(index, index)].max(0.0)).sqrt() / scale[index]))
 }
 
-/// 1 + 2Σρ over the first positive correlations: how many residuals count as one.
+/// 1 + 2Σρ over the leading positive correlations: the number of residuals that count as one.
 fn correlation_length(segments: &[Vec<f64>]) -> f64 {
     let product = |lag: usize| -> f64 {
         segments.iter().flat_map(|segment| segment.iter().zip(segment.iter().skip(lag))).map(|(a, b)| a * b).sum()
     };
     let own = product(0).max(f64::MIN_POSITIVE);
-    let correlations =
-        (1..LONGEST_CORRELATION).map(|lag| product(lag) / own).take_while(|&correlation| correlation > 0.0);
+    let correlations = (1..MAX_LAG).map(|lag| product(lag) / own).take_while(|&correlation| correlation > 0.0);
     1.0 + 2.0 * correlations.sum::<f64>()
 }
 
-/// The force at which the motor seems to clip, if clipping explains the residuals.
+/// Force at which the motor clips, if clipping explains the residuals.
 fn clipped_at(recording: &Recording, plain: &Fit) -> Option<f64> {
-    let strongest_n = recording.strongest_n();
-    let tried = CLIPS.iter().filter_map(|share| {
-        let limit_n = share * strongest_n;
+    let max_force_n = recording.max_force_n();
+    let tried = CLIPS.iter().filter_map(|fraction| {
+        let limit_n = fraction * max_force_n;
         let commands_n = recording.commands_n.iter().map(|command| command.clamp(-limit_n, limit_n)).collect();
         let clipped = Recording { positions_m: recording.positions_m.clone(), commands_n };
         let found = first_guess(&clipped).and_then(|guess| fit(&clipped, guess))?;
@@ -179,8 +178,8 @@ fn doubts(found: &AxisEstimate, is_noisy: bool, encoder_m: f64) -> Vec<String> {
     let mut doubts = Vec::new();
     if is_noisy {
         doubts.push(format!(
-            "readings differ from the model by {:.1} µm on average, {:.1} µm were to be expected: cogging, backlash, a cable \
-             that pulls, a hand, or a machine that does not keep time (`hapticd doctor`)",
+            "readings differ from the model by {:.1} µm on average, expected {:.1} µm; check for cogging, backlash, a \
+             pulling cable, a hand on the device, or late ticks (`hapticd doctor`)",
             found.residual_m * 1e6,
             encoder_m * 1e6
         ));
@@ -194,11 +193,11 @@ fn doubts(found: &AxisEstimate, is_noisy: bool, encoder_m: f64) -> Vec<String> {
     ];
     doubts.extend(checks.iter().filter(|(_, interval, allowed, _)| interval.plus_minus > *allowed).map(
         |(name, Interval { value, plus_minus }, _, unit)| {
-            format!("{name} is not sure: {value:.4} ± {plus_minus:.4} {unit}")
+            format!("{name} is uncertain: {value:.4} ± {plus_minus:.4} {unit}")
         },
     ));
     if matches!(found.grid, EncoderStep::None { .. }) {
-        doubts.push("positions fit no grid, so the encoder's step is taken from the device file".to_owned());
+        doubts.push("positions fit no grid; the encoder step is taken from the device file".to_owned());
     }
     doubts
 }
@@ -208,25 +207,25 @@ impl fmt::Display for EstimateError {
         match self {
             Self::TooLittle { extent_m } => write!(
                 f,
-                "the handle moved only {:.3} mm, too little to tell anything; allow more force or travel",
+                "the handle moved only {:.3} mm, too little for an estimate; allow more force or travel",
                 extent_m * 1e3
             ),
             Self::NoModel { residual_m, extent_m } => write!(
                 f,
-                "the motion is not that of a mass with friction: readings differ from the best model by {:.2} mm over a motion \
-                 of {:.1} mm; let go of the handle, look for end stops, slipping belts or an encoder that skips",
+                "the motion is not that of a mass with friction: readings differ from the best model by {:.2} mm over a \
+                 motion of {:.1} mm; release the handle and check for end stops, slipping belts or an encoder that skips",
                 residual_m * 1e3,
                 extent_m * 1e3
             ),
-            Self::Saturates { at_n, asked_n } => write!(
+            Self::Saturates { at_n, requested_n } => write!(
                 f,
-                "the motor gives no more than about {at_n:.2} N, although {asked_n:.2} N were asked for; write max_force_n = \
-                 {at_n:.2} into [model], or raise the current limit, and measure again"
+                "the motor saturates at about {at_n:.2} N, below the requested {requested_n:.2} N; write max_force_n = {at_n:.2} \
+                 into [model], or raise the current limit, and measure again"
             ),
             Self::TooLate => write!(
                 f,
-                "the force acts more than {:.0} ms late; no haptic loop can work with that",
-                LONGEST_DELAY_S * 1e3
+                "the force acts more than {:.0} ms late; a haptic loop is unstable with such a delay",
+                MAX_DELAY_S * 1e3
             ),
         }
     }

@@ -1,51 +1,51 @@
-//! Which force to give one axis next, so that it tells its mass, its friction and its delay, and stays near its place.
+//! Excitation of one axis: forces that reveal its mass, friction and delay and keep the handle near its start.
 //!
-//! Nothing is known of the device beforehand, so the plan scales itself: a ramp finds the force that moves the handle at
-//! all; swings at several speeds, some with a rest between pushes, adapt their force until a push takes as long as it
-//! should; short strong pulses at the end show whether the motors really give what they are asked for. A push ends before
-//! the handle could leave its reach, judged by how fast it was seen to brake.
+//! The device is unknown, so the plan scales itself. A ramp finds the breakaway force. Swings at several speeds, some
+//! with a rest between pushes, adapt their force until a push has the intended duration. Short strong pulses at the
+//! end show whether the motors deliver the requested force. A push ends before the handle can leave its reach, based
+//! on the deceleration seen so far.
 
 use crate::TICK_S;
 
-/// What the excitation may use.
+/// Limits of the excitation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Strongest force, N.
+    /// Maximum force, N.
     pub force_n: f64,
-    /// How far from its beginning the handle may be sent, m.
+    /// Maximum distance of the handle from its start, m.
     pub reach_m: f64,
 }
 
-/// Why the excitation gave up.
+/// Reason why the excitation gave up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GaveUp {
     /// The handle moved without any force.
     MovesByItself {
-        /// How far, m.
+        /// Distance, m.
         distance_m: f64,
     },
-    /// The strongest force did not move it.
+    /// The maximum force did not move the handle.
     DoesNotMove {
         /// N.
         force_n: f64,
     },
-    /// It moved against the force.
+    /// The handle moved against the force.
     MovesBackwards {
         /// N.
         force_n: f64,
     },
 }
 
-/// One way of swinging.
+/// Parameters of one series of swings.
 #[derive(Clone, Copy, Debug)]
 struct Swing {
     /// A push ends at this speed, m/s.
     speed_m_per_s: f64,
-    /// How long a push should take, ticks: the force adapts.
+    /// Intended duration of a push, ticks; the force adapts.
     push: u32,
     /// Ticks without force between pushes, where friction alone brakes.
     coast: u32,
-    /// How long all of it takes, ticks.
+    /// Total duration, ticks.
     duration: u32,
 }
 
@@ -58,38 +58,39 @@ const SWINGS: [Swing; 6] = [
     Swing { speed_m_per_s: 0.12, push: 10, coast: 0, duration: 750 },
 ];
 
-/// Ticks of rest at the beginning.
+/// Rest before the first force, ticks.
 const REST: u32 = 100;
-/// Ticks that the ramp takes from nothing to the strongest force.
+/// Duration of the ramp from zero to the maximum force, ticks.
 const RAMP: u32 = 3000;
-/// A handle has moved when it went so far, m, and by so many of the smallest changes seen.
+/// Minimum distance that counts as motion, m, and in multiples of the smallest change seen.
 const MOVED_M: f64 = 3e-5;
 const MOVED_CHANGES: f64 = 3.0;
-/// Shares of the strongest force that the pulses have.
+/// Force of each pulse, as a fraction of the maximum force.
 const PULSES: [f64; 4] = [0.6, -0.6, 1.0, -1.0];
-/// How far a pulse should send the handle, m, how fast at most, m/s, and for how long at most, ticks.
-const PULSE_WAY_M: f64 = 1.5e-3;
+/// Intended distance of a pulse, m, its maximum speed, m/s, and its maximum duration, ticks.
+const PULSE_DISTANCE_M: f64 = 1.5e-3;
 const PULSE_SPEED_M_PER_S: f64 = 0.5;
-const LONGEST_PULSE: u32 = 25;
-/// Ticks after a pulse, in which the handle is drawn home.
+const MAX_PULSE: u32 = 25;
+/// Ticks after a pulse in which the handle returns to its start.
 const AFTER_PULSE: u32 = 80;
-/// Longest that coming home takes, ticks.
+/// Maximum duration of homing, ticks.
 const HOMING: u32 = 600;
-/// Slower than this is at rest, m/s, and nearer than this is at home, as a share of the reach.
+/// Speed below which the handle is at rest, m/s, and distance below which it is home, as a fraction of the reach.
 const AT_REST_M_PER_S: f64 = 0.02;
 const AT_HOME: f64 = 0.15;
-/// How fast the handle is drawn home, rad/s: slow enough for any delay that is worth measuring.
+/// Natural frequency of the homing spring, rad/s: slow enough for any delay worth measuring.
 const HOMING_RATE: f64 = 15.0;
-/// What is told of speed is so old, and a new force takes so long to act, s: the handle goes on meanwhile.
+/// Age of the speed estimate plus the delay of a new force, s; the handle keeps moving in that time.
 const LATENCY_S: f64 = 0.008;
-/// Readings that the speed is taken over.
+/// Readings per speed estimate.
 const SPEED_TICKS: usize = 4;
-/// Ticks that a change by the strongest force takes. Firmware limits how fast efforts change, the reference boards to full scale in
-/// 4 ms; a force that changed faster would not be the one that acts, and the fit would take the difference for friction and delay.
+/// Ticks for a change by the maximum force. Firmware limits the slew of efforts, the reference boards to full scale in
+/// 4 ms. A faster command would differ from the force that acts, and the fit would attribute the difference to friction
+/// and delay.
 const CHANGE: f64 = 4.0;
-/// By how much the force of swings adapts at a time.
+/// Factor by which the force of swings adapts.
 const ADAPT: f64 = 1.25;
-/// Acceleration that is taken for granted before any was seen, m/s²: low, so that the first pushes end early.
+/// Acceleration assumed before one was measured, m/s²: low, so that the first pushes end early.
 const FIRST_ACCELERATION: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,15 +103,15 @@ enum Stage {
     Done,
 }
 
-/// The plan for one axis, tick by tick.
+/// Excitation of one axis, tick by tick.
 #[derive(Clone, Debug)]
 pub struct Excitation {
     bounds: Bounds,
     stage: Stage,
-    /// Ticks in this stage, and all together.
+    /// Ticks in this stage, and in total.
     ticks: u32,
     total: u32,
-    /// Newest last.
+    /// Recent positions, newest last, m.
     recent_m: [f64; SPEED_TICKS + 1],
     home_m: Option<f64>,
     smallest_change_m: f64,
@@ -119,24 +120,24 @@ pub struct Excitation {
     gave_up: Option<GaveUp>,
 }
 
-/// The swing under way.
+/// Current swing.
 #[derive(Clone, Copy, Debug)]
 struct Push {
-    /// +1 or −1.
+    /// Sign of the force, +1 or −1.
     direction: f64,
     force_n: f64,
-    /// Ticks of this push, or of the coasting after it.
+    /// Ticks of this push, or of the coast after it.
     ticks: u32,
-    /// Ticks after which a push that is still slow gets stronger.
+    /// Ticks after which a push that is still slow becomes stronger.
     patience: u32,
     is_coasting: bool,
     speed_at_start: f64,
-    /// As seen in the last pushes, m/s².
+    /// Acceleration measured in the last pushes, m/s².
     acceleration: f64,
 }
 
 impl Excitation {
-    /// At the beginning.
+    /// Creates an excitation that has not started.
     pub fn new(bounds: Bounds) -> Self {
         let push = Push {
             direction: 1.0,
@@ -161,16 +162,16 @@ impl Excitation {
         }
     }
 
-    /// Most ticks that it can take.
-    pub fn longest_ticks() -> usize {
+    /// Maximum duration, ticks.
+    pub fn max_ticks() -> usize {
         let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
-        let pulses = PULSES.len() as u32 * (4 * LONGEST_PULSE + AFTER_PULSE);
+        let pulses = PULSES.len() as u32 * (4 * MAX_PULSE + AFTER_PULSE);
         (REST + RAMP + swings + HOMING + pulses + 10) as usize
     }
 
-    /// How much of it is done, 0 to 1.
-    pub fn share(&self) -> f64 {
-        // Ramps usually end early: what is done is reckoned by the stage.
+    /// Progress, 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        // Ramps usually end early, so progress is counted by stage.
         let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
         let before = match self.stage {
             Stage::Rest | Stage::Ramp => 0,
@@ -181,7 +182,7 @@ impl Excitation {
         f64::from(before) / f64::from(swings + HOMING)
     }
 
-    /// What is under way, in words.
+    /// Name of the current stage.
     pub fn doing(&self) -> &'static str {
         match self.stage {
             Stage::Rest => "resting",
@@ -193,17 +194,17 @@ impl Excitation {
         }
     }
 
-    /// True when there is nothing left to do.
+    /// Whether all stages are done.
     pub fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
 
-    /// Why it ended early, if it did.
+    /// Reason of an early end.
     pub fn gave_up(&self) -> Option<GaveUp> {
         self.gave_up
     }
 
-    /// The force for this tick, N, the handle being at `position_m` and the motor giving `acting_n`. Real-time: constant.
+    /// Force for this tick, N, with the handle at `position_m` and the motor at `acting_n`. Real-time: constant.
     pub fn next(&mut self, position_m: f64, acting_n: f64) -> f64 {
         let home_m = self.look(position_m);
         self.ticks += 1;
@@ -219,24 +220,24 @@ impl Excitation {
         if self.is_done() { 0.0 } else { self.towards(force_n, acting_n) }
     }
 
-    /// The greatest change in a tick, N.
+    /// Maximum change in a tick, N.
     fn step_n(&self) -> f64 {
         self.bounds.force_n / CHANGE
     }
 
-    /// Ticks from nothing to a force.
+    /// Ticks from zero to a force.
     fn ticks_to(&self, force_n: f64) -> u32 {
         (force_n / self.step_n()).round() as u32
     }
 
-    /// A tick's part of the way to a force, N.
+    /// Next force on the way to a target, N.
     fn towards(&self, wanted_n: f64, acting_n: f64) -> f64 {
         let step_n = self.step_n();
         let wanted_n = wanted_n.clamp(-self.bounds.force_n, self.bounds.force_n);
         acting_n + (wanted_n - acting_n).clamp(-step_n, step_n)
     }
 
-    /// Takes note of a position and gives the place where it all began, m.
+    /// Records a position and returns the start position, m.
     fn look(&mut self, position_m: f64) -> f64 {
         if self.home_m.is_none() {
             self.recent_m = [position_m; SPEED_TICKS + 1];
@@ -254,7 +255,7 @@ impl Excitation {
         (self.recent_m[SPEED_TICKS] - self.recent_m[0]) / (SPEED_TICKS as f64 * TICK_S)
     }
 
-    /// True if a way is more than noise of the encoder.
+    /// Whether a distance is more than encoder noise.
     fn is_motion(&self, way_m: f64) -> bool {
         way_m.abs() >= MOVED_M && way_m.abs() > (MOVED_CHANGES - 0.5) * self.smallest_change_m
     }
@@ -324,7 +325,7 @@ impl Excitation {
         }
     }
 
-    /// True if the handle would leave its reach unless it is braked now.
+    /// Whether the handle would leave its reach unless it brakes now.
     fn must_turn(&self, outwards_m: f64, speed: f64) -> bool {
         let speed = speed.max(0.0);
         let brakes_in_m = speed * speed / (2.0 * self.push.acceleration) + speed * LATENCY_S;
@@ -376,22 +377,24 @@ impl Excitation {
         self.homewards_n(way_m)
     }
 
-    /// A soft spring and damper towards home, for the mass that the pushes suggest, and no stronger than they were.
+    /// Soft spring and damper towards the start, scaled by the mass that the pushes suggest, no stronger than the
+    /// pushes.
     fn homewards_n(&self, way_m: f64) -> f64 {
         let mass_kg = self.push.force_n / self.push.acceleration;
         let pull = HOMING_RATE * (HOMING_RATE * way_m + 2.0 * self.speed_m_per_s());
         (-mass_kg * pull).clamp(-self.push.force_n, self.push.force_n)
     }
 
-    /// There and back again: a push, twice as long the other way, and a push; it ends where and as slow as it began.
+    /// A push, a push twice as long in the other direction, and a push: it ends at the position and speed of its start.
     fn pulse(&mut self, index: usize, way_m: f64) -> f64 {
-        let Some(share) = PULSES.get(index) else {
+        let Some(fraction) = PULSES.get(index) else {
             self.enter(Stage::Done);
             return 0.0;
         };
-        let (strength_n, length) = self.pulse_size(share.abs() * self.bounds.force_n);
-        let force_n = strength_n.copysign(*share);
-        // Turning round changes the force twice as far as beginning and ending: it begins earlier by half of what that takes.
+        let (strength_n, length) = self.pulse_size(fraction.abs() * self.bounds.force_n);
+        let force_n = strength_n.copysign(*fraction);
+        // A reversal changes the force twice as far as the start and the end do, so it starts earlier by half its
+        // duration.
         let early = (self.ticks_to(strength_n) / 2).min(length / 2);
         match self.ticks {
             tick if tick + early <= length || (3 * length < tick + early && tick <= 4 * length) => force_n,
@@ -404,12 +407,12 @@ impl Excitation {
         }
     }
 
-    /// Force and length of a pulse: weaker than asked for if a single tick would already make the handle too fast.
-    fn pulse_size(&self, asked_n: f64) -> (f64, u32) {
+    /// Force and duration of a pulse; weaker than requested if a single tick would already make the handle too fast.
+    fn pulse_size(&self, requested_n: f64) -> (f64, u32) {
         let mass_kg = self.push.force_n / self.push.acceleration;
-        let force_n = asked_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);
+        let force_n = requested_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);
         let acceleration = force_n / mass_kg;
-        let seconds = (PULSE_WAY_M / acceleration).sqrt().min(PULSE_SPEED_M_PER_S / acceleration);
-        (force_n, ((seconds / TICK_S).round() as u32).clamp(1, LONGEST_PULSE))
+        let seconds = (PULSE_DISTANCE_M / acceleration).sqrt().min(PULSE_SPEED_M_PER_S / acceleration);
+        (force_n, ((seconds / TICK_S).round() as u32).clamp(1, MAX_PULSE))
     }
 }

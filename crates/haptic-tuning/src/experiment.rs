@@ -1,61 +1,61 @@
-//! A whole measurement: one axis after the other, behind limits of force, speed and travel, with everything recorded.
+//! The complete identification run: one axis after the other, recorded, within limits of force, speed and travel.
 //!
-//! The same for a model in virtual time and for motors on the wall clock: readings go in, efforts come out. Whatever goes
-//! wrong ends it, and its last effort is zero.
+//! It serves models in virtual time and motors on the wall clock alike: readings go in, efforts come out. Every error
+//! ends it with a last effort of zero.
 
 use crate::excitation::{Bounds, Excitation};
-use crate::measurement::{End, Guardrail, Measurement, MeasurementLimits};
+use crate::measurement::{End, Measurement, MeasurementLimits, Monitor};
 use crate::recording::Recording;
 use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
-/// Share of the travel that the excitation uses; the rest is for what it did not foresee.
-const REACH_SHARE: f64 = 0.6;
-/// Room for periods that were skipped, ticks per axis.
+/// Fraction of the travel that the excitation uses; the rest is a margin.
+const REACH_FRACTION: f64 = 0.6;
+/// Capacity for skipped periods, ticks per axis.
 const SPARE_TICKS: usize = 2000;
-/// Most rows that one silence adds.
-const LONGEST_SILENCE: u32 = 100;
+/// Maximum rows added for one gap.
+const MAX_GAP: u32 = 100;
 
-/// The measurement.
+/// The identification run.
 pub struct Experiment {
     axis: usize,
     excitations: Vec<Excitation>,
     recordings: Vec<Recording>,
-    guardrail: Guardrail,
-    /// What acts now, N, and what was asked for in this tick.
+    monitor: Monitor,
+    /// Effort acting now and effort requested in this tick, N.
     acting_n: f64,
-    asked_n: f64,
+    requested_n: f64,
     position_m: f64,
     end: Option<End>,
 }
 
 impl Experiment {
-    /// A measurement of so many axes.
-    pub fn new(axes: usize, allowance: &MeasurementLimits) -> Self {
-        let bounds = Bounds { force_n: allowance.force_n, reach_m: REACH_SHARE * allowance.travel_m };
-        let room = Excitation::longest_ticks() + SPARE_TICKS;
+    /// Creates a run over all axes.
+    pub fn new(axes: usize, limits: &MeasurementLimits) -> Self {
+        let bounds = Bounds { force_n: limits.force_n, reach_m: REACH_FRACTION * limits.travel_m };
+        let capacity = Excitation::max_ticks() + SPARE_TICKS;
         Self {
             axis: 0,
             excitations: (0..axes).map(|_| Excitation::new(bounds)).collect(),
-            recordings: (0..axes).map(|_| Recording::with_room_for(room)).collect(),
-            guardrail: Guardrail::new(axes, allowance),
+            recordings: (0..axes).map(|_| Recording::with_capacity(capacity)).collect(),
+            monitor: Monitor::new(axes, limits),
             acting_n: 0.0,
-            asked_n: 0.0,
+            requested_n: 0.0,
             position_m: f64::NAN,
             end: None,
         }
     }
 
-    /// What was recorded, axis by axis.
+    /// Recordings, one per axis.
     pub fn recordings(&self) -> &[Recording] {
         &self.recordings
     }
 
-    fn note_silence(&mut self, skipped: u32) {
+    fn record_gap(&mut self, skipped: u32) {
         let acting_n = self.acting_n;
         let Some(recording) = self.recordings.get_mut(self.axis) else { return };
-        (0..skipped.min(LONGEST_SILENCE)).for_each(|_| recording.push(f64::NAN, acting_n));
+        (0..skipped.min(MAX_GAP)).for_each(|_| recording.push(f64::NAN, acting_n));
     }
 
     fn move_on(&mut self) {
@@ -67,7 +67,7 @@ impl Experiment {
             if self.axis + 1 < self.excitations.len() {
                 self.axis += 1;
                 self.acting_n = 0.0;
-                self.guardrail.begin_anew();
+                self.monitor.restart();
             } else {
                 self.end = Some(End::Finished);
             }
@@ -85,32 +85,32 @@ impl Measurement for Experiment {
     }
 
     fn progress(&self) -> (f64, &'static str) {
-        let share: f64 = self.excitations.iter().map(Excitation::share).sum();
+        let fraction: f64 = self.excitations.iter().map(Excitation::fraction).sum();
         let doing = self.excitations.get(self.axis).map_or("done", Excitation::doing);
-        (share / self.excitations.len().max(1) as f64, doing)
+        (fraction / self.excitations.len().max(1) as f64, doing)
     }
 
-    /// Real-time: constant but for skipped periods, of which at most `LONGEST_SILENCE` are written down.
+    /// Real-time: constant except for skipped periods, of which at most `MAX_GAP` are recorded.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort {
-        self.note_silence(periods.saturating_sub(1));
-        let seen = self.guardrail.look(reading, periods);
+        self.record_gap(periods.saturating_sub(1));
+        let seen = self.monitor.look(reading, periods);
         if let Some(end) = seen.end {
             self.end.get_or_insert(end);
         }
         self.position_m = seen.new_m.map_or(f64::NAN, |place| place[self.axis]);
-        self.asked_n = match (self.end, seen.trusted_m) {
+        self.requested_n = match (self.end, seen.trusted_m) {
             (None, Some(position_m)) => self.excitations[self.axis].next(position_m[self.axis], self.acting_n),
             _ => 0.0,
         };
         let mut force_n = Vector2::zeros();
-        force_n[self.axis] = self.asked_n;
+        force_n[self.axis] = self.requested_n;
         Effort { force_n }
     }
 
     /// Real-time: constant.
-    fn learn(&mut self, sent: WriteOutcome) {
+    fn acknowledge(&mut self, sent: WriteOutcome) {
         match sent {
-            WriteOutcome::Written => self.acting_n = self.asked_n,
+            WriteOutcome::Written => self.acting_n = self.requested_n,
             WriteOutcome::Busy => {}
             WriteOutcome::Failed(error) => {
                 self.end.get_or_insert(End::Fault(Fault::NotSent(error)));

@@ -1,10 +1,10 @@
-//! The fit proper: the model is run forward and made to pass through the readings (output error, Levenberg–Marquardt).
+//! Output-error fit: the model is run forward and fitted to the readings by Levenberg–Marquardt.
 //!
-//! The recording is cut into segments, each with a beginning of its own (position and velocity), so that a push from
-//! outside spoils one segment only and errors do not add up over seconds. The unknown beginnings are eliminated segment
-//! by segment: what remains is a system of the five parameters of the model.
+//! The recording is cut into segments with their own initial position and velocity, so that an outside push affects
+//! one segment only and errors do not accumulate over seconds. The unknown initial states are eliminated segment by
+//! segment; a system of the five model parameters remains.
 //!
-//! A floor of the encoder shifts all positions by half a step, which the beginnings swallow.
+//! An encoder that rounds down shifts all positions by half a step; the initial states absorb this.
 
 use crate::TICK_S;
 use crate::motion::{AxisModel, AxisState, Stepper};
@@ -13,16 +13,16 @@ use nalgebra::{Matrix2, Matrix5, Matrix5x2, Vector2, Vector5};
 
 /// Length of a segment, ticks.
 pub const SEGMENT: usize = 250;
-/// Most iterations of the fit; a good one takes about ten.
+/// Maximum iterations; a good fit takes about ten.
 const ITERATIONS: usize = 60;
-/// The fit has converged when an iteration gains less than this share.
+/// The fit has converged when an iteration improves by less than this fraction.
 const CONVERGED: f64 = 1e-7;
-/// Longest delay that is looked for, s.
-pub const LONGEST_DELAY_S: f64 = 0.03;
+/// Maximum delay in the search, s.
+pub const MAX_DELAY_S: f64 = 0.03;
 
-/// How far each parameter is moved to see what it does: log mass, damping, Coulomb, delay, bias.
+/// Finite-difference step of each parameter: log mass, damping, Coulomb, delay, bias.
 const NUDGES: [f64; 5] = [1e-5, 1e-5, 1e-5, 1e-7, 1e-6];
-/// The same for the velocity at the beginning of a segment, m/s.
+/// Finite-difference step of a segment's initial velocity, m/s.
 const VELOCITY_NUDGE: f64 = 1e-6;
 
 /// A fitted model.
@@ -30,9 +30,9 @@ const VELOCITY_NUDGE: f64 = 1e-6;
 pub struct Fit {
     /// The best model.
     pub model: AxisModel,
-    /// Curvature of the squared error over log mass, damping, Coulomb, delay, bias, with the beginnings eliminated.
+    /// Curvature of the squared error over log mass, damping, Coulomb, delay, bias, with the initial states eliminated.
     pub information: Matrix5<f64>,
-    /// Readings minus model, per segment.
+    /// Readings minus model for each segment, m.
     pub residuals_m: Vec<Vec<f64>>,
 }
 
@@ -42,7 +42,7 @@ impl Fit {
         self.residuals_m.iter().flatten().map(|residual| residual * residual).sum()
     }
 
-    /// Readings used.
+    /// Number of readings used.
     pub fn readings(&self) -> usize {
         self.residuals_m.iter().map(Vec::len).sum()
     }
@@ -53,7 +53,7 @@ impl Fit {
     }
 }
 
-/// One segment: where it begins in the recording, and its own beginning.
+/// One segment: its start in the recording and its initial state.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     start: usize,
@@ -61,7 +61,7 @@ struct Segment {
     begin: AxisState,
 }
 
-/// What a step of the fit is computed from.
+/// Linear system of one iteration.
 struct Linearised {
     square_m2: f64,
     matrix: Matrix5<f64>,
@@ -69,14 +69,14 @@ struct Linearised {
     locals: Vec<Local>,
 }
 
-/// A segment's own part of the system.
+/// Contribution of one segment to the system.
 struct Local {
     matrix: Matrix2<f64>,
     cross: Matrix5x2<f64>,
     gradient: Vector2<f64>,
 }
 
-/// Fits a model to a recording, beginning from a guess. None if there is nothing to fit.
+/// Fits a model to a recording, starting from a guess. None if there is nothing to fit.
 pub fn fit(recording: &Recording, guess: AxisModel) -> Option<Fit> {
     let mut model = guess;
     let mut segments = segments(recording);
@@ -122,7 +122,7 @@ fn segments(recording: &Recording) -> Vec<Segment> {
         .collect()
 }
 
-/// Runs the model over a segment; `each` gets the tick and the position.
+/// Runs the model over a segment and passes tick and position to `each`.
 fn run(recording: &Recording, segment: &Segment, stepper: &Stepper, mut each: impl FnMut(usize, f64)) {
     let mut state = segment.begin;
     for tick in segment.start..segment.end {
@@ -199,24 +199,24 @@ fn add_segment(all: &mut Linearised, recording: &Recording, segment: &Segment, c
     all.locals.push(local);
 }
 
-/// A model with one parameter moved, away from the bounds, and by how much.
+/// A model with one parameter changed, away from the bounds, and the change.
 fn nudged(model: AxisModel, index: usize) -> (AxisModel, f64) {
     let by = NUDGES[index];
     (moved(model, &Vector5::from_fn(|row, _| if row == index { by } else { 0.0 })), by)
 }
 
-/// A model with its parameters moved, kept within what makes sense.
+/// A model with its parameters changed, clamped to their valid range.
 fn moved(model: AxisModel, by: &Vector5<f64>) -> AxisModel {
     AxisModel {
         mass_kg: model.mass_kg * libm::exp(by[0].clamp(-1.0, 1.0)),
         damping_n_s_per_m: (model.damping_n_s_per_m + by[1]).max(0.0),
         coulomb_n: (model.coulomb_n + by[2]).max(0.0),
-        delay_s: (model.delay_s + by[3]).clamp(0.0, LONGEST_DELAY_S),
+        delay_s: (model.delay_s + by[3]).clamp(0.0, MAX_DELAY_S),
         bias_n: model.bias_n + by[4],
     }
 }
 
-/// The system of the model's parameters with the segments' beginnings eliminated, damped by `trust`.
+/// System of the model parameters with the initial states eliminated, damped by `trust`.
 fn eliminated(here: &Linearised, trust: f64) -> Option<(Matrix5<f64>, Vector5<f64>)> {
     let (mut matrix, mut gradient) = (damped5(here.matrix, trust), here.gradient);
     for local in &here.locals {
@@ -252,7 +252,7 @@ fn step(here: &Linearised, segments: &[Segment], model: AxisModel, trust: f64) -
     Some((next, segments.collect()))
 }
 
-/// Solves with the diagonal scaled to one: the parameters differ by many powers of ten.
+/// Solves with the diagonal scaled to one, because the parameters differ by many powers of ten.
 fn solved(matrix: Matrix5<f64>, gradient: Vector5<f64>) -> Option<Vector5<f64>> {
     let scale = Vector5::from_fn(|row, _| if matrix[(row, row)] > 0.0 { matrix[(row, row)].sqrt() } else { 1.0 });
     let scaled = Matrix5::from_fn(|row, column| matrix[(row, column)] / (scale[row] * scale[column]));

@@ -1,20 +1,35 @@
-//! Measuring a device, and choosing the gains that it bears.
+//! Device identification and the choice of stable gains.
 //!
-//! Nothing here looks at a clock, a file or a terminal: readings go in, forces and estimates come out.
+//! The crate uses no clock, file or terminal: readings go in, forces and estimates come out.
 //!
-//! - [`excitation`]: which force to give next, so that the device tells what it is and stays where it is.
-//! - [`measurement`]: what is common to all that is done with a device: limits of force, speed and travel, zero at the end.
-//! - [`experiment`]: the excitation, axis by axis, and what was recorded.
-//! - [`balance`], [`motion`], [`fit`]: a first guess, the model, and the fit of the model to a recording.
-//! - [`encoder`]: the encoder's step.
-//! - [`estimate`]: all of it for one axis, with intervals, or the reason why the data do not fit.
-//! - [`boundary`]: the stiffest spring for each damping, by formula, by eigenvalues, and by trying.
-//! - [`tapped`], [`ringing`]: trying: the whole loop tapped in virtual time, and whether its motion dies away.
-//! - [`spring_test`]: trying on the device itself.
+//! - [`excitation`]: forces that excite one axis and keep the handle near its start.
+//! - [`measurement`]: the trait of all measurements, with limits of force, speed and travel, and zero force at the end.
+//! - [`experiment`]: the excitation of every axis in turn, and its recording.
+//! - [`balance`], [`motion`], [`fit`]: the initial guess, the model, and the fit of the model to a recording.
+//! - [`encoder`]: the encoder step.
+//! - [`estimate`]: the model of one axis with confidence intervals, or the reason why the data do not fit.
+//! - [`boundary`]: the maximum stiffness for each damping, by formula, by eigenvalues and by simulation.
+//! - [`tap_test`], [`decay_monitor`]: the closed loop tapped in virtual time, and the decay of its motion.
+//! - [`spring_test`]: the maximum stiffness measured on the device.
+//!
+//! ```
+//! use haptic_device::{DeviceModel, SimulatedDevice};
+//! use haptic_tuning::estimate::estimate;
+//! use haptic_tuning::experiment::Experiment;
+//! use haptic_tuning::measurement::{End, MeasurementLimits, run_in_virtual_time};
+//!
+//! let model = DeviceModel { mass_kg: [0.08; 2], ..DeviceModel::default() };
+//! let mut device = SimulatedDevice::new(1, &model, None).expect("a valid model");
+//! let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 2.0, travel_m: 0.02 });
+//! assert_eq!(run_in_virtual_time(&mut experiment, &mut device), End::Finished);
+//! let axis = estimate(&experiment.recordings()[0]).expect("the motion of a mass with friction");
+//! assert!((axis.mass_kg.value - 0.08).abs() < 0.004);
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod balance;
 pub mod boundary;
+pub mod decay_monitor;
 pub mod encoder;
 pub mod estimate;
 pub mod excitation;
@@ -23,9 +38,8 @@ pub mod fit;
 pub mod measurement;
 pub mod motion;
 pub mod recording;
-pub mod ringing;
 pub mod spring_test;
-pub mod tapped;
+pub mod tap_test;
 
-/// The tick of all measurements, s.
+/// Tick of all measurements, s.
 pub const TICK_S: f64 = haptic_planar::scene::TICK_S;

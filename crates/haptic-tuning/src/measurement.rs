@@ -1,4 +1,4 @@
-//! What every measurement has in common: readings in, efforts out, and an end at zero force whatever happens.
+//! The trait of all measurements: readings in, efforts out, zero force at the end in every case.
 
 use crate::TICK_S;
 use crate::excitation::GaveUp;
@@ -9,34 +9,34 @@ use haptic_loop::watch::{ReadingMonitor, Validity};
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Faster than this is not what was asked of the handle, m/s.
+/// Maximum speed of the handle, m/s; a faster one ends the measurement.
 pub const MAX_SPEED_M_PER_S: f64 = 2.0;
 /// A tick of virtual time, ns.
 const TICK_NS: u64 = 1_000_000;
-/// Silence counts as it does for a device that is served in every tick.
+/// Readings age as for a device that is serviced every tick.
 const EVERY_TICK_HZ: f64 = 1000.0;
 
-/// What a measurement may use.
+/// Limits of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasurementLimits {
     /// Strongest force, N.
     pub force_n: f64,
-    /// How far from its beginning the handle may come, either way, m.
+    /// Maximum distance of the handle from its start in either direction, m.
     pub travel_m: f64,
 }
 
-/// How a measurement ended.
+/// Result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// Everything was done.
+    /// All steps are done.
     Finished,
-    /// Somebody wanted it to end.
+    /// The caller aborted it.
     Aborted,
-    /// The device failed or its readings cannot be trusted.
+    /// The device failed or its readings are invalid.
     Fault(Fault),
-    /// The handle came too far from its beginning.
+    /// The handle moved too far from its start.
     OutOfTravel {
-        /// From zero.
+        /// Index of the axis.
         axis: usize,
         /// m.
         distance_m: f64,
@@ -45,40 +45,40 @@ pub enum End {
     },
     /// The excitation gave up.
     GaveUp {
-        /// From zero.
+        /// Index of the axis.
         axis: usize,
-        /// Why.
+        /// Reason.
         why: GaveUp,
     },
 }
 
-/// Something that is done with a device, tick by tick.
+/// A measurement on a device, driven tick by tick.
 pub trait Measurement {
-    /// One period after the last, or several if some were skipped: a reading in, the effort out. Once it has ended, all
-    /// efforts are zero. Real-time: no allocation, lock, wait or log.
+    /// Handles a reading, one or (if some were skipped) several periods after the last, and returns the effort. After
+    /// the end all efforts are zero. Real-time: no allocation, lock, wait or log.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort;
 
-    /// What became of the effort of this tick. Real-time: as [`Self::tick`].
-    fn learn(&mut self, sent: WriteOutcome);
+    /// Records the write outcome of this tick's effort. Real-time: as [`Self::tick`].
+    fn acknowledge(&mut self, outcome: WriteOutcome);
 
-    /// How it ended; none while it runs.
+    /// Result; none while the measurement runs.
     fn end(&self) -> Option<End>;
 
-    /// Ends it now; the next effort is zero.
+    /// Aborts the measurement; the next effort is zero.
     fn abort(&mut self);
 
-    /// How much is done, 0 to 1, and what is under way.
+    /// Progress, 0 to 1, and the name of the current step.
     fn progress(&self) -> (f64, &'static str);
 }
 
-/// Does all of it in virtual time, as fast as it goes, and lets the device go.
+/// Runs a measurement in virtual time and closes the device.
 pub fn run_in_virtual_time(measurement: &mut impl Measurement, device: &mut dyn Device) -> End {
     let mut now = MonotonicNs(0);
     let end = loop {
         now = now.after(TICK_NS);
         let effort = measurement.tick(&device.read(now), 1);
-        let sent = device.write(effort, now);
-        measurement.learn(sent);
+        let outcome = device.write(effort, now);
+        measurement.acknowledge(outcome);
         if let Some(end) = measurement.end() {
             break end;
         }
@@ -88,39 +88,39 @@ pub fn run_in_virtual_time(measurement: &mut impl Measurement, device: &mut dyn 
     end
 }
 
-/// What may be made of a reading.
+/// A checked reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// Where the handle is, if a force may answer, m.
+    /// Handle position if the reading is fresh enough for force, m.
     pub trusted_m: Option<Vector2<f64>>,
-    /// Where it is, if this is news, m.
+    /// Handle position if the reading is new, m.
     pub new_m: Option<Vector2<f64>>,
-    /// What is wrong.
+    /// Reason to end the measurement.
     pub end: Option<End>,
 }
 
-/// Watches readings, speed and travel.
+/// Monitors readings, speed and travel.
 #[derive(Clone, Debug)]
-pub struct Guardrail {
+pub struct Monitor {
     watch: ReadingMonitor,
     axes: usize,
     travel_m: f64,
     home_m: Option<Vector2<f64>>,
 }
 
-impl Guardrail {
-    /// For a device with so many axes.
-    pub fn new(axes: usize, allowance: &MeasurementLimits) -> Self {
+impl Monitor {
+    /// Creates a monitor for a device with `axes` axes.
+    pub fn new(axes: usize, limits: &MeasurementLimits) -> Self {
         let safety = Safety { max_speed_m_per_s: MAX_SPEED_M_PER_S, ..Safety::default() };
-        Self { watch: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: allowance.travel_m, home_m: None }
+        Self { watch: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: limits.travel_m, home_m: None }
     }
 
-    /// Travel counts from the next place on.
-    pub fn begin_anew(&mut self) {
+    /// Measures travel from the next position.
+    pub fn restart(&mut self) {
         self.home_m = None;
     }
 
-    /// Judges a reading. Real-time: constant.
+    /// Checks a reading. Real-time: constant.
     pub fn look(&mut self, reading: &Reading, periods: u32) -> Seen {
         let hand = self.watch.judge(reading, f64::from(periods) * TICK_S);
         let new_m = hand.position_m.filter(|_| hand.is_new);
@@ -141,7 +141,7 @@ impl Guardrail {
     }
 }
 
-/// How far the handle can go either way from where it is, m, and no farther than `wanted_m`.
+/// Free travel in both directions from the current position, at most `wanted_m`, m.
 pub fn travel_within(limits: &Limits, axes: usize, position_m: Vector2<f64>, wanted_m: f64) -> f64 {
     let free_m =
         |axis: usize| (limits.travel_max_m[axis] - position_m[axis]).min(position_m[axis] - limits.travel_min_m[axis]);
@@ -153,12 +153,12 @@ impl fmt::Display for End {
         match self {
             Self::Finished => write!(f, "finished"),
             Self::Aborted => write!(f, "aborted"),
-            Self::Fault(Fault::Lost { .. }) => write!(f, "the device was lost; was it unplugged, has it power?"),
+            Self::Fault(Fault::Lost { .. }) => write!(f, "the device was lost; check its plug and power supply"),
             Self::Fault(fault) => write!(f, "{fault}"),
             Self::OutOfTravel { axis, distance_m, limit_m } => write!(
                 f,
-                "axis {} came {:.1} mm from where it began, the limit is {:.1} mm; nobody must hold or push it, and \
-                 --travel-m says how far it may go",
+                "axis {} moved {:.1} mm from its start, the limit is {:.1} mm; keep hands off the handle, or raise the limit \
+                 with --travel-m",
                 axis + 1,
                 distance_m * 1e3,
                 limit_m * 1e3
@@ -175,17 +175,17 @@ fn write_gave_up(f: &mut fmt::Formatter<'_>, why: &GaveUp) -> fmt::Result {
     match why {
         GaveUp::MovesByItself { distance_m } => write!(
             f,
-            "the handle moved {:.2} mm before any force was given; let go of it and let it come to rest",
+            "the handle moved {:.2} mm before any force was applied; release it and wait until it is at rest",
             distance_m.abs() * 1e3
         ),
         GaveUp::DoesNotMove { force_n } => write!(
             f,
-            "the encoder does not move, although the motor was asked for up to {force_n:.2} N; is the motor powered, the \
-             encoder connected, the handle free, and are axes and port of the device file right?"
+            "the encoder did not move with up to {force_n:.2} N; check the motor's power, the encoder's wiring, that the \
+             handle is free, and axes and port in the device file"
         ),
         GaveUp::MovesBackwards { force_n } => write!(
             f,
-            "the handle moves against the force ({force_n:.3} N); motor or encoder is wired or counted the wrong way round"
+            "the handle moves against the force ({force_n:.3} N); reverse the wiring or the sign of motor or encoder"
         ),
     }
 }

@@ -1,12 +1,12 @@
-//! The model that is fitted to a device: a mass with viscous and dry friction behind a late force.
+//! The fitted device model: a mass with viscous and dry friction, driven by a delayed force.
 //!
-//! m·v' = u(t − d) + c − b·v − f_c·sign v, with u held over each tick. Between changes of force and of direction the
-//! solution is an exponential, so that a tick is exact whatever the delay: the older force for a part, the newer for the
-//! rest. This is written apart from the simulated device on purpose: each checks the other.
+//! m·v' = u(t − d) + c − b·v − f_c·sign v, with u held over each tick. Between changes of force and direction the
+//! solution is an exponential, so that a tick is exact for any delay: the older force acts for a part of it, the newer
+//! for the rest. The implementation is independent of the simulated device on purpose: each checks the other.
 
 use crate::TICK_S;
 
-/// What is fitted to one axis.
+/// Model parameters of one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AxisModel {
     /// Moving mass, kg.
@@ -15,13 +15,13 @@ pub struct AxisModel {
     pub damping_n_s_per_m: f64,
     /// Dry friction, N.
     pub coulomb_n: f64,
-    /// From command to effect, s.
+    /// Delay from command to effect, s.
     pub delay_s: f64,
-    /// A constant force on top of the commanded one, such as a weight, N.
+    /// Constant force in addition to the commanded one, such as a weight, N.
     pub bias_n: f64,
 }
 
-/// Where the axis is and how fast.
+/// Position and velocity of the axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AxisState {
     /// m.
@@ -30,7 +30,7 @@ pub struct AxisState {
     pub velocity_m_per_s: f64,
 }
 
-/// Response over a fixed duration: share of velocity left, way per velocity, way per acceleration.
+/// Response over a fixed duration: remaining fraction of velocity, displacement per velocity and per acceleration.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     duration_s: f64,
@@ -44,7 +44,7 @@ impl Span {
     fn new(rate: f64, duration_s: f64) -> Self {
         let exponent = rate * duration_s;
         if exponent < 1e-4 {
-            // Series: the closed forms lose their digits when there is hardly any damping.
+            // Series: the closed forms lose precision for small damping.
             let way_s = duration_s * (1.0 - exponent / 2.0 + exponent * exponent / 6.0);
             let way_s2 = duration_s * duration_s * (0.5 - exponent / 6.0 + exponent * exponent / 24.0);
             return Self { duration_s, kept: 1.0 - rate * way_s, way_s, way_s2 };
@@ -59,7 +59,7 @@ impl Span {
     }
 }
 
-/// The model made ready to go tick by tick.
+/// The model with precomputed responses, advanced tick by tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepper {
     model: AxisModel,
@@ -78,7 +78,7 @@ impl Stepper {
         Self { model, whole_ticks: ticks as usize, early, late }
     }
 
-    /// Moves the state from tick `tick` to the next under the commands so far; before the first there was none.
+    /// Advances the state from `tick` to the next under the commands so far; there is no force before the first.
     pub fn tick(&self, state: &mut AxisState, commands_n: &[f64], tick: usize) {
         let command = |age: usize| tick.checked_sub(age).map_or(0.0, |index| commands_n[index]);
         self.advance(state, command(self.whole_ticks + 1), &self.early);
@@ -110,14 +110,14 @@ impl Stepper {
         *state = start;
         Span::new(rate, stop_s).advance(state, acceleration);
         state.velocity_m_per_s = 0.0;
-        // The force is constant: after a stop the axis rests, or leaves the other way and does not stop again.
+        // The force is constant: after a stop the axis rests, or reverses and does not stop again.
         if let Some(direction) = self.direction(state, force_n) {
             let acceleration = (force_n - direction * self.model.coulomb_n) / self.model.mass_kg;
             Span::new(rate, span.duration_s - stop_s).advance(state, acceleration);
         }
     }
 
-    /// Which way the axis slides; none if friction holds it.
+    /// Direction of sliding; none if friction holds the axis.
     fn direction(&self, state: &AxisState, force_n: f64) -> Option<f64> {
         if state.velocity_m_per_s != 0.0 {
             Some(state.velocity_m_per_s.signum())
@@ -127,11 +127,11 @@ impl Stepper {
     }
 }
 
-/// When a velocity that is braked by an acceleration and a damping rate reaches zero, s.
+/// Time at which a velocity reaches zero under an acceleration and a damping rate, s.
 fn time_to_stop(velocity: f64, acceleration: f64, rate: f64) -> f64 {
     let straight_s = -velocity / acceleration;
-    let share = rate * straight_s;
-    if share < 1e-6 { straight_s * (1.0 - share / 2.0) } else { libm::log1p(share) / rate }
+    let fraction = rate * straight_s;
+    if fraction < 1e-6 { straight_s * (1.0 - fraction / 2.0) } else { libm::log1p(fraction) / rate }
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! What was commanded and what was read, tick by tick, for one axis.
+//! Commands and readings of one axis, tick by tick.
 
-/// One axis over an experiment. Row k: the position at the tick, and the force that was commanded from it on.
+/// One axis over an experiment. Row k holds the position at tick k and the force commanded from that tick on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
-    /// Handle position, m; not a number where no new reading came.
+    /// Handle position, m; NaN where there was no new reading.
     pub positions_m: Vec<f64>,
     /// Force commanded from that tick on, N.
     pub commands_n: Vec<f64>,
 }
 
 impl Recording {
-    /// Room for so many ticks; what goes beyond is not kept, so that nothing is allocated while it fills.
-    pub fn with_room_for(ticks: usize) -> Self {
+    /// Preallocates for this many ticks. Rows beyond the capacity are dropped, so that adding one never allocates.
+    pub fn with_capacity(ticks: usize) -> Self {
         Self { positions_m: Vec::with_capacity(ticks), commands_n: Vec::with_capacity(ticks) }
     }
 
-    /// Adds a row, if there is room. Real-time: constant.
+    /// Adds a row unless the recording is full. Real-time: constant.
     pub fn push(&mut self, position_m: f64, command_n: f64) {
         if self.positions_m.len() < self.positions_m.capacity() && self.commands_n.len() < self.commands_n.capacity() {
             self.positions_m.push(position_m);
@@ -23,22 +23,22 @@ impl Recording {
         }
     }
 
-    /// Ticks recorded.
+    /// Number of recorded ticks.
     pub fn len(&self) -> usize {
         self.positions_m.len()
     }
 
-    /// True if nothing was recorded.
+    /// Whether the recording is empty.
     pub fn is_empty(&self) -> bool {
         self.positions_m.is_empty()
     }
 
-    /// Positions that were read, in order, m.
+    /// Positions with a reading, in order, m.
     pub fn read_m(&self) -> impl Iterator<Item = f64> + '_ {
         self.positions_m.iter().copied().filter(|position| position.is_finite())
     }
 
-    /// From the lowest to the highest position, m.
+    /// Distance from the lowest to the highest position, m.
     pub fn extent_m(&self) -> f64 {
         let (low, high) = self
             .read_m()
@@ -46,20 +46,20 @@ impl Recording {
         (high - low).max(0.0)
     }
 
-    /// The strongest force commanded, N.
-    pub fn strongest_n(&self) -> f64 {
+    /// Maximum commanded force, N.
+    pub fn max_force_n(&self) -> f64 {
         self.commands_n.iter().map(|command| command.abs()).fold(0.0, f64::max)
     }
 
-    /// The position at a tick, by a straight line between the readings beside it, m.
+    /// Position at a tick, interpolated linearly between readings, m.
     pub fn position_near_m(&self, tick: usize) -> Option<f64> {
         let is_read = |index: &usize| self.positions_m[*index].is_finite();
         let before = (0..=tick.min(self.len().checked_sub(1)?)).rev().find(is_read);
         let after = (tick..self.len()).find(is_read);
         match (before, after) {
             (Some(before), Some(after)) if after > before => {
-                let share = (tick - before) as f64 / (after - before) as f64;
-                Some(self.positions_m[before] + share * (self.positions_m[after] - self.positions_m[before]))
+                let fraction = (tick - before) as f64 / (after - before) as f64;
+                Some(self.positions_m[before] + fraction * (self.positions_m[after] - self.positions_m[before]))
             }
             (Some(index), _) | (None, Some(index)) => Some(self.positions_m[index]),
             (None, None) => None,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_full_recording_takes_no_more() {
-        let mut recording = Recording::with_room_for(2);
+        let mut recording = Recording::with_capacity(2);
         let room = recording.positions_m.capacity();
         (0..room + 5).for_each(|tick| recording.push(tick as f64, 0.0));
         assert_eq!((recording.len(), recording.positions_m.capacity()), (room, room));

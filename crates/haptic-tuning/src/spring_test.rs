@@ -1,53 +1,53 @@
-//! The stiffest spring, found on the device itself: springs of rising stiffness, each tapped, until one rings up.
+//! Maximum stable stiffness measured on the device: springs of increasing stiffness are tapped until one oscillates.
 //!
-//! For motors that move a real handle, so it goes up from soft springs only, ends each trial the moment the motion grows,
-//! and holds the handle softly in between. Nobody should hold the handle: a hand would lend its damping.
+//! The motors move a real handle. The test therefore starts with soft springs, ends each trial as soon as the motion
+//! grows, and holds the handle softly in between. The handle must be free: a hand would add its damping.
 
 use crate::TICK_S;
-use crate::measurement::{End, Guardrail, Measurement, MeasurementLimits};
-use crate::ringing::{DecayMonitor, Verdict};
+use crate::decay_monitor::{DecayMonitor, Verdict};
+use crate::measurement::{End, Measurement, MeasurementLimits, Monitor};
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
-/// Each spring is so much stiffer than the last.
+/// Ratio of the stiffnesses of successive springs.
 pub const RISE: f64 = 1.12;
-/// The first spring, as a share of the stiffness that theory predicts.
+/// First stiffness as a fraction of the predicted limit.
 const FIRST: f64 = 0.4;
-/// No spring beyond this multiple of the prediction is tried.
+/// Maximum stiffness as a multiple of the predicted limit.
 const LAST: f64 = 4.0;
-/// Ticks of holding before a trial at least and at most, ticks that it must be quiet for, and ticks of a trial.
+/// Minimum and maximum hold before a trial, quiet time required within it, and duration of a trial, ticks.
 const HOLD: u32 = 300;
-const LONGEST_HOLD: u32 = 3000;
+const MAX_HOLD: u32 = 3000;
 const QUIET: u32 = 100;
 const TRIAL: u32 = 1500;
-/// Share of a tap that the handle may move in those quiet ticks.
+/// Maximum motion in the quiet time, as a fraction of a tap.
 const STILL: f64 = 0.1;
-/// Half swings that settle a trial.
+/// Half swings that decide a trial.
 const ENOUGH_HALF_SWINGS: usize = 20;
-/// Damping between trials, as a share of the mass over the lateness of the force, and stiffness as a share of what is stable.
+/// Damping between trials as a fraction of mass over effective delay, and stiffness as a fraction of the stable limit.
 const HOLDING_DAMPING: f64 = 0.05;
 const HOLDING_STIFFNESS: f64 = 0.1;
-/// How far a tap goes, m, and encoder steps that it must be.
+/// Length of a tap, m, and its minimum in encoder steps.
 const TAP_M: f64 = 1e-3;
 const TAP_STEPS: f64 = 20.0;
-/// A motion that outgrew the tap by so much has rung up.
+/// Ratio of the motion to the tap that counts as unstable.
 const RUNAWAY: f64 = 1.6;
-/// Encoder steps to either side that are rest.
+/// Encoder steps to either side that count as rest.
 const QUIET_STEPS: f64 = 2.5;
 
-/// What is tried at one damping.
+/// One damping to test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DampingTrial {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// What theory predicts, N/m.
+    /// Predicted stiffness limit, N/m.
     pub predicted_n_per_m: f64,
 }
 
-/// The soft, well damped spring that holds the handle between trials; it must be stable beyond doubt.
+/// Soft, well damped spring that holds the handle between trials, with a large stability margin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Holding {
     /// N/m.
@@ -57,7 +57,7 @@ pub struct Holding {
 }
 
 impl Holding {
-    /// One that any hand or none can be trusted with.
+    /// Gains that are stable with and without a hand.
     pub fn of(device: &WorstAxisModel) -> Self {
         let damping_n_s_per_m = HOLDING_DAMPING * device.mass_kg / device.effective_delay_s();
         let stiffest = max_stable_stiffness_n_per_m(device, &HandImpedance::default(), damping_n_s_per_m);
@@ -65,14 +65,14 @@ impl Holding {
     }
 }
 
-/// What was found at one damping.
+/// Measured limit at one damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredLimit {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// The stiffest spring that came to rest, N/m; zero if none did.
+    /// Maximum stiffness that came to rest, N/m; zero if none did.
     pub stiffest_n_per_m: f64,
-    /// Even the stiffest that was tried came to rest.
+    /// Whether the maximum stiffness tried came to rest.
     pub is_at_least: bool,
 }
 
@@ -82,24 +82,24 @@ enum Phase {
     Trial,
 }
 
-/// The test, on the first axis.
+/// Stiffness test on the first axis.
 pub struct SpringTest {
     rungs: Vec<DampingTrial>,
     found: Vec<MeasuredLimit>,
-    guardrail: Guardrail,
+    monitor: Monitor,
     force_limit_n: f64,
     encoder_step_m: f64,
     holding: Holding,
     phase: Phase,
     ticks: u32,
-    /// Ticks for which the handle has hardly moved, and from where, m.
+    /// Ticks since the handle last moved, and its position then, m.
     quiet: u32,
     quiet_from_m: f64,
     stiffness_n_per_m: f64,
-    /// The stiffest of this rung that came to rest.
+    /// Maximum stiffness of this trial that came to rest, N/m.
     stable_n_per_m: f64,
     ringing: DecayMonitor,
-    /// Where it all began, and where the spring of this trial rests, m.
+    /// Start position, and rest position of this trial's spring, m.
     home_m: Option<f64>,
     rest_m: f64,
     before_m: Option<f64>,
@@ -107,14 +107,14 @@ pub struct SpringTest {
 }
 
 impl SpringTest {
-    /// A test of so many dampings on a device of which this is known.
-    pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, allowance: &MeasurementLimits) -> Self {
+    /// Creates a test of the given trials on a device with this model.
+    pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, limits: &MeasurementLimits) -> Self {
         let stiffness_n_per_m = rungs.first().map_or(0.0, |rung| FIRST * rung.predicted_n_per_m);
         Self {
             found: Vec::with_capacity(rungs.len()),
             rungs,
-            guardrail: Guardrail::new(axes, allowance),
-            force_limit_n: allowance.force_n,
+            monitor: Monitor::new(axes, limits),
+            force_limit_n: limits.force_n,
             encoder_step_m: device.encoder_step_m,
             holding: Holding::of(device),
             phase: Phase::Hold,
@@ -131,7 +131,7 @@ impl SpringTest {
         }
     }
 
-    /// What was found, damping by damping.
+    /// Measured limits, one per damping.
     pub fn found(&self) -> &[MeasuredLimit] {
         &self.found
     }
@@ -161,9 +161,9 @@ impl SpringTest {
             (self.quiet, self.quiet_from_m) = (0, position_m);
         }
         self.quiet += 1;
-        if self.ticks >= LONGEST_HOLD || (self.ticks >= HOLD && self.quiet >= QUIET) {
+        if self.ticks >= MAX_HOLD || (self.ticks >= HOLD && self.quiet >= QUIET) {
             (self.phase, self.ticks) = (Phase::Trial, 0);
-            // From where the handle rests: dry friction may hold it away from home.
+            // From the rest position: dry friction may hold the handle away from its start.
             self.rest_m = position_m + self.tap_m().copysign(home_m - position_m);
             self.ringing.clear();
         }
@@ -171,7 +171,7 @@ impl SpringTest {
     }
 
     fn listen(&mut self, rung: &DampingTrial, position_m: f64) -> (f64, f64, f64) {
-        self.ringing.hear(position_m - self.rest_m);
+        self.ringing.push(position_m - self.rest_m);
         let has_rung_up = self.ticks > 2 && self.ringing.now_m() > RUNAWAY * self.tap_m();
         let stiffness = if has_rung_up { 0.0 } else { self.stiffness_n_per_m };
         let is_settled = self.ticks >= TRIAL || self.ringing.half_swings() >= ENOUGH_HALF_SWINGS;
@@ -202,7 +202,7 @@ impl SpringTest {
         self.stiffness_n_per_m = self.rung().map_or(0.0, |next| FIRST * next.predicted_n_per_m);
     }
 
-    /// So far that it is seen, and not so far that the motor is at its limit.
+    /// Large enough to be measured, small enough not to saturate the motor.
     fn tap_m(&self) -> f64 {
         let damping = self.rung().map_or(0.0, |rung| rung.damping_n_s_per_m);
         let by_force_m = 0.5 * self.force_limit_n / (self.stiffness_n_per_m + damping / TICK_S).max(1.0);
@@ -211,9 +211,9 @@ impl SpringTest {
 }
 
 impl Measurement for SpringTest {
-    /// Real-time: constant but for the verdict of a trial, which adds up its half swings.
+    /// Real-time: constant except at the end of a trial, which sums its half swings.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort {
-        let seen = self.guardrail.look(reading, periods);
+        let seen = self.monitor.look(reading, periods);
         if let Some(end) = seen.end {
             self.end.get_or_insert(end);
         }
@@ -224,7 +224,7 @@ impl Measurement for SpringTest {
         Effort { force_n: Vector2::new(if self.end.is_some() { 0.0 } else { force_n }, 0.0) }
     }
 
-    fn learn(&mut self, sent: WriteOutcome) {
+    fn acknowledge(&mut self, sent: WriteOutcome) {
         if let WriteOutcome::Failed(error) = sent {
             self.end.get_or_insert(End::Fault(Fault::NotSent(error)));
         }

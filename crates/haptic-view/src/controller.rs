@@ -1,4 +1,4 @@
-//! The interface through which the server controls the daemon.
+//! The interface through which the viewer changes the running daemon.
 
 use crate::message::scene::ScenesMessage;
 use crate::message::settings::CouplingMessage;
@@ -7,7 +7,7 @@ use nalgebra::Vector2;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The scene to switch to.
+/// A scene to switch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SceneChoice {
     /// Name of a built-in scene.
@@ -16,31 +16,32 @@ pub enum SceneChoice {
     Toml(String),
 }
 
-/// Connected devices, and the device in use.
+/// The connected devices and the one in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DevicesMessage {
-    /// The list that `hapticd devices --json` prints.
+    /// Connected devices, as `hapticd devices --json` lists them.
     pub devices: Value,
-    /// The device in use; a simulated one is not in the list.
+    /// The device that this loop drives. A simulated one is not among the connected devices.
     pub in_use: DeviceInUse,
 }
 
-/// The device that the loop drives.
+/// The device that this loop drives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceInUse {
-    /// Name to display.
+    /// Name for display.
     pub name: String,
-    /// `kind` of the device file.
+    /// Device kind, as in a device file.
     pub kind: String,
 }
 
-/// The daemon as the server sees it. Every call runs on an ordinary thread; slow ones are marked.
+/// Changes the running daemon. All methods are called on ordinary threads; those documented as slow, on a thread of
+/// their own.
 pub trait Controller: Send + Sync + 'static {
-    /// Guides the hand of a simulated device to a position in the world, m; `None` releases it.
+    /// Moves the hand of a simulated device towards a position in the world, m; `None` releases it.
     ///
     /// # Errors
-    /// When the hand cannot be guided, or the loop is busy.
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
+    /// When the device has no simulated hand, or the loop is busy.
+    fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
 
     /// Pauses or resumes the world.
     ///
@@ -48,48 +49,48 @@ pub trait Controller: Send + Sync + 'static {
     /// When the loop is busy.
     fn pause(&self, paused: bool) -> Result<(), ControlError>;
 
-    /// Runs this many ticks of a paused world.
+    /// Runs a number of ticks of a paused world.
     ///
     /// # Errors
     /// When the world is not paused, or the loop is busy.
     fn step(&self, ticks: u32) -> Result<(), ControlError>;
 
-    /// Restarts the world.
+    /// Puts the world back to its start.
     ///
     /// # Errors
     /// When the loop is busy.
     fn reset(&self) -> Result<(), ControlError>;
 
-    /// Sets keys of the profile's `[coupling]`; the other keys stay. Returns the new gains.
+    /// Sets keys of a profile's `[coupling]`; keys not given stay as they are. Returns the gains in force afterwards.
     ///
     /// # Errors
     /// When a key is unknown or a value is outside its limits.
     fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError>;
 
-    /// The built-in scenes.
+    /// The built-in scenes and the current one.
     fn scenes(&self) -> ScenesMessage;
 
-    /// Picture of a built-in scene as SVG. Slow.
+    /// The picture of a built-in scene, as SVG. Slow.
     fn thumbnail(&self, name: &str) -> Option<String>;
 
-    /// Switches to another scene and returns its number. Slow: builds the scene and measures its worst tick.
+    /// Switches to another scene and returns its number. Slow: the scene is built and its worst tick measured.
     ///
     /// # Errors
-    /// When the scene is invalid, or its worst tick takes too long.
+    /// When the scene is invalid, or too expensive for a tick.
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError>;
 
-    /// Lists connected devices. Slow.
+    /// The connected devices and the one in use. Slow.
     fn devices(&self) -> DevicesMessage;
 
-    /// Starts a recording and returns its path.
+    /// Starts a recording and returns its file.
     ///
     /// # Errors
-    /// When the name is invalid, a recording is active, or the file cannot be written.
+    /// When the name is not allowed, a recording is in progress, or the file cannot be created.
     fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError>;
 
-    /// Ends the recording and returns its path.
+    /// Stops the recording and returns its file.
     ///
     /// # Errors
-    /// When no recording is active.
+    /// When nothing is being recorded, or the loop is busy.
     fn stop_recording(&self) -> Result<String, ControlError>;
 }

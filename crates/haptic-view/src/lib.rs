@@ -1,39 +1,46 @@
-//! The viewer: a web page, a JSON API over HTTP, a WebSocket stream and Prometheus metrics of a running loop.
+//! The viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
 //!
-//! The server runs on one ordinary thread of low priority. It shares no lock with the loop: the daemon publishes
-//! [`Telemetry`], and implements [`Controller`] for what clients request. A request can be rejected and a client can be
-//! dropped; the loop is not affected.
+//! It runs on one ordinary thread with a low priority and never touches the loop. The daemon publishes messages to a
+//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a client
+//! can be dropped; neither affects the loop.
 //!
 //! - [`message`]: the JSON messages.
-//! - [`telemetry`]: the newest message of each kind.
-//! - [`controller`]: the interface through which the server controls the daemon.
-//! - [`listen`]: binds the address, or the next free port, and creates the token that remote clients need.
-//! - [`server`]: the thread, the middleware of every request, the routes and the stream.
+//! - [`telemetry`]: the newest message of each kind, as published by the daemon.
+//! - [`controller`]: the interface to the daemon.
+//! - [`listener`]: the address, the next free port, and the token that is required beyond loopback.
+//! - [`server`]: the thread, the access policy, the routes and the stream.
+//!
+//! [`Viewer::serve`] starts it; the controller comes from the daemon. A scene can be published at any time:
 //!
 //! ```
-//! use haptic_view::message::timing::TimingMessage;
+//! use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
+//! use haptic_planar::scene::Scene;
+//! use haptic_view::message::scene::SceneMessage;
 //! use haptic_view::{Controller, Listener, Telemetry, Viewer};
 //! use std::sync::Arc;
 //!
-//! /// Serves a daemon on a free port and publishes one message.
-//! fn serve(daemon: Arc<dyn Controller>) -> std::io::Result<Viewer> {
-//!     let listener = Listener::bind(([127, 0, 0, 1], 0).into())?;
+//! fn start(controller: Arc<dyn Controller>, telemetry: &Telemetry) -> std::io::Result<Viewer> {
+//!     let listener = Listener::bind(([127, 0, 0, 1], 8520).into())?;
 //!     println!("Viewer: {}", listener.url());
-//!     let telemetry = Telemetry::default();
-//!     let viewer = Viewer::serve(listener, telemetry.clone(), daemon, None)?;
-//!     telemetry.publish_timing(TimingMessage { ticks: 1000, ..TimingMessage::default() });
-//!     Ok(viewer) // serves until it is dropped
+//!     Viewer::serve(listener, telemetry.clone(), controller, None)
 //! }
+//!
+//! let ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.01 });
+//! let description = SceneDescription { bodies: vec![ball], ..SceneDescription::default() };
+//! let scene = Scene::build(&description).unwrap();
+//! let message = SceneMessage::new(1, "one ball", &description, &scene);
+//! assert_eq!(message.bodies[0].name, "ball");
+//! Telemetry::default().publish_scene(&message);
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod controller;
-pub mod listen;
+pub mod listener;
 pub mod message;
 pub mod server;
 pub mod telemetry;
 
 pub use controller::Controller;
-pub use listen::Listener;
+pub use listener::Listener;
 pub use server::Viewer;
 pub use telemetry::Telemetry;

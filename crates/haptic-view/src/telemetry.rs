@@ -1,7 +1,7 @@
-//! Where the daemon puts what there is to see: the newest of each kind, for as many as look on.
+//! The newest message of each kind, published by the daemon for any number of clients.
 //!
-//! Putting something in waits for no reader but for as long as one copies numbers. Nothing is made into text unless somebody asks
-//! for it, except what changes rarely.
+//! Publishing waits for a reader only while that reader copies numbers. States and timing are converted to text when a
+//! client asks for them; scenes and settings, which change rarely, when they are published.
 
 use crate::message::scene::SceneMessage;
 use crate::message::settings::SettingsMessage;
@@ -12,11 +12,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Rows of the strip charts that are kept: eight seconds, what the charts show, so that they are full from the first frame on, and a
-/// client that stalls for a moment misses nothing.
+/// Samples stored for the strip charts: eight seconds, the span that the charts show. The charts are full from the first
+/// frame on, and a client that stalls for a moment misses nothing.
 const MAX_SAMPLES: usize = 1000;
 
-/// The newest of everything; clones share it.
+/// The newest message of each kind, and recent samples. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Telemetry {
     pub(crate) scene: watch::Sender<Arc<CurrentScene>>,
@@ -26,7 +26,7 @@ pub struct Telemetry {
     samples: Arc<Mutex<Samples>>,
 }
 
-/// The scene that runs.
+/// The running scene.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentScene {
     pub id: u64,
@@ -35,14 +35,14 @@ pub(crate) struct CurrentScene {
 
 #[derive(Debug, Default)]
 struct Samples {
-    /// Rows are of this scene alone.
+    /// All rows belong to this scene.
     scene_id: u64,
-    /// The number of the row after the newest.
+    /// Number of the next row.
     next: u64,
     rows: VecDeque<Row>,
 }
 
-/// One tick in the strip charts.
+/// One sample of the strip charts.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     tick: u64,
@@ -54,7 +54,7 @@ impl Default for Telemetry {
         Self {
             scene: watch::Sender::default(),
             settings: watch::Sender::new(Text::from("{}")),
-            timing: watch::Sender::new(Arc::default()),
+            timing: watch::Sender::new(Arc::new(TimingMessage::new(&Default::default()))),
             state: watch::Sender::new(None),
             samples: Arc::default(),
         }
@@ -62,29 +62,29 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Another scene runs from now on. Tell it before the first observation of it.
+    /// Publishes a new scene. Must precede its first observation.
     pub fn publish_scene(&self, scene: &SceneMessage) {
         let current = CurrentScene { id: scene.scene_id, text: json(scene) };
         self.scene.send_replace(Arc::new(current));
     }
 
-    /// Something was set.
+    /// Publishes the settings in force.
     pub fn publish_settings(&self, settings: &SettingsMessage) {
         self.settings.send_replace(Text::from(json(settings)));
     }
 
-    /// How the loop keeps its time.
+    /// Publishes the loop's timing so far.
     pub fn publish_timing(&self, timing: TimingMessage) {
         self.timing.send_replace(Arc::new(timing));
     }
 
-    /// What was just seen.
+    /// Publishes the newest state and adds it to the samples.
     pub fn publish_state(&self, observation: Observation) {
         self.samples().push(&observation);
         self.state.send_replace(Some(Arc::new(observation)));
     }
 
-    /// Rows since a number up to what a state shows, as a JSON list, and the number to go on from.
+    /// Rows from a number up to the tick of an observation, as a JSON list, and the number to continue with.
     pub(crate) fn samples_since(&self, number: u64, observation: &Observation) -> (String, u64) {
         let (rows, next) = self.samples().since(number, observation);
         let texts: Vec<String> = rows.iter().map(Row::text).collect();
@@ -92,7 +92,7 @@ impl Telemetry {
     }
 
     fn samples(&self) -> MutexGuard<'_, Samples> {
-        // A panic while rows are pushed leaves them whole, so a poisoned lock is as good as any.
+        // A panic during a push leaves complete rows, so a poisoned lock is safe to use.
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -108,7 +108,7 @@ impl Samples {
         self.next += 1;
     }
 
-    /// A newer row than the state's may be there already, even one of another scene: it is for the next state.
+    /// Rows newer than the observation, even of another scene, may exist already. They belong to the next one.
     fn since(&self, number: u64, observation: &Observation) -> (Vec<Row>, u64) {
         let first = self.next - self.rows.len() as u64;
         let skipped = number.saturating_sub(first).min(self.rows.len() as u64);
@@ -121,7 +121,7 @@ impl Samples {
 }
 
 impl Row {
-    /// Six digits are more than a chart shows, and a first frame has a thousand rows.
+    /// Six significant digits are more than a chart shows, and the first frame has a thousand rows.
     fn text(&self) -> String {
         let [time_s, values @ ..] = self.values;
         let digits = values.map(six_digits);
@@ -129,7 +129,7 @@ impl Row {
     }
 }
 
-/// A number with six significant digits; what is no number is none in JSON either, and nothing is felt then.
+/// A number with six significant digits; zero for a non-finite one, which JSON cannot express.
 fn six_digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(0.0);
     if rounded.is_finite() { json(&rounded) } else { "0".to_owned() }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_short_and_right() {
+    fn rows_have_six_digits_and_no_non_finite_numbers() {
         let values = [12.008, 0.123_456_789, -1e-9, 0.0, 1_234.567_89, 1e-300, -3.0, 0.1 + 0.2, f64::NAN, 16_127.0];
         let text = Row { tick: 12_008, values }.text();
         assert_eq!(text, "[12.008,0.123457,-1e-9,0.0,1234.57,1e-300,-3.0,0.3,0,16127.0]");

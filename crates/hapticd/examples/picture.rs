@@ -1,11 +1,11 @@
 //! The picture in the terminal without the daemon: the default profile at the pace of the wall clock, on one ordinary
 //! thread. For work on the picture itself: `cargo run --example picture [profile [scene]]`.
 
+use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;
 use haptic_loop::snapshot::Snapshot;
 use haptic_realtime::runner::LoopTiming;
 use hapticd::cli::InputArguments;
-use hapticd::setup::Setup;
 use hapticd::terminal::{Screen, UserAction};
 use std::time::{Duration, Instant};
 

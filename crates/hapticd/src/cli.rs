@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use haptic_config::setup::FileNames;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -78,6 +79,13 @@ pub struct InputArguments {
     /// Device: a file, or a built-in's name.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
+}
+
+impl<'a> From<&'a InputArguments> for FileNames<'a> {
+    fn from(input: &'a InputArguments) -> Self {
+        let InputArguments { profile, scene, device } = input;
+        Self { profile: profile.as_deref(), scene: scene.as_deref(), device: device.as_deref() }
+    }
 }
 
 /// What is kept of a run.

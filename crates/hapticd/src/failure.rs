@@ -1,6 +1,6 @@
 //! Why a command did not do what it was asked, and the exit code that says so.
 
-use crate::files::error::FileErrors;
+use haptic_config::error::FileErrors;
 use std::fmt;
 
 /// Why a command failed.

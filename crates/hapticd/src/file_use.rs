@@ -4,8 +4,8 @@
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
-use crate::files::source::Source;
-use crate::setup::Setup;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Worlds made by rule, to see how the cost of a tick grows with what is in them.
 
-use crate::files::hand::{HandPath, HandRow};
+use haptic_config::hand::{HandPath, HandRow};
 use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 

@@ -1,6 +1,6 @@
 //! What the `hapticd` command is made of: reading files, running sessions, writing results.
 //!
-//! [`cli`] says what can be typed, [`files`] reads what people write, [`setup`] joins the two into the loop,
+//! [`cli`] says what can be typed, `haptic-config` reads the files and joins them,
 //! [`hardware`] opens what is plugged in, [`daemon`] runs it on the wall clock, and [`commands`] has one file for each command.
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,6 @@ pub mod daemon;
 pub mod failure;
 pub mod figures;
 pub mod file_use;
-pub mod files;
 pub mod generated;
 pub mod golden;
 pub mod hardware;
@@ -20,9 +19,7 @@ pub mod log;
 pub mod picture;
 pub mod realtime_setup;
 pub mod recording;
-pub mod setup;
 pub mod snapshot;
-pub mod stability;
 pub mod status;
 pub mod stopwatch;
 pub mod summary;

@@ -1,4 +1,5 @@
 use super::*;
+use haptic_testing::Random;
 
 const PERIOD_S: f64 = 0.001;
 const SETTINGS: TankSettings = TankSettings {
@@ -16,37 +17,20 @@ fn lively(total_j: f64) -> StoredEnergy {
 
 const NO_LOAD: Vector2<f64> = Vector2::new(0.0, 0.0);
 
-/// A small generator of repeatable noise (xorshift).
-struct Noise(u64);
-
-impl Noise {
-    fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// In [−1, 1).
-    fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self, size: f64) -> Vector2<f64> {
-        Vector2::new(self.unit(), self.unit()) * size
-    }
+fn random_vector(random: &mut Random, size: f64) -> Vector2<f64> {
+    Vector2::new(random.between(-1.0, 1.0), random.between(-1.0, 1.0)) * size
 }
 
 #[test]
 fn the_account_stays_positive_for_a_million_ticks_of_any_hand_and_any_world() {
-    let mut noise = Noise(0x9E37_79B9_7F4A_7C15);
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut tank = Tank::new(&SETTINGS, lively(0.01));
     let (mut hand_m, mut smallest_j) = (Vector2::zeros(), f64::INFINITY);
     for _ in 0..1_000_000 {
-        let size_m = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2][(noise.bits() % 5) as usize];
-        hand_m += noise.vector(size_m);
-        tank.observe(hand_m, PERIOD_S, lively(0.02 * (noise.unit() + 1.0)), true);
-        tank.admit(noise.vector(20.0), NO_LOAD);
+        let size_m = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2][(random.bits() % 5) as usize];
+        hand_m += random_vector(&mut random, size_m);
+        tank.observe(hand_m, PERIOD_S, lively(0.02 * (random.between(-1.0, 1.0) + 1.0)), true);
+        tank.admit(random_vector(&mut random, 20.0), NO_LOAD);
         smallest_j = smallest_j.min(tank.level_j());
     }
     assert!(smallest_j >= -1e-15, "{smallest_j} J");
@@ -58,9 +42,9 @@ fn the_greedy_hand_gets_everything_on_account_and_not_a_nanojoule_more() {
     let mut tank = Tank::new(&SETTINGS, lively(0.05));
     let (mut hand_m, mut taken_j) = (Vector2::<f64>::zeros(), 0.0);
     tank.observe(hand_m, PERIOD_S, lively(1.0), true);
-    let mut noise = Noise(88_172_645_463_325_252);
+    let mut random = Random(88_172_645_463_325_252);
     for _ in 0..1_000_000 {
-        let force_n = tank.admit(noise.vector(20.0), NO_LOAD);
+        let force_n = tank.admit(random_vector(&mut random, 20.0), NO_LOAD);
         let step_m = force_n * (PERIOD_S / (2.0 * SETTINGS.damping_n_s_per_m));
         hand_m += step_m;
         taken_j += force_n.dot(&step_m) - SETTINGS.damping_n_s_per_m / PERIOD_S * step_m.norm_squared();

@@ -1,55 +1,12 @@
 //! Reading and writing allocate nothing, whatever goes wrong.
 
-use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{
-    Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
-};
 use haptic_device::faulty::PerKind;
-use haptic_device::serial::protocol::Protocol;
-use haptic_device::serial::{
-    HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
-    SerialDevice, SerialSettings,
-};
 use haptic_device::{
-    Device, DeviceModel, Effort, FaultPlan, FaultyDevice, HandModel, InjectedFault, MonotonicNs, Pantograph, Path,
+    Device, DeviceModel, Effort, FaultPlan, FaultyDevice, HandModel, InjectedFault, MonotonicNs, Path,
     PrescribedDevice, SimulatedDevice,
 };
-use haptic_realtime::clock::monotonic_ns;
+use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// Safety: every call goes to the system allocator unchanged; the count is a plain cell of this thread.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // Safety: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // Safety: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations_in(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
-}
 
 fn exercise(device: &mut dyn Device) {
     for tick in 0..5000u64 {
@@ -58,11 +15,6 @@ fn exercise(device: &mut dyn Device) {
         let reading = device.read(now);
         device.write(Effort { force_n: reading.position_m * -100.0 }, now);
     }
-}
-
-#[test]
-fn the_count_notices_an_allocation() {
-    assert_eq!(allocations_in(|| drop(std::hint::black_box(Box::new(1)))), 1);
 }
 
 #[test]
@@ -75,143 +27,12 @@ fn simulated_devices_do_not_allocate_even_behind_faults() {
     ];
     let inner = SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default())).unwrap();
     let mut device = FaultyDevice::new(inner, FaultPlan { chance, scheduled, ..FaultPlan::default() });
-    assert_eq!(allocations_in(|| exercise(&mut device)), 0);
+    assert_no_allocator_calls(|| exercise(&mut device));
 }
 
 #[test]
 fn prescribed_devices_do_not_allocate() {
     let rows = (0..1000).map(|row| [f64::from(row) * 0.003, f64::from(row) * 0.001, 0.0]).collect();
     let mut device = PrescribedDevice::new(2, Path::new(rows, false).unwrap());
-    assert_eq!(allocations_in(|| exercise(&mut device)), 0);
-}
-
-#[test]
-fn linkage_kinematics_do_not_allocate() {
-    let work = || {
-        for step in 0..1000 {
-            let handle = Vector2::new(0.019, 0.0002 * f64::from(step));
-            let torques = Pantograph::HAPLY_V3
-                .angles_rad(handle)
-                .and_then(|angles| Pantograph::HAPLY_V3.torques_n_m(angles, Vector2::new(1.0, 2.0)));
-            std::hint::black_box(torques).ok();
-        }
-    };
-    assert_eq!(allocations_in(work), 0);
-}
-
-/// Long enough for any machine; only a broken test waits so long.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Reads and writes on this thread until the device was unplugged, found again, and has answered often; allocations of the other
-/// threads are not counted.
-fn allocations_on_a_line(
-    name: &str,
-    faults: LineFaults,
-    board: impl FnOnce() -> Box<dyn Board> + Send + 'static,
-    protocol: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>,
-) -> u64 {
-    let link = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
-    let stop = Arc::new(AtomicBool::new(false));
-    let (stop_inside, life) = (Arc::clone(&stop), bad_life(&link, faults));
-    let emulator = std::thread::spawn(move || serve(board().as_mut(), &life, &stop_inside, &mut |_, _| {}).unwrap());
-    let start = Instant::now();
-    while !link.exists() {
-        assert!(start.elapsed() < PATIENCE, "no port");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let (ledger, port) = (Arc::new(LinkMonitor::default()), link.to_str().unwrap().to_owned());
-    let (find, protocol) = (Box::new(move || Ok(port.clone())), protocol(Arc::clone(&ledger)));
-    let (baud, guardian) = (1_000_000, None);
-    let settings = SerialSettings { find, baud, protocol, ledger: Arc::clone(&ledger), guardian, priority: 79 };
-    let mut device = SerialDevice::open(settings).unwrap();
-    let (mut allocations, mut fresh_after_loss) = (0, 0);
-    while fresh_after_loss < 200 {
-        assert!(start.elapsed() < PATIENCE, "{name}: {fresh_after_loss} readings after the loss");
-        let mut is_fresh = false;
-        allocations += allocations_in(|| {
-            let now = MonotonicNs(monotonic_ns());
-            is_fresh = device.read(now).fresh;
-            device.write(Effort { force_n: Vector2::new(0.1, -0.05) }, now);
-        });
-        fresh_after_loss += u32::from(is_fresh && device.link_statistics().unwrap().reconnects > 0);
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    device.close();
-    stop.store(true, Ordering::Relaxed);
-    emulator.join().unwrap();
-    allocations
-}
-
-/// Losses, damage and lateness.
-const FAULTS: LineFaults = LineFaults { drop: 0.02, garbage: 0.02, delay_ns: 2_000_000, seed: 5 };
-
-/// Once unplugged as well: every way that reading and writing can go.
-fn bad_life(link: &std::path::Path, faults: LineFaults) -> ServeOptions {
-    ServeOptions {
-        link: Some(link.to_owned()),
-        faults,
-        dies_after: Some(Duration::from_secs(1)),
-        dead_for: Duration::from_millis(200),
-        ..ServeOptions::default()
-    }
-}
-
-fn body(axes: u8) -> EmulatedHandle {
-    EmulatedHandle::new(axes, &DeviceModel::default(), None).unwrap()
-}
-
-#[test]
-fn a_board_on_a_bad_line_is_read_and_written_without_allocation() {
-    let settings = NativeSettings { axes: None, lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
-    let board = || Box::new(NativeBoard::new(NativeTraits::default(), body(2))) as Box<dyn Board>;
-    let found =
-        allocations_on_a_line("native", FAULTS, board, |ledger| Box::new(NativeProtocol::new(settings, ledger, 1)));
-    assert_eq!(found, 0);
-}
-
-#[test]
-fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
-    let settings = OdriveSettings { lever_m: 0.05, watchdog_s: 0.1, baud: None };
-    let board = || Box::new(OdriveBoard::new(0.05, body(1))) as Box<dyn Board>;
-    let found =
-        allocations_on_a_line("odrive", FAULTS, board, |ledger| Box::new(OdriveProtocol::new(settings, ledger)));
-    assert_eq!(found, 0);
-}
-
-/// A Haply whose cable is pulled and whose power stays on: one that lost its power is not taken up again.
-struct Powered(HaplyBoard);
-
-impl Board for Powered {
-    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
-        self.0.hear(bytes, out);
-    }
-
-    fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
-        self.0.tick(out);
-    }
-
-    fn host_left(&mut self) {
-        self.0.host_left();
-    }
-
-    fn force_n(&self) -> Vector2<f64> {
-        self.0.force_n()
-    }
-
-    fn body(&self) -> &EmulatedHandle {
-        self.0.body()
-    }
-
-    fn news(&mut self) -> Option<String> {
-        self.0.news()
-    }
-}
-
-/// Without damaged bytes: its only line is USB, which lets none pass, and its protocol has nothing to notice them by.
-#[test]
-fn a_haply_on_a_bad_line_is_read_and_written_without_allocation() {
-    let model = DeviceModel::default();
-    let board = move || Box::new(Powered(HaplyBoard::new(HaplyVariant::V3, &model, None).unwrap())) as Box<dyn Board>;
-    let protocol = |ledger| Box::new(HaplyProtocol::new(HaplyVariant::V3, ledger)) as Box<dyn Protocol>;
-    assert_eq!(allocations_on_a_line("haply", LineFaults { garbage: 0.0, ..FAULTS }, board, protocol), 0);
+    assert_no_allocator_calls(|| exercise(&mut device));
 }

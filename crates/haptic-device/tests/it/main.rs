@@ -2,9 +2,7 @@
 
 mod allocation;
 mod friction;
-mod hid_joystick;
-mod hid_layout;
-mod native_link;
-mod other_links;
-mod serial_port;
 mod simulated;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

@@ -2,9 +2,9 @@
 //!
 //! The folder is a mounted FunctionFS: `ep0` takes descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt out.
 
-use super::{STEP_US, now_us, wait};
-use crate::account::{HostAudit, HostAuditor};
-use crate::gadget::Gadget;
+use super::{now_us, wait};
+use crate::audit::{HostAudit, HostAuditor};
+use crate::gadget::{Gadget, STEP_US};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -8,9 +8,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io;
 
-/// A step of the device's own clock, µs.
-pub const STEP_US: u64 = 1000;
-
 /// The monotonic clock, µs.
 pub fn now_us() -> u64 {
     haptic_realtime::clock::monotonic_ns() / 1000

@@ -1,8 +1,8 @@
 //! A board on a serial line, such as the device side of a USB serial gadget.
 
-use super::{STEP_US, now_us, wait};
-use crate::account::HostAuditor;
-use crate::gadget::Gadget;
+use super::{now_us, wait};
+use crate::audit::HostAuditor;
+use crate::gadget::{Gadget, STEP_US};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

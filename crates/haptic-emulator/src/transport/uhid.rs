@@ -1,8 +1,8 @@
 //! A HID device without a bus: the kernel's `uhid` makes one of what this process says.
 
-use super::{STEP_US, now_us, wait};
-use crate::account::HostAuditor;
-use crate::gadget::Gadget;
+use super::{now_us, wait};
+use crate::audit::HostAuditor;
+use crate::gadget::{Gadget, STEP_US};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::engagement::QUIET_TICKS;
 use haptic_coupling::tank::Passivity;
 use haptic_device::{FaultCode, WriteError};
+use haptic_testing::Random;
 
 /// Energy that has nothing to do with height.
 fn lively(total_j: f64) -> StoredEnergy {
@@ -249,27 +250,23 @@ fn other_settings_do_not_reopen_a_closed_gate() {
     assert_eq!(guard.admit(&request(3.0), &hand(0.0)).force_n, Vector2::zeros());
 }
 
-/// Noise that is the same every time (xorshift), in [−1, 1).
-fn noise(state: &mut u64) -> f64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    (*state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-}
-
 #[test]
 fn no_hand_gets_more_than_was_on_account_in_a_million_ticks_of_a_lying_world() {
     let device = WorstAxisModel { delay_s: 0.0, ..WorstAxisModel::default() };
     let mut guard = Guard::new(&bare(), &device, lively(0.01));
-    let (mut seed, mut place_m, mut gained_j) = (0x2545_F491_4F6C_DD1D, Vector2::zeros(), 0.0);
+    let (mut random, mut place_m, mut gained_j) = (Random(0x2545_F491_4F6C_DD1D), Vector2::zeros(), 0.0);
     for _ in 0..1_000_000 {
-        let force_n = Vector2::new(noise(&mut seed), noise(&mut seed)) * 6.0;
-        let stored = StoredEnergy { total_j: 1e6, height_j: 100.0 * noise(&mut seed) };
+        let force_n = Vector2::new(random.between(-1.0, 1.0), random.between(-1.0, 1.0)) * 6.0;
+        let stored = StoredEnergy { total_j: 1e6, height_j: 100.0 * random.between(-1.0, 1.0) };
         let here = HandReading { position_m: Some(place_m), ..hand(0.0) };
         let given_n = guard.admit(&ForceRequest { force_n, stored, ..request(0.0) }, &here).force_n;
         // The hand knows the force: mostly it takes all it can, sometimes it moves at random.
         let greedy_m = given_n * (TICK_S / (2.0 * device.damping_n_s_per_m));
-        let step_m = if noise(&mut seed) > -0.5 { greedy_m } else { Vector2::new(noise(&mut seed), 0.3) * 1e-4 };
+        let step_m = if random.between(-1.0, 1.0) > -0.5 {
+            greedy_m
+        } else {
+            Vector2::new(random.between(-1.0, 1.0), 0.3) * 1e-4
+        };
         gained_j += given_n.dot(&step_m) - device.damping_n_s_per_m / TICK_S * step_m.norm_squared();
         place_m += step_m;
         assert!(guard.tank_j() >= -1e-12);

@@ -7,32 +7,8 @@ use haptic_loop::command::Command;
 use haptic_loop::engagement::Phase;
 use haptic_loop::snapshot::{Snapshot, SnapshotSink};
 use haptic_loop::tick::HapticLoop;
+use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
-
-/// The system's allocator, counting what each thread asks of it.
-struct Counting;
-
-// SAFETY: every call goes unchanged to the system's allocator; the count is a thread-local cell without a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises about `layout` are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises about `pointer` and `layout` are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Engaged and pressing on the floor by tick 2000, where the plan's faults may begin.
 fn pressing(plan: FaultPlan) -> HapticLoop {
@@ -130,10 +106,10 @@ fn a_fault_fills_the_black_box_once() {
     rendering.recycle_black_box(black_box);
 }
 
-/// Somebody who looks on, with a buffer of his own.
-struct Onlooker(Snapshot);
+/// A sink that copies each snapshot into a buffer of its own.
+struct CopyingSink(Snapshot);
 
-impl SnapshotSink for Onlooker {
+impl SnapshotSink for CopyingSink {
     fn publish(&mut self, fill: &dyn Fn(&mut Snapshot)) {
         fill(&mut self.0);
     }
@@ -164,16 +140,16 @@ fn no_tick_allocates_or_frees_whatever_goes_wrong() {
     let looped = haptic_device::simulated::HandModel { looped: true, ..hand(&path) };
     let device = FaultyDevice::new(simulated(Some(&looped)), FaultPlan { seed: 7, chance, ..FaultPlan::default() });
     let mut rendering = rendering(device, world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
-    rendering.publish_to(Box::new(Onlooker(Snapshot::with_room_for(rendering.world()))));
-    let before = ALLOCATIONS.with(Cell::get);
+    rendering.publish_to(Box::new(CopyingSink(Snapshot::with_room_for(rendering.world()))));
     let mut kinds = [0u32; 4];
-    run(&mut rendering, 30_000, |report| match report.fault.map(|fault| fault.kind()) {
-        Some("reading-not-finite") => kinds[0] += 1,
-        Some("over-speed") => kinds[1] += 1,
-        Some("lost") => kinds[2] += 1,
-        Some("not-sent") => kinds[3] += 1,
-        _ => {}
+    assert_no_allocator_calls(|| {
+        run(&mut rendering, 30_000, |report| match report.fault.map(|fault| fault.kind()) {
+            Some("reading-not-finite") => kinds[0] += 1,
+            Some("over-speed") => kinds[1] += 1,
+            Some("lost") => kinds[2] += 1,
+            Some("not-sent") => kinds[3] += 1,
+            _ => {}
+        });
     });
-    assert_eq!(ALLOCATIONS.with(Cell::get), before);
     assert!(kinds.iter().all(|&count| count > 5), "too few faults to prove anything: {kinds:?}");
 }

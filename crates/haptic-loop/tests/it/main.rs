@@ -5,3 +5,6 @@ mod faults;
 mod feel;
 mod orders;
 mod stability;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

@@ -2,42 +2,23 @@
 
 use super::*;
 use crate::piece::Piece;
+use haptic_testing::Random;
 use proptest::prelude::*;
 
-/// Marsaglia's xorshift: small, seeded, the same everywhere.
-struct Random(u64);
+/// Corners on a random ellipse of about 1 m, unevenly spread: always convex and anticlockwise.
+fn random_core(random: &mut Random, count: usize) -> Piece {
+    let (width, height) = (random.between(0.1, 1.0), random.between(0.1, 1.0));
+    let outline: Vec<_> = (0..count)
+        .map(|i| {
+            let angle = (i as f64 + random.between(0.0, 0.9)) * std::f64::consts::TAU / count as f64;
+            Vector2::new(width * libm::cos(angle), height * libm::sin(angle))
+        })
+        .collect();
+    Piece::new(0, &outline, 0.0)
+}
 
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn index(&mut self, count: usize) -> usize {
-        (self.bits() >> 20) as usize % count
-    }
-
-    /// Corners on a random ellipse of about 1 m, unevenly spread: always convex and anticlockwise.
-    fn core(&mut self, count: usize) -> Piece {
-        let (width, height) = (self.between(0.1, 1.0), self.between(0.1, 1.0));
-        let outline: Vec<_> = (0..count)
-            .map(|i| {
-                let angle = (i as f64 + self.between(0.0, 0.9)) * std::f64::consts::TAU / count as f64;
-                Vector2::new(width * libm::cos(angle), height * libm::sin(angle))
-            })
-            .collect();
-        Piece::new(0, &outline, 0.0)
-    }
-
-    fn seed(&mut self) -> Seed {
-        Seed { a: self.bits() as u8, b: (self.bits() >> 8) as u8 }
-    }
+fn random_seed(random: &mut Random) -> Seed {
+    Seed { a: random.bits() as u8, b: (random.bits() >> 8) as u8 }
 }
 
 fn placed(piece: &Piece, x: f64, y: f64, angle: f64) -> PlacedPiece {
@@ -129,7 +110,7 @@ impl Tally {
 fn sweep(random: &mut Random, corners_from: usize, tally: &mut Tally) {
     let count = |random: &mut Random| corners_from + random.index(MAX_CORNERS + 1 - corners_from);
     let (count_a, count_b) = (count(random), count(random));
-    let (piece_a, piece_b) = (random.core(count_a), random.core(count_b));
+    let (piece_a, piece_b) = (random_core(random, count_a), random_core(random, count_b));
     let (distance, mut bearing, mut rotation) = (random.between(0.2, 2.5), random.between(0.0, 6.0), 0.0);
     let (orbit, angular_velocity) = (random.between(-0.02, 0.02), random.between(-0.05, 0.05));
     let mut seed = Seed::default();
@@ -168,10 +149,10 @@ fn any_seed_reaches_the_same_distance_within_the_budget() {
     let (mut random, mut tally) = (Random(5), Tally::default());
     while tally.queries < 40_000 {
         let counts = (1 + random.index(16), 1 + random.index(16));
-        let (piece_a, piece_b) = (random.core(counts.0), random.core(counts.1));
+        let (piece_a, piece_b) = (random_core(&mut random, counts.0), random_core(&mut random, counts.1));
         let a = placed(&piece_a, 0.0, 0.0, random.between(-4.0, 4.0));
         let b = placed(&piece_b, random.between(-2.0, 2.0), random.between(-2.0, 2.0), random.between(-4.0, 4.0));
-        if let Some(closest) = check(&a, &b, &mut random.seed()) {
+        if let Some(closest) = check(&a, &b, &mut random_seed(&mut random)) {
             tally.count(&closest);
         }
     }
@@ -185,13 +166,13 @@ fn cores_are_apart_exactly_when_an_axis_separates_them() {
     let (mut random, mut overlapping) = (Random(123), 0);
     for _ in 0..40_000 {
         let counts = (3 + random.index(14), 1 + random.index(16));
-        let (piece_a, piece_b) = (random.core(counts.0), random.core(counts.1));
+        let (piece_a, piece_b) = (random_core(&mut random, counts.0), random_core(&mut random, counts.1));
         let a = placed(&piece_a, 0.0, 0.0, random.between(-4.0, 4.0));
         let b = placed(&piece_b, random.between(-1.0, 1.0), random.between(-1.0, 1.0), random.between(-4.0, 4.0));
         let gap = widest_gap(&a, &b);
         if gap.abs() > 2.0 * TOUCHING_M {
-            assert_eq!(track(&a, &b, &mut random.seed()).is_some(), gap > 0.0, "{a:?}\n{b:?}");
-            assert_eq!(track(&b, &a, &mut random.seed()).is_some(), gap > 0.0, "{a:?}\n{b:?}");
+            assert_eq!(track(&a, &b, &mut random_seed(&mut random)).is_some(), gap > 0.0, "{a:?}\n{b:?}");
+            assert_eq!(track(&b, &a, &mut random_seed(&mut random)).is_some(), gap > 0.0, "{a:?}\n{b:?}");
             assert_eq!(brute_force(&a, &b).is_some(), gap > 0.0, "{a:?}\n{b:?}");
             overlapping += u32::from(gap < 0.0);
         }
@@ -213,10 +194,10 @@ fn overlap_is_proven_by_the_walk_without_comparing_all_pairs() {
     let (mut random, mut longest, mut proven) = (Random(99), 0, 0);
     while proven < 20_000 {
         let counts = (3 + random.index(14), 2 + random.index(15));
-        let a = placed(&random.core(counts.0), 0.0, 0.0, random.between(-4.0, 4.0));
-        let b = placed(&random.core(counts.1), random.between(-1.0, 1.0), random.between(-1.0, 1.0), 0.0);
+        let a = placed(&random_core(&mut random, counts.0), 0.0, 0.0, random.between(-4.0, 4.0));
+        let b = placed(&random_core(&mut random, counts.1), random.between(-1.0, 1.0), random.between(-1.0, 1.0), 0.0);
         if widest_gap(&a, &b) < -TOUCHING_M {
-            let steps = steps_to_overlap(&a, &b, random.seed());
+            let steps = steps_to_overlap(&a, &b, random_seed(&mut random));
             (longest, proven) = (longest.max(steps.expect("a proof within the budget")), proven + 1);
         }
     }
@@ -321,8 +302,8 @@ fn a_walk_given_up_leaves_a_seed_that_the_next_confirms_in_one_step() {
     let (mut random, mut seed, mut apart) = (Random(2024), Seed::default(), 0);
     while apart < 1000 {
         let counts = (1 + random.index(16), 1 + random.index(16));
-        let a = placed(&random.core(counts.0), 0.0, 0.0, random.between(-4.0, 4.0));
-        let b = placed(&random.core(counts.1), random.between(-2.0, 2.0), random.between(-2.0, 2.0), 0.0);
+        let a = placed(&random_core(&mut random, counts.0), 0.0, 0.0, random.between(-4.0, 4.0));
+        let b = placed(&random_core(&mut random, counts.1), random.between(-2.0, 2.0), random.between(-2.0, 2.0), 0.0);
         if let Some(given_up) = fall_back(&a, &b, &mut seed) {
             let next = track(&a, &b, &mut seed).unwrap();
             assert_eq!((given_up.fell_back, given_up.steps), (true, STEP_BUDGET));
@@ -348,10 +329,10 @@ proptest! {
         bits in 1u64.., counts in (1usize..=16, 1usize..=16), x in -2.0f64..2.0, y in -2.0f64..2.0, angle in -4.0f64..4.0,
     ) {
         let mut random = Random(bits);
-        let a = placed(&random.core(counts.0), 0.0, 0.0, 0.0);
-        let b = placed(&random.core(counts.1), x, y, angle);
-        let one = check(&a, &b, &mut random.seed()).map(|closest| closest.distance_m);
-        let other = check(&b, &a, &mut random.seed()).map(|closest| closest.distance_m);
+        let a = placed(&random_core(&mut random, counts.0), 0.0, 0.0, 0.0);
+        let b = placed(&random_core(&mut random, counts.1), x, y, angle);
+        let one = check(&a, &b, &mut random_seed(&mut random)).map(|closest| closest.distance_m);
+        let other = check(&b, &a, &mut random_seed(&mut random)).map(|closest| closest.distance_m);
         prop_assert!((one.unwrap_or(0.0) - other.unwrap_or(0.0)).abs() <= 1e-14);
     }
 
@@ -360,9 +341,9 @@ proptest! {
         bits in 1u64.., counts in (1usize..=16, 1usize..=16), x in -2.0f64..2.0, y in -2.0f64..2.0, angle in -4.0f64..4.0,
     ) {
         let mut random = Random(bits);
-        let a = placed(&random.core(counts.0), 0.0, 0.0, 0.0);
-        let b = placed(&random.core(counts.1), x, y, angle);
-        let mut seed = random.seed();
+        let a = placed(&random_core(&mut random, counts.0), 0.0, 0.0, 0.0);
+        let b = placed(&random_core(&mut random, counts.1), x, y, angle);
+        let mut seed = random_seed(&mut random);
         if let Some(first) = track(&a, &b, &mut seed) {
             let again = track(&a, &b, &mut seed).unwrap();
             prop_assert_eq!((again.steps, again.distance_m), (1, first.distance_m));

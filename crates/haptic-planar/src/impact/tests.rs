@@ -2,43 +2,28 @@
 
 use super::*;
 use RestitutionLaw::{Poisson, Stronge};
+use haptic_testing::Random;
 use proptest::prelude::*;
 
-/// Marsaglia's xorshift: small, seeded, the same everywhere.
-struct Random(u64);
+/// What one free body adds at a contact, from 1 g to 10 kg with arms up to some gyration radii.
+fn random_body(random: &mut Random) -> PointInverseMass {
+    let mobility = libm::pow(10.0, random.between(-1.0, 3.0));
+    let (x, y) = (random.between(-3.0, 3.0), random.between(-3.0, 3.0));
+    let unit = PointInverseMass { tangent: 1.0 + y * y, cross: -x * y, normal: 1.0 + x * x };
+    PointInverseMass { tangent: mobility * unit.tangent, cross: mobility * unit.cross, normal: mobility * unit.normal }
+}
 
-impl Random {
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        low + (high - low) * (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// What one free body adds at a contact, from 1 g to 10 kg with arms up to some gyration radii.
-    fn body(&mut self) -> PointInverseMass {
-        let mobility = libm::pow(10.0, self.between(-1.0, 3.0));
-        let (x, y) = (self.between(-3.0, 3.0), self.between(-3.0, 3.0));
-        let unit = PointInverseMass { tangent: 1.0 + y * y, cross: -x * y, normal: 1.0 + x * x };
-        PointInverseMass {
-            tangent: mobility * unit.tangent,
-            cross: mobility * unit.cross,
-            normal: mobility * unit.normal,
-        }
-    }
-
-    fn impact(&mut self) -> Case {
-        let (one, other) = (self.body(), self.body());
-        let other_moves = if self.between(0.0, 1.0) < 0.5 { 1.0 } else { 0.0 };
-        let mass = PointInverseMass {
-            tangent: one.tangent + other_moves * other.tangent,
-            cross: one.cross + other_moves * other.cross,
-            normal: one.normal + other_moves * other.normal,
-        };
-        let (tangent_speed, normal_speed) = (self.between(-3.0, 3.0), -self.between(1e-4, 3.0));
-        let (friction, restitution) = (self.between(0.0, 3.0), self.between(0.0, 1.0));
-        Case { mass, tangent_speed, normal_speed, friction, restitution }
-    }
+fn random_impact(random: &mut Random) -> Case {
+    let (one, other) = (random_body(random), random_body(random));
+    let other_moves = if random.between(0.0, 1.0) < 0.5 { 1.0 } else { 0.0 };
+    let mass = PointInverseMass {
+        tangent: one.tangent + other_moves * other.tangent,
+        cross: one.cross + other_moves * other.cross,
+        normal: one.normal + other_moves * other.normal,
+    };
+    let (tangent_speed, normal_speed) = (random.between(-3.0, 3.0), -random.between(1e-4, 3.0));
+    let (friction, restitution) = (random.between(0.0, 3.0), random.between(0.0, 1.0));
+    Case { mass, tangent_speed, normal_speed, friction, restitution }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -190,7 +175,7 @@ fn the_rod_to_which_newtons_law_gives_energy_loses_some() {
 fn a_million_impacts_add_no_energy_keep_the_cone_and_open() {
     let (mut random, mut jams) = (Random(0x2545_f491_4f6c_dd1d), 0);
     for _ in 0..1_000_000 {
-        let case = random.impact();
+        let case = random_impact(&mut random);
         jams += u32::from(case.first_slope() < 0.0);
         for law in [Stronge, Poisson] {
             assert_lawful(&case, case.resolve(law));
@@ -217,7 +202,7 @@ fn assert_lawful(case: &Case, p: Impulse) {
 fn random_impacts_agree_with_the_impact_integrated() {
     let mut random = Random(4711);
     for _ in 0..300 {
-        let case = random.impact();
+        let case = random_impact(&mut random);
         for law in [Stronge, Poisson] {
             let apart = case.disagreement(law, 2e4);
             assert!(apart < 5e-3, "{law:?}: {apart} {case:?}");
@@ -229,7 +214,7 @@ fn random_impacts_agree_with_the_impact_integrated() {
 fn without_friction_there_is_only_the_normal_and_both_laws_agree_with_newton() {
     let mut random = Random(9);
     for _ in 0..1000 {
-        let case = Case { friction: 0.0, ..random.impact() };
+        let case = Case { friction: 0.0, ..random_impact(&mut random) };
         for law in [Stronge, Poisson] {
             let p = case.resolve(law);
             assert_eq!(p.tangent, 0.0);
@@ -243,7 +228,7 @@ fn without_friction_there_is_only_the_normal_and_both_laws_agree_with_newton() {
 fn a_plastic_impact_just_stops_and_a_frictionless_elastic_one_keeps_all_energy() {
     let mut random = Random(31);
     for _ in 0..1000 {
-        let plastic = Case { restitution: 0.0, ..random.impact() };
+        let plastic = Case { restitution: 0.0, ..random_impact(&mut random) };
         let elastic = Case { restitution: 1.0, friction: 0.0, ..plastic };
         for law in [Stronge, Poisson] {
             assert!(plastic.after(plastic.resolve(law)).1.abs() < 1e-11);
@@ -293,7 +278,7 @@ fn a_singular_contact_mass_still_gives_a_finite_impulse() {
 proptest! {
     #[test]
     fn the_mirror_image_of_an_impact_has_the_mirrored_impulse(bits in 1u64..) {
-        let case = Random(bits).impact();
+        let case = random_impact(&mut Random(bits));
         let mass = PointInverseMass { cross: -case.mass.cross, ..case.mass };
         let mirrored = Case { mass, tangent_speed: -case.tangent_speed, ..case };
         for law in [Stronge, Poisson] {
@@ -304,7 +289,7 @@ proptest! {
 
     #[test]
     fn more_restitution_never_means_less_impulse(bits in 1u64.., more in 0.0f64..1.0) {
-        let case = Random(bits).impact();
+        let case = random_impact(&mut Random(bits));
         let livelier = Case { restitution: case.restitution + more * (1.0 - case.restitution), ..case };
         for law in [Stronge, Poisson] {
             prop_assert!(livelier.resolve(law).normal >= case.resolve(law).normal * (1.0 - 1e-15));
@@ -313,7 +298,7 @@ proptest! {
 
     #[test]
     fn impulses_scale_with_the_speed(bits in 1u64.., scale in 0.01f64..100.0) {
-        let case = Random(bits).impact();
+        let case = random_impact(&mut Random(bits));
         let faster = Case { tangent_speed: scale * case.tangent_speed, normal_speed: scale * case.normal_speed, ..case };
         for law in [Stronge, Poisson] {
             let (p, q) = (case.resolve(law), faster.resolve(law));

@@ -2,63 +2,8 @@
 
 use crate::common::*;
 use haptic_planar::description::BodyDescription;
+use haptic_testing::assert_no_allocator_calls;
 use nalgebra::vector;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// The system's allocator, counting what the current thread asks of it.
-struct Counting;
-
-thread_local! {
-    static ASKED: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    ASKED.with(|asked| asked.set(asked.get() + 1));
-}
-
-// Safety: every call goes to the system's allocator unchanged; the counter is a plain thread-local cell that neither
-// allocates nor has a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count();
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Claims that something asks nothing of the allocator.
-#[track_caller]
-fn assert_allocates_nothing(work: impl FnOnce()) {
-    let before = ASKED.with(Cell::get);
-    work();
-    let asked = ASKED.with(Cell::get) - before;
-    assert_eq!(asked, 0, "calls to the allocator");
-}
-
-#[test]
-fn the_counter_counts() {
-    let before = ASKED.with(Cell::get);
-    std::hint::black_box(vec![0_u8; 100]);
-    assert_eq!(ASKED.with(Cell::get) - before, 2);
-}
 
 /// A room full of boxes, discs, capsules and a concave body, with a hand's tool and fast bodies.
 fn crowd() -> Lab {
@@ -83,7 +28,7 @@ fn crowd() -> Lab {
 fn a_crowd_stirred_by_the_hand_allocates_nothing() {
     let mut lab = crowd();
     let mut impacts = 0;
-    assert_allocates_nothing(|| {
+    assert_no_allocator_calls(|| {
         for tick in 0..4000 {
             let (sine, cosine) = libm::sincos(f64::from(tick) * 0.01);
             impacts += lab.hand(vector![0.08 * sine, 0.08 * cosine]).impacts;
@@ -96,7 +41,7 @@ fn a_crowd_stirred_by_the_hand_allocates_nothing() {
 #[test]
 fn a_crowd_let_go_and_seized_again_allocates_nothing() {
     let mut lab = crowd();
-    assert_allocates_nothing(|| {
+    assert_no_allocator_calls(|| {
         for tick in 0..3000 {
             if (tick / 300) % 2 == 0 {
                 lab.hand(vector![0.05, -0.05]);
@@ -111,7 +56,7 @@ fn a_crowd_let_go_and_seized_again_allocates_nothing() {
 fn every_way_to_hold_the_tool_allocates_nothing() {
     let mut lab = crowd().upright(0.5, 0.002);
     lab.grip.max_force_n = 4.0;
-    assert_allocates_nothing(|| {
+    assert_no_allocator_calls(|| {
         for tick in 0..2000 {
             lab.grip.rail = if tick > 1000 { Some(vector![1.0, 0.0]) } else { None };
             lab.hand(vector![0.05, -0.05]);
@@ -130,13 +75,13 @@ fn fast_bodies_allocate_nothing() {
         bodies.push(one);
     }
     let mut lab = Lab::new(&scene(0.0, bodies, None));
-    assert_allocates_nothing(|| lab.run_s(3.0));
+    assert_no_allocator_calls(|| lab.run_s(3.0));
 }
 
 #[test]
 fn a_hash_allocates_nothing() {
     let lab = crowd();
-    assert_allocates_nothing(|| {
+    assert_no_allocator_calls(|| {
         std::hint::black_box(lab.state.hash());
     });
 }

@@ -3,6 +3,7 @@
 use crate::common::measure::{assert_below, worst_overlap_m};
 use crate::common::*;
 use haptic_planar::description::{BodyDescription, ShapeDescription};
+use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 
 /// A wall of 2 mm, its middle on x = 0.

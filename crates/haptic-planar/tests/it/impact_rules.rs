@@ -4,6 +4,7 @@ use crate::common::measure::{assert_below, assert_near, worst_overlap_m};
 use crate::common::*;
 use haptic_planar::description::{PairDescription, RestitutionLaw};
 use haptic_planar::impact::{PointInverseMass, resolve};
+use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 
 /// A rod of 1 kg and 1 m whose lower left end falls on the floor at 1 m/s.

@@ -16,3 +16,6 @@ mod rolling;
 mod seams;
 mod sliding;
 mod stacks;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

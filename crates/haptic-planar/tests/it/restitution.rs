@@ -3,6 +3,7 @@
 use crate::common::measure::{self, assert_below, assert_near};
 use crate::common::*;
 use haptic_planar::description::{BodyDescription, ShapeDescription};
+use haptic_testing::Random;
 use nalgebra::vector;
 
 /// A row of balls; the first comes with 1 m/s.

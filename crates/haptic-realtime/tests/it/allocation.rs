@@ -1,7 +1,5 @@
 //! Nothing that the loop calls allocates or frees: a counting allocator watches this thread.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -10,47 +8,7 @@ use haptic_realtime::clock::Clock;
 use haptic_realtime::exchange::{commands, latest, ring};
 use haptic_realtime::histogram::Histogram;
 use haptic_realtime::runner::{LoopTiming, Runner};
-
-struct CountingAllocator;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    CALLS.with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call is passed on unchanged to the system allocator; counting touches only a plain thread-local
-// number that needs neither allocation nor a destructor.
-unsafe impl GlobalAlloc for CountingAllocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn allocator_calls_in(work: impl FnOnce()) -> u64 {
-    let before = CALLS.get();
-    work();
-    CALLS.get() - before
-}
-
-#[test]
-fn the_counter_sees_an_allocation_and_its_release() {
-    let calls = allocator_calls_in(|| drop(std::hint::black_box(Box::new(5))));
-    assert_eq!(calls, 2);
-}
+use haptic_testing::allocator_calls_in;
 
 #[test]
 fn recording_and_copying_a_histogram_does_not_allocate() {

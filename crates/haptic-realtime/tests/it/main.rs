@@ -2,3 +2,6 @@
 
 mod allocation;
 mod fitness;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

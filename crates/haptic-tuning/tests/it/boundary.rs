@@ -8,11 +8,11 @@ use haptic_coupling::sampled::{max_stable_stiffness_n_per_m, spectral_radius};
 use haptic_device::{FaultPlan, FaultyDevice, InjectedFault, SimulatedDevice};
 use haptic_loop::settings::worst_axis;
 use haptic_tuning::boundary::{Limits, dampings};
+use haptic_tuning::decay_monitor::Verdict;
 use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::measurement::{End, Measurement, MeasurementLimits, run_in_virtual_time};
-use haptic_tuning::ringing::Verdict;
 use haptic_tuning::spring_test::{DampingTrial, SpringTest};
-use haptic_tuning::tapped::TapTest;
+use haptic_tuning::tap_test::TapTest;
 
 const SOFT_HAND: HandImpedance = HandImpedance { mass_kg: 0.1, damping_n_s_per_m: 0.5, stiffness_n_per_m: 50.0 };
 const STIFF_HAND: HandImpedance = HandImpedance { mass_kg: 0.3, damping_n_s_per_m: 5.0, stiffness_n_per_m: 1500.0 };
@@ -44,7 +44,8 @@ fn the_loop_itself_rings_up_where_the_eigenvalues_say_if_nothing_rubs() {
             for damping in dampings(&device, &hand, 9).into_iter().step_by(2) {
                 let Limits { simulated_n_per_m, .. } = Limits::of(&device, &hand, &tapped, damping);
                 // Where the boundary falls steeply, a tenth of the damping beside it is as near as a tenth of stiffness.
-                let near = [0.9, 1.0, 1.1].map(|share| max_stable_stiffness_n_per_m(&device, &hand, share * damping));
+                let near =
+                    [0.9, 1.0, 1.1].map(|fraction| max_stable_stiffness_n_per_m(&device, &hand, fraction * damping));
                 let low = near.iter().copied().fold(f64::MAX, f64::min);
                 let high = near.iter().copied().fold(0.0, f64::max);
                 assert!(
@@ -97,7 +98,7 @@ fn springs_tried_on_a_device_ring_up_where_theory_says() {
         let device = WorstAxisModel { coulomb_n: 0.0, ..truth(seed) };
         let axes = haptic_device::DeviceModel { coulomb_n: [0.0; 2], ..random_device(seed) };
         let predicted = |damping| max_stable_stiffness_n_per_m(&device, &HandImpedance::default(), damping);
-        let dampings = [0.1, 0.5, 2.0].map(|share| share * device.damping_n_s_per_m);
+        let dampings = [0.1, 0.5, 2.0].map(|fraction| fraction * device.damping_n_s_per_m);
         let rungs =
             dampings.map(|damping| DampingTrial { damping_n_s_per_m: damping, predicted_n_per_m: predicted(damping) });
         let allowance = MeasurementLimits { force_n: 4.0, travel_m: 0.02 };

@@ -1,4 +1,4 @@
-//! Random simulated devices, measured as a person would measure them, and what is told when that cannot work.
+//! Random simulated devices, measured as a person would measure them, and the errors when that cannot work.
 
 use crate::common::{measured, random_device};
 use haptic_device::{Device, Identity, Limits, MonotonicNs, SimulatedDevice};
@@ -42,11 +42,11 @@ fn errors(found: &AxisEstimate, model: &DeviceModel) -> Vec<String> {
 
 #[test]
 fn random_devices_are_measured_right_and_none_is_wrong_in_silence() {
-    let (mut right, mut told) = (0, Vec::new());
+    let (mut right, mut rejected) = (0, Vec::new());
     for seed in 0..devices() {
         let model = random_device(seed);
         match measured(&model, 4.0) {
-            Err(refusal) => told.push(format!("{seed}: {refusal}: {model:?}")),
+            Err(refusal) => rejected.push(format!("{seed}: {refusal}: {model:?}")),
             Ok(found) => {
                 let wrong = errors(&found, &model);
                 assert!(
@@ -57,8 +57,8 @@ fn random_devices_are_measured_right_and_none_is_wrong_in_silence() {
             }
         }
     }
-    println!("{right} right of {}, {} refused or doubted", devices(), told.len());
-    assert!(right * 30 >= 28 * devices(), "{right} right of {}; {told:#?}", devices());
+    println!("{right} right of {}, {} refused or doubted", devices(), rejected.len());
+    assert!(right * 30 >= 28 * devices(), "{right} right of {}; {rejected:#?}", devices());
 }
 
 #[test]
@@ -128,20 +128,20 @@ fn driven(device: &mut dyn Device) -> (Experiment, Effort) {
     while experiment.end().is_none() {
         last = experiment.tick(&device.read(MonotonicNs(0)), 1);
         let sent = device.write(last, MonotonicNs(0));
-        experiment.learn(sent);
+        experiment.acknowledge(sent);
     }
     (experiment, last)
 }
 
 #[test]
-fn a_saturating_motor_is_told_with_the_force_it_gives() {
+fn a_saturating_motor_is_reported_with_its_force() {
     for limit_n in [0.8, 1.5, 2.8] {
         let (experiment, _) = driven(&mut Weak { device: free(), limit_n, gain: 1.0 });
-        let Err(EstimateError::Saturates { at_n, asked_n }) = estimate(&experiment.recordings()[0]) else {
+        let Err(EstimateError::Saturates { at_n, requested_n }) = estimate(&experiment.recordings()[0]) else {
             panic!("{:?} {:?}", experiment.end(), estimate(&experiment.recordings()[0]));
         };
         assert!((at_n / limit_n - 1.0).abs() < 0.2, "{at_n} for {limit_n}");
-        assert_eq!(asked_n, 4.0);
+        assert_eq!(requested_n, 4.0);
     }
 }
 
@@ -159,12 +159,12 @@ fn an_encoder_that_does_not_move_ends_it_at_zero_force() {
     let stuck = DeviceModel { coulomb_n: [5.0; 2], ..DeviceModel::default() };
     let (experiment, last) = driven(&mut SimulatedDevice::new(1, &stuck, None).unwrap());
     assert!(matches!(experiment.end(), Some(End::GaveUp { axis: 0, why: GaveUp::DoesNotMove { .. } })));
-    assert!(experiment.end().unwrap().to_string().contains("encoder does not move"));
+    assert!(experiment.end().unwrap().to_string().contains("encoder did not move"));
     assert_eq!(last, Effort::zero());
 }
 
 #[test]
-fn a_motor_wired_backwards_is_told_before_it_runs_away() {
+fn a_reversed_motor_is_reported_before_it_runs_away() {
     let (experiment, last) = driven(&mut Weak { device: free(), limit_n: 10.0, gain: -1.0 });
     assert!(matches!(experiment.end(), Some(End::GaveUp { why: GaveUp::MovesBackwards { .. }, .. })));
     assert!(experiment.recordings()[0].extent_m() < 1e-3);
@@ -189,10 +189,10 @@ fn a_device_in_a_hand_is_not_measured() {
 }
 
 #[test]
-fn a_wandering_hand_is_told_to_let_go() {
+fn a_wandering_hand_is_asked_to_release_the_handle() {
     let hand = HandModel { path: vec![[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.0]], ..HandModel::default() };
     let (experiment, _) = driven(&mut SimulatedDevice::new(1, &DeviceModel::default(), Some(&hand)).unwrap());
-    assert!(experiment.end().unwrap().to_string().contains("let go"), "{:?}", experiment.end());
+    assert!(experiment.end().unwrap().to_string().contains("release it"), "{:?}", experiment.end());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Boards on a serial line, measured through their protocol in virtual time: what the wall clock adds are stalls, and those are
 //! here too, at chosen moments.
 
-use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{Board, EmulatedHandle, NativeBoard};
-use haptic_device::serial::protocol::{OpenSession, Protocol, Sample, Step};
-use haptic_device::serial::{LinkMonitor, NativeProtocol, NativeSettings};
+use haptic_backends::protocol::{OpenSession, Protocol, Sample, Step};
+use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings};
 use haptic_device::{Device, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{Board, NativeBoard};
 use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, EstimateError, estimate};
 use haptic_tuning::excitation::GaveUp;
@@ -100,7 +101,7 @@ fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (
         now = now.after(u64::from(periods) * TICK_NS);
         let effort = experiment.tick(&device.read(now), periods);
         let sent = device.write(effort, now);
-        experiment.learn(sent);
+        experiment.acknowledge(sent);
         if let Some(end) = experiment.end() {
             let last = experiment.tick(&device.read(now), 1);
             assert_eq!(last, Effort::zero(), "after the end there is no force");

@@ -1,4 +1,4 @@
-//! What there is in a world, and what does not change while it runs.
+//! The scene: everything about a world that does not change while it runs.
 
 use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
 use haptic_planar::piece::rotate;
@@ -6,22 +6,22 @@ use haptic_planar::scene::{Body, Scene};
 use nalgebra::Vector2;
 use serde::Serialize;
 
-/// A whole scene.
+/// A scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SceneMessage {
-    /// Counts the scenes of a run from 1; the state tells which one it belongs to.
+    /// Number of the scene within a run, from 1. Each state carries the number of its scene.
     pub scene_id: u64,
-    /// As the profile or the viewer named it.
+    /// Name from the profile or the viewer.
     pub name: String,
-    /// m/s².
+    /// Gravity, m/s².
     pub gravity_m_per_s2: [f64; 2],
     /// In file order.
     pub bodies: Vec<BodyMessage>,
-    /// Which of them move; the state lists their poses in this order.
+    /// Indices of the dynamic bodies. The state lists their poses in this order.
     pub moving: Vec<usize>,
-    /// What the hand holds.
+    /// The tool, if the scene has one.
     pub tool: Option<ToolMessage>,
-    /// What everything covers at its start: lower left and upper right corner, m.
+    /// Bounding box of all bodies at the start: lower left and upper right corner, m.
     pub bounds_m: [[f64; 2]; 2],
 }
 
@@ -30,64 +30,64 @@ pub struct SceneMessage {
 pub struct BodyMessage {
     /// Unique name.
     pub name: String,
-    /// Whether it never moves.
+    /// Whether the body is fixed.
     pub fixed: bool,
     /// Outline in the body's frame.
     pub shape: ShapeMessage,
-    /// Radius by which the outline is grown all round, m.
+    /// Radius by which the outline is grown, m.
     pub rounding_m: f64,
-    /// Start of its frame in the world, m.
+    /// Position of the body's frame in the world at the start, m.
     pub position_m: [f64; 2],
-    /// Start angle, rad, anticlockwise.
+    /// Angle at the start, rad, anticlockwise.
     pub angle_rad: f64,
-    /// `#rrggbb`.
+    /// Colour, `#rrggbb`.
     pub colour: String,
-    /// Bodies of different layers do not touch.
+    /// Bodies of different layers do not collide.
     pub layer: i32,
-    /// Coulomb coefficient.
+    /// Coulomb friction coefficient.
     pub friction: f64,
     /// Coefficient of restitution.
     pub restitution: f64,
-    /// kg; none if fixed.
+    /// Mass, kg; null if fixed.
     pub mass_kg: Option<f64>,
 }
 
-/// An outline, with the keys of a scene file.
+/// Outline of a body, with the keys of a scene file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShapeMessage {
     /// Full width and height, centred.
     BoxM([f64; 2]),
-    /// A disc.
+    /// Radius.
     DiscRadiusM(f64),
-    /// Corners.
+    /// Corners of a polygon.
     PolygonM(Vec<[f64; 2]>),
-    /// Along x.
+    /// Capsule along x.
     CapsuleM {
-        /// Between the centres of its ends.
+        /// Distance between the centres of its ends.
         length_m: f64,
-        /// Of its ends.
+        /// Radius of its ends.
         radius_m: f64,
     },
 }
 
-/// What the hand holds.
+/// The tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolMessage {
-    /// Index of the body.
+    /// Index of its body.
     pub body: usize,
     /// Its name.
     pub name: String,
-    /// Where the hand holds it, in the body's frame, m.
+    /// Handle in the body's frame, m.
     pub handle_m: [f64; 2],
 }
 
-/// The scenes that can be switched to by name.
+/// The built-in scenes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenesMessage {
-    /// Those that are built in.
+    /// All built-in scenes.
     pub scenes: Vec<SceneEntry>,
-    /// The one that runs.
+    /// Name of the running scene.
     pub current: String,
 }
 
@@ -96,17 +96,17 @@ pub struct ScenesMessage {
 pub struct SceneEntry {
     /// Its name.
     pub name: String,
-    /// What it is, in a line.
+    /// Description in one line.
     pub title: String,
-    /// Where its picture is.
+    /// Path of its picture.
     pub thumbnail: String,
 }
 
 impl SceneMessage {
-    /// The message of a scene, from what was written and what was worked out of it.
-    pub fn of(scene_id: u64, name: &str, description: &SceneDescription, scene: &Scene) -> Self {
+    /// Message of a scene, from its description and the scene built from it.
+    pub fn new(scene_id: u64, name: &str, description: &SceneDescription, scene: &Scene) -> Self {
         let bodies =
-            description.bodies.iter().zip(&scene.bodies).map(|(written, built)| body(written, built)).collect();
+            description.bodies.iter().zip(&scene.bodies).map(|(description, built)| body(description, built)).collect();
         let tool = scene.tool.map(|tool| ToolMessage {
             body: tool.body,
             name: scene.bodies[tool.body].name.clone(),
@@ -124,12 +124,12 @@ impl SceneMessage {
     }
 }
 
-fn body(written: &BodyDescription, built: &Body) -> BodyMessage {
+fn body(description: &BodyDescription, built: &Body) -> BodyMessage {
     BodyMessage {
         name: built.name.clone(),
         fixed: built.fixed,
-        shape: shape(&written.shape),
-        rounding_m: written.rounding_m,
+        shape: shape(&description.shape),
+        rounding_m: description.rounding_m,
         position_m: built.position_m.into(),
         angle_rad: built.angle_rad,
         colour: built.colour.clone(),
@@ -156,11 +156,11 @@ fn shape(shape: &ShapeDescription) -> ShapeMessage {
 fn bounds_m(scene: &Scene) -> [[f64; 2]; 2] {
     let (mut low, mut high) = (Vector2::repeat(f64::INFINITY), Vector2::repeat(f64::NEG_INFINITY));
     for piece in &scene.pieces {
-        let (centre_m, turn) = scene.bodies[piece.body as usize].start_pose();
+        let (centre_m, rotation) = scene.bodies[piece.body as usize].start_pose();
         for corner in piece.outline() {
-            let place = centre_m + rotate(turn, *corner);
-            low = low.inf(&place.add_scalar(-piece.radius_m));
-            high = high.sup(&place.add_scalar(piece.radius_m));
+            let corner = centre_m + rotate(rotation, *corner);
+            low = low.inf(&corner.add_scalar(-piece.radius_m));
+            high = high.sup(&corner.add_scalar(piece.radius_m));
         }
     }
     [low.into(), high.into()]

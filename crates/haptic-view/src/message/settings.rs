@@ -1,21 +1,21 @@
-//! How hand and tool are joined, within which limits, and how far that is from trouble.
+//! The settings in force, their limits, and the stability margins that follow.
 
 use serde::Serialize;
 
-/// Everything that can be set, and what surrounds it.
+/// All settings, with the device and the margins they depend on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingsMessage {
     /// The profile's `[coupling]`.
     pub coupling: CouplingMessage,
-    /// What cannot be exceeded.
+    /// Limits of the gains in the viewer.
     pub limits: LimitsMessage,
     /// The profile's `[safety]`.
     pub safety: SafetyMessage,
-    /// How far the coupling is from trouble.
+    /// Stability margins of the coupling.
     pub stability: StabilityMessage,
-    /// What the hand holds.
+    /// The device.
     pub device: DeviceMessage,
-    /// Of the daemon.
+    /// Version of the daemon.
     pub version: String,
 }
 
@@ -29,9 +29,9 @@ pub struct CouplingMessage {
     pub angular_damping_n_m_s_per_rad: f64,
 }
 
-/// What can be set through the viewer: the least and the most of each.
+/// Minimum and maximum of each gain in the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names say it, unit included")]
+#[allow(missing_docs, reason = "the names are complete, unit included")]
 pub struct LimitsMessage {
     pub max_force_n: f64,
     pub stiffness_n_per_m: [f64; 2],
@@ -53,46 +53,46 @@ pub struct SafetyMessage {
     pub passivity: &'static str,
 }
 
-/// The margins of the coupling on this device, and the regions around it.
+/// Margins of the coupling on this device, and the regions of stable gains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StabilityMessage {
-    /// No hand and no passive world can make the loop gain energy, even without the tank.
+    /// Passive with any hand, even without the tank.
     pub passive: bool,
-    /// The loop comes to rest with the hand that is known.
+    /// Stable with the known hand.
     pub stable: bool,
-    /// The same in words, line by line.
+    /// The margins as text, in lines.
     pub text: String,
-    /// The stiffest passive and the stiffest stable coupling for dampings from none upwards, in world units.
+    /// Largest passive and largest stable stiffness for damping values from zero upwards, in world units.
     pub region: Vec<RegionPoint>,
 }
 
-/// The edge of both regions at one damping.
+/// Limits of both regions at one damping value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names say it, unit included")]
+#[allow(missing_docs, reason = "the names are complete, unit included")]
 pub struct RegionPoint {
     pub damping_n_s_per_m: f64,
     pub stiffness_passive_n_per_m: f64,
     pub stiffness_stable_n_per_m: f64,
 }
 
-/// What the hand holds.
+/// The device in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceMessage {
-    /// For people.
+    /// Name for display.
     pub name: String,
-    /// As in a device file.
+    /// Device kind, as in a device file.
     pub kind: String,
-    /// 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: u8,
-    /// Whether the mouse can lead its hand.
+    /// Whether its hand is simulated and can follow the mouse.
     pub can_be_guided: bool,
-    /// The largest force, N.
+    /// Largest force, N.
     pub max_force_n: f64,
-    /// How it behaves, its worst axis.
+    /// Dynamics of its worst axis.
     pub model: ModelMessage,
 }
 
-/// How a device behaves.
+/// Dynamics of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of a device file, unit included")]
 pub struct ModelMessage {

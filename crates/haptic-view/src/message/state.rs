@@ -1,4 +1,4 @@
-//! Where everything is in the newest tick, and what it feels like.
+//! The newest state of the loop: poses, forces, contacts, energy.
 
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::contacts::Contact;
@@ -6,50 +6,50 @@ use haptic_planar::scene::TICK_S;
 use nalgebra::Vector2;
 use serde::Serialize;
 
-/// What the daemon saw: the newest picture of the world, and what it knows beside it.
+/// The newest snapshot, with what the daemon adds to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// The scene that it belongs to.
+    /// Number of the scene that the snapshot belongs to.
     pub scene_id: u64,
-    /// The newest tick and the poses after it.
+    /// The newest tick report and the poses after it.
     pub snapshot: Snapshot,
-    /// Where the hand holds the tool, world, m; none without a tool.
+    /// Handle of the tool in the world, m; `None` without a tool.
     pub handle_m: Option<Vector2<f64>>,
     /// Index of the tool's body.
     pub tool: Option<u32>,
-    /// The longest tick since the last observation, ns.
+    /// Longest tick since the last observation, ns.
     pub compute_ns: u64,
-    /// What the hand does, in words.
+    /// What the simulated hand is doing, as text.
     pub caption: Option<String>,
     /// The newest fault.
     pub fault: Option<FaultMessage>,
     /// Faults so far.
     pub faults: u64,
-    /// Observations so far without a new reading for too long.
+    /// Observations so far with a stale reading.
     pub stale_observations: u64,
-    /// What is being recorded.
+    /// The recording in progress.
     pub recording: Option<RecordingMessage>,
 }
 
-/// A fault that was recovered from.
+/// A fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FaultMessage {
-    /// In which tick.
+    /// Tick in which it began.
     pub tick: u64,
-    /// What kind.
+    /// Kind of fault.
     pub kind: String,
-    /// In words.
+    /// Description.
     pub text: String,
 }
 
-/// A recording under way.
+/// A recording in progress.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordingMessage {
-    /// Where it goes.
+    /// Its file.
     pub file: String,
-    /// How long it is, s.
+    /// Its length, s.
     pub seconds: f64,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct StateMessage<'o> {
     scene_id: u64,
     tick: u64,
     t_s: f64,
-    /// When the tick began, on the system's monotonic clock: how old this is.
+    /// Start of the tick on the system's monotonic clock, so that a client can compute the age.
     monotonic_ns: u64,
     paused: bool,
     phase: &'static str,
@@ -111,9 +111,10 @@ struct EnergyMessage {
 }
 
 impl<'o> StateMessage<'o> {
-    /// The message of what the daemon saw.
-    pub fn of(observation: &'o Observation, hand_guided: bool) -> Self {
-        let (report, felt) = (&observation.snapshot.report, &observation.snapshot.report.felt);
+    /// Message of an observation.
+    pub fn new(observation: &'o Observation, hand_guided: bool) -> Self {
+        let report = &observation.snapshot.report;
+        let felt = &report.felt;
         Self {
             scene_id: observation.scene_id,
             tick: report.tick,
@@ -144,12 +145,12 @@ impl<'o> StateMessage<'o> {
 }
 
 impl Observation {
-    /// The world's time, s.
+    /// Time of the world, s.
     pub fn time_s(&self) -> f64 {
         self.snapshot.report.tick as f64 / (1.0 / TICK_S)
     }
 
-    /// The tick as a row of the strip charts: time, hand, handle, force, energy, tank, longest tick since the last row.
+    /// Row of the strip charts: time, hand, handle, force, stored energy, tank level, longest tick since the last row.
     pub fn sample(&self) -> [f64; 10] {
         let report = &self.snapshot.report;
         let (hand, force) = (report.hand_m, report.force_n);
@@ -166,16 +167,16 @@ impl Observation {
     }
 
     fn energy(&self) -> EnergyMessage {
-        let ledger = &self.snapshot.report.felt.energy;
+        let balance = &self.snapshot.report.felt.energy;
         EnergyMessage {
-            kinetic_j: ledger.kinetic_j,
-            potential_j: ledger.potential_j,
-            coupling_j: ledger.coupling_j,
-            work_j: ledger.work_in_j,
-            friction_j: ledger.friction_j,
-            impacts_j: ledger.impact_j,
-            damping_j: ledger.damping_j,
-            gain_max_j: ledger.gain_max_j,
+            kinetic_j: balance.kinetic_j,
+            potential_j: balance.potential_j,
+            coupling_j: balance.coupling_j,
+            work_j: balance.work_in_j,
+            friction_j: balance.friction_j,
+            impacts_j: balance.impact_j,
+            damping_j: balance.damping_j,
+            gain_max_j: balance.gain_max_j,
         }
     }
 }

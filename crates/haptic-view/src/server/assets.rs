@@ -1,6 +1,6 @@
-//! The page: everything that was in `assets/` when the program was built, found by its exact name.
+//! The page: the files of `assets/` at build time, found by exact name.
 
-use super::response::{HttpError, text_response};
+use super::response::{HttpError, text};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 /// Names and contents.
 static ASSETS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// What a name is served as.
-const TYPES: [(&str, &str); 9] = [
+/// Content types by file extension.
+const CONTENT_TYPES: [(&str, &str); 9] = [
     ("html", "text/html; charset=utf-8"),
     ("js", "text/javascript; charset=utf-8"),
     ("css", "text/css; charset=utf-8"),
@@ -21,22 +21,22 @@ const TYPES: [(&str, &str); 9] = [
     ("woff2", "font/woff2"),
 ];
 
-/// The file at a path of the page; the folder itself is its `index.html`.
+/// The file at a path of the page; `/` is `index.html`.
 pub fn asset(path: &str) -> Response {
     let name = path.trim_start_matches('/');
     let name = if name.is_empty() { "index.html" } else { name };
     match ASSETS.iter().find(|(known, _)| *known == name) {
         Some((_, content)) => {
-            let mut response = text_response(type_of(name), *content);
-            // Asked for anew each time: another version of the daemon may be behind the same address.
+            let mut response = text(content_type(name), *content);
+            // Revalidated on every load: the same address may later be served by another version of the daemon.
             response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             response
         }
-        None => HttpError::new(StatusCode::NOT_FOUND, "there is no such page; open /").into_response(),
+        None => HttpError::new(StatusCode::NOT_FOUND, "no such page; open /").into_response(),
     }
 }
 
-fn type_of(name: &str) -> &'static str {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    TYPES.iter().find(|(known, _)| *known == ending).map_or("application/octet-stream", |(_, kind)| kind)
+fn content_type(name: &str) -> &'static str {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    CONTENT_TYPES.iter().find(|(known, _)| *known == extension).map_or("application/octet-stream", |(_, kind)| kind)
 }

@@ -1,38 +1,40 @@
-//! The thread that serves: one, of low priority, away from the loop's core where there is another.
+//! The server thread: low priority, and off the loop's core where there is another.
 //!
-//! - `gate`: where a request may come from, and what it must bring.
-//! - `routes`: what can be asked for; `assets`: the page; `metrics`: figures for Prometheus.
-//! - `stream`: the WebSocket.
-//! - `limits`: everything that bounds what a client can cost.
+//! - `policy`: which requests have access; `middleware`: applies it to every request.
+//! - `routes`: the HTTP API; `assets`: the page; `metrics`: figures for Prometheus.
+//! - `stream`: the WebSocket; `hand`: which stream controls the simulated hand.
+//! - `limits`: bounds on what a client can cost.
 
 mod assets;
 mod connection;
-mod gate;
+mod hand;
 mod limits;
 mod metrics;
+mod middleware;
 mod policy;
-mod rejections;
+mod rate_limiter;
+mod rejection_log;
 mod response;
 mod routes;
 mod shared;
 mod stream;
 
 use crate::controller::Controller;
-use crate::listen::Listener;
+use crate::listener::Listener;
 use crate::telemetry::Telemetry;
 use rustix::process::setpriority_process;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use shared::Shared;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// Whoever has something to do goes first.
+/// Niceness of the server thread: other processes run first.
 const NICENESS: i32 = 10;
 
-/// The running viewer; dropping it ends it.
+/// The running viewer. Dropping it stops it.
 #[derive(Debug)]
 pub struct Viewer {
     stop: watch::Sender<bool>,
@@ -40,7 +42,7 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Serves what the feed holds, and hands what is asked for to the host; `loop_cpu` is left to the loop.
+    /// Serves the telemetry and passes requests to the controller. The thread keeps off `loop_cpu`.
     ///
     /// # Errors
     /// When the thread cannot be started.
@@ -50,7 +52,8 @@ impl Viewer {
         controller: Arc<dyn Controller>,
         loop_cpu: Option<usize>,
     ) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(limits::LONG_TASKS).build()?;
+        let mut builder = Builder::new_current_thread();
+        let runtime = builder.enable_all().max_blocking_threads(limits::MAX_BLOCKING_TASKS).build()?;
         let (stop, stopped) = watch::channel(false);
         let shared = Arc::new(Shared::new(&listener, telemetry, controller, stopped));
         let body = move || {
@@ -66,7 +69,7 @@ impl Drop for Viewer {
     fn drop(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic there was told by the hook and ended the viewer only.
+            // The panic hook has reported a panic of that thread. It ended the viewer only.
             drop(thread.join());
         }
     }
@@ -75,14 +78,14 @@ impl Drop for Viewer {
 fn serve(runtime: Runtime, listener: Listener, shared: Arc<Shared>) {
     let outcome = runtime.block_on(connection::accept_all(listener.socket, shared.clone()));
     if let Err(error) = outcome {
-        tracing::warn!("the viewer has ended, the loop goes on: {error}");
+        tracing::warn!("the viewer stopped, the loop keeps running: {error}");
     }
     runtime.shutdown_timeout(limits::SHUTDOWN_TIMEOUT);
-    shared.rejections.conclude();
+    shared.rejections.flush();
 }
 
-/// A low priority, and any core but the loop's. What the system refuses is not worth a word: the loop has the right of
-/// way in any case.
+/// Sets a low priority and excludes the loop's core. A failure is not worth a warning: the loop has the higher
+/// priority in any case.
 fn lower_priority(loop_cpu: Option<usize>) {
     if let Err(error) = setpriority_process(None, NICENESS) {
         tracing::debug!("the viewer keeps its priority: {error}");
@@ -93,6 +96,11 @@ fn lower_priority(loop_cpu: Option<usize>) {
     if cores.count() > 0
         && let Err(error) = sched_setaffinity(None, &cores)
     {
-        tracing::debug!("the viewer stays on any core: {error}");
+        tracing::debug!("the viewer may run on any core: {error}");
     }
+}
+
+/// Locks a mutex, poisoned or not: no panic can leave the values in this module half written.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

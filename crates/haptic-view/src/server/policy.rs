@@ -1,54 +1,58 @@
-//! Access policy: which requests the server accepts.
+//! Which requests have access.
 //!
-//! A page of another site that is open in the same browser must not reach the daemon. It could try in two ways, and the
-//! policy rejects both: a request from its own origin, which the browser names in `Origin`; and a name of its own that
-//! resolves to this machine (DNS rebinding), which shows in `Host`. Beyond this machine a token is required as well.
+//! A foreign page open in the same browser must not reach the daemon. It has two ways, and both are closed. It can send
+//! a request from its own origin: the browser then names that origin in `Origin`. It can make its own host name resolve
+//! to this machine (DNS rebinding): the request then carries that name in `Host`. If the viewer listens beyond loopback,
+//! data also requires a token.
 
 use super::response::HttpError;
-use crate::listen::{Listener, host_name};
+use crate::listener::{Listener, host_name};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use std::net::IpAddr;
 
-/// Token and host name that a request must match.
+/// Rules that every request must meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessPolicy {
-    /// Required if the server listens beyond this machine.
+    /// Required if the viewer listens beyond loopback.
     token: Option<String>,
-    /// Name of this machine, accepted if the server listens beyond it.
+    /// This machine's own name, accepted in `Host` if the viewer listens beyond loopback.
     host_name: Option<String>,
 }
 
 impl AccessPolicy {
-    pub fn of(listener: &Listener) -> Self {
+    pub fn new(listener: &Listener) -> Self {
         let token = listener.token().map(str::to_owned);
         Self { host_name: token.is_some().then(host_name).flatten(), token }
     }
 
-    /// The reason why a request is rejected, if it is.
-    pub fn objection(&self, uri: &Uri, headers: &HeaderMap) -> Option<HttpError> {
-        let Some(host) = only(headers, &HOST).filter(|host| self.is_own_host(host)) else {
-            return Some(forbidden("Host names another machine; open the address that was printed at the start"));
+    /// Checks `Host`, `Origin`, the requesting site and the token.
+    ///
+    /// # Errors
+    /// 403 for a foreign host, origin or site; 401 for a missing or wrong token.
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
+        let Some(host) = single(headers, &HOST).filter(|host| self.is_own_host(host)) else {
+            return forbidden("Host names another machine; use the address that was printed at start");
         };
         if uri.authority().is_some_and(|authority| authority.as_str() != host) {
-            return Some(forbidden("the request line and Host name different hosts"));
+            return forbidden("the request line and Host name different hosts");
         }
-        if headers.contains_key(ORIGIN) && !only(headers, &ORIGIN).is_some_and(|origin| is_same(origin, host)) {
-            return Some(forbidden("Origin is another page; only the viewer's own page is allowed"));
+        if headers.contains_key(ORIGIN) && !single(headers, &ORIGIN).is_some_and(|origin| is_same(origin, host)) {
+            return forbidden("Origin is another page; only the viewer's own page has access");
         }
         let is_data = uri.path().starts_with("/api/") || uri.path() == "/metrics";
         if is_data && comes_from_another_site(headers) {
-            return Some(forbidden("the request comes from another site"));
+            return forbidden("the request comes from another site");
         }
-        let is_known = self.token.as_ref().is_none_or(|token| has_token(token, uri, headers));
-        (is_data && !is_known).then(|| {
-            let text = "a token is required; send the one printed at the start as Authorization: Bearer TOKEN";
-            HttpError::new(StatusCode::UNAUTHORIZED, text)
-        })
+        if is_data && self.token.as_ref().is_some_and(|token| !has_token(token, uri, headers)) {
+            let text = "a token is required: send the one printed at start as Authorization: Bearer TOKEN";
+            return Err(HttpError::new(StatusCode::UNAUTHORIZED, text));
+        }
+        Ok(())
     }
 
-    /// Accepts loopback with any port, so that an SSH tunnel may end at another one. Beyond this machine also accepts
-    /// addresses and the machine's own name, which no foreign name server can point here.
+    /// Loopback with any port, because an SSH tunnel may end at another one. Beyond loopback also any address and the
+    /// machine's own name: a foreign name server cannot make these point here.
     fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -59,12 +63,12 @@ impl AccessPolicy {
     }
 }
 
-fn forbidden(text: &str) -> HttpError {
-    HttpError::new(StatusCode::FORBIDDEN, text)
+fn forbidden(text: &str) -> Result<(), HttpError> {
+    Err(HttpError::new(StatusCode::FORBIDDEN, text))
 }
 
-/// The value of a header that occurs exactly once. A repeated header is an attempt to deceive one of two readers.
-fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+/// The value of a header that occurs once; a repeated header is an attempt to bypass the check.
+fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -92,13 +96,13 @@ fn comes_from_another_site(headers: &HeaderMap) -> bool {
 }
 
 fn has_token(token: &str, uri: &Uri, headers: &HeaderMap) -> bool {
-    let given = only(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
+    let given = single(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
     let in_header = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer")).map(|(_, token)| token);
     let in_query = || uri.query()?.split('&').find_map(|part| part.strip_prefix("token="));
     in_header.or_else(in_query).is_some_and(|given| is_equal(given.as_bytes(), token.as_bytes()))
 }
 
-/// Compares in a time that does not depend on where the two differ.
+/// Compares in constant time, so that the response time reveals nothing about the token.
 fn is_equal(given: &[u8], token: &[u8]) -> bool {
     let differences = given.iter().zip(token).fold(0, |sum, (a, b)| sum | (a ^ b));
     given.len() == token.len() && differences == 0
@@ -114,76 +118,76 @@ mod tests {
     }
 
     fn status(policy: &AccessPolicy, uri: &'static str, pairs: &[(&'static str, &'static str)]) -> u16 {
-        let error = policy.objection(&Uri::from_static(uri), &headers(pairs));
-        error.map_or(200, |error| error.status.as_u16())
+        let outcome = policy.check(&Uri::from_static(uri), &headers(pairs));
+        outcome.map_or_else(|error| error.status.as_u16(), |()| 200)
     }
 
-    fn local() -> AccessPolicy {
+    fn here() -> AccessPolicy {
         AccessPolicy { token: None, host_name: None }
     }
 
-    fn remote() -> AccessPolicy {
+    fn beyond() -> AccessPolicy {
         AccessPolicy { token: Some("0123abcd".to_owned()), host_name: Some("lab-pc".to_owned()) }
     }
 
     #[test]
     fn every_name_of_this_machine_is_accepted_and_no_other() {
         for host in ["localhost:8520", "LOCALHOST", "127.0.0.1:8520", "127.1.2.3:9", "[::1]:8520", "[::1]"] {
-            assert_eq!(status(&local(), "/", &[("host", host)]), 200, "{host}");
+            assert_eq!(status(&here(), "/", &[("host", host)]), 200, "{host}");
         }
         for host in ["evil.example", "evil.example:8520", "192.168.1.5:8520", "localhost.evil.example", "", "lab-pc"] {
-            assert_eq!(status(&local(), "/", &[("host", host)]), 403, "{host}");
+            assert_eq!(status(&here(), "/", &[("host", host)]), 403, "{host}");
         }
-        assert_eq!(status(&local(), "/", &[]), 403);
+        assert_eq!(status(&here(), "/", &[]), 403);
     }
 
     #[test]
-    fn only_the_page_itself_has_access_and_programs_need_no_origin() {
+    fn only_the_own_page_has_access_and_programs_need_no_origin() {
         let host = ("host", "localhost:8520");
-        assert_eq!(status(&local(), "/api/state", &[host]), 200);
-        assert_eq!(status(&local(), "/api/state", &[host, ("origin", "http://localhost:8520")]), 200);
+        assert_eq!(status(&here(), "/api/state", &[host]), 200);
+        assert_eq!(status(&here(), "/api/state", &[host, ("origin", "http://localhost:8520")]), 200);
         for origin in
             ["http://evil.example", "null", "http://localhost:3000", "http://127.0.0.1:8520", "localhost:8520"]
         {
-            assert_eq!(status(&local(), "/api/state", &[host, ("origin", origin)]), 403, "{origin}");
-            assert_eq!(status(&local(), "/", &[host, ("origin", origin)]), 403, "{origin}");
+            assert_eq!(status(&here(), "/api/state", &[host, ("origin", origin)]), 403, "{origin}");
+            assert_eq!(status(&here(), "/", &[host, ("origin", origin)]), 403, "{origin}");
         }
     }
 
     #[test]
-    fn a_link_may_open_the_page_but_no_site_may_request_data() {
+    fn a_link_may_open_the_page_but_no_other_site_gets_data() {
         let (host, site) = (("host", "localhost:8520"), ("sec-fetch-site", "cross-site"));
-        assert_eq!(status(&local(), "/", &[host, site]), 200);
-        assert_eq!(status(&local(), "/api/state", &[host, site]), 403);
-        assert_eq!(status(&local(), "/api/state", &[host, ("sec-fetch-site", "same-origin")]), 200);
+        assert_eq!(status(&here(), "/", &[host, site]), 200);
+        assert_eq!(status(&here(), "/api/state", &[host, site]), 403);
+        assert_eq!(status(&here(), "/api/state", &[host, ("sec-fetch-site", "same-origin")]), 200);
     }
 
     #[test]
     fn a_repeated_header_and_a_request_line_for_another_host_are_rejected() {
         let mut doubled = headers(&[("host", "localhost:8520")]);
         doubled.append(HOST, HeaderValue::from_static("evil.example"));
-        assert!(local().objection(&Uri::from_static("/"), &doubled).is_some());
-        assert_eq!(status(&local(), "http://evil.example/api/state", &[("host", "localhost:8520")]), 403);
+        assert!(here().check(&Uri::from_static("/"), &doubled).is_err());
+        assert_eq!(status(&here(), "http://evil.example/api/state", &[("host", "localhost:8520")]), 403);
     }
 
     #[test]
     fn beyond_this_machine_data_needs_the_token_and_the_page_does_not() {
         let host = ("host", "192.168.1.5:8520");
-        assert_eq!(status(&remote(), "/", &[host]), 200);
-        assert_eq!(status(&remote(), "/api/state", &[host]), 401);
-        assert_eq!(status(&remote(), "/metrics", &[host]), 401);
-        assert_eq!(status(&remote(), "/api/state?hz=60&token=0123abcd", &[host]), 200);
-        assert_eq!(status(&remote(), "/api/state", &[host, ("authorization", "Bearer 0123abcd")]), 200);
+        assert_eq!(status(&beyond(), "/", &[host]), 200);
+        assert_eq!(status(&beyond(), "/api/state", &[host]), 401);
+        assert_eq!(status(&beyond(), "/metrics", &[host]), 401);
+        assert_eq!(status(&beyond(), "/api/state?hz=60&token=0123abcd", &[host]), 200);
+        assert_eq!(status(&beyond(), "/api/state", &[host, ("authorization", "Bearer 0123abcd")]), 200);
         for wrong in ["Bearer 0123abce", "Bearer 0123abc", "Bearer ", "Basic 0123abcd"] {
-            assert_eq!(status(&remote(), "/api/state", &[host, ("authorization", wrong)]), 401, "{wrong}");
+            assert_eq!(status(&beyond(), "/api/state", &[host, ("authorization", wrong)]), 401, "{wrong}");
         }
     }
 
     #[test]
     fn beyond_this_machine_addresses_and_its_own_name_are_accepted_but_foreign_names_are_not() {
         for host in ["lab-pc:8520", "LAB-PC.local:8520", "10.0.0.7:8520", "[fe80::1]:8520"] {
-            assert_eq!(status(&remote(), "/", &[("host", host)]), 200, "{host}");
+            assert_eq!(status(&beyond(), "/", &[("host", host)]), 200, "{host}");
         }
-        assert_eq!(status(&remote(), "/", &[("host", "evil.example:8520")]), 403);
+        assert_eq!(status(&beyond(), "/", &[("host", "evil.example:8520")]), 403);
     }
 }

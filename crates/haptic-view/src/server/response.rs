@@ -1,4 +1,4 @@
-//! Answers: JSON, or an error that says what would be right.
+//! Responses: JSON, or an error that says what would be correct.
 
 use super::limits::MAX_BODY_BYTES;
 use axum::body::{Body, Bytes};
@@ -12,7 +12,7 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// What went wrong with a request: the status, and what would be right.
+/// A failed request: the status, and a text that says what would be correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
     pub status: StatusCode,
@@ -22,6 +22,11 @@ pub struct HttpError {
 impl HttpError {
     pub fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
+    }
+
+    /// An invalid value: status 422.
+    pub fn invalid(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, text)
     }
 
     pub fn too_large() -> Self {
@@ -38,41 +43,41 @@ impl IntoResponse for HttpError {
 }
 
 impl From<ControlError> for HttpError {
-    fn from(refusal: ControlError) -> Self {
-        let status = match refusal {
+    fn from(error: ControlError) -> Self {
+        let status = match error {
             ControlError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             ControlError::NotNow(_) => StatusCode::CONFLICT,
             ControlError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
-        Self::new(status, refusal.to_string())
+        Self::new(status, error.to_string())
     }
 }
 
-/// A message as an answer.
+/// Response with a message as JSON.
 pub fn json(message: &impl Serialize) -> Response {
     json_text(crate::message::json(message))
 }
 
-/// JSON text as an answer.
-pub fn json_text(text: impl Into<Body>) -> Response {
-    text_response("application/json", text)
+/// Response with JSON text.
+pub fn json_text(body: impl Into<Body>) -> Response {
+    text("application/json", body)
 }
 
-/// Text of some kind that is not kept by anybody.
-pub fn text_response(content_type: &'static str, text: impl Into<Body>) -> Response {
-    let mut response = Response::new(text.into());
+/// Response with text of a content type, not to be cached.
+pub fn text(content_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// What a body says; `example` is what would be right. No body at all is an empty object.
+/// Parses a body; `example` is a correct one for the error text. An empty body counts as an empty object.
 pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, HttpError> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body).map_err(|error| {
         let (status, problem) = match error.classify() {
-            Category::Data => (StatusCode::UNPROCESSABLE_ENTITY, "the body is not what is needed"),
+            Category::Data => (StatusCode::UNPROCESSABLE_ENTITY, "the body does not match"),
             _ if is_json_but_for_numbers(body) => (StatusCode::UNPROCESSABLE_ENTITY, "a number is not finite"),
             _ => (StatusCode::BAD_REQUEST, "the body is not JSON"),
         };
@@ -80,7 +85,7 @@ pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, Http
     })
 }
 
-/// An object that says nothing twice: of two values for one key nobody knows which is meant.
+/// An object without duplicate keys: of two values for one key it is unclear which is meant.
 pub struct UniqueKeys(pub Map<String, Value>);
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -108,30 +113,30 @@ impl<'de> Deserialize<'de> for UniqueKeys {
     }
 }
 
-/// Whether only its numbers keep a body from being JSON: many a program writes `NaN` and `Infinity` as if they were, and
-/// `1e400` is JSON but no number that we have. Those are wrong values, not a wrong way to say them.
+/// Whether a body is JSON except for its numbers. Many programs write `NaN` and `Infinity`, which JSON lacks, and `1e400`
+/// is JSON but out of range. These are invalid values, not invalid syntax.
 fn is_json_but_for_numbers(body: &[u8]) -> bool {
-    // What is ignored must be well-formed, but is not made a number.
+    // An ignored value must be well-formed, but is not converted to a number.
     serde_json::from_slice::<IgnoredAny>(&with_zeros(body)).is_ok()
 }
 
-/// The text with a zero in place of every number that JSON does not have.
+/// Replaces every non-finite number by a zero.
 fn with_zeros(body: &[u8]) -> Vec<u8> {
     const NON_FINITE: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
-    let (mut text, mut rest, mut is_quoted) = (Vec::with_capacity(body.len()), body, false);
+    let (mut replaced, mut rest, mut is_quoted) = (Vec::with_capacity(body.len()), body, false);
     while let [first, ..] = rest {
-        let stranger = NON_FINITE.into_iter().find(|stranger| !is_quoted && rest.starts_with(stranger));
-        let taken = match stranger {
-            Some(stranger) => stranger.len(),
-            // Whatever follows a backslash ends no quotation.
+        let non_finite = NON_FINITE.into_iter().find(|non_finite| !is_quoted && rest.starts_with(non_finite));
+        let taken = match non_finite {
+            Some(non_finite) => non_finite.len(),
+            // A character after a backslash does not end the string.
             None if *first == b'\\' => rest.len().min(2),
             None => 1,
         };
         is_quoted ^= *first == b'"';
-        text.extend_from_slice(if stranger.is_some() { b"0" } else { &rest[..taken] });
+        replaced.extend_from_slice(if non_finite.is_some() { b"0" } else { &rest[..taken] });
         rest = &rest[taken..];
     }
-    text
+    replaced
 }
 
 #[cfg(test)]
@@ -140,11 +145,11 @@ mod tests {
 
     fn status(body: &'static str) -> u16 {
         let parsed = parse::<serde_json::Value>(&Bytes::from_static(body.as_bytes()), "{}");
-        parsed.map_or_else(|problem| problem.status.as_u16(), |_| 200)
+        parsed.map_or_else(|error| error.status.as_u16(), |_| 200)
     }
 
     #[test]
-    fn numbers_that_are_not_finite_are_wrong_values_and_all_else_is_not_json() {
+    fn non_finite_numbers_are_invalid_values_and_all_else_is_not_json() {
         for body in [r#"{"a":NaN}"#, r#"{"a":-Infinity}"#, r#"[Infinity, 1e400]"#, r#"{"a":-1e999,"b":"\"NaN"}"#] {
             assert_eq!(status(body), 422, "{body}");
         }

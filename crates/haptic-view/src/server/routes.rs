@@ -1,9 +1,9 @@
-//! What can be asked for.
+//! The HTTP API.
 
 use super::limits::{FRAMES_HZ, MAX_BODY_BYTES, MAX_STEP_TICKS};
-use super::response::{HttpError, UniqueKeys, json, json_text, parse, text_response};
+use super::response::{HttpError, UniqueKeys, json, json_text, parse, text};
 use super::shared::Shared;
-use super::{assets, gate, metrics, stream};
+use super::{assets, metrics, middleware, stream};
 use crate::controller::{Controller, SceneChoice};
 use crate::message::Text;
 use axum::Router;
@@ -15,15 +15,14 @@ use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{get, patch, post};
-use haptic_loop::control::ControlError;
 use serde::Deserialize;
 use std::sync::Arc;
 
 type Context = State<Arc<Shared>>;
-type Answer = Result<Response, HttpError>;
+type Reply = Result<Response, HttpError>;
 type Body = Result<Bytes, BytesRejection>;
 
-/// Everything that can be asked for, behind the gate.
+/// All routes, behind the checks of [`middleware`].
 pub fn routes(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/api/scene", get(scene).post(change_scene))
@@ -44,13 +43,13 @@ pub fn routes(shared: Arc<Shared>) -> Router {
         .fallback(page)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(axum::middleware::from_fn_with_state(shared.clone(), gate::gate))
+        .layer(axum::middleware::from_fn_with_state(shared.clone(), middleware::check_request))
         .with_state(shared)
 }
 
-async fn page(method: Method, uri: Uri) -> Answer {
+async fn page(method: Method, uri: Uri) -> Reply {
     if uri.path().starts_with("/api") {
-        return Err(HttpError::new(StatusCode::NOT_FOUND, "there is no such path; docs/api.md lists them all"));
+        return Err(HttpError::new(StatusCode::NOT_FOUND, "no such path; see docs/api.md"));
     }
     if !matches!(method, Method::GET | Method::HEAD) {
         return Err(wrong_method().await);
@@ -59,17 +58,17 @@ async fn page(method: Method, uri: Uri) -> Answer {
 }
 
 async fn wrong_method() -> HttpError {
-    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "this path takes another method; docs/api.md lists them all")
+    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "this path requires another method; see docs/api.md")
 }
 
 async fn scene(State(shared): Context) -> Response {
     json_text(shared.telemetry.scene.borrow().text.clone())
 }
 
-async fn state(State(shared): Context) -> Answer {
-    let nothing_yet = || HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "no tick has been seen yet; ask again");
-    let (_, text) = shared.state_text().ok_or_else(nothing_yet)?;
-    Ok(json_text(text.to_string()))
+async fn state(State(shared): Context) -> Reply {
+    let not_yet = || HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "no tick has run yet; try again");
+    let (_, state) = shared.state_text().ok_or_else(not_yet)?;
+    Ok(json_text(state.to_string()))
 }
 
 async fn settings(State(shared): Context) -> Response {
@@ -81,36 +80,36 @@ async fn timing(State(shared): Context) -> Response {
 }
 
 async fn metrics(State(shared): Context) -> Response {
-    text_response("text/plain; version=0.0.4; charset=utf-8", metrics::text(&shared))
+    text("text/plain; version=0.0.4; charset=utf-8", metrics::text(&shared))
 }
 
 async fn scenes(State(shared): Context) -> Response {
     json(&shared.controller.scenes())
 }
 
-async fn thumbnail(State(shared): Context, Path(picture): Path<String>) -> Answer {
-    let unknown = || HttpError::new(StatusCode::NOT_FOUND, "there is no such picture; GET /api/scenes lists them");
+async fn thumbnail(State(shared): Context, Path(picture): Path<String>) -> Reply {
+    let unknown = || HttpError::new(StatusCode::NOT_FOUND, "no such picture; GET /api/scenes lists them");
     let name = picture.strip_suffix(".svg").ok_or_else(unknown)?.to_owned();
     let svg = run_blocking(&shared, move |controller| controller.thumbnail(&name)).await?.ok_or_else(unknown)?;
-    Ok(text_response("image/svg+xml", svg))
+    Ok(text("image/svg+xml", svg))
 }
 
-async fn devices(State(shared): Context) -> Answer {
-    // One look at a time, to its end: whoever asks meanwhile waits here, where it costs nobody anything.
-    let turn = shared.device_search.clone().acquire_owned().await.map_err(|_| gone())?;
+async fn devices(State(shared): Context) -> Reply {
+    // One search at a time, to its end. Other requests wait here, where they occupy no thread.
+    let permit = shared.device_search.clone().acquire_owned().await.map_err(|_| stopping())?;
     let found = run_blocking(&shared, move |controller| {
-        let _turn = turn;
+        let _permit = permit;
         controller.devices()
     });
     Ok(json(&found.await?))
 }
 
-/// The viewer is ending.
-fn gone() -> HttpError {
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "hapticd ends")
+/// Response while the viewer stops.
+fn stopping() -> HttpError {
+    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "hapticd is stopping")
 }
 
-/// Either a built-in's name or a scene's text.
+/// Either the name of a built-in scene or the text of a scene file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SceneRequest {
@@ -118,35 +117,36 @@ struct SceneRequest {
     toml: Option<String>,
 }
 
-async fn change_scene(State(shared): Context, body: Body) -> Answer {
+async fn change_scene(State(shared): Context, body: Body) -> Reply {
     const EXAMPLE: &str = r#"{"name":"tower"}"#;
-    let choice = match parse(&complete_body(body)?, EXAMPLE)? {
+    let choice = match parse(&read_body(body)?, EXAMPLE)? {
         SceneRequest { name: Some(name), toml: None } => SceneChoice::BuiltIn(name),
         SceneRequest { name: None, toml: Some(text) } => SceneChoice::Toml(text),
-        _ => return Err(ControlError::Invalid(format!("give either a name or a toml; send e.g. {EXAMPLE}")).into()),
+        _ => return Err(HttpError::invalid(format!("send either a name or a toml, e.g. {EXAMPLE}"))),
     };
-    let busy = |_| ControlError::Busy("another scene is being prepared; try again in a moment".to_owned());
-    let turn = shared.scene_switch.clone().try_acquire_owned().map_err(busy)?;
+    let text = "another scene is being prepared; try again in a moment";
+    let busy = |_| HttpError::new(StatusCode::SERVICE_UNAVAILABLE, text);
+    let permit = shared.scene_switch.clone().try_acquire_owned().map_err(busy)?;
     let switched = run_blocking(&shared, move |controller| {
-        let _turn = turn;
+        let _permit = permit;
         controller.change_scene(&choice)
     });
     let scene_id = switched.await??;
     Ok(json(&serde_json::json!({ "scene_id": scene_id })))
 }
 
-async fn coupling(State(shared): Context, body: Body) -> Answer {
-    let UniqueKeys(keys) = parse(&complete_body(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
+async fn coupling(State(shared): Context, body: Body) -> Reply {
+    let UniqueKeys(keys) = parse(&read_body(body)?, r#"{"stiffness_n_per_m":300.0}"#)?;
     Ok(json(&shared.controller.set_gains(&keys)?))
 }
 
-/// Nothing to say.
+/// A request without parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EmptyBody {}
+struct EmptyRequest {}
 
-async fn reset(State(shared): Context, body: Body) -> Answer {
-    let EmptyBody {} = parse(&complete_body(body)?, "{}")?;
+async fn reset(State(shared): Context, body: Body) -> Reply {
+    let EmptyRequest {} = parse(&read_body(body)?, "{}")?;
     run_blocking(&shared, |controller| controller.reset()).await??;
     Ok(json(&serde_json::json!({})))
 }
@@ -162,8 +162,8 @@ fn yes() -> bool {
     true
 }
 
-async fn pause(State(shared): Context, body: Body) -> Answer {
-    let PauseRequest { paused } = parse(&complete_body(body)?, r#"{"paused":true}"#)?;
+async fn pause(State(shared): Context, body: Body) -> Reply {
+    let PauseRequest { paused } = parse(&read_body(body)?, r#"{"paused":true}"#)?;
     shared.controller.pause(paused)?;
     Ok(json(&serde_json::json!({ "paused": paused })))
 }
@@ -179,10 +179,10 @@ fn one() -> u32 {
     1
 }
 
-async fn step(State(shared): Context, body: Body) -> Answer {
-    let StepRequest { ticks } = parse(&complete_body(body)?, r#"{"ticks":1}"#)?;
+async fn step(State(shared): Context, body: Body) -> Reply {
+    let StepRequest { ticks } = parse(&read_body(body)?, r#"{"ticks":1}"#)?;
     if !(1..=MAX_STEP_TICKS).contains(&ticks) {
-        return Err(ControlError::Invalid(format!("ticks is {ticks}; it must be from 1 to {MAX_STEP_TICKS}")).into());
+        return Err(HttpError::invalid(format!("ticks is {ticks}; it must be from 1 to {MAX_STEP_TICKS}")));
     }
     shared.controller.step(ticks)?;
     Ok(json(&serde_json::json!({ "ticks": ticks })))
@@ -194,14 +194,14 @@ struct RecordRequest {
     file: Option<String>,
 }
 
-async fn record_start(State(shared): Context, body: Body) -> Answer {
-    let RecordRequest { file } = parse(&complete_body(body)?, r#"{"file":"session.mcap"}"#)?;
+async fn record_start(State(shared): Context, body: Body) -> Reply {
+    let RecordRequest { file } = parse(&read_body(body)?, r#"{"file":"session.mcap"}"#)?;
     let file = run_blocking(&shared, move |controller| controller.start_recording(file.as_deref())).await??;
     Ok(json(&serde_json::json!({ "file": file })))
 }
 
-async fn record_stop(State(shared): Context, body: Body) -> Answer {
-    let EmptyBody {} = parse(&complete_body(body)?, "{}")?;
+async fn record_stop(State(shared): Context, body: Body) -> Reply {
+    let EmptyRequest {} = parse(&read_body(body)?, "{}")?;
     let file = run_blocking(&shared, |controller| controller.stop_recording()).await??;
     Ok(json(&serde_json::json!({ "file": file })))
 }
@@ -210,9 +210,9 @@ async fn open_stream(
     State(shared): Context,
     RawQuery(query): RawQuery,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Answer {
+) -> Reply {
     let hz = frames_hz(query.as_deref().unwrap_or_default())?;
-    let not_a_socket = |_| HttpError::new(StatusCode::UPGRADE_REQUIRED, "this path speaks WebSocket only");
+    let not_a_socket = |_| HttpError::new(StatusCode::UPGRADE_REQUIRED, "this path requires a WebSocket upgrade");
     stream::open(shared, hz, upgrade.map_err(not_a_socket)?)
 }
 
@@ -220,31 +220,32 @@ fn frames_hz(query: &str) -> Result<f64, HttpError> {
     let Some(text) = query.split('&').find_map(|part| part.strip_prefix("hz=")) else { return Ok(60.0) };
     let hz = text.parse().ok().filter(|hz| FRAMES_HZ.contains(hz));
     hz.ok_or_else(|| {
-        let (least, most) = (FRAMES_HZ.start(), FRAMES_HZ.end());
-        ControlError::Invalid(format!("hz must be a number from {least} to {most}; ask e.g. for ?hz=60")).into()
+        let (min, max) = (FRAMES_HZ.start(), FRAMES_HZ.end());
+        HttpError::invalid(format!("hz must be a number from {min} to {max}, e.g. ?hz=60"))
     })
 }
 
-/// The whole body, or why it was not taken.
-fn complete_body(body: Body) -> Result<Bytes, HttpError> {
+/// The body, or why it was not accepted.
+fn read_body(body: Body) -> Result<Bytes, HttpError> {
     body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => HttpError::too_large(),
         status => HttpError::new(status, rejection.body_text()),
     })
 }
 
-/// Has the host do what may take long beside the thread that serves the others. It goes on to its end even if the client does not wait
-/// for it, so it keeps its place until then; who finds no place waits here, where leaving costs nobody anything.
+/// Runs a long task of the controller on another thread, so that the server thread stays free. The task runs to its end
+/// even if the client disconnects, and keeps its slot until then. A request without a slot waits here, where leaving
+/// costs nothing.
 async fn run_blocking<T: Send + 'static>(
     shared: &Shared,
-    work: impl FnOnce(&dyn Controller) -> T + Send + 'static,
+    task: impl FnOnce(&dyn Controller) -> T + Send + 'static,
 ) -> Result<T, HttpError> {
-    let place = shared.long_tasks.clone().acquire_owned().await.map_err(|_| gone())?;
+    let slot = shared.long_tasks.clone().acquire_owned().await.map_err(|_| stopping())?;
     let controller = shared.controller.clone();
-    let ended = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        work(&*controller)
+    let outcome = tokio::task::spawn_blocking(move || {
+        let _slot = slot;
+        task(&*controller)
     })
     .await;
-    ended.map_err(|error| HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("that failed here: {error}")))
+    outcome.map_err(|error| HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("internal error: {error}")))
 }

@@ -1,16 +1,15 @@
-//! The WebSocket: the newest state at the pace that was asked for, and the hand's place back.
+//! The WebSocket: sends the newest state at the requested rate and receives hand targets.
 //!
-//! Each client is served from the newest state, never from a queue: one that is slow gets fewer frames, one that takes
-//! nothing at all is dropped, and neither costs the others anything.
+//! Each client gets the newest state, never one from a queue. A slow client gets fewer frames, one that reads nothing is
+//! dropped, and neither affects the others.
 
-use super::limits::{
-    MAX_INVALID_MESSAGES, MAX_MESSAGE_BYTES, MAX_POSITION_M, MESSAGES_PER_S, RateLimiter, SEND_TIMEOUT,
-};
+use super::limits::{MAX_INVALID_MESSAGES, MAX_MESSAGE_BYTES, MAX_TARGET_M, MESSAGES_PER_S, SEND_TIMEOUT};
+use super::rate_limiter::RateLimiter;
 use super::response::HttpError;
 use super::shared::Shared;
 use crate::message::state::Observation;
 use crate::message::timing::TimingMessage;
-use crate::message::{Text, json, with_kind};
+use crate::message::{Text, json, with_type};
 use crate::telemetry::CurrentScene;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
@@ -24,31 +23,30 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
-/// How often the loop's time is told.
-const TIMING_EVERY: Duration = Duration::from_secs(1);
+/// Time between two timing messages.
+const TIMING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why a stream ends.
-struct Ended;
+/// The stream has ended. The reason was recorded where it occurred.
+struct StreamEnded;
 
-type Outcome = Result<(), Ended>;
+type Outcome = Result<(), StreamEnded>;
 
-/// Answers the request for a stream, and serves it afterwards.
+/// Upgrades a request to a stream, and serves it afterwards.
 pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<Response, HttpError> {
-    let all_taken = |_| HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams; close some and try again");
-    let place = shared.streams.clone().try_acquire_owned().map_err(all_taken)?;
+    let too_many = |_| HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams; close some and try again");
+    let slot = shared.streams.clone().try_acquire_owned().map_err(too_many)?;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES).write_buffer_size(0);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        // Why it ended was told where it was known.
         let _ = Stream::new(shared, hz, socket).serve().await;
-        drop(place);
+        drop(slot);
     }))
 }
 
-/// What a client can say.
+/// A message from a client.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields, expecting = "an object with a type")]
 enum ClientMessage {
-    /// Where the hand shall go, m; null lets it go, and nothing at all is a slip.
+    /// Target of the hand in the world, m. Null releases the hand; a missing key is an error.
     Hand {
         #[serde(deserialize_with = "Option::deserialize")]
         position_m: Option<[f64; 2]>,
@@ -64,13 +62,13 @@ struct Stream {
     settings: watch::Receiver<Text>,
     timing: watch::Receiver<Arc<TimingMessage>>,
     state: watch::Receiver<Option<Arc<Observation>>>,
-    /// It is time for a frame, and nothing new has come since.
+    /// A frame is due, and no new state has been published since.
     is_due: bool,
     timing_sent: Option<Instant>,
-    /// The tick of the last frame.
-    shown_tick: Option<u64>,
+    /// Tick of the last frame.
+    last_tick: Option<u64>,
     last_frame: Option<Instant>,
-    /// The number of the first row that was not told; a new client is told all that are kept.
+    /// Number of the first sample not sent yet. A new client gets all that are stored.
     next_sample: u64,
     messages: RateLimiter,
     invalid_messages: u32,
@@ -94,7 +92,7 @@ impl Stream {
             settings,
             frames,
             timing_sent: None,
-            shown_tick: None,
+            last_tick: None,
             last_frame: None,
             messages: RateLimiter::new(MESSAGES_PER_S, Instant::now()),
             invalid_messages: 0,
@@ -107,47 +105,47 @@ impl Stream {
         let shared = self.shared.clone();
         loop {
             tokio::select! {
-                _ = self.frames.tick() => self.on_frame_due().await?,
+                _ = self.frames.tick() => self.schedule_frame().await?,
                 Ok(()) = self.state.changed(), if self.is_due => {
                     self.is_due = false;
-                    self.send_new().await?;
+                    self.send_updates().await?;
                 }
                 message = self.socket.recv() => match message {
-                    Some(Ok(message)) => self.take(message).await?,
+                    Some(Ok(message)) => self.handle(message).await?,
                     Some(Err(error)) => return self.fail(&error).await,
                     None => return Ok(()),
                 },
-                () = shared.until_stopped() => return self.close(close_code::AWAY, "hapticd ends").await,
+                () = shared.until_stopped() => return self.close(close_code::AWAY, "hapticd is stopping").await,
             }
         }
     }
 
-    /// A frame is not sent when it is due but when the next state comes, a few ms later: it is as fresh as can be then. What
-    /// else is new does not wait for longer than a frame.
-    async fn on_frame_due(&mut self) -> Outcome {
-        let is_first = self.shown_tick.is_none();
+    /// Marks a frame as due. It is sent with the next state, a few ms later, which is then as fresh as possible. Other
+    /// updates wait for one frame at most.
+    async fn schedule_frame(&mut self) -> Outcome {
+        let is_first = self.last_tick.is_none();
         if is_first || std::mem::replace(&mut self.is_due, true) {
-            return self.send_new().await;
+            return self.send_updates().await;
         }
         self.state.mark_unchanged();
         Ok(())
     }
 
-    /// Everything that is new: the scene before the first state of it.
-    async fn send_new(&mut self) -> Outcome {
+    /// Sends everything that is new: the scene before its first state.
+    async fn send_updates(&mut self) -> Outcome {
         if self.settings.has_changed().unwrap_or(false) {
-            let text = with_kind("settings", &self.settings.borrow_and_update());
+            let text = with_type("settings", &self.settings.borrow_and_update());
             self.send(text).await?;
         }
         let state = self.shared.state_text();
         if self.scene.has_changed().unwrap_or(false) {
-            let text = with_kind("scene", &self.scene.borrow_and_update().text);
+            let text = with_type("scene", &self.scene.borrow_and_update().text);
             self.send(text).await?;
         }
         if let Some((observation, text)) = state {
             let (scene_id, tick) = (observation.scene_id, observation.snapshot.report.tick);
-            if scene_id == self.scene.borrow().id && self.shown_tick != Some(tick) {
-                self.shown_tick = Some(tick);
+            if scene_id == self.scene.borrow().id && self.last_tick != Some(tick) {
+                self.last_tick = Some(tick);
                 self.send_frame(&observation, &text).await?;
             }
         }
@@ -158,8 +156,8 @@ impl Stream {
         let (samples, next) = self.shared.telemetry.samples_since(self.next_sample, observation);
         self.next_sample = next;
         let body = state.strip_suffix('}').unwrap_or(state);
-        let leads = self.shared.is_guided_by(self.id);
-        self.send(with_kind("state", &format!("{body},\"leads\":{leads},\"samples\":{samples}}}"))).await?;
+        let leads = self.shared.hand.is_controlled_by(self.id);
+        self.send(with_type("state", &format!("{body},\"leads\":{leads},\"samples\":{samples}}}"))).await?;
         self.count_frame();
         Ok(())
     }
@@ -175,96 +173,96 @@ impl Stream {
     }
 
     async fn send_timing(&mut self) -> Outcome {
-        if self.timing_sent.is_some_and(|report| report.elapsed() < TIMING_EVERY) {
+        if self.timing_sent.is_some_and(|sent| sent.elapsed() < TIMING_INTERVAL) {
             return Ok(());
         }
         self.timing_sent = Some(Instant::now());
-        let text = with_kind("timing", &json(&**self.timing.borrow_and_update()));
+        let text = with_type("timing", &json(&**self.timing.borrow_and_update()));
         self.send(text).await
     }
 
-    async fn take(&mut self, message: Message) -> Outcome {
+    async fn handle(&mut self, message: Message) -> Outcome {
         match message {
             Message::Text(text) => self.handle_text(&text).await,
-            Message::Binary(_) => self.object("messages are JSON text, not binary").await,
-            // Answered by the library.
+            Message::Binary(_) => self.reject("messages are JSON text, not binary").await,
+            // The library replies.
             Message::Ping(_) | Message::Pong(_) => Ok(()),
-            Message::Close(_) => self.confirm_close().await,
+            Message::Close(_) => self.finish_close().await,
         }
     }
 
-    /// The library has put the answer aside, and sends it when it is asked for what comes next: nothing.
-    async fn confirm_close(&mut self) -> Outcome {
+    /// The library has queued the close reply and sends it on the next receive, which returns nothing.
+    async fn finish_close(&mut self) -> Outcome {
         let _ = timeout(SEND_TIMEOUT, self.socket.recv()).await;
-        Err(Ended)
+        Err(StreamEnded)
     }
 
     async fn handle_text(&mut self, text: &str) -> Outcome {
-        let has_pace = self.messages.admits(Instant::now());
+        let is_admitted = self.messages.admits(Instant::now());
         match serde_json::from_str(text) {
-            Ok(ClientMessage::Hand { position_m: None }) => self.report(self.shared.release_hand(self.id)).await,
-            // A mouse that is too fast: the next place says it as well.
-            Ok(ClientMessage::Hand { .. }) if !has_pace => Ok(()),
-            Ok(ClientMessage::Hand { position_m: Some([x, y]) }) if x.abs().max(y.abs()) <= MAX_POSITION_M => {
-                self.report(self.shared.guide_hand(self.id, Vector2::new(x, y))).await
+            Ok(ClientMessage::Hand { position_m: None }) => self.report(self.shared.hand.release(self.id)).await,
+            // Above the rate limit: the next target replaces this one.
+            Ok(ClientMessage::Hand { .. }) if !is_admitted => Ok(()),
+            Ok(ClientMessage::Hand { position_m: Some([x, y]) }) if x.abs().max(y.abs()) <= MAX_TARGET_M => {
+                self.report(self.shared.hand.set_target(self.id, Vector2::new(x, y))).await
             }
             Ok(ClientMessage::Hand { .. }) => {
-                self.object(&format!("position_m must be within ±{MAX_POSITION_M} m")).await
+                self.reject(&format!("position_m must be within ±{MAX_TARGET_M} m")).await
             }
             Err(error) => {
-                self.object(&format!("{error}; send e.g. {{\"type\":\"hand\",\"position_m\":[0.0,0.02]}}")).await
+                self.reject(&format!("{error}; send e.g. {{\"type\":\"hand\",\"position_m\":[0.0,0.02]}}")).await
             }
         }
     }
 
     async fn report(&mut self, outcome: Result<(), ControlError>) -> Outcome {
         match outcome {
-            // Full: the next place of the mouse comes in a moment, and whoever lets go need not say it again.
+            // Busy: the next target follows shortly, and a release is repeated by the server.
             Ok(()) | Err(ControlError::Busy(_)) => Ok(()),
-            Err(refusal) => self.object(&refusal.to_string()).await,
+            Err(error) => self.reject(&error.to_string()).await,
         }
     }
 
-    /// Says what was wrong with a message; whoever sends nothing but nonsense is dropped.
-    async fn object(&mut self, problem: &str) -> Outcome {
+    /// Reports what was wrong with a message. A client that sends too many invalid messages is dropped.
+    async fn reject(&mut self, error: &str) -> Outcome {
         self.invalid_messages += 1;
-        self.send(json(&serde_json::json!({ "type": "error", "error": problem }))).await?;
+        self.send(json(&serde_json::json!({ "type": "error", "error": error }))).await?;
         if self.invalid_messages < MAX_INVALID_MESSAGES {
             return Ok(());
         }
-        self.shared.rejections.log("a stream: too many senseless messages");
-        self.close(close_code::POLICY, "too many senseless messages").await
+        self.shared.rejections.record("a stream: too many invalid messages");
+        self.close(close_code::POLICY, "too many invalid messages").await
     }
 
     async fn send(&mut self, text: String) -> Outcome {
         match timeout(SEND_TIMEOUT, self.socket.send(Message::Text(text.into()))).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Ended),
+            Ok(Err(_)) => Err(StreamEnded),
             Err(_) => {
                 self.shared.counters.slow_clients.fetch_add(1, Ordering::Relaxed);
-                self.drop_for("the client takes nothing")
+                self.drop_client("the client reads nothing")
             }
         }
     }
 
-    /// What was received cannot be taken; nor can anything after it.
+    /// Ends the stream after a receive error; nothing after it can be read.
     async fn fail(&mut self, error: &axum::Error) -> Outcome {
         if !is_too_large(error) {
-            return self.drop_for(&error.to_string());
+            return self.drop_client(&error.to_string());
         }
-        self.shared.rejections.log(&format!("a stream: {error}"));
-        self.close(close_code::SIZE, "a message has 4 KiB at most").await
+        self.shared.rejections.record(&format!("a stream: {error}"));
+        self.close(close_code::SIZE, "a message may have at most 4 KiB").await
     }
 
-    fn drop_for(&self, reason: &str) -> Outcome {
-        self.shared.rejections.log(&format!("a stream: {reason}"));
-        Err(Ended)
+    fn drop_client(&self, reason: &str) -> Outcome {
+        self.shared.rejections.record(&format!("a stream: {reason}"));
+        Err(StreamEnded)
     }
 
     async fn close(&mut self, code: u16, reason: &'static str) -> Outcome {
-        let farewell = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
-        let _ = timeout(SEND_TIMEOUT, self.socket.send(farewell)).await;
-        Err(Ended)
+        let frame = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+        let _ = timeout(SEND_TIMEOUT, self.socket.send(frame)).await;
+        Err(StreamEnded)
     }
 }
 
@@ -274,10 +272,10 @@ fn is_too_large(error: &axum::Error) -> bool {
 }
 
 impl Drop for Stream {
-    /// A page that is closed while it drags lets go.
+    /// Releases the hand if a page is closed while it drags.
     fn drop(&mut self) {
-        if let Err(refusal) = self.shared.release_hand(self.id) {
-            tracing::debug!("the hand is not let go: {refusal}");
+        if let Err(error) = self.shared.hand.release(self.id) {
+            tracing::debug!("cannot release the hand: {error}");
         }
     }
 }

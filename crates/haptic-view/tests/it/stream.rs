@@ -1,6 +1,6 @@
-//! The WebSocket: what comes, in which order, what a client can say, and what becomes of bad ones.
+//! The WebSocket: order of the messages, messages from clients, and misbehaving clients.
 
-use crate::common::{PATIENCE, ball, observation, server, wait_until};
+use crate::common::{TIMEOUT, ball, observation, server, wait_until};
 use haptic_view::message::scene::SceneMessage;
 use serde_json::json;
 use std::io::Write;
@@ -24,11 +24,11 @@ fn each_frame_brings_the_samples_since_the_last() {
     let first = stream.next("state");
     assert_eq!((&first["tick"], times(&first)), (&json!(8), vec![0.008]));
     (2..=4).for_each(|tick| server.telemetry.publish_state(observation(1, 8 * tick, 1)));
-    let mut told = Vec::new();
-    while told.len() < 3 {
-        told.extend(times(&stream.next("state")));
+    let mut received = Vec::new();
+    while received.len() < 3 {
+        received.extend(times(&stream.next("state")));
     }
-    assert_eq!(told, [0.016, 0.024, 0.032]);
+    assert_eq!(received, [0.016, 0.024, 0.032]);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn the_first_frame_brings_the_last_eight_seconds_of_this_scene() {
     let first = times(&server.open_stream("?hz=60").next("state"));
     assert_eq!((first.len(), first[0], first[999]), (1000, 4.008, 12.0));
     let (description, scene) = ball();
-    server.telemetry.publish_scene(&SceneMessage::of(2, "another", &description, &scene));
+    server.telemetry.publish_scene(&SceneMessage::new(2, "another", &description, &scene));
     (1501..=1503).for_each(|row| server.telemetry.publish_state(observation(2, 8 * row, 1)));
     assert_eq!(times(&server.open_stream("?hz=60").next("state")), [12.008, 12.016, 12.024]);
 }
@@ -55,7 +55,7 @@ fn a_state_of_another_scene_waits_for_its_scene() {
     assert_eq!(stream.next("scene")["scene_id"], 1);
     assert_eq!(stream.next("state")["scene_id"], 1);
     let (description, scene) = ball();
-    server.telemetry.publish_scene(&SceneMessage::of(2, "another", &description, &scene));
+    server.telemetry.publish_scene(&SceneMessage::new(2, "another", &description, &scene));
     server.telemetry.publish_state(observation(1, 16, 1));
     server.telemetry.publish_state(observation(2, 24, 1));
     let mut scene_id = 1;
@@ -73,24 +73,24 @@ fn a_state_of_another_scene_waits_for_its_scene() {
 }
 
 #[test]
-fn the_hand_is_led_let_go_and_let_go_by_a_page_that_is_closed() {
+fn the_hand_follows_a_stream_until_it_is_released_or_the_page_is_closed() {
     let server = server();
     let mut stream = server.open_stream("");
-    stream.say(r#"{"type":"hand","position_m":[0.25,-0.5]}"#);
-    server.daemon.wait_for("guide 0.25 -0.5");
+    stream.send(r#"{"type":"hand","position_m":[0.25,-0.5]}"#);
+    server.daemon.wait_for("move to 0.25 -0.5");
     wait_until("guided", || server.get("/api/state").json()["hand_guided"] == true);
-    stream.say(r#"{"type":"hand","position_m":null}"#);
-    server.daemon.wait_for("let go");
+    stream.send(r#"{"type":"hand","position_m":null}"#);
+    server.daemon.wait_for("release");
     wait_until("not guided", || server.get("/api/state").json()["hand_guided"] == false);
-    stream.say(r#"{"type":"hand","position_m":[0.75,0]}"#);
-    server.daemon.wait_for("guide 0.75 0");
+    stream.send(r#"{"type":"hand","position_m":[0.75,0]}"#);
+    server.daemon.wait_for("move to 0.75 0");
     drop(stream);
-    let let_go = || server.daemon.asked.lock().unwrap().iter().filter(|asked| *asked == "let go").count();
-    wait_until("let go again", || let_go() == 2);
+    let releases = || server.daemon.requests.lock().unwrap().iter().filter(|request| *request == "release").count();
+    wait_until("released again", || releases() == 2);
 }
 
 #[test]
-fn each_stream_is_told_whether_it_leads_the_hand() {
+fn each_stream_reports_whether_it_controls_the_hand() {
     let server = server();
     let (mut first, mut second) = (server.open_stream("?hz=120"), server.open_stream("?hz=120"));
     let mut tick = 8;
@@ -101,115 +101,115 @@ fn each_stream_is_told_whether_it_leads_the_hand() {
             break;
         }
     };
-    first.say(r#"{"type":"hand","position_m":[0.1,0]}"#);
+    first.send(r#"{"type":"hand","position_m":[0.1,0]}"#);
     leads(&mut first, true);
     leads(&mut second, false);
-    second.say(r#"{"type":"hand","position_m":[0.2,0]}"#);
+    second.send(r#"{"type":"hand","position_m":[0.2,0]}"#);
     leads(&mut first, false);
     leads(&mut second, true);
 }
 
 #[test]
-fn a_farewell_is_answered() {
+fn a_close_frame_gets_a_reply() {
     let server = server();
     let mut stream = server.open_stream("");
     stream.0.close(None).unwrap();
-    // Messages that were on their way come first; what ends it is the answer, not a broken connection.
+    // Messages already sent come first. The stream ends with the reply, not with a broken connection.
     let ended = std::iter::repeat_with(|| stream.0.read()).find_map(Result::err).unwrap();
     assert!(matches!(ended, tungstenite::Error::ConnectionClosed), "{ended}");
 }
 
 #[test]
-fn a_hand_that_is_let_go_while_the_loop_is_busy_is_let_go_afterwards() {
+fn a_hand_released_while_the_loop_is_busy_is_released_afterwards() {
     let server = server();
-    let let_go = || server.daemon.asked.lock().unwrap().iter().filter(|asked| *asked == "let go").count();
+    let releases = || server.daemon.requests.lock().unwrap().iter().filter(|request| *request == "release").count();
     let busy = |is_busy| server.daemon.is_busy.store(is_busy, Ordering::Relaxed);
-    // By its own word, and by going away.
-    for (farewell, released) in [(Some(r#"{"type":"hand","position_m":null}"#), 1), (None, 2)] {
+    // By its own message, and by disconnecting.
+    for (message, released) in [(Some(r#"{"type":"hand","position_m":null}"#), 1), (None, 2)] {
         let mut stream = server.open_stream("");
-        stream.say(r#"{"type":"hand","position_m":[0.25,-0.5]}"#);
+        stream.send(r#"{"type":"hand","position_m":[0.25,-0.5]}"#);
         wait_until("guided", || server.get("/api/state").json()["hand_guided"] == true);
         busy(true);
-        server.daemon.asked.lock().unwrap().retain(|asked| asked == "let go");
-        let stream = farewell.map(|farewell| {
-            stream.say(farewell);
+        server.daemon.requests.lock().unwrap().retain(|request| request == "release");
+        let stream = message.map(|message| {
+            stream.send(message);
             stream
         });
-        server.daemon.wait_for("too busy to let go");
-        assert_eq!((let_go(), &server.get("/api/state").json()["hand_guided"]), (released - 1, &json!(true)));
+        server.daemon.wait_for("too busy to release");
+        assert_eq!((releases(), &server.get("/api/state").json()["hand_guided"]), (released - 1, &json!(true)));
         busy(false);
-        wait_until("let go", || let_go() == released);
+        wait_until("release", || releases() == released);
         wait_until("not guided", || server.get("/api/state").json()["hand_guided"] == false);
         drop(stream);
     }
 }
 
 #[test]
-fn whoever_takes_a_hand_that_is_not_yet_let_go_keeps_it() {
+fn a_stream_that_takes_a_hand_during_its_release_keeps_it() {
     let server = server();
     let (mut first, mut second) = (server.open_stream(""), server.open_stream(""));
-    first.say(r#"{"type":"hand","position_m":[0.1,0]}"#);
-    server.daemon.wait_for("guide 0.1 0");
+    first.send(r#"{"type":"hand","position_m":[0.1,0]}"#);
+    server.daemon.wait_for("move to 0.1 0");
     server.daemon.is_busy.store(true, Ordering::Relaxed);
-    first.say(r#"{"type":"hand","position_m":null}"#);
-    server.daemon.wait_for("too busy to let go");
-    second.say(r#"{"type":"hand","position_m":[0.2,0]}"#);
-    server.daemon.wait_for("guide 0.2 0");
+    first.send(r#"{"type":"hand","position_m":null}"#);
+    server.daemon.wait_for("too busy to release");
+    second.send(r#"{"type":"hand","position_m":[0.2,0]}"#);
+    server.daemon.wait_for("move to 0.2 0");
     server.daemon.is_busy.store(false, Ordering::Relaxed);
-    second.say(r#"{"type":"hand","position_m":[0.3,0]}"#);
-    server.daemon.wait_for("guide 0.3 0");
+    second.send(r#"{"type":"hand","position_m":[0.3,0]}"#);
+    server.daemon.wait_for("move to 0.3 0");
     assert_eq!(server.get("/api/state").json()["hand_guided"], true);
-    assert!(!server.daemon.asked.lock().unwrap().contains(&"let go".to_owned()));
+    assert!(!server.daemon.requests.lock().unwrap().contains(&"release".to_owned()));
 }
 
 #[test]
-fn a_message_that_is_too_large_is_told_as_such() {
+fn a_message_that_is_too_large_gets_its_own_close_code() {
     let server = server();
     let mut stream = server.open_stream("");
-    stream.say(&"x".repeat(5 << 10));
-    let farewell = loop {
+    stream.send(&"x".repeat(5 << 10));
+    let frame = loop {
         match stream.0.read() {
             Ok(Message::Close(frame)) => break frame,
             Ok(_) => {}
             Err(error) => panic!("{error}"),
         }
     };
-    assert_eq!(u16::from(farewell.unwrap().code), 1009);
+    assert_eq!(u16::from(frame.unwrap().code), 1009);
     assert!(server.get("/metrics").body.contains("\nhapticd_view_refused_total 1\n"));
 }
 
 #[test]
-fn only_who_has_the_hand_can_let_it_go() {
+fn only_the_stream_that_controls_the_hand_can_release_it() {
     let server = server();
     let (mut first, mut second) = (server.open_stream(""), server.open_stream(""));
-    first.say(r#"{"type":"hand","position_m":[0.1,0]}"#);
-    server.daemon.wait_for("guide 0.1 0");
-    second.say(r#"{"type":"hand","position_m":null}"#);
-    second.say(r#"{"type":"hand","position_m":[0.2,0]}"#);
-    server.daemon.wait_for("guide 0.2 0");
+    first.send(r#"{"type":"hand","position_m":[0.1,0]}"#);
+    server.daemon.wait_for("move to 0.1 0");
+    second.send(r#"{"type":"hand","position_m":null}"#);
+    second.send(r#"{"type":"hand","position_m":[0.2,0]}"#);
+    server.daemon.wait_for("move to 0.2 0");
     drop(first);
-    second.say(r#"{"type":"hand","position_m":[0.3,0]}"#);
-    server.daemon.wait_for("guide 0.3 0");
-    assert!(!server.daemon.asked.lock().unwrap().contains(&"let go".to_owned()));
+    second.send(r#"{"type":"hand","position_m":[0.3,0]}"#);
+    server.daemon.wait_for("move to 0.3 0");
+    assert!(!server.daemon.requests.lock().unwrap().contains(&"release".to_owned()));
 }
 
 #[test]
-fn nonsense_is_answered_and_too_much_of_it_ends_the_stream() {
+fn invalid_messages_get_an_error_and_too_many_end_the_stream() {
     let server = server();
     let mut stream = server.open_stream("");
-    for nonsense in [
+    for invalid in [
         "{",
         r#"{"type":"fly"}"#,
         r#"{"type":"hand"}"#,
         r#"{"type":"hand"}x"#,
         r#"{"type":"hand","position_m":[1e9,0]}"#,
     ] {
-        stream.say(nonsense);
-        assert!(stream.next("error")["error"].is_string(), "{nonsense}");
+        stream.send(invalid);
+        assert!(stream.next("error")["error"].is_string(), "{invalid}");
     }
-    (0..15).for_each(|_| stream.say("nonsense"));
+    (0..15).for_each(|_| stream.send("invalid"));
     while stream.next_of_any_kind().is_some() {}
-    assert!(server.daemon.asked.lock().unwrap().is_empty());
+    assert!(server.daemon.requests.lock().unwrap().is_empty());
     assert_eq!(server.get("/api/state").status, 200);
 }
 
@@ -217,7 +217,7 @@ fn nonsense_is_answered_and_too_much_of_it_ends_the_stream() {
 fn a_message_of_ten_megabytes_ends_the_stream_and_nothing_else() {
     let server = server();
     let (mut good, mut bad) = (server.open_stream("?hz=120"), server.open_stream(""));
-    // It hangs up in the middle.
+    // The server closes the connection in the middle.
     let _ = bad.0.send(Message::text("x".repeat(10 << 20)));
     while bad.next_of_any_kind().is_some() {}
     server.telemetry.publish_state(observation(1, 160, 1));
@@ -225,7 +225,7 @@ fn a_message_of_ten_megabytes_ends_the_stream_and_nothing_else() {
 }
 
 #[test]
-fn a_stream_for_another_page_is_refused() {
+fn a_stream_for_another_page_is_rejected() {
     let server = server();
     assert_eq!(server.try_stream("", &[("origin", "http://evil.example")]).err(), Some(403));
     assert_eq!(server.try_stream("", &[("host", "evil.example")]).err(), Some(403));
@@ -234,21 +234,21 @@ fn a_stream_for_another_page_is_refused() {
 }
 
 #[test]
-fn there_are_places_for_sixteen_streams_and_a_closed_one_is_free_again() {
+fn sixteen_streams_can_be_open_and_a_closed_one_makes_room() {
     let server = server();
     let mut streams: Vec<_> = (0..16).map(|_| server.open_stream("?hz=1")).collect();
     assert_eq!(server.try_stream("", &[]).err(), Some(503));
     streams.pop();
-    wait_until("a free place", || server.try_stream("", &[]).is_ok());
+    wait_until("a free slot", || server.try_stream("", &[]).is_ok());
 }
 
-/// It asks for a stream and then takes nothing, while what is to be told is large.
+/// The client opens a stream and reads nothing, while the states are large.
 #[test]
-fn a_client_that_never_reads_is_dropped_and_costs_the_others_nothing() {
+fn a_client_that_never_reads_is_dropped_and_does_not_affect_others() {
     let server = server();
-    let mut lazy = TcpStream::connect(server.address).unwrap();
+    let mut idle = TcpStream::connect(server.address).unwrap();
     write!(
-        lazy,
+        idle,
         "GET /api/stream?hz=120 HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
         server.address
@@ -265,7 +265,7 @@ fn a_client_that_never_reads_is_dropped_and_costs_the_others_nothing() {
                 std::thread::sleep(std::time::Duration::from_millis(8));
             }
         });
-        let deadline = std::time::Instant::now() + PATIENCE;
+        let deadline = std::time::Instant::now() + TIMEOUT;
         let mut frames = 0;
         loop {
             good.next("state");
@@ -282,19 +282,19 @@ fn a_client_that_never_reads_is_dropped_and_costs_the_others_nothing() {
 }
 
 #[test]
-fn the_end_of_the_daemon_is_told() {
+fn the_end_of_the_viewer_closes_the_streams() {
     let mut server = server();
     let mut stream = server.open_stream("");
     stream.next("state");
     let listener = haptic_view::Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let other = haptic_view::Viewer::serve(listener, server.telemetry.clone(), server.daemon.clone(), None).unwrap();
     drop(std::mem::replace(&mut server.viewer, other));
-    let farewell = loop {
+    let frame = loop {
         match stream.0.read() {
             Ok(Message::Close(frame)) => break frame,
             Ok(_) => {}
             Err(error) => panic!("{error}"),
         }
     };
-    assert_eq!(u16::from(farewell.unwrap().code), 1001);
+    assert_eq!(u16::from(frame.unwrap().code), 1001);
 }

@@ -1,5 +1,6 @@
 //! Hostile byte streams, judged by a second, deliberately plain decoder that shares no code with the crate.
 
+use haptic_testing::Random;
 use haptic_wire::{Decoder, Frame, Message, PAYLOAD_MAX, WIRE_MAX, encode_frame};
 
 /// What happened to the bytes.
@@ -19,22 +20,6 @@ pub struct Report {
     pub wrongly_dropped: u64,
     /// Clean frames that did not get through although the frame before them was clean, too. Must be 0.
     pub late_recoveries: u64,
-}
-
-/// A small generator with a fixed seed: every run sees the same bytes.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
 }
 
 /// The crate's decoder with the plain one beside it.
@@ -108,7 +93,7 @@ pub fn random_bytes(bytes: u64, seed: u64) -> Report {
     let mut random = Random(seed | 1);
     let mut judge = Judge::new();
     while judge.report.bytes < bytes {
-        let draw = random.next();
+        let draw = random.bits();
         // Small codes, too, or almost every line would already fail the stuffing.
         let byte = match draw & 0xF00 {
             0x000 => 0,
@@ -127,7 +112,7 @@ pub fn mutated_frames(bytes: u64, seed: u64) -> Report {
     let mut line_is_clean = true;
     while judge.report.bytes < bytes {
         let mut wire = random_frame(&mut random);
-        let clean = random.below(3) != 0;
+        let clean = random.index(3) != 0;
         if !clean {
             mutate(&mut wire, &mut random);
         }
@@ -140,9 +125,9 @@ pub fn mutated_frames(bytes: u64, seed: u64) -> Report {
 
 fn random_frame(random: &mut Random) -> Vec<u8> {
     let mut payload = [0; PAYLOAD_MAX];
-    let length = random.below(PAYLOAD_MAX + 1);
-    payload[..length].iter_mut().for_each(|byte| *byte = random.next() as u8 & random.next() as u8);
-    let frame = Frame { kind: random.next() as u8, sequence: random.next() as u8, payload: &payload[..length] };
+    let length = random.index(PAYLOAD_MAX + 1);
+    payload[..length].iter_mut().for_each(|byte| *byte = random.bits() as u8 & random.bits() as u8);
+    let frame = Frame { kind: random.bits() as u8, sequence: random.bits() as u8, payload: &payload[..length] };
     let mut out = [0; WIRE_MAX];
     let length = encode_frame(&frame, &mut out).expect("a payload of allowed length fits");
     out[..length].to_vec()
@@ -150,12 +135,12 @@ fn random_frame(random: &mut Random) -> Vec<u8> {
 
 /// One of the ways in which a line spoils bytes: turned bits, lost bytes, doubled bytes, bytes from elsewhere.
 fn mutate(wire: &mut Vec<u8>, random: &mut Random) {
-    let at = random.below(wire.len());
-    match random.below(5) {
-        0 => wire[at] ^= 1 << random.below(8),
+    let at = random.index(wire.len());
+    match random.index(5) {
+        0 => wire[at] ^= 1 << random.index(8),
         1 => wire.truncate(at),
         2 => wire.insert(at, wire[at]),
-        3 => wire.iter_mut().skip(at).take(6).for_each(|byte| *byte = random.next() as u8),
-        _ => wire.extend((0..random.below(200)).map(|_| random.next() as u8)),
+        3 => wire.iter_mut().skip(at).take(6).for_each(|byte| *byte = random.bits() as u8),
+        _ => wire.extend((0..random.index(200)).map(|_| random.bits() as u8)),
     }
 }

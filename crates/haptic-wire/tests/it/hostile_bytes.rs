@@ -1,5 +1,5 @@
 //! Ten million random and mutated bytes: nothing panics, nothing with a wrong check sum gets through, and the stream
-//! recovers within one frame. `examples/soak.rs` does the same for as many bytes as asked.
+//! recovers within one frame. `examples/soak` does the same for as many bytes as asked.
 
 #[path = "../../examples/soak/hostile.rs"]
 mod hostile;

@@ -4,14 +4,13 @@ use super::print_line;
 use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
-use crate::files::builtin::DEVICES;
-use crate::files::device::{self, DeviceFile, SimulatedHand};
 use crate::realtime_setup::signals::Signals;
-use haptic_device::emulated::native::NativeTraits;
-use haptic_device::emulated::{
-    Board, EmulatedHandle, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve,
-};
-use haptic_device::serial::HaplyVariant;
+use haptic_backends::serial::HaplyVariant;
+use haptic_config::builtin::DEVICES;
+use haptic_config::device::{self, DeviceFile, SimulatedHand};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve};
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::sync::Arc;
 use std::time::Duration;

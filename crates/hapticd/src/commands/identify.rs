@@ -4,12 +4,12 @@ use super::{print_json, print_line};
 use crate::cli::{IdentifyArguments, InputArguments};
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
-use crate::files::device;
-use crate::files::source::Source;
 use crate::hardware::{self, auto};
-use crate::setup::Setup;
-use crate::tuning::proposals::Proposals;
 use crate::tuning::{atomic_write, device_text, drive};
+use haptic_config::device;
+use haptic_config::proposals::Proposals;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use haptic_loop::settings::worst_axis;
 use haptic_tuning::TICK_S;
 use haptic_tuning::encoder::EncoderStep;
@@ -110,7 +110,7 @@ impl Found<'_> {
                 "encoder_step_m": match axis.grid { EncoderStep::Step(step_m) => Some(step_m), _ => None },
                 "force_scale": self.force_scale(axis).as_ref().map(interval),
                 "residual_m": axis.residual_m,
-                "strongest_force_n": axis.strongest_n,
+                "strongest_force_n": axis.max_force_n,
                 "doubts": axis.doubts,
             })
         };
@@ -143,7 +143,7 @@ impl Found<'_> {
             "axis {}, nobody holding it, moved over {:.1} mm with up to {:.2} N:",
             index + 1,
             axis.extent_m * 1e3,
-            axis.strongest_n
+            axis.max_force_n
         )?;
         writeln!(text, "  mass          {} g", told(&axis.mass_kg, 1e3))?;
         writeln!(text, "  damping       {} N·s/m", told(&axis.damping_n_s_per_m, 1.0))?;

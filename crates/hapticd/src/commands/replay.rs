@@ -3,11 +3,11 @@
 use super::{print_json, print_line};
 use crate::cli::ReplayArguments;
 use crate::failure::Failure;
-use crate::files::builtin::PROFILES;
-use crate::files::profile;
 use crate::recording::felt::{FeltSums, RunStatistics, side_by_side};
 use crate::recording::kept::OpenRecording;
 use crate::recording::replay::{Replay, ReplayResult, Settings};
+use haptic_config::builtin::PROFILES;
+use haptic_config::profile;
 use serde::Serialize;
 
 /// What is printed.

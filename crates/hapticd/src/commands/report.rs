@@ -3,9 +3,9 @@
 use crate::cli::ReportArguments;
 use crate::failure::Failure;
 use crate::figures::seconds_of;
-use crate::files::scene;
-use crate::files::source::Source;
 use crate::recording::kept::OpenRecording;
+use haptic_config::scene;
+use haptic_config::source::Source;
 use haptic_record::header::Header;
 use haptic_record::page::gathered::TickColumns;
 use haptic_record::page::{EventLine, Facts, page};

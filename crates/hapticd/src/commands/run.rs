@@ -9,10 +9,10 @@ use crate::figures::ticks_in;
 use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
 use crate::realtime_setup::signals::Signals;
-use crate::setup::Setup;
 use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
+use haptic_config::setup::Setup;
 use haptic_loop::black_box::state_folder;
 use haptic_view::Listener;
 

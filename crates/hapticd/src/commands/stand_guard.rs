@@ -2,7 +2,7 @@
 
 use crate::cli::StandGuardArguments;
 use crate::failure::Failure;
-use haptic_device::serial::guardian;
+use haptic_backends::serial::dead_man;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -17,7 +17,7 @@ pub fn stand_guard(arguments: &StandGuardArguments) -> Result<(), Failure> {
     let patience = Duration::from_millis(arguments.patience_ms);
     // Rust's own standard output holds lines back; the port must have its bytes at once.
     let port = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-    let guard = move |_granted: &_| guardian::run_dead_man(std::io::stdin(), port, &words, patience);
+    let guard = move |_granted: &_| dead_man::run_dead_man(std::io::stdin(), port, &words, patience);
     let said = spawn(request(), guard)?.join().map_err(Failure::Runtime)?;
     Ok(said?)
 }

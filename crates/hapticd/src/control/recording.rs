@@ -7,7 +7,7 @@ use super::{LoopRequest, send};
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
 use crate::recording::{header, rotation, worlds};
-use crate::setup::Setup;
+use haptic_config::setup::Setup;
 use haptic_device::Device;
 use haptic_loop::black_box::state_folder;
 use haptic_loop::control::ControlError;

@@ -3,8 +3,8 @@
 use super::profile_watch::ProfileWatch;
 use crate::cli::InputArguments;
 use crate::failure::Failure;
-use crate::files::profile::Profile;
-use crate::setup::{Setup, open_profile};
+use haptic_config::profile::Profile;
+use haptic_config::setup::{Setup, open_profile};
 use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
@@ -167,8 +167,8 @@ fn describe(gains: &Gains) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::profile;
-    use crate::files::source::Source;
+    use haptic_config::profile;
+    use haptic_config::source::Source;
 
     fn profile_of(text: &str) -> Profile {
         profile::load(&Source::in_memory("p.toml", text)).unwrap()

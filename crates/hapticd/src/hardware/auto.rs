@@ -3,10 +3,10 @@
 use super::discovery::{Found, found};
 use crate::cli::InputArguments;
 use crate::failure::Failure;
-use crate::files::device;
-use crate::files::profile::Reference;
-use crate::files::source::Source;
-use crate::setup::Setup;
+use haptic_config::device;
+use haptic_config::profile::Reference;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 
 /// The word for `--device` that takes whatever is plugged in.
 const WHATEVER_IS_THERE: &str = "auto";

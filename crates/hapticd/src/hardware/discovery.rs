@@ -3,7 +3,7 @@
 
 mod usb;
 
-use crate::files::device::DeviceKind;
+use haptic_config::device::DeviceKind;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};

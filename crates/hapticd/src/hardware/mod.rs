@@ -6,8 +6,8 @@ mod serial;
 mod usb;
 
 use crate::failure::Failure;
-use crate::files::device::DeviceKind;
-use crate::setup::Setup;
+use haptic_config::device::DeviceKind;
+use haptic_config::setup::Setup;
 use haptic_device::Device;
 
 /// Opens the device of a setup, ready to be read and written.
@@ -16,7 +16,7 @@ use haptic_device::Device;
 /// A model that cannot be simulated, or hardware that is missing, busy, not permitted or not what the file says.
 pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     match setup.device.kind {
-        DeviceKind::Simulated => setup.simulated_device(),
+        DeviceKind::Simulated => Ok(setup.simulated_device()?),
         DeviceKind::Serial => serial::open_native(setup),
         DeviceKind::Haply2Diy => serial::open_haply(setup),
         DeviceKind::HidPid => usb::open_joystick(setup),
@@ -35,9 +35,9 @@ fn arming_limit_n(setup: &Setup) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::profile;
-    use crate::files::source::Source;
-    use crate::setup::Sources;
+    use haptic_config::profile;
+    use haptic_config::setup::Sources;
+    use haptic_config::source::Source;
 
     #[test]
     fn a_board_is_armed_for_every_force_that_the_profile_can_be_changed_to() {

@@ -1,15 +1,15 @@
 //! Devices on a serial line.
 
 use crate::failure::Failure;
-use crate::files::device::{self as file, DEFAULT_PORT};
-use crate::setup::Setup;
-use haptic_device::Device;
-use haptic_device::serial::guardian::GuardianProgram;
-use haptic_device::serial::protocol::Protocol;
-use haptic_device::serial::{
+use haptic_backends::protocol::Protocol;
+use haptic_backends::serial::dead_man::GuardianProgram;
+use haptic_backends::serial::{
     FindPort, HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     OpenError, PortError, SerialDevice, SerialSettings,
 };
+use haptic_config::device::{self as file, DEFAULT_PORT};
+use haptic_config::setup::Setup;
+use haptic_device::Device;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

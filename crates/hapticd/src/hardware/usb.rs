@@ -1,14 +1,14 @@
 //! Devices that speak USB HID, and those that the kernel's input layer drives.
 
 use crate::failure::Failure;
-use crate::setup::Setup;
+use haptic_backends::evdev::{self, node};
+use haptic_backends::hid::force::ForceScale;
+use haptic_backends::hid::hidraw::{HidrawPort, Selection};
+use haptic_backends::hid::joystick::{self, JoystickSettings};
+use haptic_backends::hid::layout::PidLayout;
+use haptic_backends::hid::native::{self, NativeSettings};
+use haptic_config::setup::Setup;
 use haptic_device::Device;
-use haptic_device::evdev::{self, node};
-use haptic_device::hid::force::ForceScale;
-use haptic_device::hid::hidraw::{HidrawPort, Selection};
-use haptic_device::hid::joystick::{self, JoystickSettings};
-use haptic_device::hid::layout::PidLayout;
-use haptic_device::hid::native::{self, NativeSettings};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -12,8 +12,8 @@ pub mod simulated;
 
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
-use crate::files::source::Source;
-use crate::setup::Setup;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use haptic_device::Device;
 use haptic_record::file::RecordError;
 use haptic_record::header::{DeviceInfo, Header, Text, Texts};

@@ -2,10 +2,10 @@
 
 use super::kept::OpenRecording;
 use crate::failure::Failure;
-use crate::files::profile::Profile;
-use crate::files::source::Source;
-use crate::files::{profile, scene};
-use crate::setup::{Setup, Sources};
+use haptic_config::profile::Profile;
+use haptic_config::setup::{Setup, Sources};
+use haptic_config::source::Source;
+use haptic_config::{profile, scene};
 use haptic_loop::command::Command;
 use haptic_loop::settings::Settings as LoopSettings;
 use haptic_loop::tick::HapticLoop;

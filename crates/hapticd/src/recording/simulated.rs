@@ -3,7 +3,7 @@
 use super::{header, rotation, worlds};
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
-use crate::setup::Setup;
+use haptic_config::setup::Setup;
 use haptic_device::Device;
 use haptic_loop::command::Command;
 use haptic_loop::report::TickReport;

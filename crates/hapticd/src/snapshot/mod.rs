@@ -14,11 +14,11 @@ pub mod trail;
 use crate::cli::SnapshotArguments;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
-use crate::files::builtin::SCENES;
-use crate::files::scene;
 use crate::picture::view::SceneView;
-use crate::setup::{Setup, open_profile};
 use compose::{Content, Words};
+use haptic_config::builtin::SCENES;
+use haptic_config::scene;
+use haptic_config::setup::{Setup, open_profile};
 use std::path::Path;
 use trail::Trail;
 

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::figures::ticks_in;
 use crate::picture::placement::{Placement, in_state};
-use crate::setup::Setup;
+use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;
 use nalgebra::Vector2;
 

@@ -1,7 +1,7 @@
 //! Puts measured values into the text of a device file and leaves everything else as its owner wrote it.
 
 use crate::failure::Failure;
-use crate::files::source::Source;
+use haptic_config::source::Source;
 use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
@@ -86,7 +86,7 @@ pub fn rounded(value: f64, digits: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::device;
+    use haptic_config::device;
 
     fn estimate(mass_kg: f64) -> AxisEstimate {
         let about = |value: f64| Interval { value, plus_minus: 0.01 * value };
@@ -98,7 +98,7 @@ mod tests {
             bias_n: about(0.0),
             grid: EncoderStep::Step(1.371_700_000_000_000_2e-5),
             residual_m: 4e-6,
-            strongest_n: 4.0,
+            max_force_n: 4.0,
             extent_m: 0.02,
             doubts: Vec::new(),
         }

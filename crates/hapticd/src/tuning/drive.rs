@@ -122,7 +122,7 @@ impl<M: Measurement + Send + 'static> Periodic for MeasurementBody<M> {
         }
         let effort = self.measurement.tick(&reading, periods);
         let sent = self.device.write(effort, now);
-        self.measurement.learn(sent);
+        self.measurement.acknowledge(sent);
         self.progress.fraction.store(self.measurement.progress().0.to_bits(), Ordering::Relaxed);
         if self.measurement.end().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -1,12 +1,12 @@
 //! The region of stable gains of a device: curves, marks, and the picture of them.
 
 use super::log_plot::{LETTERS, LogPlot, Range, write};
-use super::proposals::Proposals;
 use crate::picture::colour::Rgb;
 use crate::snapshot::drawing::{Anchor, Area, Drawing, Point, Text};
+use haptic_config::proposals::Proposals;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
-use haptic_tuning::boundary::{Limits, stiffest_passive_n_per_m};
+use haptic_tuning::boundary::{Limits, max_passive_stiffness_n_per_m};
 use haptic_tuning::spring_test::MeasuredLimit;
 use nalgebra::Vector2;
 
@@ -162,7 +162,7 @@ impl Region {
         dampings.retain(|damping| self.limits.first().is_some_and(|first| *damping >= first.damping_n_s_per_m));
         dampings.sort_by(f64::total_cmp);
         dampings.push(own);
-        dampings.into_iter().map(|damping| (damping, stiffest_passive_n_per_m(&self.device, damping))).collect()
+        dampings.into_iter().map(|damping| (damping, max_passive_stiffness_n_per_m(&self.device, damping))).collect()
     }
 
     fn spectral(&self) -> Curve {

@@ -5,10 +5,10 @@ use super::session::ViewerSession;
 use super::settings::coupling_message;
 use super::tuning::retuned;
 use crate::admission;
-use crate::files::builtin::SCENES;
-use crate::files::scene;
-use crate::files::source::Source;
 use crate::hardware::discovery;
+use haptic_config::builtin::SCENES;
+use haptic_config::scene;
+use haptic_config::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
@@ -20,7 +20,7 @@ use nalgebra::Vector2;
 use serde_json::{Map, Value};
 
 impl Controller for ViewerSession {
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
+    fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
         let device = self.facts.device();
         if !device.can_be_guided {
             let text = format!("the {} is held by a hand of its own; only a simulated hand can be led", device.name);

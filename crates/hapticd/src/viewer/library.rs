@@ -1,10 +1,10 @@
 //! The scenes that can be switched to by name, and their pictures.
 
-use crate::files::builtin::SCENES;
-use crate::files::scene;
 use crate::picture::view::SceneView;
 use crate::snapshot::compose::{Content, Words, compose};
 use crate::snapshot::svg;
+use haptic_config::builtin::SCENES;
+use haptic_config::scene;
 use haptic_view::message::scene::SceneEntry;
 
 /// All of them; the title is the first line of what the file says about itself.

@@ -5,9 +5,9 @@
 use super::settings::DeviceFacts;
 use crate::control::recording::recording_file;
 use crate::control::{LoopRequest, Recording, publish_to_latest, send};
-use crate::files::scene;
-use crate::files::source::Source;
-use crate::setup::Setup;
+use haptic_config::scene;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
 use haptic_loop::settings::Settings;
@@ -174,7 +174,7 @@ impl ViewerSession {
         let mut current = self.current();
         let scene_id = current.scene_id + 1;
         self.send(LoopRequest::Switch { world: Box::new(world), publisher })?;
-        self.telemetry.publish_scene(&SceneMessage::of(scene_id, name, description, &scene));
+        self.telemetry.publish_scene(&SceneMessage::new(scene_id, name, description, &scene));
         let scene = Arc::new(scene);
         (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
         current.world = number;
@@ -214,7 +214,7 @@ impl ViewerSession {
         match scene::describe(source) {
             Ok(description) => {
                 let (scene_id, scene) = self.scene();
-                self.telemetry.publish_scene(&SceneMessage::of(scene_id, name, &description, &scene));
+                self.telemetry.publish_scene(&SceneMessage::new(scene_id, name, &description, &scene));
             }
             Err(errors) => tracing::warn!("the viewer cannot show the scene: {errors}"),
         }

@@ -1,8 +1,8 @@
 //! Limits and margins of a setup, for the viewer.
 
-use crate::files::device::{DeviceFile, DeviceKind};
-use crate::setup::Setup;
-use crate::stability::hand_of;
+use haptic_config::device::{DeviceFile, DeviceKind};
+use haptic_config::setup::Setup;
+use haptic_config::stability::hand_of;
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::Margins;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};

@@ -1,8 +1,8 @@
 //! New gains through the viewer, judged by the very rules of a profile file, and by the limits on top.
 
-use crate::files::profile;
-use crate::files::section::nearest;
-use crate::files::source::Source;
+use haptic_config::profile;
+use haptic_config::section::nearest;
+use haptic_config::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_loop::control::ControlError;
 use haptic_view::message::settings::LimitsMessage;

@@ -3,39 +3,24 @@
 //!
 //! No test here measures time; a machine that skips periods changes ticks, not what is proven of them.
 
+use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
+use haptic_testing::TestFolder;
 use hapticd::cli::InputArguments;
 use hapticd::daemon::{self, Options};
 use hapticd::realtime_setup::signals::Signals;
 use hapticd::recording::kept::OpenRecording;
 use hapticd::recording::replay::{Replay, ReplayResult, Settings};
-use hapticd::setup::Setup;
 use hapticd::status::Status;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hapticd-black-boxes-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// The recordings, those of the earlier faults first.
-    fn recordings(&self) -> Vec<PathBuf> {
-        let paths = std::fs::read_dir(self.0.join("boxes")).unwrap().map(|entry| entry.unwrap().path());
-        let mut recordings: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "mcap")).collect();
-        recordings.sort_by_key(|path| OpenRecording::open(path).unwrap().span.unwrap().1);
-        recordings
-    }
+/// The recordings, those of the earlier faults first.
+fn recordings(folder: &TestFolder) -> Vec<PathBuf> {
+    let paths = std::fs::read_dir(folder.join("boxes")).unwrap().map(|entry| entry.unwrap().path());
+    let mut recordings: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "mcap")).collect();
+    recordings.sort_by_key(|path| OpenRecording::open(path).unwrap().span.unwrap().1);
+    recordings
 }
 
 fn replayed(file: &Path) -> (OpenRecording, ReplayResult) {
@@ -48,14 +33,14 @@ const PROFILE: &str = "scene = \"tower\"\ndevice = \"simulated-2dof\"\n[coupling
 
 #[test]
 fn faults_at_the_start_and_in_the_midst_of_a_run_are_run_again_with_the_reload_between_them() {
-    let folder = Folder::new("two");
-    let profile = folder.0.join("mine.toml");
+    let folder = TestFolder::new();
+    let profile = folder.join("mine.toml");
     std::fs::write(&profile, format!("{PROFILE}300.0\n")).unwrap();
     let input = InputArguments { profile: Some(profile.display().to_string()), ..InputArguments::default() };
     let setup = Setup::open(&input, None).unwrap();
     let scheduled = vec![(300, InjectedFault::NotANumber), (7000, InjectedFault::WriteFailure)];
     let device = FaultyDevice::new(setup.simulated_device().unwrap(), FaultPlan { scheduled, ..FaultPlan::default() });
-    let black_box_folder = Some(folder.0.join("boxes"));
+    let black_box_folder = Some(folder.join("boxes"));
     let options = Options { input, periods: Some(7500), black_box_folder, ..Options::default() };
     let reload = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(5500));
@@ -63,7 +48,7 @@ fn faults_at_the_start_and_in_the_midst_of_a_run_are_run_again_with_the_reload_b
     });
     let summary = daemon::run(setup, Box::new(device), options, &Signals::default(), Status::Silent).unwrap();
     reload.join().unwrap();
-    let recordings = folder.recordings();
+    let recordings = recordings(&folder);
     for (index, file) in recordings.iter().enumerate() {
         let (kept, proof) = replayed(file);
         assert_eq!((&proof.first_difference, &proof.unproved), (&None, &None), "{}", file.display());

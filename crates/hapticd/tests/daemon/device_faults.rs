@@ -2,16 +2,16 @@
 //!
 //! No test here measures time; late ticks on a loaded machine change no outcome.
 
+use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use haptic_device::{Device, Effort, FaultCode, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
+use haptic_testing::TestFolder;
 use hapticd::cli::InputArguments;
 use hapticd::daemon::{self, Options};
 use hapticd::failure::Failure;
 use hapticd::realtime_setup::signals::Signals;
-use hapticd::setup::Setup;
 use hapticd::status::Status;
 use hapticd::summary::Summary;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -59,26 +59,6 @@ impl<D: Device> Device for Watched<D> {
     }
 }
 
-/// A folder for black boxes, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("hapticd-daemon-{}-{test}", std::process::id())))
-    }
-
-    fn names(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(&self.0) else { return Vec::new() };
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 struct Ran {
     result: Result<Summary, Failure>,
     log: Shared,
@@ -86,20 +66,14 @@ struct Ran {
 }
 
 /// Runs the default profile with faults at the ticks of a plan, for so many periods or until the signals say so.
-fn run_with(
-    test: &str,
-    faults: &[(u64, InjectedFault)],
-    on_read: fn(u64),
-    periods: Option<u64>,
-    signals: &Signals,
-) -> Ran {
+fn run_with(faults: &[(u64, InjectedFault)], on_read: fn(u64), periods: Option<u64>, signals: &Signals) -> Ran {
     let setup = Setup::open(&InputArguments::default(), None).unwrap();
     let plan = FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() };
     let log = Shared::default();
     let device = FaultyDevice::new(setup.simulated_device().unwrap(), plan);
     let device = Box::new(Watched { device, log: Arc::clone(&log), reads: 0, on_read });
-    let folder = Folder::new(test);
-    let options = Options { periods, black_box_folder: Some(folder.0.clone()), ..Options::default() };
+    let folder = TestFolder::new();
+    let options = Options { periods, black_box_folder: Some(folder.path().to_owned()), ..Options::default() };
     let result = daemon::run(setup, device, options, signals, Status::Silent);
     Ran { result, log, black_boxes: folder.names() }
 }
@@ -120,7 +94,7 @@ fn every_fault_is_zero_force_is_told_and_kept_in_a_black_box() {
         (InjectedFault::WriteFailure, "not-sent"),
     ];
     for (fault, kind) in cases {
-        let ran = run_with(kind, &[(300, fault)], nothing_else, Some(1500), &Signals::default());
+        let ran = run_with(&[(300, fault)], nothing_else, Some(1500), &Signals::default());
         let summary = ran.result.unwrap();
         let kinds: Vec<&str> = summary.faults.iter().map(|fault| fault.kind.as_str()).collect();
         assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
@@ -136,7 +110,7 @@ fn every_fault_is_zero_force_is_told_and_kept_in_a_black_box() {
 #[test]
 fn a_device_that_fails_for_good_gets_no_more_force() {
     let failure = InjectedFault::Failure(FaultCode::Watchdog);
-    let ran = run_with("failure", &[(300, failure)], nothing_else, Some(1500), &Signals::default());
+    let ran = run_with(&[(300, failure)], nothing_else, Some(1500), &Signals::default());
     let log = ran.log.lock().unwrap();
     assert!(log.efforts[299..].iter().all(|effort| *effort == Effort::zero()));
     let told = ran.result.unwrap().faults.iter().filter(|fault| fault.kind == "device").count();
@@ -145,7 +119,7 @@ fn a_device_that_fails_for_good_gets_no_more_force() {
 
 #[test]
 fn a_black_box_cut_short_by_the_end_is_kept_all_the_same() {
-    let ran = run_with("cut-short", &[(300, InjectedFault::NotANumber)], nothing_else, Some(310), &Signals::default());
+    let ran = run_with(&[(300, InjectedFault::NotANumber)], nothing_else, Some(310), &Signals::default());
     assert!(ran.result.is_ok());
     // A machine that skips periods may end the run before the fault; then there is nothing to keep.
     if ran.log.lock().unwrap().efforts.len() >= 300 {
@@ -156,7 +130,7 @@ fn a_black_box_cut_short_by_the_end_is_kept_all_the_same() {
 #[test]
 fn a_panic_in_the_loop_lets_the_device_go_keeps_a_black_box_and_is_a_failure() {
     let panics = |read| assert!(read != 200, "deliberate, in a test");
-    let ran = run_with("panic", &[], panics, Some(1000), &Signals::default());
+    let ran = run_with(&[], panics, Some(1000), &Signals::default());
     let failure = ran.result.unwrap_err();
     assert_eq!(failure.exit_code(), 1);
     assert!(
@@ -181,7 +155,7 @@ fn ticks_that_are_always_late_are_a_fault() {
             }
         }
     };
-    let ran = run_with("late", &[], dawdles, Some(400), &Signals::default());
+    let ran = run_with(&[], dawdles, Some(400), &Signals::default());
     let summary = ran.result.unwrap();
     assert!(summary.faults.iter().any(|fault| fault.kind == "overruns"), "{:?}", summary.faults);
     assert!(summary.overruns >= 30 && summary.skipped >= 30);
@@ -195,7 +169,7 @@ fn a_raised_stop_flag_ends_the_run_with_the_device_let_go() {
         std::thread::sleep(Duration::from_millis(100));
         stop.store(true, Ordering::Relaxed);
     });
-    let ran = run_with("stop", &[], nothing_else, None, &signals);
+    let ran = run_with(&[], nothing_else, None, &signals);
     raise.join().unwrap();
     assert!(ran.result.is_ok());
     assert_let_go(&ran.log);
@@ -203,7 +177,7 @@ fn a_raised_stop_flag_ends_the_run_with_the_device_let_go() {
 
 #[test]
 fn the_time_asked_for_is_covered_by_ticks_run_and_skipped() {
-    let ran = run_with("time", &[], nothing_else, Some(150), &Signals::default());
+    let ran = run_with(&[], nothing_else, Some(150), &Signals::default());
     let summary = ran.result.unwrap();
     assert!(summary.ticks + summary.skipped >= 150);
     assert!(summary.wake_ns.is_some() && summary.compute_ns.is_some());

@@ -1,49 +1,11 @@
 //! The command as a user meets it: what is typed, what is printed, how it ends.
 
+use crate::common::{Folder, stderr};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 const BALL: &str = "[[body]]\nname = \"ball\"\nshape = { disc_radius_m = 0.01 }\nmass_kg = 0.1\n";
-
-/// A folder of one test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hapticd-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        std::fs::write(self.0.join(name), content).unwrap();
-        name.to_owned()
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    fn hapticd(&self, arguments: &[&str]) -> Output {
-        hapticd_in(&self.0, arguments)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn hapticd_in(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
-    command.args(arguments).current_dir(folder).env_remove("RUST_LOG").output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
@@ -63,7 +25,7 @@ fn assert_done(output: &Output) {
 
 #[test]
 fn only_commands_that_exist_are_offered() {
-    let folder = Folder::new("help");
+    let folder = Folder::new();
     let help = folder.hapticd(&["--help"]);
     assert_done(&help);
     let text = String::from_utf8(help.stdout).unwrap();
@@ -78,7 +40,7 @@ fn only_commands_that_exist_are_offered() {
 
 #[test]
 fn simulate_answers_with_every_promised_figure() {
-    let folder = Folder::new("figures");
+    let folder = Folder::new();
     let output = folder.hapticd(&["simulate", "--seconds", "0.25", "--json"]);
     assert_done(&output);
     let summary = json(&output);
@@ -99,14 +61,14 @@ fn simulate_answers_with_every_promised_figure() {
 
 #[test]
 fn simulate_needs_no_file_and_writes_none() {
-    let folder = Folder::new("no-files");
+    let folder = Folder::new();
     assert_done(&folder.hapticd(&["simulate", "--seconds", "0.01"]));
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+    assert_eq!(folder.names(), [""; 0]);
 }
 
 #[test]
 fn the_same_input_gives_the_same_hash_and_another_scene_another() {
-    let folder = Folder::new("hash");
+    let folder = Folder::new();
     let hash = |scene: &str| {
         let output = folder.hapticd(&["simulate", "--scene", scene, "--seconds", "0.1", "--json"]);
         json(&output)["state_hash"].clone()
@@ -117,7 +79,7 @@ fn the_same_input_gives_the_same_hash_and_another_scene_another() {
 
 #[test]
 fn the_trace_has_the_promised_columns_and_a_row_for_each_tick() {
-    let folder = Folder::new("trace");
+    let folder = Folder::new();
     let hand = folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n0.01,0.001,0.03\n");
     let arguments = ["simulate", "--profile", "bare", "--hand", &hand, "--seconds", "0.02", "--trace", "t.csv"];
     assert_done(&folder.hapticd(&arguments));
@@ -138,7 +100,7 @@ fn the_trace_has_the_promised_columns_and_a_row_for_each_tick() {
 
 #[test]
 fn the_trace_of_bodies_has_a_row_for_each_tick_and_body() {
-    let folder = Folder::new("trace-bodies");
+    let folder = Folder::new();
     let scene = folder.file("s.toml", BALL);
     assert_done(&folder.hapticd(&[
         "simulate",
@@ -163,7 +125,7 @@ fn the_trace_of_bodies_has_a_row_for_each_tick_and_body() {
 
 #[test]
 fn a_body_that_falls_freely_obeys_gravity() {
-    let folder = Folder::new("fall");
+    let folder = Folder::new();
     let scene = folder.file("s.toml", BALL);
     assert_done(&folder.hapticd(&["simulate", "--scene", &scene, "--seconds", "0.1", "--trace-bodies", "b.csv"]));
     let last = folder.read("b.csv").lines().last().unwrap().to_owned();
@@ -175,7 +137,7 @@ fn a_body_that_falls_freely_obeys_gravity() {
 
 #[test]
 fn pressing_on_a_floor_pushes_the_hand_up() {
-    let folder = Folder::new("press");
+    let folder = Folder::new();
     let hand = folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n0.5,0,0.005\n");
     let arguments = ["simulate", "--profile", "bare", "--hand", &hand, "--seconds", "1", "--trace", "t.csv"];
     assert_done(&folder.hapticd(&arguments));
@@ -187,8 +149,8 @@ fn pressing_on_a_floor_pushes_the_hand_up() {
 
 #[test]
 fn flags_override_the_profile_and_its_paths_start_from_its_folder() {
-    let folder = Folder::new("override");
-    std::fs::create_dir(folder.0.join("deep")).unwrap();
+    let folder = Folder::new();
+    std::fs::create_dir(folder.join("deep")).unwrap();
     folder.file("deep/s.toml", BALL);
     folder.file("deep/p.toml", "scene = \"s.toml\"\n");
     folder.file("deep/missing.toml", "\nscene = \"nowhere.toml\"\n");
@@ -208,7 +170,7 @@ fn flags_override_the_profile_and_its_paths_start_from_its_folder() {
 
 #[test]
 fn what_cannot_be_opened_is_bad_input() {
-    let folder = Folder::new("unopened");
+    let folder = Folder::new();
     let simulate = |scene: &str| folder.hapticd(&["simulate", "--scene", scene, "--seconds", "0.01"]);
     folder.file("latin1.toml", b"# caf\xe9\n");
     assert_refused(&simulate("nowhere.toml"), 2, "nowhere.toml: no such file; ");
@@ -230,7 +192,7 @@ fn what_cannot_be_opened_is_bad_input() {
 
 #[test]
 fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
-    let folder = Folder::new("whole-scene");
+    let folder = Folder::new();
     let second = "[[body]]\nname = \"second\"\nshape = { disc_radius_m = 0.01 }\n";
     for (name, text, start) in [
         ("twice.toml", format!("{BALL}{BALL}"), "twice.toml:6:8: body[1].name: "),
@@ -250,7 +212,7 @@ fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
 
 #[test]
 fn a_trace_that_cannot_be_written_is_told_plainly() {
-    let folder = Folder::new("unwritable");
+    let folder = Folder::new();
     let trace = |path: &str| folder.hapticd(&["simulate", "--seconds", "1", "--trace", path]);
     assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be created: ");
     if Path::new("/dev/full").exists() {
@@ -260,7 +222,7 @@ fn a_trace_that_cannot_be_written_is_told_plainly() {
 
 #[test]
 fn no_output_destroys_an_input_or_another_output() {
-    let folder = Folder::new("same-file");
+    let folder = Folder::new();
     let device = "kind = \"simulated\"\naxes = 1\n";
     let files = [
         ("s.toml", BALL),
@@ -272,7 +234,7 @@ fn no_output_destroys_an_input_or_another_output() {
     ];
     files.iter().for_each(|(name, text)| _ = folder.file(name, text));
     assert_done(&folder.hapticd(&["simulate", "--seconds", "0.1", "--record", "r.mcap"]));
-    let recording = std::fs::read(folder.0.join("r.mcap")).unwrap();
+    let recording = std::fs::read(folder.join("r.mcap")).unwrap();
     let simulate = ["simulate", "--profile", "p.toml", "--hand", "h.csv", "--seconds", "0.1"];
     let golden = ["--golden", "new.json", "--update-golden", "--trace", "./new.json"];
     for (command, more, flags) in [
@@ -300,16 +262,14 @@ fn no_output_destroys_an_input_or_another_output() {
         assert!(stderr(&output).contains(&format!("is the same file as {other} ")), "{}", stderr(&output));
     }
     files.iter().for_each(|(name, text)| assert_eq!(folder.read(name), *text, "{name}"));
-    assert!(std::fs::read(folder.0.join("r.mcap")).unwrap() == recording, "the recording has changed");
-    assert!(
-        !folder.0.join("new.csv").exists() && !folder.0.join("new.json").exists() && !folder.0.join("new").exists()
-    );
+    assert!(std::fs::read(folder.join("r.mcap")).unwrap() == recording, "the recording has changed");
+    assert!(!folder.join("new.csv").exists() && !folder.join("new.json").exists() && !folder.join("new").exists());
     assert_done(&folder.hapticd(&[&simulate[..], &["--trace", "/dev/null", "--trace-bodies", "/dev/null"]].concat()));
 }
 
 #[test]
 fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
-    let folder = Folder::new("wrong-kind");
+    let folder = Folder::new();
     folder.file("s.toml", BALL);
     folder.file("p.toml", "[coupling]\nstiffness_n_per_m = 300\n");
     folder.file("d.toml", "kind = \"simulated\"\n");
@@ -332,7 +292,7 @@ fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
 
 #[test]
 fn times_that_make_no_sense_are_refused_with_what_would() {
-    let folder = Folder::new("seconds");
+    let folder = Folder::new();
     for (arguments, words) in [
         (&["doctor", "--seconds", "0"][..], "a number of seconds above 0"),
         (&["latency", "--seconds", "0"], "a number of seconds above 0"),
@@ -350,11 +310,11 @@ fn times_that_make_no_sense_are_refused_with_what_would() {
 
 #[test]
 fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
-    let folder = Folder::new("told");
+    let folder = Folder::new();
     let run = |format: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
         command.args(["--log-format", format, "run", "--seconds", "0.05", "--view", "127.0.0.1:0"]);
-        let output = command.current_dir(&folder.0).env("RUST_LOG", "off").output().unwrap();
+        let output = command.current_dir(folder.path()).env("RUST_LOG", "off").output().unwrap();
         assert_done(&output);
         stderr(&output)
     };
@@ -371,7 +331,7 @@ fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
 
 #[test]
 fn a_golden_file_is_kept_compared_and_told_apart() {
-    let folder = Folder::new("golden");
+    let folder = Folder::new();
     let simulate = |seconds: &str, more: &[&str]| {
         let fixed = ["simulate", "--scene", "tower", "--seconds", seconds, "--golden", "g.json"];
         folder.hapticd(&[&fixed[..], more].concat())
@@ -392,7 +352,7 @@ fn a_golden_file_is_kept_compared_and_told_apart() {
 
 #[test]
 fn check_tells_every_file_in_words_and_in_json() {
-    let folder = Folder::new("check");
+    let folder = Folder::new();
     let good = folder.file("good.toml", BALL);
     let bad = folder.file("bad.toml", format!("{BALL}fricton = 1\n"));
     let words = folder.hapticd(&["check", &good, &bad]);
@@ -413,7 +373,7 @@ fn check_tells_every_file_in_words_and_in_json() {
 
 #[test]
 fn check_warns_of_hardware_that_was_never_measured() {
-    let folder = Folder::new("check-device");
+    let folder = Folder::new();
     let device = folder.file("d.toml", "kind = \"serial\"\nport = \"/dev/ttyACM0\"\n");
     let output = folder.hapticd(&["check", &device]);
     assert_done(&output);
@@ -422,7 +382,7 @@ fn check_warns_of_hardware_that_was_never_measured() {
 
 #[test]
 fn what_bares_the_physics_is_refused_on_hardware_and_allowed_with_a_prescribed_hand() {
-    let folder = Folder::new("bare");
+    let folder = Folder::new();
     folder.file("d.toml", "kind = \"serial\"\n");
     folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n");
     let bare = "device = \"d.toml\"\n[safety]\nengage_ramp_s = 0\nslew_n_per_s = 0\npassivity = \"observer\"\n";
@@ -447,7 +407,7 @@ fn what_bares_the_physics_is_refused_on_hardware_and_allowed_with_a_prescribed_h
 
 #[test]
 fn errors_are_json_lines_when_logs_are() {
-    let folder = Folder::new("log-format");
+    let folder = Folder::new();
     let output = folder.hapticd(&["--log-format", "json", "check", "nowhere.toml"]);
     assert_eq!(output.status.code(), Some(2));
     let line: Value = serde_json::from_str(stderr(&output).trim()).unwrap();
@@ -456,7 +416,7 @@ fn errors_are_json_lines_when_logs_are() {
 
 #[test]
 fn run_ends_by_itself_and_tells_how_it_went() {
-    let folder = Folder::new("run");
+    let folder = Folder::new();
     let output = folder.hapticd(&["run", "--scene", "wall", "--seconds", "0.05", "--json"]);
     assert_done(&output);
     let summary = json(&output);
@@ -467,14 +427,14 @@ fn run_ends_by_itself_and_tells_how_it_went() {
 
 #[test]
 fn run_without_a_device_to_find_says_what_to_do() {
-    let folder = Folder::new("auto");
+    let folder = Folder::new();
     let output = folder.hapticd(&["run", "--device", "auto", "--seconds", "0.01"]);
     assert_refused(&output, 1, "--device auto: no device was found; plug one in");
 }
 
 #[test]
 fn hardware_without_its_tank_needs_the_users_word() {
-    let folder = Folder::new("i-know");
+    let folder = Folder::new();
     folder.file("d.toml", "kind = \"serial\"\nport = \"/dev/no-such-port\"\n");
     let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
     folder.file("s.toml", BALL);
@@ -485,7 +445,7 @@ fn hardware_without_its_tank_needs_the_users_word() {
 
 #[test]
 fn latency_answers_with_its_figures() {
-    let folder = Folder::new("latency");
+    let folder = Folder::new();
     let figures = json(&folder.hapticd(&["latency", "--seconds", "0.1", "--json"]));
     for key in ["p50", "p99", "p999", "max"] {
         assert!(figures["wake_ns"][key].is_u64(), "{key}");
@@ -495,7 +455,7 @@ fn latency_answers_with_its_figures() {
 
 #[test]
 fn the_doctor_names_every_finding_and_its_exit_code_is_the_verdict() {
-    let folder = Folder::new("doctor");
+    let folder = Folder::new();
     let output = folder.hapticd(&["doctor", "--seconds", "0.1", "--json"]);
     let report = json(&output);
     assert_eq!(output.status.code(), Some(if report["fit"].as_bool().unwrap() { 0 } else { 1 }));
@@ -506,7 +466,7 @@ fn the_doctor_names_every_finding_and_its_exit_code_is_the_verdict() {
 
 #[test]
 fn check_tells_the_stability_margins_of_a_profile() {
-    let folder = Folder::new("margins");
+    let folder = Folder::new();
     let profile = folder.file("p.toml", "scene = \"wall\"\n[coupling]\nstiffness_n_per_m = 2000\n");
     let words = String::from_utf8(folder.hapticd(&["check", &profile]).stdout).unwrap();
     assert!(words.contains("not passive: the device has 0.500 N·s/m of damping"), "{words}");
@@ -518,7 +478,7 @@ fn check_tells_the_stability_margins_of_a_profile() {
 
 #[test]
 fn run_refuses_what_has_no_bound() {
-    let folder = Folder::new("run-exact");
+    let folder = Folder::new();
     let scene = folder.file("s.toml", format!("[world]\nimpact_state = \"exact\"\n{BALL}"));
     let output = folder.hapticd(&["run", "--scene", &scene, "--seconds", "0.01"]);
     assert_refused(&output, 2, "s.toml: world.impact_state: \"exact\" has no bound");

@@ -1,39 +1,37 @@
 //! Whole runs against emulated devices behind pseudo-terminals. Nothing here asserts a time.
 
+use crate::common::{Folder, Process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{ChildStdout, Command, Output, Stdio};
 
 /// A folder of one test with an emulated device at `port`; both end with it.
 struct Bench {
-    folder: PathBuf,
-    emulator: Child,
+    folder: Folder,
+    _emulator: Process,
     told: BufReader<ChildStdout>,
 }
 
 impl Bench {
-    fn new(test: &str, kind: &str, flags: &[&str]) -> Self {
-        let folder = std::env::temp_dir().join(format!("hapticd-devices-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let mut emulator = hapticd(&folder, &[&["emulate", kind, "--link", "port"], flags].concat())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+    fn new(kind: &str, flags: &[&str]) -> Self {
+        let folder = Folder::new();
+        let mut command = folder.command(&[&["emulate", kind, "--link", "port"], flags].concat());
+        let mut emulator = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut told = BufReader::new(emulator.stdout.take().unwrap());
         told.read_line(&mut String::new()).unwrap();
-        Self { folder, emulator, told }
+        Self { folder, _emulator: Process(emulator), told }
     }
 
     fn device(&self, kind: &str, more: &str) {
         let port = self.folder.join("port");
         let text = format!("kind = \"{kind}\"\nport = \"{}\"\nwatchdog_s = 0.1\n{more}\n", port.display());
-        std::fs::write(self.folder.join("d.toml"), text).unwrap();
+        self.folder.write("d.toml", text);
     }
 
     fn run(&self, seconds: &str, flags: &[&str]) -> Output {
         let always = ["run", "--scene", "wall", "--device", "d.toml", "--no-view", "--json", "--seconds", seconds];
-        hapticd(&self.folder, &[&always, flags].concat()).output().unwrap()
+        self.folder.hapticd(&[&always, flags].concat())
     }
 
     fn summary(&self, seconds: &str) -> (Value, String) {
@@ -54,20 +52,6 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
-    fn drop(&mut self) {
-        let _ = self.emulator.kill();
-        let _ = self.emulator.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn hapticd(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
-    command.args(arguments).current_dir(folder).env_remove("RUST_LOG").env("XDG_STATE_HOME", folder);
-    command
-}
-
 #[test]
 fn every_emulated_device_is_driven_and_let_go() {
     for (emulated, kind, last_words) in [
@@ -76,7 +60,7 @@ fn every_emulated_device_is_driven_and_let_go() {
         ("odrive", "odrive", "motor off"),
         ("haply-2diy", "haply-2diy", "the host left"),
     ] {
-        let mut bench = Bench::new(emulated, emulated, &[]);
+        let mut bench = Bench::new(emulated, &[]);
         bench.device(kind, "");
         let (summary, log) = bench.summary("0.4");
         let link = &summary["device"];
@@ -89,7 +73,7 @@ fn every_emulated_device_is_driven_and_let_go() {
 #[test]
 fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
     let faults = ["--drop", "0.01", "--garbage", "0.005", "--delay-ms", "2", "--seconds", "6"];
-    let mut bench = Bench::new("bad", "native-2dof", &faults);
+    let mut bench = Bench::new("native-2dof", &faults);
     bench.device("serial", "axes = 2");
     let (summary, log) = bench.summary("3");
     let link = &summary["device"];
@@ -113,16 +97,15 @@ fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
 #[test]
 fn an_unplugged_device_is_found_again_and_the_force_ramps_anew() {
     let flags = ["--die-after", "3", "--dead-for", "0.2", "--trace", "trace.csv", "--seconds", "12"];
-    let mut bench = Bench::new("unplug", "native-1dof", &flags);
+    let mut bench = Bench::new("native-1dof", &flags);
     bench.device("serial", "axes = 1");
-    std::fs::write(
-        bench.folder.join("p.toml"),
+    bench.folder.write(
+        "p.toml",
         "scene = \"wall\"\ndevice = \"d.toml\"\n[mapping]\naxis = [0.0, 1.0]\noffset_m = [0.0, 0.01]\n[coupling]\n\
          stiffness_n_per_m = 150.0\n[safety]\nengage_ramp_s = 1.0\n",
-    )
-    .unwrap();
+    );
     let run = ["run", "--profile", "p.toml", "--allow-no-rt", "--no-view", "--json", "--seconds", "10"];
-    let output = hapticd(&bench.folder, &run).output().unwrap();
+    let output = bench.folder.hapticd(&run);
     let log = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{log}");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -149,7 +132,7 @@ fn forces_between(trace: &Path, from_s: f64, to_s: f64) -> Vec<f64> {
 
 #[test]
 fn a_slow_line_is_served_less_often_and_the_user_is_told() {
-    let bench = Bench::new("slow", "native-2dof", &[]);
+    let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "baud = 115200");
     let (summary, log) = bench.summary("0.3");
     assert_eq!(summary["device"]["rate_hz"], 500.0, "{summary}");
@@ -158,7 +141,7 @@ fn a_slow_line_is_served_less_often_and_the_user_is_told() {
 
 #[test]
 fn another_version_of_the_protocol_is_refused_with_the_remedy() {
-    let bench = Bench::new("version", "native-2dof", &["--protocol-version", "3"]);
+    let bench = Bench::new("native-2dof", &["--protocol-version", "3"]);
     bench.device("serial", "");
     let output = bench.run("0.1", &["--allow-no-rt"]);
     let text = String::from_utf8(output.stderr).unwrap();
@@ -179,10 +162,10 @@ impl Bench {
 
 #[test]
 fn a_port_in_use_is_refused_and_the_process_is_named() {
-    let mut bench = Bench::new("busy", "native-2dof", &[]);
+    let mut bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     let first = ["run", "--scene", "wall", "--device", "d.toml", "--no-view", "--allow-no-rt"];
-    let mut first = hapticd(&bench.folder, &first).stderr(Stdio::null()).spawn().unwrap();
+    let mut first = bench.folder.command(&first).stderr(Stdio::null()).spawn().unwrap();
     bench.wait_for("armed");
     let text = bench.refusal();
     first.kill().unwrap();
@@ -192,7 +175,7 @@ fn a_port_in_use_is_refused_and_the_process_is_named() {
 
 #[test]
 fn a_port_that_is_not_there_is_refused_with_where_to_look() {
-    let bench = Bench::new("missing", "native-2dof", &[]);
+    let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     std::fs::remove_file(bench.folder.join("port")).unwrap();
     let text = bench.refusal();
@@ -201,7 +184,7 @@ fn a_port_that_is_not_there_is_refused_with_where_to_look() {
 
 #[test]
 fn other_boards_than_the_file_says_are_refused_with_what_to_write() {
-    let bench = Bench::new("axes", "native-1dof", &[]);
+    let bench = Bench::new("native-1dof", &[]);
     bench.device("serial", "axes = 2");
     let text = bench.refusal();
     assert!(text.contains("the board has 1 axes, the device file says 2; write axes = 1"), "{text}");
@@ -209,7 +192,7 @@ fn other_boards_than_the_file_says_are_refused_with_what_to_write() {
     bench.device("odrive", "");
     let text = bench.refusal();
     assert!(text.contains("nothing answered within 5 s") && text.contains("firmware for this kind"), "{text}");
-    let bench = Bench::new("other", "odrive", &[]);
+    let bench = Bench::new("odrive", &[]);
     bench.device("serial", "");
     let text = bench.refusal();
     assert!(text.contains("not in the native protocol; check `kind` and `baud`"), "{text}");
@@ -223,7 +206,7 @@ fn a_port_that_this_user_may_not_open_is_refused_with_the_remedy() {
         println!("left out: root needs setpriv to give up the right to open everything");
         return;
     }
-    let bench = Bench::new("permission", "native-2dof", &[]);
+    let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     let port = std::fs::canonicalize(bench.folder.join("port")).unwrap();
     std::fs::set_permissions(port, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
@@ -231,40 +214,33 @@ fn a_port_that_this_user_may_not_open_is_refused_with_the_remedy() {
     command.args(["--bounding-set=-all", "--inh-caps=-all", env!("CARGO_BIN_EXE_hapticd")]);
     let mut command = if is_root { command } else { Command::new(env!("CARGO_BIN_EXE_hapticd")) };
     command.args(["run", "--scene", "wall", "--device", "d.toml", "--no-view", "--allow-no-rt", "--seconds", "0.1"]);
-    let output = command.current_dir(&bench.folder).env("XDG_STATE_HOME", &bench.folder).output().unwrap();
+    bench.folder.run_here(&mut command);
+    let output = command.output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("may not be opened by this user; run scripts/install-udev"), "{text}");
-}
-
-/// A simulated device that nobody holds, for an emulator to be.
-fn free_model(folder: &str, lines: &str) -> String {
-    let path = std::env::temp_dir().join(format!("hapticd-model-{}-{folder}.toml", std::process::id()));
-    std::fs::write(&path, format!("kind = \"simulated\"\naxes = 1\n[model]\n{lines}\n")).unwrap();
-    path.to_str().unwrap().to_owned()
 }
 
 /// However busy this machine is, a measurement that fails writes nothing and leaves no force.
 #[test]
 fn a_device_that_is_unplugged_midway_or_stuck_is_not_measured_and_nothing_is_written() {
     let midway: &[&str] = &["--die-after", "6", "--dead-for", "100"];
-    for (name, model, flags, last) in
-        [("midway", "", midway, "unplugged"), ("stuck", "coulomb_n = 9.0", &[], "stopped by the host")]
-    {
-        let model = free_model(name, model);
-        let mut bench = Bench::new(name, "native-1dof", &[&["--device", model.as_str()], flags].concat());
+    for (model, flags, last) in [("", midway, "unplugged"), ("coulomb_n = 9.0", &[], "stopped by the host")] {
+        let model = format!("kind = \"simulated\"\naxes = 1\n[model]\n{model}\n");
+        let models = Folder::new();
+        let model = models.write("model.toml", model);
+        let mut bench = Bench::new("native-1dof", &[&["--device", model.to_str().unwrap()], flags].concat());
         bench.device("serial", "");
-        std::fs::write(bench.folder.join("out.toml"), "# kept\n").unwrap();
+        bench.folder.write("out.toml", "# kept\n");
         let arguments = ["identify", "--device", "d.toml", "--out", "out.toml", "--allow-no-rt"];
-        let output = hapticd(&bench.folder, &arguments).output().unwrap();
+        let output = bench.folder.hapticd(&arguments);
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{text}");
         assert!(text.contains("not measured, nothing written, no force"), "{text}");
-        assert_eq!(std::fs::read_to_string(bench.folder.join("out.toml")).unwrap(), "# kept\n");
-        let names = std::fs::read_dir(&bench.folder).unwrap().map(|entry| entry.unwrap().file_name());
-        assert!(names.into_iter().all(|name| ["d.toml", "out.toml", "port"].iter().any(|known| name == *known)));
+        assert_eq!(bench.folder.read("out.toml"), "# kept\n");
+        let names = bench.folder.names();
+        assert!(names.iter().all(|name| ["d.toml", "out.toml", "port"].contains(&name.as_str())), "{names:?}");
         bench.wait_for(last);
-        std::fs::remove_file(model).unwrap();
     }
 }
 
@@ -277,7 +253,7 @@ fn hardware_is_refused_without_real_time() {
         println!("left out: only root with setpriv and prlimit can give up the right to real-time scheduling here");
         return;
     }
-    let bench = Bench::new("rights", "native-2dof", &[]);
+    let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     let run = |flags: &[&str]| {
         // Capabilities go, root's name stays, so that the port can still be opened.
@@ -285,7 +261,8 @@ fn hardware_is_refused_without_real_time() {
         command.args(["--rtprio=0:0", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]);
         command.arg(env!("CARGO_BIN_EXE_hapticd"));
         command.args(["run", "--scene", "wall", "--device", "d.toml", "--no-view", "--seconds", "0.2"]).args(flags);
-        command.current_dir(&bench.folder).env("XDG_STATE_HOME", &bench.folder).output().unwrap()
+        bench.folder.run_here(&mut command);
+        command.output().unwrap()
     };
     let refused = run(&[]);
     let text = String::from_utf8(refused.stderr).unwrap();

@@ -1,11 +1,11 @@
 //! Every example file loads, runs and is compiled in.
 
+use haptic_config::builtin::{DEVICES, Library, PROFILES, SCENES};
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
+use haptic_config::{device, profile, scene};
 use hapticd::cli::InputArguments;
 use hapticd::commands::simulate::SimulationRun;
-use hapticd::files::builtin::{DEVICES, Library, PROFILES, SCENES};
-use hapticd::files::source::Source;
-use hapticd::files::{device, profile, scene};
-use hapticd::setup::Setup;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! Each way of getting a file wrong is answered with file, line, column, key and remedy.
 
+use haptic_config::source::Source;
+use haptic_config::{device, kind::FileKind, profile, scene};
 use haptic_planar::description::{ImpactState, ShapeDescription};
-use hapticd::files::source::Source;
-use hapticd::files::{device, kind::FileKind, profile, scene};
 use nalgebra::Vector2;
 
 fn scene_errors(text: &str) -> String {

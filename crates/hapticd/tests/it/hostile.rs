@@ -3,7 +3,8 @@
 //! That it is as punctual meanwhile is shown where time is exact: `scripts/test-kernel`.
 #![cfg(unix)]
 
-use crate::common::daemon::{Daemon, PATIENCE, exchange, hapticd};
+use crate::common::TIMEOUT;
+use crate::common::daemon::{Daemon, exchange, hapticd};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,10 +13,10 @@ use tungstenite::Message;
 
 /// Refusals are logged once a second at most, so each kind comes in a second of its own.
 fn log_tells(daemon: &Daemon, words: &str, offend: impl Fn()) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         offend();
-        if daemon.log().lines().any(|line| line.contains("viewer: refused") && line.contains(words)) {
+        if daemon.log().lines().any(|line| line.contains("viewer: rejected") && line.contains(words)) {
             return;
         }
         assert!(Instant::now() < deadline, "the log never told of {words}:\n{}", daemon.log());
@@ -26,7 +27,7 @@ fn log_tells(daemon: &Daemon, words: &str, offend: impl Fn()) {
 /// The status of an answer to these very bytes; zero if it hung up without one.
 fn status(address: &str, request: &str) -> u16 {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     // Whoever has heard enough hangs up before all is said.
     let _ = stream.write_all(request.as_bytes());
     let mut start = [0; 12];
@@ -60,12 +61,12 @@ fn everything_hostile_is_refused_and_logged_and_the_world_is_the_same_to_the_las
             assert!(status == 404 && !text.contains("root:"), "{path}: {status} {text}");
         }
     });
-    log_tells(&daemon, "all places are taken", || {
+    log_tells(&daemon, "all slots are in use", || {
         let held: Vec<_> = (0..500).map(|_| TcpStream::connect(&address)).collect();
         std::thread::sleep(Duration::from_millis(100));
         drop(held);
     });
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while status(&address, &format!("GET /api/state HTTP/1.1\r\n{own}Connection: close\r\n\r\n")) != 200 {
         assert!(Instant::now() < deadline, "it never served anybody again");
         std::thread::sleep(Duration::from_millis(20));

@@ -1,8 +1,8 @@
 //! However a file is mangled, reading it ends in a value or in a message, never in a panic.
 
-use hapticd::files::builtin::{DEVICES, Library, PROFILES, SCENES};
-use hapticd::files::source::Source;
-use hapticd::files::{device, hand, kind::FileKind, profile, scene};
+use haptic_config::builtin::{DEVICES, Library, PROFILES, SCENES};
+use haptic_config::source::Source;
+use haptic_config::{device, hand, kind::FileKind, profile, scene};
 use proptest::prelude::*;
 
 const HAND: &str = "t_s,x_m,y_m\n0.0,0.0,0.03\n1.0,0.0,-0.01\n2.5,0.01,0.03\n";

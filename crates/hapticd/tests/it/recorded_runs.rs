@@ -1,57 +1,17 @@
 //! Recordings as a user makes and uses them: flags, exit codes, disks that fail, kills.
 #![cfg(unix)]
 
-use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use crate::common::daemon::Daemon;
+use crate::common::{Folder, Process, TIMEOUT};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// Far longer than anything here takes, so that only what never happens is missed.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hapticd-recorded-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
-        command.args(arguments).current_dir(&self.0).env_remove("RUST_LOG").env("XDG_STATE_HOME", &self.0);
-        command
-    }
-
-    fn hapticd(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    #[track_caller]
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.hapticd(arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "{what} never happened");
+        assert!(start.elapsed() < TIMEOUT, "{what} never happened");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -60,19 +20,15 @@ fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-fn signal(child: &Child, name: &str) {
-    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
-}
-
 #[test]
 fn the_exported_table_is_the_trace_byte_for_byte() {
-    let folder = Folder::new("export");
+    let folder = Folder::new();
     let simulate =
         ["simulate", "--scene", "tiles", "--seconds", "1.5", "--record", "a.mcap", "--trace", "t.csv", "--json"];
     let summary = folder.json(&simulate);
     assert!(folder.hapticd(&["export", "a.mcap", "--csv", "e.csv", "--parquet", "e.parquet"]).status.success());
-    assert!(folder.read("t.csv") == folder.read("e.csv"), "the tables differ");
-    assert!(folder.read("e.parquet").len() > 1500 * 17 * 8);
+    assert!(folder.read_bytes("t.csv") == folder.read_bytes("e.csv"), "the tables differ");
+    assert!(folder.read_bytes("e.parquet").len() > 1500 * 17 * 8);
     let replay = folder.json(&["replay", "a.mcap", "--json"]);
     assert_eq!(replay["state_hash"], summary["state_hash"]);
     assert_eq!((&replay["ticks"], &replay["truncated"]), (&Value::from(1500), &Value::from(false)));
@@ -90,7 +46,7 @@ fn run_again_from_files(folder: &Folder) -> Value {
 
 /// State hashes and forces of all ticks of a recording.
 fn outputs(folder: &Folder, name: &str) -> Vec<(u64, u32)> {
-    let kept = hapticd::recording::kept::OpenRecording::open(&folder.0.join(name)).unwrap();
+    let kept = hapticd::recording::kept::OpenRecording::open(&folder.join(name)).unwrap();
     let mut outputs = Vec::new();
     kept.visit(|item| {
         if let haptic_record::reader::Item::Tick(tick) = item {
@@ -104,10 +60,10 @@ fn outputs(folder: &Folder, name: &str) -> Vec<(u64, u32)> {
 
 #[test]
 fn a_second_run_from_the_files_of_a_recording_has_the_same_hash_and_force_in_every_tick() {
-    let folder = Folder::new("attachments");
-    std::fs::write(folder.0.join("hand.csv"), "t_s,x_m,y_m\n0,0,0.03\n0.5,0.02,-0.01\n1,-0.02,-0.01\n").unwrap();
+    let folder = Folder::new();
+    std::fs::write(folder.join("hand.csv"), "t_s,x_m,y_m\n0,0,0.03\n0.5,0.02,-0.01\n1,-0.02,-0.01\n").unwrap();
     let profile = "scene = \"peg\"\n[coupling]\nstiffness_n_per_m = 333.0\n[realtime]\nrate_hz = 250\n";
-    std::fs::write(folder.0.join("mine.toml"), profile).unwrap();
+    std::fs::write(folder.join("mine.toml"), profile).unwrap();
     let runs = [
         &["--scene", "newton"][..],
         &["--scene", "table", "--device", "simulated-1dof"],
@@ -121,21 +77,21 @@ fn a_second_run_from_the_files_of_a_recording_has_the_same_hash_and_force_in_eve
         assert_eq!((&first["state_hash"], &first["ticks"]), (&second["state_hash"], &second["ticks"]), "{input:?}");
         assert!(outputs(&folder, "a.mcap") == outputs(&folder, "b.mcap"), "{input:?}");
         assert_eq!(folder.json(&["replay", "a.mcap", "--json"])["state_hash"], first["state_hash"], "{input:?}");
-        std::fs::remove_dir_all(folder.0.join("kept")).unwrap();
+        std::fs::remove_dir_all(folder.join("kept")).unwrap();
     }
 }
 
 #[test]
 fn another_profile_tells_what_would_have_been_felt_and_the_report_is_one_page() {
-    let folder = Folder::new("profile");
+    let folder = Folder::new();
     folder.json(&["simulate", "--seconds", "3", "--record", "a.mcap", "--json"]);
-    std::fs::write(folder.0.join("soft.toml"), "[coupling]\nstiffness_n_per_m = 100.0\n").unwrap();
+    std::fs::write(folder.join("soft.toml"), "[coupling]\nstiffness_n_per_m = 100.0\n").unwrap();
     let told = folder.json(&["replay", "a.mcap", "--profile", "./soft.toml", "--json"]);
     assert!(told["first_difference"].is_null());
     let (then, now) = (&told["recorded"]["force_rms_n"], &told["instead"]["force_rms_n"]);
     assert!(now.as_f64().unwrap() < then.as_f64().unwrap(), "{then} {now}");
     assert!(folder.hapticd(&["report", "a.mcap", "--out", "a.html"]).status.success());
-    let page = String::from_utf8(folder.read("a.html")).unwrap();
+    let page = folder.read("a.html");
     for plot in ["Force on the hand", "Friction circle", "Energy", "Spectrum of the force", "ways of hand and tool"] {
         assert!(page.contains(plot), "{plot}");
     }
@@ -148,9 +104,9 @@ fn another_profile_tells_what_would_have_been_felt_and_the_report_is_one_page() 
 
 #[test]
 fn a_killed_daemon_leaves_a_recording_that_opens_and_proves_what_it_holds() {
-    let folder = Folder::new("killed");
+    let folder = Folder::new();
     let mut child = folder.command(&["run", "--record", "a.mcap"]).stderr(Stdio::null()).spawn().unwrap();
-    let file = folder.0.join("a.mcap");
+    let file = folder.join("a.mcap");
     wait_until("the third second", || length(&file) > 120_000 || child_holds_ticks(&file, 2000));
     child.kill().unwrap();
     child.wait().unwrap();
@@ -164,37 +120,20 @@ fn child_holds_ticks(file: &Path, ticks: u64) -> bool {
     hapticd::recording::kept::OpenRecording::open(file).is_ok_and(|kept| kept.ticks >= ticks)
 }
 
-/// Asks the viewer of a daemon for something; whole answer.
-fn post(address: &str, path: &str, body: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let head =
-        format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json");
-    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
-    answer
-}
-
 #[test]
 fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_before_and_after() {
-    let folder = Folder::new("button");
-    let mut child = folder.command(&["run", "--view", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let first = lines.next().unwrap();
-    let (_, address) = first.split_once("see it at http://").unwrap();
-    let address = address.split('/').next().unwrap().to_owned();
-    std::thread::spawn(move || lines.for_each(drop));
-    post(&address, "/api/scene", r#"{"name": "tower"}"#);
+    let folder = Folder::new();
+    let daemon = Daemon::start_with(&[], |command| folder.run_here(command));
+    let post = |path: &str, body: &Value| assert_eq!(daemon.ask("POST", path, body).0, 200, "{path}");
+    post("/api/scene", &json!({ "name": "tower" }));
     std::thread::sleep(Duration::from_millis(500));
-    post(&address, "/api/record/start", r#"{"file": "a.mcap"}"#);
-    let file = folder.0.join("hapticd/recordings/a.mcap");
+    post("/api/record/start", &json!({ "file": "a.mcap" }));
+    let file = folder.join("hapticd/recordings/a.mcap");
     wait_until("the first second", || child_holds_ticks(&file, 500));
-    post(&address, "/api/scene", r#"{"name": "peg"}"#);
+    post("/api/scene", &json!({ "name": "peg" }));
     std::thread::sleep(Duration::from_millis(500));
-    post(&address, "/api/record/stop", "{}");
-    signal(&child, "-TERM");
-    assert!(child.wait().unwrap().success());
+    post("/api/record/stop", &json!({}));
+    daemon.end();
     let kept = hapticd::recording::kept::OpenRecording::open(&file).unwrap();
     let proof = folder.json(&["replay", "hapticd/recordings/a.mcap", "--json"]);
     assert!(kept.span.unwrap().0 > 1 && proof["ticks"] == kept.ticks, "{proof}");
@@ -204,30 +143,27 @@ fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_bef
 
 #[test]
 fn a_daemon_whose_recording_is_removed_says_so_and_goes_on() {
-    let folder = Folder::new("removed");
+    let folder = Folder::new();
     let mut command = folder.command(&["run", "--record", "a.mcap", "--json"]);
-    let log = std::fs::File::create(folder.0.join("log")).unwrap();
-    let child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
-    let file = folder.0.join("a.mcap");
+    let log = std::fs::File::create(folder.join("log")).unwrap();
+    let process = Process(command.stdout(Stdio::piped()).stderr(log).spawn().unwrap());
+    let file = folder.join("a.mcap");
     wait_until("the first chunk", || child_holds_ticks(&file, 500));
     std::fs::remove_file(&file).unwrap();
-    let said = || String::from_utf8_lossy(&folder.read("log")).into_owned();
+    let said = || folder.read("log");
     wait_until("the word", || said().contains("somebody has removed the file"));
-    signal(&child, "-TERM");
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", said());
-    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let summary = process.end("-TERM");
     assert!(summary["ticks"].as_u64().unwrap() > 500);
 }
 
 #[test]
 fn a_disk_without_room_ends_the_recording_but_not_the_daemon_and_what_was_written_opens() {
-    let folder = Folder::new("full");
+    let folder = Folder::new();
     let binary = env!("CARGO_BIN_EXE_hapticd");
     // A limit on the size of files refuses a write as a full disk does; 100 blocks are 50 or 100 KiB.
     let script = format!("trap '' XFSZ; ulimit -f 100; exec {binary} run --seconds 6 --record a.mcap --json");
     let mut command = Command::new("sh");
-    command.args(["-c", &script]).current_dir(&folder.0).env_remove("RUST_LOG").env("XDG_STATE_HOME", &folder.0);
+    folder.run_here(command.args(["-c", &script]));
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -237,14 +173,14 @@ fn a_disk_without_room_ends_the_recording_but_not_the_daemon_and_what_was_writte
     assert!(replay["ticks"].as_u64().unwrap() < summary["ticks"].as_u64().unwrap());
     assert!(replay["first_difference"].is_null() && replay["unproved"].is_null(), "{replay}");
     assert_eq!(replay["truncated"], true);
-    let bytes = folder.read("a.mcap");
+    let bytes = folder.read_bytes("a.mcap");
     assert!(bytes.ends_with(b"\x89MCAP0\r\n"), "the file has a proper end");
 }
 
 #[test]
 fn what_is_no_recording_or_cannot_be_created_is_refused_with_a_reason() {
-    let folder = Folder::new("refused");
-    std::fs::write(folder.0.join("a.mcap"), "not a recording, but long enough to look like one").unwrap();
+    let folder = Folder::new();
+    std::fs::write(folder.join("a.mcap"), "not a recording, but long enough to look like one").unwrap();
     for arguments in [&["replay", "a.mcap"][..], &["replay", "missing.mcap"], &["report", "a.mcap", "--out", "a.html"]]
     {
         let output = folder.hapticd(arguments);
@@ -258,20 +194,13 @@ fn what_is_no_recording_or_cannot_be_created_is_refused_with_a_reason() {
 
 /// The message of a command that must end with this code.
 #[track_caller]
-fn said(folder: &Folder, code: i32, arguments: &[&str]) -> String {
-    let output = folder.hapticd(arguments);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-    said
-}
-
 #[test]
 fn a_recording_that_is_cut_or_damaged_is_told_with_the_place_and_what_is_saved() {
-    let folder = Folder::new("flawed");
+    let folder = Folder::new();
     folder.json(&["simulate", "--seconds", "2.5", "--record", "a.mcap", "--json"]);
-    let whole = folder.read("a.mcap");
+    let whole = folder.read_bytes("a.mcap");
     let chunks: Vec<usize> = chunk_starts(&whole);
-    let flawed = |bytes: &[u8]| std::fs::write(folder.0.join("b.mcap"), bytes).unwrap();
+    let flawed = |bytes: &[u8]| std::fs::write(folder.join("b.mcap"), bytes).unwrap();
     // The first chunk holds the scene; each of the others a second, or what is left of one.
     let cut = &whole[..chunks[2] + 100];
     let mut damaged = whole.clone();
@@ -281,18 +210,18 @@ fn a_recording_that_is_cut_or_damaged_is_told_with_the_place_and_what_is_saved()
     {
         flawed(bytes);
         for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
-            let said = said(&folder, 0, arguments);
+            let said = folder.ended(0, arguments);
             assert!(said.contains(words) && said.contains("; 1000 ticks are saved"), "{arguments:?}: {said}");
         }
-        assert_eq!(String::from_utf8(folder.read("b.csv")).unwrap().lines().count(), 1001);
-        assert!(String::from_utf8(folder.read("b.html")).unwrap().contains("1000 ticks are saved"));
-        std::fs::remove_file(folder.0.join("b.csv")).unwrap();
+        assert_eq!(folder.read("b.csv").lines().count(), 1001);
+        assert!(folder.read("b.html").contains("1000 ticks are saved"));
+        std::fs::remove_file(folder.join("b.csv")).unwrap();
     }
     flawed(&whole[..chunks[1] + 100]);
     for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
-        let said = said(&folder, 2, arguments);
+        let said = folder.ended(2, arguments);
         assert!(said.contains("b.mcap: is cut short before its first tick: "), "{arguments:?}: {said}");
-        assert!(!folder.0.join("b.csv").exists(), "an empty table was written");
+        assert!(!folder.join("b.csv").exists(), "an empty table was written");
     }
 }
 
@@ -315,8 +244,8 @@ fn a_disk_that_takes_nothing_is_told_with_the_systems_own_word() {
         eprintln!("SKIPPED: /dev/full is not here");
         return;
     }
-    let folder = Folder::new("nothing-taken");
-    let said = said(&folder, 1, &["simulate", "--seconds", "1", "--record", "/dev/full"]);
+    let folder = Folder::new();
+    let said = folder.ended(1, &["simulate", "--seconds", "1", "--record", "/dev/full"]);
     assert!(said.starts_with("/dev/full: the recording has ended: No space left on device"), "{said}");
     assert!(said.contains("nothing of it is kept"), "{said}");
 }

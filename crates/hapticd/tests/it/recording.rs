@@ -3,6 +3,9 @@
 //! `HAPTICD_REPLAY_SECONDS` makes the runs of the matrix longer, and `HAPTICD_REPLAY_FOLDER` keeps their recordings, to be
 //! replayed by another build.
 
+use haptic_config::builtin::SCENES;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
 use haptic_device::{Device, FaultCode, MonotonicNs};
@@ -14,13 +17,11 @@ use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_record::header::{Header, Text};
 use haptic_record::worlds::{WorldSource, Worlds};
+use haptic_testing::TestFolder;
 use hapticd::cli::{InputArguments, RecordArguments};
-use hapticd::files::builtin::SCENES;
-use hapticd::files::source::Source;
 use hapticd::recording::kept::OpenRecording;
 use hapticd::recording::replay::{Replay, ReplayResult, Settings};
 use hapticd::recording::simulated::{Beginning, SimulatedRecording};
-use hapticd::setup::Setup;
 use nalgebra::Vector2;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,27 +35,6 @@ const CHANGED_SCENE: &str = "tower";
 fn ticks() -> u64 {
     let seconds = std::env::var("HAPTICD_REPLAY_SECONDS").ok().and_then(|text| text.parse::<u64>().ok());
     seconds.unwrap_or(2) * 1000
-}
-
-/// A folder that ends with its test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hapticd-recording-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
 }
 
 /// A run in virtual time that is recorded.
@@ -143,7 +123,7 @@ impl Run {
 
     fn replace_world(&mut self, name: &str) {
         let source = SCENES.built_in(name).unwrap();
-        let scene = hapticd::files::scene::load(&source).unwrap();
+        let scene = haptic_config::scene::load(&source).unwrap();
         let notes = WorldSource { name: source.name, text: source.text, scene: Arc::new(scene.clone()) };
         let number = self.worlds.add(notes);
         self.order(Command::ReplaceWorld(Box::new(World::new(scene).numbered(number))));
@@ -194,12 +174,12 @@ fn run_of_matrix(scene: &str, device: &str, seed: u64, file: &Path) -> (Run, u64
 
 #[test]
 fn ten_scenes_with_two_devices_faults_and_reloads_replay_to_the_bit() {
-    let folder = Folder::new("matrix");
+    let folder = TestFolder::new();
     let kept = std::env::var_os("HAPTICD_REPLAY_FOLDER").map(PathBuf::from);
     for (index, (scene, _)) in SCENES.entries.iter().take(10).enumerate() {
         for device in DEVICES {
             let name = format!("{scene}-{device}.mcap");
-            let file = kept.as_ref().map_or_else(|| folder.file(&name), |kept| kept.join(&name));
+            let file = kept.as_ref().map_or_else(|| folder.join(&name), |kept| kept.join(&name));
             let (run, with_force) = run_of_matrix(scene, device, index as u64 + 1, &file);
             let faults = run.rendering.tally().faults;
             let hash = run.end();
@@ -218,8 +198,8 @@ fn ten_scenes_with_two_devices_faults_and_reloads_replay_to_the_bit() {
 
 #[test]
 fn a_device_that_fails_for_good_is_replayed_too() {
-    let folder = Folder::new("failure");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let scheduled = vec![(300, InjectedFault::Failure(FaultCode::Device { code: 7, detail: 1234 }))];
     let plan = FaultPlan { scheduled, ..FaultPlan::default() };
     let mut run = Run::new("table", DEVICES[0], plan, &file, &RecordArguments::default());
@@ -232,8 +212,8 @@ fn a_device_that_fails_for_good_is_replayed_too() {
 
 #[test]
 fn one_flipped_bit_in_a_reading_is_named_with_its_tick_and_body() {
-    let folder = Folder::new("flipped");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(699);
     let mut report = run.tick_without_record();
@@ -252,8 +232,8 @@ fn one_flipped_bit_in_a_reading_is_named_with_its_tick_and_body() {
 
 #[test]
 fn a_force_that_was_recorded_differently_is_named_with_its_tick() {
-    let folder = Folder::new("force");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(499);
     let mut report = run.tick_without_record();
@@ -266,8 +246,8 @@ fn a_force_that_was_recorded_differently_is_named_with_its_tick() {
 
 #[test]
 fn missing_ticks_end_what_can_be_proven_up_to_a_checkpoint_and_are_told() {
-    let folder = Folder::new("gap");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(499);
     (0..10).for_each(|_| _ = run.tick_without_record());
@@ -284,8 +264,8 @@ fn missing_ticks_end_what_can_be_proven_up_to_a_checkpoint_and_are_told() {
 
 #[test]
 fn missing_orders_end_what_can_be_proven_up_to_a_checkpoint() {
-    let folder = Folder::new("orders");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(100);
     // More than the ring for orders holds.
@@ -300,8 +280,8 @@ fn missing_orders_end_what_can_be_proven_up_to_a_checkpoint() {
 
 #[test]
 fn what_begins_in_the_midst_of_a_run_is_replayed_from_there_in_every_scene() {
-    let folder = Folder::new("midst");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     for (index, (scene, _)) in SCENES.entries.iter().take(10).enumerate() {
         for (device, begin) in DEVICES.into_iter().zip([700 + 13 * index as u64, 830]) {
             let mut run = Run::new(scene, device, troubles(index as u64), &file, &RecordArguments::default());
@@ -322,8 +302,8 @@ fn what_begins_in_the_midst_of_a_run_is_replayed_from_there_in_every_scene() {
 
 #[test]
 fn a_recording_from_the_midst_knows_the_gains_the_pause_and_the_world_that_came_before_it() {
-    let folder = Folder::new("before");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(400);
     run.replace_world("tower");
@@ -343,7 +323,7 @@ fn a_recording_from_the_midst_knows_the_gains_the_pause_and_the_world_that_came_
     assert_eq!((proof.first_difference, proof.unproved), (None, None));
     assert_eq!((proof.ticks, proof.state_hash), (750, hash));
     let kept = OpenRecording::open(&file).unwrap();
-    let soft = hapticd::files::profile::load(&Source::in_memory("soft", "[coupling]\nstiffness_n_per_m = 100.0\n"));
+    let soft = haptic_config::profile::load(&Source::in_memory("soft", "[coupling]\nstiffness_n_per_m = 100.0\n"));
     let replay = Replay::new(&kept, Settings::Of(Box::new(soft.unwrap()))).unwrap();
     let (proof, rendering) = replay.run(&kept, |_| Ok(())).unwrap();
     assert_eq!((proof.ticks, rendering.gains().stiffness_n_per_m), (750, 100.0));
@@ -351,8 +331,8 @@ fn a_recording_from_the_midst_knows_the_gains_the_pause_and_the_world_that_came_
 
 #[test]
 fn a_file_cut_anywhere_opens_up_to_its_last_whole_chunk() {
-    let folder = Folder::new("cut");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(3500);
     run.end();
@@ -371,8 +351,8 @@ fn a_file_cut_anywhere_opens_up_to_its_last_whole_chunk() {
 
 #[test]
 fn damage_is_told_and_what_comes_before_it_is_still_compared() {
-    let folder = Folder::new("damage");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(3500);
     run.end();
@@ -388,8 +368,8 @@ fn damage_is_told_and_what_comes_before_it_is_still_compared() {
 
 #[test]
 fn a_recording_in_several_files_is_replayed_through_all_of_them_and_each_alone() {
-    let folder = Folder::new("parts");
-    let file = folder.file("a.mcap");
+    let folder = TestFolder::new();
+    let file = folder.join("a.mcap");
     let arguments = RecordArguments { record_rotate_minutes: Some(1.0 / 60.0), ..RecordArguments::default() };
     let mut run = Run::new("tower", DEVICES[0], troubles(3), &file, &arguments);
     for tick in 1..=2500 {
@@ -397,11 +377,11 @@ fn a_recording_in_several_files_is_replayed_through_all_of_them_and_each_alone()
         run.tick();
     }
     let hash = run.end();
-    let third = folder.file("a-3.mcap");
+    let third = folder.join("a-3.mcap");
     let proof = replayed(&third).0;
     assert_eq!((proof.ticks, &proof.state_hash, proof.first_difference), (2500, &hash, None));
     // A file ends with the tick after the one in which it was long enough: then the image for the next has come.
-    assert_eq!(replayed(&folder.file("a-2.mcap")).0.ticks, 2002);
+    assert_eq!(replayed(&folder.join("a-2.mcap")).0.ticks, 2002);
     std::fs::remove_file(&file).unwrap();
     let alone = replayed(&third).0;
     assert_eq!((alone.ticks, alone.state_hash, alone.first_difference, alone.unproved), (498, hash, None, None));

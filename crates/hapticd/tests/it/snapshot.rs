@@ -1,27 +1,11 @@
 //! Still pictures: what they show, and what is said when they cannot be made.
 
+use haptic_config::builtin::SCENES;
+use haptic_testing::TestFolder;
 use hapticd::cli::{InputArguments, SnapshotArguments};
 use hapticd::failure::Failure;
-use hapticd::files::builtin::SCENES;
 use hapticd::snapshot::snapshot;
-use std::path::{Path, PathBuf};
-
-/// A folder that is gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hapticd-snapshot-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
+use std::path::Path;
 
 fn arguments(scene: Option<&str>, seconds: Option<f64>, out: &Path) -> SnapshotArguments {
     let input = InputArguments { scene: scene.map(str::to_owned), ..InputArguments::default() };
@@ -29,17 +13,17 @@ fn arguments(scene: Option<&str>, seconds: Option<f64>, out: &Path) -> SnapshotA
 }
 
 fn svg(scene: &str, seconds: Option<f64>) -> String {
-    let folder = Folder::new(&format!("{scene}-{}", seconds.unwrap_or_default()));
-    let out = folder.0.join("picture.svg");
+    let folder = TestFolder::new();
+    let out = folder.join("picture.svg");
     snapshot(&arguments(Some(scene), seconds, &out)).unwrap();
     std::fs::read_to_string(&out).unwrap()
 }
 
 #[test]
 fn every_built_in_scene_can_be_drawn_both_ways() {
-    let folder = Folder::new("all");
+    let folder = TestFolder::new();
     for (scene, _) in SCENES.entries {
-        let (svg, png) = (folder.0.join("picture.svg"), folder.0.join("picture.PNG"));
+        let (svg, png) = (folder.join("picture.svg"), folder.join("picture.PNG"));
         snapshot(&arguments(Some(scene), None, &svg)).unwrap();
         snapshot(&arguments(Some(scene), None, &png)).unwrap();
         let (svg, png) = (std::fs::read_to_string(svg).unwrap(), std::fs::read(png).unwrap());
@@ -76,8 +60,8 @@ fn a_run_shows_the_ways_and_the_force_and_is_the_same_every_time() {
 
 #[test]
 fn names_can_be_left_out() {
-    let folder = Folder::new("nameless");
-    let out = folder.0.join("picture.svg");
+    let folder = TestFolder::new();
+    let out = folder.join("picture.svg");
     snapshot(&SnapshotArguments { no_names: true, ..arguments(Some("table"), None, &out) }).unwrap();
     assert!(!std::fs::read_to_string(out).unwrap().contains(">stylus<"));
 }

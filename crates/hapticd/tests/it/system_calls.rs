@@ -1,8 +1,10 @@
 //! The real-time thread asks nothing of the system but to sleep. Counted from outside, in a real run.
 #![cfg(target_os = "linux")]
 
+use crate::common::{Folder, Process, stderr};
 use std::collections::BTreeMap;
-use std::process::Command;
+use std::io::Read;
+use std::process::{Command, Stdio};
 
 /// One call as strace writes it: which thread, and what it did.
 struct Call<'t> {
@@ -23,19 +25,18 @@ fn calls(trace: &str) -> Vec<Call<'_>> {
 }
 
 /// The trace of a run of one second, or why there is none.
-fn trace_of_a_run(name: &str, arguments: &[&str]) -> Result<String, String> {
-    let file = std::env::temp_dir().join(format!("hapticd-strace-{}-{name}", std::process::id()));
+fn trace_of_a_run(arguments: &[&str]) -> Result<String, String> {
+    let folder = Folder::new();
     let mut strace = Command::new("strace");
-    strace.arg("-f").arg("-o").arg(&file).arg(env!("CARGO_BIN_EXE_hapticd")).args(["run", "--seconds", "1"]);
-    let output = strace.args(arguments).output().map_err(|error| error.to_string())?;
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    if told.contains("ptrace") {
-        return Err(told);
+    strace.args(["-f", "-o", "trace", env!("CARGO_BIN_EXE_hapticd"), "run", "--seconds", "1"]);
+    folder.run_here(strace.args(arguments));
+    let output = strace.output().map_err(|error| error.to_string())?;
+    let messages = stderr(&output);
+    if messages.contains("ptrace") {
+        return Err(messages);
     }
-    assert!(output.status.success(), "{told}");
-    let trace = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
-    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
-    Ok(trace)
+    assert!(output.status.success(), "{messages}");
+    Ok(folder.read("trace"))
 }
 
 fn is_sleep(call: &Call<'_>) -> bool {
@@ -56,7 +57,7 @@ fn calls_of_the_loop(trace: &str) -> BTreeMap<String, usize> {
 
 #[test]
 fn the_real_time_thread_only_sleeps() {
-    let trace = match trace_of_a_run("simulated", &[]) {
+    let trace = match trace_of_a_run(&[]) {
         Ok(trace) => trace,
         Err(reason) => return println!("SKIPPED: strace is not installed, or may not trace here: {reason}"),
     };
@@ -65,34 +66,31 @@ fn the_real_time_thread_only_sleeps() {
     assert_eq!(counts.len(), 1, "{counts:?}");
 }
 
-/// A device made of software, ended and removed with this.
+/// An emulated device and the file that describes it.
 struct Emulator {
-    folder: std::path::PathBuf,
-    process: std::process::Child,
+    folder: Folder,
+    _process: Process,
 }
 
 impl Emulator {
     fn new() -> Self {
-        let folder = std::env::temp_dir().join(format!("hapticd-calls-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new();
         let port = folder.join("port");
-        let text = format!("kind = \"serial\"\nport = \"{}\"\nwatchdog_s = 0.1\n", port.display());
-        std::fs::write(folder.join("d.toml"), text).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
-        command.args(["emulate", "native-2dof", "--link"]).arg(&port).stdout(std::process::Stdio::piped());
-        let mut process = command.spawn().unwrap();
-        let told = process.stdout.as_mut().unwrap();
-        // Its first word is where its port is.
-        std::io::Read::read_exact(told, &mut [0]).unwrap();
-        Self { folder, process }
-    }
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
+        folder.write(
+            "d.toml",
+            format!(
+                "kind = \"serial\"
+port = \"{}\"
+watchdog_s = 0.1
+",
+                port.display()
+            ),
+        );
+        let mut command = folder.command(&["emulate", "native-2dof", "--link", "port"]);
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        // It prints its port once the port is there.
+        process.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        Self { folder, _process: Process(process) }
     }
 }
 
@@ -101,7 +99,7 @@ fn with_a_serial_device_the_real_time_thread_sleeps_and_writes_its_command_and_n
     let emulator = Emulator::new();
     let device = emulator.folder.join("d.toml");
     let arguments = ["--scene", "wall", "--device", device.to_str().unwrap(), "--allow-no-rt", "--no-view"];
-    let trace = match trace_of_a_run("serial", &arguments) {
+    let trace = match trace_of_a_run(&arguments) {
         Ok(trace) => trace,
         Err(reason) => return println!("SKIPPED: strace is not installed, or may not trace here: {reason}"),
     };

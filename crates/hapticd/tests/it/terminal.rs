@@ -1,14 +1,14 @@
 //! The picture in the terminal, and the tour of the default table that it shows.
 
+use haptic_config::scene;
+use haptic_config::setup::Setup;
+use haptic_config::source::Source;
 use haptic_device::MonotonicNs;
 use haptic_loop::snapshot::Snapshot;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::runner::LoopTiming;
 use hapticd::cli::InputArguments;
-use hapticd::files::scene;
-use hapticd::files::source::Source;
 use hapticd::picture::view::SceneView;
-use hapticd::setup::Setup;
 use hapticd::terminal::frame::Frame;
 use hapticd::terminal::render::render;
 use hapticd::terminal::watcher::FrameBuilder;

@@ -1,57 +1,7 @@
 //! `identify`, `zwidth` and what `check` proposes, as a user meets them.
 
+use crate::common::Folder;
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::{Command, Output};
-
-/// A folder of one test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hapticd-tuning-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, content: &str) -> String {
-        std::fs::write(self.0.join(name), content).unwrap();
-        name.to_owned()
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    }
-
-    fn hapticd(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
-        command.args(arguments).current_dir(&self.0).env_remove("RUST_LOG").output().unwrap()
-    }
-
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.hapticd(arguments);
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn refused(&self, code: i32, arguments: &[&str]) -> String {
-        let output = self.hapticd(arguments);
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{text}");
-        text
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 const DEVICE: &str = "kind = \"simulated\"\naxes = 2\n[model]\nmass_kg = [0.05, 0.2]\ndamping_n_s_per_m = [0.3, 1.2]\n\
                       coulomb_n = [0.02, 0.1]\nencoder_step_m = [2e-6, 1.7e-5]\ndelay_s = [0.0002, 0.0011]\n";
@@ -62,7 +12,7 @@ fn near(found: &Value, truth: f64, share: f64) -> bool {
 
 #[test]
 fn identify_measures_both_axes_and_writes_a_file_that_check_and_simulate_take() {
-    let folder = Folder::new("both");
+    let folder = Folder::new();
     let device = folder.file("device.toml", DEVICE);
     let found: Value =
         serde_json::from_str(&folder.done(&["identify", "--device", &device, "--out", "found.toml", "--json"]))
@@ -80,7 +30,7 @@ fn identify_measures_both_axes_and_writes_a_file_that_check_and_simulate_take() 
 
 #[test]
 fn identify_tells_in_words_what_it_found_and_what_to_do_with_it() {
-    let folder = Folder::new("words");
+    let folder = Folder::new();
     let text = folder.done(&["identify", "--device", "simulated-1dof", "--out", "a.toml", "--known-mass-kg", "0.08"]);
     for words in
         ["mass          99.99", "dry friction", "delay         0.300", "encoder step  10 µm", "force scale   0.8000"]
@@ -93,10 +43,10 @@ fn identify_tells_in_words_what_it_found_and_what_to_do_with_it() {
 
 #[test]
 fn a_device_that_cannot_be_measured_leaves_the_old_file_as_it_was() {
-    let folder = Folder::new("stuck");
+    let folder = Folder::new();
     let stuck = folder.file("stuck.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 9.0\n");
     let old = folder.file("old.toml", "# kept\n");
-    let text = folder.refused(1, &["identify", "--device", &stuck, "--out", &old]);
+    let text = folder.ended(1, &["identify", "--device", &stuck, "--out", &old]);
     assert!(text.contains("nothing written, no force: axis 1: the encoder does not move"), "{text}");
     assert_eq!(folder.read("old.toml"), "# kept\n");
     assert_eq!(folder.names().len(), 2, "{:?}", folder.names());
@@ -104,20 +54,20 @@ fn a_device_that_cannot_be_measured_leaves_the_old_file_as_it_was() {
 
 #[test]
 fn a_wrong_device_file_is_refused_with_its_place() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new();
     let wrong = folder.file("wrong.toml", "kind = \"simulated\"\naxes = 1\n[model]\nmas_kg = 0.1\n");
-    let text = folder.refused(2, &["identify", "--device", &wrong, "--out", "a.toml"]);
+    let text = folder.ended(2, &["identify", "--device", &wrong, "--out", "a.toml"]);
     assert!(text.starts_with("wrong.toml:4:1: model.mas_kg") && text.contains("mass_kg"), "{text}");
-    let text = folder.refused(2, &["identify", "--device", "nothing.toml", "--out", "a.toml"]);
+    let text = folder.ended(2, &["identify", "--device", "nothing.toml", "--out", "a.toml"]);
     assert!(text.contains("no such file"), "{text}");
-    let text = folder.refused(2, &["identify", "--device", "simulated-1dof", "--out", "no/such/folder/a.toml"]);
+    let text = folder.ended(2, &["identify", "--device", "simulated-1dof", "--out", "no/such/folder/a.toml"]);
     assert!(text.contains("cannot be written"), "{text}");
     assert_eq!(folder.names(), ["wrong.toml"]);
 }
 
 #[test]
 fn zwidth_draws_three_curves_and_tells_the_same_numbers() {
-    let folder = Folder::new("region");
+    let folder = Folder::new();
     let device =
         folder.file("device.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 0.0\nmax_force_n = 400.0\n");
     let command = ["zwidth", "--device", &device, "--out", "region.svg", "--points", "6", "--json"];
@@ -139,13 +89,13 @@ fn zwidth_draws_three_curves_and_tells_the_same_numbers() {
     ] {
         assert!(picture.contains(words), "‘{words}’ is missing");
     }
-    let text = folder.refused(2, &["zwidth", "--device", &device, "--out", "region.jpg"]);
+    let text = folder.ended(2, &["zwidth", "--device", &device, "--out", "region.jpg"]);
     assert!(text.contains(".svg or .png"), "{text}");
 }
 
 #[test]
 fn zwidth_tries_springs_on_the_device_if_asked_to() {
-    let folder = Folder::new("springs");
+    let folder = Folder::new();
     let device = folder.file("device.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 0.0\n");
     let told = folder.done(&["zwidth", "--device", &device, "--measure", "--points", "2", "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
@@ -157,7 +107,7 @@ fn zwidth_tries_springs_on_the_device_if_asked_to() {
 
 #[test]
 fn check_proposes_gains_for_devices_and_profiles() {
-    let folder = Folder::new("check");
+    let folder = Folder::new();
     let device = folder.file("device.toml", "kind = \"simulated\"\naxes = 1\n");
     let profile = folder.file("profile.toml", "device = \"device.toml\"\n[mapping]\nscale = 2.0\n");
     let text = folder.done(&["check", &device, &profile]);
@@ -170,7 +120,7 @@ fn check_proposes_gains_for_devices_and_profiles() {
 
 #[test]
 fn the_example_profiles_are_what_their_names_say() {
-    let folder = Folder::new("profiles");
+    let folder = Folder::new();
     let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/profiles");
     let stability = |name: &str| -> Value {
         let told = folder.done(&["check", "--json", &format!("{profiles}/{name}.toml")]);

@@ -3,7 +3,8 @@
 //! No test here measures time; they wait for what must come.
 #![cfg(unix)]
 
-use crate::common::daemon::{Daemon, PATIENCE, exchange, hapticd};
+use crate::common::daemon::{Daemon, exchange, hapticd};
+use crate::common::{Folder, TIMEOUT};
 use serde_json::{Value, json};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -127,8 +128,8 @@ fn a_paused_world_stands_still_steps_when_told_and_goes_back_to_its_start() {
 
 #[test]
 fn recordings_that_follow_each_other_at_once_have_files_of_their_own() {
-    let folder = std::env::temp_dir().join(format!("hapticd-view-{}-record", std::process::id()));
-    let daemon = Daemon::start_with(&[], |command| _ = command.env("XDG_STATE_HOME", &folder));
+    let folder = Folder::new();
+    let daemon = Daemon::start_with(&[], |command| folder.run_here(command));
     let files: Vec<String> = (0..3)
         .map(|_| {
             let file = start_recording(&daemon);
@@ -140,13 +141,12 @@ fn recordings_that_follow_each_other_at_once_have_files_of_their_own() {
     let is_kept = |file: &String| std::fs::metadata(file).is_ok_and(|metadata| metadata.len() > 0);
     assert!(files.iter().all(is_kept), "{files:?}");
     assert!(files[0] != files[1] && files[1] != files[2], "{files:?}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn after_a_recording_that_failed_another_can_begin_and_of_two_at_once_one() {
-    let folder = std::env::temp_dir().join(format!("hapticd-view-{}-failed", std::process::id()));
-    let daemon = Daemon::start_with(&[], |command| _ = command.env("XDG_STATE_HOME", &folder));
+    let folder = Folder::new();
+    let daemon = Daemon::start_with(&[], |command| folder.run_here(command));
     let file = start_recording(&daemon);
     std::fs::remove_file(&file).unwrap();
     daemon.wait_for("the recording has failed", |state| state["recording"].is_null());
@@ -159,7 +159,7 @@ fn after_a_recording_that_failed_another_can_begin_and_of_two_at_once_one() {
         })
     };
     // Both are refused until the last one is whole.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut statuses = both_start();
     while statuses == [409, 409] && Instant::now() < deadline {
         statuses = both_start();
@@ -171,13 +171,12 @@ fn after_a_recording_that_failed_another_can_begin_and_of_two_at_once_one() {
     assert_eq!(status, 422, "{answer}");
     daemon.end();
     assert!(std::fs::metadata(&again).is_ok_and(|metadata| metadata.len() > 0), "{again}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Begins to record as soon as the recording before is whole, and says where.
 #[track_caller]
 fn start_recording(daemon: &Daemon) -> String {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         match daemon.ask("POST", "/api/record/start", &Value::Null) {
             (409, _) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
@@ -195,7 +194,7 @@ fn metrics_count_the_ticks_of_the_loop() {
         let line = text.lines().find(|line| line.starts_with("hapticd_ticks_total ")).unwrap().to_owned();
         line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()
     };
-    let (before, deadline) = (ticks(), Instant::now() + PATIENCE);
+    let (before, deadline) = (ticks(), Instant::now() + TIMEOUT);
     while ticks() <= before {
         assert!(Instant::now() < deadline, "the ticks stand still");
         std::thread::sleep(Duration::from_millis(20));

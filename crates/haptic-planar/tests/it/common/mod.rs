@@ -78,18 +78,6 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
     }
 }
 
-/// Marsaglia's xorshift: small, seeded, the same everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        low + (high - low) * (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
 /// A world with a hand that holds its tool.
 #[derive(Clone)]
 pub struct Lab {

@@ -1,4 +1,4 @@
-//! A viewer with a made-up daemon behind it, and clients that say exactly what a test wants.
+//! A viewer with a mock daemon, and clients that send exactly the bytes of a test.
 
 use haptic_loop::control::ControlError;
 use haptic_loop::snapshot::{Pose, Snapshot};
@@ -20,54 +20,54 @@ use std::time::{Duration, Instant};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-/// Far longer than anything here takes, so that only what never comes is missed.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Far longer than anything here takes, so that a test fails only on what never happens.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Notes what it is asked for.
+/// Records the requests it gets.
 #[derive(Default)]
 pub struct Daemon {
-    pub asked: Mutex<Vec<String>>,
+    pub requests: Mutex<Vec<String>>,
     pub search_hangs: AtomicBool,
-    /// A scene takes until this is over.
+    /// A scene is not ready before this is cleared.
     pub scene_hangs: AtomicBool,
-    /// It takes no release of the hand.
+    /// It accepts no release of the hand.
     pub is_busy: AtomicBool,
 }
 
 impl Daemon {
-    fn note(&self, what: impl Into<String>) {
-        self.asked.lock().unwrap().push(what.into());
+    fn record(&self, what: impl Into<String>) {
+        self.requests.lock().unwrap().push(what.into());
     }
 
-    /// Waits until something was asked for.
+    /// Waits for a request.
     #[track_caller]
     pub fn wait_for(&self, what: &str) {
-        wait_until(what, || self.asked.lock().unwrap().iter().any(|asked| asked == what));
+        wait_until(what, || self.requests.lock().unwrap().iter().any(|request| request == what));
     }
 }
 
 impl Controller for Daemon {
-    fn guide_hand(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
+    fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
         if target_m.is_none() && self.is_busy.load(Ordering::Relaxed) {
-            self.note("too busy to let go");
+            self.record("too busy to release");
             return Err(ControlError::Busy("busy".to_owned()));
         }
-        self.note(target_m.map_or("let go".to_owned(), |place| format!("guide {} {}", place.x, place.y)));
+        self.record(target_m.map_or("release".to_owned(), |target_m| format!("move to {} {}", target_m.x, target_m.y)));
         Ok(())
     }
 
     fn pause(&self, paused: bool) -> Result<(), ControlError> {
-        self.note(format!("pause {paused}"));
+        self.record(format!("pause {paused}"));
         Ok(())
     }
 
     fn step(&self, ticks: u32) -> Result<(), ControlError> {
-        self.note(format!("step {ticks}"));
+        self.record(format!("step {ticks}"));
         Ok(())
     }
 
     fn reset(&self) -> Result<(), ControlError> {
-        self.note("reset");
+        self.record("reset");
         Err(ControlError::Busy("busy".to_owned()))
     }
 
@@ -84,7 +84,7 @@ impl Controller for Daemon {
     }
 
     fn scenes(&self) -> ScenesMessage {
-        ScenesMessage { scenes: Vec::new(), current: "made up".to_owned() }
+        ScenesMessage { scenes: Vec::new(), current: "mock".to_owned() }
     }
 
     fn thumbnail(&self, name: &str) -> Option<String> {
@@ -92,7 +92,7 @@ impl Controller for Daemon {
     }
 
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError> {
-        self.note("prepare a scene");
+        self.record("prepare a scene");
         while self.scene_hangs.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -102,18 +102,18 @@ impl Controller for Daemon {
         }
     }
 
-    /// Looks until it is told that the search is over, as a kernel that does not answer.
+    /// Searches until the flag is cleared, like a kernel that does not respond.
     fn devices(&self) -> DevicesMessage {
-        self.note("look for devices");
+        self.record("search for devices");
         while self.search_hangs.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let in_use = DeviceInUse { name: "made up".to_owned(), kind: "simulated".to_owned() };
+        let in_use = DeviceInUse { name: "mock".to_owned(), kind: "simulated".to_owned() };
         DevicesMessage { devices: Value::Array(Vec::new()), in_use }
     }
 
     fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError> {
-        Ok(file.unwrap_or("felt.mcap").to_owned())
+        Ok(file.unwrap_or("session.mcap").to_owned())
     }
 
     fn stop_recording(&self) -> Result<String, ControlError> {
@@ -129,7 +129,7 @@ pub struct Server {
     pub token: Option<String>,
 }
 
-/// A viewer on this machine that has seen one tick.
+/// A viewer on loopback with one published tick.
 pub fn server() -> Server {
     server_at([127, 0, 0, 1])
 }
@@ -140,7 +140,7 @@ pub fn server_at(ip: [u8; 4]) -> Server {
     let token = listener.token().map(str::to_owned);
     let (telemetry, daemon) = (Telemetry::default(), Arc::new(Daemon::default()));
     let (description, scene) = ball();
-    telemetry.publish_scene(&SceneMessage::of(1, "made up", &description, &scene));
+    telemetry.publish_scene(&SceneMessage::new(1, "mock", &description, &scene));
     telemetry.publish_state(observation(1, 8, 1));
     let viewer = Viewer::serve(listener, telemetry.clone(), daemon.clone(), None).unwrap();
     Server { viewer, telemetry, daemon, address, token }
@@ -153,7 +153,7 @@ pub fn ball() -> (SceneDescription, Scene) {
     (description, scene)
 }
 
-/// Something to see, with as many bodies as one likes.
+/// An observation with this many poses.
 pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
     let mut snapshot = Snapshot::with_room_for(&World::new(ball().1));
     snapshot.report.tick = tick;
@@ -173,14 +173,14 @@ pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
     }
 }
 
-/// An answer, taken apart.
-pub struct Answer {
+/// A parsed response.
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub body: String,
 }
 
-impl Answer {
+impl Response {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
@@ -192,37 +192,37 @@ impl Answer {
 }
 
 impl Server {
-    pub fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, &[], "")
+    pub fn get(&self, path: &str) -> Response {
+        self.request("GET", path, &[], "")
     }
 
-    pub fn post(&self, path: &str, body: &str) -> Answer {
-        self.ask("POST", path, &[], body)
+    pub fn post(&self, path: &str, body: &str) -> Response {
+        self.request("POST", path, &[], body)
     }
 
-    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| *name == "Host") {
             text.push_str(&format!("Host: {}\r\n", self.address));
         }
         headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
-        self.say(&format!("{text}\r\n{body}"))
+        self.send(&format!("{text}\r\n{body}"))
     }
 
-    /// Sends these very bytes and takes the answer.
-    pub fn say(&self, text: &str) -> Answer {
+    /// Sends exactly these bytes and returns the response.
+    pub fn send(&self, text: &str) -> Response {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        // A server that has heard enough may hang up before all is said.
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        // The server may close the connection before everything is sent.
         let _ = stream.write_all(text.as_bytes());
-        answer(stream)
+        response(stream)
     }
 
     pub fn open_stream(&self, query: &str) -> Stream {
         self.try_stream(query, &[]).unwrap()
     }
 
-    /// The status instead, if the stream is refused.
+    /// Opens a stream; returns the status if it is rejected.
     pub fn try_stream(&self, query: &str, headers: &[(&'static str, &str)]) -> Result<Stream, u16> {
         let url = format!("ws://{}/api/stream{query}", self.address);
         let mut request = url.into_client_request().unwrap();
@@ -230,48 +230,48 @@ impl Server {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
         let socket = TcpStream::connect(self.address).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
         match tungstenite::client(request, socket) {
             Ok((socket, _)) => Ok(Stream(socket)),
-            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(answer))) => {
-                Err(answer.status().as_u16())
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                Err(response.status().as_u16())
             }
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-fn answer(mut stream: TcpStream) -> Answer {
+fn response(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();
-    // What came before a reset counts.
+    // What arrived before a reset counts.
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    Answer { status, head: head.to_owned(), body: body.to_owned() }
+    Response { status, head: head.to_owned(), body: body.to_owned() }
 }
 
 pub struct Stream(pub WebSocket<TcpStream>);
 
 impl Stream {
-    pub fn say(&mut self, text: &str) {
+    pub fn send(&mut self, text: &str) {
         self.0.send(Message::text(text)).unwrap();
     }
 
-    /// The next message of a kind.
+    /// The next message of a type.
     #[track_caller]
     pub fn next(&mut self, kind: &str) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             let message = self.next_of_any_kind().expect("the stream ended");
             if message["type"] == kind {
                 return message;
             }
         }
-        panic!("no {kind} came");
+        panic!("no {kind} message arrived");
     }
 
-    /// The next message; none at the end.
+    /// The next message; `None` at the end.
     pub fn next_of_any_kind(&mut self) -> Option<Value> {
         loop {
             match self.0.read() {
@@ -285,9 +285,9 @@ impl Stream {
 
 #[track_caller]
 pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !holds() {
-        assert!(Instant::now() < deadline, "never came: {what}");
+        assert!(Instant::now() < deadline, "never happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -2,14 +2,14 @@
 //! backend.
 
 use super::{Found, NO_BACKEND, missing_rights};
-use crate::files::device::DeviceKind;
-use haptic_device::evdev::node::{self, NodeInfo};
-use haptic_device::hid::descriptor::Descriptor;
-use haptic_device::hid::hidraw::{self, HidrawInfo};
-use haptic_device::hid::joystick::rate_hz;
-use haptic_device::hid::layout::{LayoutError, PidLayout};
-use haptic_device::hid::native::is_native;
-use haptic_device::hid::usages::{GAMEPAD, JOYSTICK};
+use haptic_backends::evdev::node::{self, NodeInfo};
+use haptic_backends::hid::descriptor::Descriptor;
+use haptic_backends::hid::hidraw::{self, HidrawInfo};
+use haptic_backends::hid::joystick::rate_hz;
+use haptic_backends::hid::layout::{LayoutError, PidLayout};
+use haptic_backends::hid::native::is_native;
+use haptic_backends::hid::usages::{GAMEPAD, JOYSTICK};
+use haptic_config::device::DeviceKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 

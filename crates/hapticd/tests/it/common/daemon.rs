@@ -1,19 +1,17 @@
 //! A daemon that runs, with its viewer on a free port.
 
+use super::{Process, TIMEOUT};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tungstenite::WebSocket;
 
-/// Far longer than anything here takes.
-pub const PATIENCE: Duration = Duration::from_secs(30);
-
-/// It is killed when it is dropped.
+/// A running daemon.
 pub struct Daemon {
-    child: Child,
+    process: Process,
     pub address: String,
     log: Arc<Mutex<String>>,
 }
@@ -30,12 +28,12 @@ impl Daemon {
         let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let first = lines.next().unwrap();
-        let (_, address) = first.split_once("see it at http://").unwrap_or_else(|| panic!("the first line is {first}"));
+        let (_, address) = first.split_once("http://").unwrap_or_else(|| panic!("the first line is {first}"));
         let address = address.split('/').next().unwrap().to_owned();
         let log = Arc::new(Mutex::new(String::new()));
         let kept = log.clone();
         std::thread::spawn(move || lines.for_each(|line| *kept.lock().unwrap() += &(line + "\n")));
-        let daemon = Self { child, address, log };
+        let daemon = Self { process: Process(child), address, log };
         daemon.wait_for("a first state", |state| state["tick"].as_u64().is_some_and(|tick| tick > 0));
         daemon
     }
@@ -62,7 +60,7 @@ impl Daemon {
     /// The first state for which something holds.
     #[track_caller]
     pub fn wait_for(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let state = self.state();
             if holds(&state) {
@@ -75,23 +73,12 @@ impl Daemon {
 
     pub fn open_stream(&self) -> WebSocket<TcpStream> {
         let socket = TcpStream::connect(&self.address).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
         tungstenite::client(format!("ws://{}/api/stream?hz=60", self.address), socket).unwrap().0
     }
 
-    pub fn end(mut self) -> Value {
-        let kill = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(kill.success());
-        let summary = serde_json::from_reader(self.child.stdout.take().unwrap()).unwrap();
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        summary
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub fn end(self) -> Value {
+        self.process.end("-TERM")
     }
 }
 
@@ -103,7 +90,7 @@ pub fn hapticd(arguments: &[&str]) -> Command {
 
 pub fn exchange(address: &str, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let length = body.len();
     write!(
         stream,

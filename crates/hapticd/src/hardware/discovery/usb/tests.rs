@@ -72,7 +72,7 @@ impl Drop for Root {
 fn joysticks_and_boards_are_found_with_axes_and_what_they_can_do() {
     let root = Root::new("found");
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
-    root.plug_in(1, &haptic_emulator::board::descriptor());
+    root.plug_in(1, &haptic_emulator::native::descriptor());
     root.plug_in(2, &MOUSE);
     let [stick, board] = &found_under(&root.0)[..] else { panic!("{:?}", root.told()) };
     assert_eq!((stick.port.as_str(), stick.backend, stick.axes), ("/dev/hidraw0", "hid-pid", Some(2)));

@@ -1,0 +1,225 @@
+//! The `evdev` backend: whatever force feedback the kernel itself drives.
+//!
+//! Coarser than talking to the device: some drivers keep only eight bits of a force, some apply it when a timer says so. What is the
+//! same everywhere is [`node`]: an input device with axes, to which constant effects are uploaded.
+//!
+//! As with joysticks each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than drivers pass
+//! them on, since what is queued in between only makes the force late, and effects have a finite length, so that a device whose
+//! host hangs lets go; one whose host dies is stopped by the kernel.
+
+pub mod node;
+
+use crate::hid::joystick::JoystickSettings;
+use crate::threaded::{Connect, Connection, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice};
+use haptic_device::{DeviceKind, Identity, Limits, MAX_AXES};
+use nalgebra::Vector2;
+use node::{Axis, Effect, EventFile, NodeInfo};
+use std::io;
+use std::time::Duration;
+
+/// Levels a second that drivers pass on without queueing, one axis and two; their queues are served once a millisecond.
+const LEVELS_PER_S: [u64; MAX_AXES] = [900, 450];
+/// An effect plays so long, ms, and is started again so often, ns.
+const LENGTH_MS: u16 = 200;
+const RESTART_NS: u64 = 50_000_000;
+/// Largest level.
+const FULL_LEVEL: f64 = 32767.0;
+/// From end to end where the device file says nothing, m.
+const ASSUMED_TRAVEL_M: f64 = 0.1;
+
+/// Bearings of the force of each axis as the kernel counts them, a full turn being 65536: 0xC000 pushes to the right, 0x8000 away
+/// from the user.
+const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
+
+/// Finds one device among those that are plugged in.
+pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + std::marker::Send>;
+
+/// Opens a device, uploads its effects with no force and starts to serve it by threads of that priority.
+///
+/// # Errors
+/// In words: nothing there, not permitted, no force feedback, no room for an effect.
+pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, String> {
+    let info = find()?;
+    let name = info.name.clone();
+    let identity = Identity {
+        name: name.clone(),
+        kind: DeviceKind::Evdev,
+        serial_number: info.serial_number.clone(),
+        firmware: String::new(),
+        axes: settings.axes as u8,
+    };
+    let mut connector = EvdevConnector { find, settings };
+    let (connection, scales) = connector.arm(&info).map_err(|error| format!("{name}: {error}"))?;
+    let limits = connector.limits(&scales);
+    let step_m = scales.iter().map(|scale| scale.m_per_count.abs()).fold(0.0, f64::max);
+    ThreadedDevice::start(identity, limits, step_m, connection, Box::new(connector), priority)
+        .map_err(|error| format!("{name}: no thread for its events: {error}"))
+}
+
+/// How the values of one axis become metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct AxisScale {
+    m_per_count: f64,
+    centre: f64,
+    ends: (f64, f64),
+}
+
+impl AxisScale {
+    fn new(index: usize, axis: &Axis, settings: &JoystickSettings) -> Self {
+        let (minimum, maximum) = (f64::from(axis.minimum), f64::from(axis.maximum));
+        let travel_m = settings.travel_m.map_or(ASSUMED_TRAVEL_M, |travel_m| travel_m[index]);
+        let centre = settings.centre_counts.map_or((minimum + maximum) / 2.0, |centres| centres[index]);
+        // The kernel's y grows towards the user, ours away from them.
+        let direction = if index == 1 { -1.0 } else { 1.0 };
+        Self { m_per_count: direction * travel_m / (maximum - minimum), centre, ends: (minimum, maximum) }
+    }
+
+    fn position_m(&self, value: f64) -> f64 {
+        (value - self.centre) * self.m_per_count
+    }
+}
+
+struct EvdevConnector {
+    find: Find,
+    settings: JoystickSettings,
+}
+
+impl Connect for EvdevConnector {
+    fn connect(&mut self) -> Result<Connection, String> {
+        let info = (self.find)()?;
+        self.arm(&info).map(|(connection, _)| connection)
+    }
+}
+
+impl EvdevConnector {
+    fn arm(&mut self, info: &NodeInfo) -> Result<(Connection, Vec<AxisScale>), String> {
+        let axes = self.settings.axes;
+        let open = || EventFile::open(&info.path).map_err(|error| crate::hid::hidraw::refusal(&info.path, &error));
+        let (reading, writing) = (open()?, open()?);
+        if !writing.has_constant_force() {
+            return Err("it has no constant force; its driver offers none".to_owned());
+        }
+        let told = |error: io::Error| format!("its axes cannot be read: {error}");
+        let described =
+            (0..axes).map(|index| reading.axis(index as u16)).collect::<io::Result<Vec<Axis>>>().map_err(told)?;
+        if let Some(index) = described.iter().position(|axis| axis.minimum >= axis.maximum) {
+            return Err(format!("its {} axis has no range; write axes = 1 if it has only one", ["x", "y"][index]));
+        }
+        let scales: Vec<AxisScale> =
+            described.iter().enumerate().map(|(index, axis)| AxisScale::new(index, axis, &self.settings)).collect();
+        let sending = EvdevSender::arm(writing, &self.settings)?;
+        let receiving = EvdevReceiver {
+            file: reading,
+            scales: scales.clone(),
+            values: described.iter().map(|axis| axis.value).collect(),
+            is_first: true,
+        };
+        Ok((Connection { receiving: Box::new(receiving), sending: Box::new(sending) }, scales))
+    }
+
+    fn limits(&self, scales: &[AxisScale]) -> Limits {
+        let axes = self.settings.axes;
+        let full_scale_n = &self.settings.force.full_scale_n[..axes];
+        let mut limits = Limits {
+            max_force_n: full_scale_n.iter().copied().fold(f64::INFINITY, f64::min),
+            travel_min_m: Vector2::repeat(f64::NEG_INFINITY),
+            travel_max_m: Vector2::repeat(f64::INFINITY),
+            rate_hz: 1000.0 / (1000u64.div_ceil(LEVELS_PER_S[axes - 1])) as f64,
+        };
+        for (axis, scale) in scales.iter().enumerate() {
+            let ends = [scale.ends.0, scale.ends.1].map(|end| scale.position_m(end));
+            (limits.travel_min_m[axis], limits.travel_max_m[axis]) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        }
+        limits
+    }
+}
+
+struct EvdevSender {
+    file: EventFile,
+    effects: Vec<Effect>,
+    /// Level of a newton on each axis.
+    level_per_n: [f64; MAX_AXES],
+    interval_ns: u64,
+    free_ns: u64,
+    restart_ns: u64,
+}
+
+impl EvdevSender {
+    /// Uploads one effect for each axis, with no force, and starts them.
+    fn arm(file: EventFile, settings: &JoystickSettings) -> Result<Self, String> {
+        let mut effects = Vec::new();
+        for direction in &DIRECTIONS[..settings.axes] {
+            let mut effect = Effect::constant(*direction, LENGTH_MS);
+            file.upload(&mut effect).map_err(|error| format!("it has no room for a constant force: {error}"))?;
+            effects.push(effect);
+        }
+        let sign = |reversed: bool| if reversed { -1.0 } else { 1.0 };
+        let level_per_n =
+            [0, 1].map(|axis| sign(settings.force.reversed[axis]) * FULL_LEVEL / settings.force.full_scale_n[axis]);
+        let interval_ns = 1_000_000_000 / LEVELS_PER_S[settings.axes - 1];
+        let _ = file.set_gain(u16::MAX);
+        Ok(Self { file, effects, level_per_n, interval_ns, free_ns: 0, restart_ns: 0 })
+    }
+}
+
+impl Send for EvdevSender {
+    fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
+        if now_ns >= self.restart_ns {
+            self.restart_ns = now_ns + RESTART_NS;
+            self.effects.iter().try_for_each(|effect| self.file.play(effect, 1))?;
+            return Ok(SendOutcome::Again);
+        }
+        let level =
+            |axis: usize| libm::round((force_n[axis] * self.level_per_n[axis]).clamp(-FULL_LEVEL, FULL_LEVEL)) as i16;
+        let is_changed = self.effects.iter().enumerate().any(|(axis, effect)| effect.level() != level(axis));
+        if !is_changed {
+            return Ok(SendOutcome::Idle { until_ns: self.restart_ns });
+        }
+        if now_ns < self.free_ns {
+            return Ok(SendOutcome::Wait { until_ns: self.free_ns });
+        }
+        self.free_ns = now_ns + self.interval_ns;
+        for (axis, effect) in self.effects.iter_mut().enumerate() {
+            if effect.level() != level(axis) {
+                effect.set_level(level(axis));
+                self.file.upload(effect)?;
+            }
+        }
+        Ok(SendOutcome::Again)
+    }
+
+    fn let_go(&mut self) {
+        for effect in &mut self.effects {
+            effect.set_level(0);
+            // Closing the file erases the effects in any case.
+            let _ = self.file.upload(effect);
+            let _ = self.file.play(effect, 0);
+        }
+    }
+}
+
+struct EvdevReceiver {
+    file: EventFile,
+    scales: Vec<AxisScale>,
+    values: Vec<i32>,
+    is_first: bool,
+}
+
+impl Receive for EvdevReceiver {
+    fn receive(&mut self, wait: Duration) -> io::Result<Received> {
+        // The kernel passes on changes only: where the handle is at the start must be asked for.
+        let has_changed = std::mem::take(&mut self.is_first) || self.file.read_axes(&mut self.values, wait)?;
+        if !has_changed {
+            return Ok(Received::Nothing);
+        }
+        let mut position_m = Vector2::zeros();
+        for (axis, (scale, value)) in self.scales.iter().zip(&self.values).enumerate() {
+            position_m[axis] = scale.position_m(f64::from(*value));
+        }
+        Ok(Received::Position(position_m, None))
+    }
+
+    fn habit(&self) -> ReportingMode {
+        ReportingMode::TellsChanges
+    }
+}

@@ -1,0 +1,194 @@
+//! One field of a report: where its bits lie, and what its values mean.
+
+/// The widest field that is understood, bits.
+pub const MAX_FIELD_BITS: u32 = 32;
+
+/// Which way a report goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReportKind {
+    /// From the device, unasked.
+    Input,
+    /// To the device.
+    Output,
+    /// Asked for or set by the host.
+    Feature,
+}
+
+/// A usage page and the usage in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Usage(pub u32);
+
+impl Usage {
+    /// The usage of a page.
+    pub const fn new(page: u16, id: u16) -> Self {
+        Self((page as u32) << 16 | id as u32)
+    }
+
+    /// The page.
+    pub const fn page(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    /// The usage within the page.
+    pub const fn id(self) -> u16 {
+        self.0 as u16
+    }
+}
+
+/// One field of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// The report it is part of.
+    pub kind: ReportKind,
+    /// That report's id; 0 if the device has none.
+    pub report_id: u8,
+    /// First bit, counted from the byte after the id.
+    pub bit_offset: u32,
+    /// Width, 1 to [`MAX_FIELD_BITS`].
+    pub bits: u32,
+    /// What it means; of a field with choices, nothing.
+    pub usage: Usage,
+    /// What its values stand for, from the smallest logical value on; empty if the value is a number.
+    pub choices: Vec<Usage>,
+    /// Smallest and largest value.
+    pub logical: (i64, i64),
+    /// What those two stand for; both zero: the same.
+    pub physical: (i64, i64),
+    /// Unit of the physical values, as coded by the specification.
+    pub unit: u32,
+    /// Power of ten of that unit.
+    pub exponent: i32,
+    /// The innermost collection around it.
+    pub(super) collection: Option<usize>,
+}
+
+impl Field {
+    /// Reads the value from a report without its id; zero where the report is too short.
+    ///
+    /// Real-time: at most [`MAX_FIELD_BITS`] steps.
+    pub fn get(&self, report: &[u8]) -> i64 {
+        let bit_at = |bit: u32| report.get((bit / 8) as usize).is_some_and(|byte| byte >> (bit % 8) & 1 == 1);
+        let raw = (0..self.bits).fold(0u64, |raw, bit| raw | u64::from(bit_at(self.bit_offset + bit)) << bit);
+        let is_negative = self.logical.0 < 0 && raw >> (self.bits - 1) & 1 == 1;
+        if is_negative { raw as i64 - (1i64 << self.bits) } else { raw as i64 }
+    }
+
+    /// Writes a value into a report without its id; bits beyond the report are dropped. The value is not judged.
+    ///
+    /// Real-time: at most [`MAX_FIELD_BITS`] steps.
+    pub fn put(&self, report: &mut [u8], value: i64) {
+        for bit in 0..self.bits {
+            let place = self.bit_offset + bit;
+            let Some(byte) = report.get_mut((place / 8) as usize) else { return };
+            let mask = 1 << (place % 8);
+            *byte = if value >> bit & 1 == 1 { *byte | mask } else { *byte & !mask };
+        }
+    }
+
+    /// True if the logical range is one, and its values fit the bits.
+    pub fn is_consistent(&self) -> bool {
+        let (minimum, maximum) = self.logical;
+        let (lowest, highest) = if minimum < 0 {
+            (-(1i64 << (self.bits - 1)), (1i64 << (self.bits - 1)) - 1)
+        } else {
+            (0, (1i64 << self.bits) - 1)
+        };
+        minimum < maximum && minimum >= lowest && maximum <= highest
+    }
+
+    /// The value of a choice, if the field has it.
+    pub fn choice(&self, usage: Usage) -> Option<i64> {
+        let index = self.choices.iter().position(|choice| *choice == usage)? as i64;
+        let value = self.logical.0 + index;
+        (value <= self.logical.1).then_some(value)
+    }
+
+    /// The physical range; the specification has it default to the logical one.
+    pub fn physical_range(&self) -> (i64, i64) {
+        if self.physical.0 == self.physical.1 { self.logical } else { self.physical }
+    }
+
+    /// The logical value nearest to a physical one, held within the range.
+    pub fn logical_of(&self, physical: f64) -> i64 {
+        let (from, to) = self.physical_range();
+        let share = (physical - from as f64) / (to as f64 - from as f64);
+        self.at_share(share)
+    }
+
+    /// The logical value at a share of the range, 0 the smallest and 1 the largest; held within.
+    pub fn at_share(&self, share: f64) -> i64 {
+        let (minimum, maximum) = self.logical;
+        let value = minimum as f64 + share * (maximum - minimum) as f64;
+        (libm::round(value) as i64).clamp(minimum, maximum.max(minimum))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use haptic_device::xorshift::Xorshift;
+
+    pub(crate) fn field(bit_offset: u32, bits: u32, logical: (i64, i64)) -> Field {
+        Field {
+            kind: ReportKind::Output,
+            report_id: 1,
+            bit_offset,
+            bits,
+            usage: Usage::default(),
+            choices: Vec::new(),
+            logical,
+            physical: (0, 0),
+            unit: 0,
+            exponent: 0,
+            collection: None,
+        }
+    }
+
+    #[test]
+    fn what_is_put_comes_back_at_any_width_and_place_and_nothing_else_changes() {
+        let mut random = Xorshift::new(7);
+        for _ in 0..20_000 {
+            let bits = 1 + (random.between(0.0, 32.0) as u32).min(31);
+            let signed = random.between(0.0, 1.0) < 0.5 && bits > 1;
+            let lowest = if signed { -(1i64 << (bits - 1)) } else { 0 };
+            let highest = lowest + (1i64 << bits) - 1;
+            let field = field(random.between(0.0, 60.0) as u32, bits, (lowest, highest));
+            let value = (random.between(lowest as f64, highest as f64 + 1.0).floor() as i64).clamp(lowest, highest);
+            let mut report = [0xA5u8; 16];
+            field.put(&mut report, value);
+            assert_eq!(field.get(&report), value);
+            field.put(&mut report, field.get(&[0xA5; 16]));
+            assert_eq!(report, [0xA5; 16], "a neighbour's bits were changed");
+        }
+    }
+
+    #[test]
+    fn a_report_that_is_too_short_is_no_danger() {
+        let field = field(12, 16, (-32768, 32767));
+        let mut short = [0xFF; 2];
+        field.put(&mut short, 0);
+        assert_eq!(short, [0xFF, 0x0F]);
+        assert_eq!(field.get(&[]), 0);
+    }
+
+    #[test]
+    fn a_physical_range_scales_and_a_missing_one_is_the_logical() {
+        let angle = Field { physical: (0, 36000), ..field(0, 8, (0, 255)) };
+        assert_eq!([angle.logical_of(9000.0), angle.logical_of(36000.0), angle.logical_of(1e9)], [64, 255, 255]);
+        assert_eq!(field(0, 16, (0, 32767)).logical_of(200.0), 200);
+    }
+
+    #[test]
+    fn ranges_that_contradict_their_bits_are_seen() {
+        assert!(field(0, 8, (-128, 127)).is_consistent());
+        assert!(!field(0, 8, (0, 256)).is_consistent());
+        assert!(!field(0, 8, (5, 5)).is_consistent());
+        assert!(!field(0, 8, (-200, 100)).is_consistent());
+    }
+
+    #[test]
+    fn choices_count_from_the_smallest_value_and_end_at_the_largest() {
+        let field = Field { choices: vec![Usage(1), Usage(2), Usage(3)], ..field(0, 8, (1, 2)) };
+        assert_eq!([field.choice(Usage(1)), field.choice(Usage(2)), field.choice(Usage(3))], [Some(1), Some(2), None]);
+    }
+}

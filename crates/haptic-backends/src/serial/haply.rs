@@ -1,0 +1,113 @@
+//! The Haply 2diy: two motors and a five-bar linkage behind USB-CDC.
+//!
+//! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque is
+//! the first and the last thing it hears. The encoders are set to the home angles when it is set up, so the arm must then
+//! stand at its home stop; nothing on the line can tell whether it does. So it is set up once, when a person has just started the
+//! program and knows; a board that forgot its angles in the middle of a run is not taken up again.
+
+mod handshake;
+pub mod message;
+mod receive;
+mod transmit;
+
+use crate::link_monitor::LinkMonitor;
+use crate::pantograph::Pantograph;
+use crate::protocol::{Handshake, Protocol, TxBytes};
+use handshake::HaplyHandshake;
+use haptic_device::MonotonicNs;
+use nalgebra::Vector2;
+use std::sync::Arc;
+
+/// What the firmware cuts torques at, N·m.
+pub const MAX_TORQUE_N_M: f64 = 0.123;
+
+/// One make of the 2diy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HaplyVariant {
+    /// Name for people.
+    pub name: &'static str,
+    /// Lengths of the links.
+    pub linkage: Pantograph,
+    /// Angles of joints 1 and 2 at the home stop, degrees.
+    pub home_deg: [f32; 2],
+    /// Counts of the encoders in a turn.
+    pub counts_per_turn: f32,
+    /// Turning direction of the ports 1 and 2: 0 clockwise, 1 anticlockwise.
+    pub directions: [u8; 2],
+    /// Joint 1 is on port 2 and joint 2 on port 1.
+    pub ports_are_swapped: bool,
+}
+
+impl HaplyVariant {
+    /// Version 3, plastic.
+    pub const V3: Self = Self {
+        name: "Haply 2diy v3",
+        linkage: Pantograph::HAPLY_V3,
+        home_deg: [168.0, 12.0],
+        counts_per_turn: 4880.0,
+        directions: [1, 1],
+        ports_are_swapped: true,
+    };
+    /// Version 2, metal.
+    pub const V2: Self = Self {
+        name: "Haply 2diy v2",
+        linkage: Pantograph::HAPLY_V2,
+        home_deg: [241.0, -61.0],
+        counts_per_turn: 10752.0,
+        directions: [0, 1],
+        ports_are_swapped: true,
+    };
+    /// The older kit.
+    pub const KIT: Self = Self {
+        name: "Haply 2diy kit",
+        linkage: Pantograph::HAPLY_KIT,
+        home_deg: [180.0, 0.0],
+        counts_per_turn: 13824.0,
+        directions: [0, 0],
+        ports_are_swapped: false,
+    };
+
+    /// Values of joints 1 and 2 in the order of the ports, and back again.
+    pub fn by_port<T: Copy>(&self, [first, second]: [T; 2]) -> [T; 2] {
+        if self.ports_are_swapped { [second, first] } else { [first, second] }
+    }
+
+    /// Angles of the joints at the home stop, rad.
+    pub fn home_rad(&self) -> Vector2<f64> {
+        Vector2::from_fn(|joint, _| f64::from(self.home_deg[joint]).to_radians())
+    }
+
+    /// The force that full torque gives in the middle of the workspace in the worst direction, N.
+    pub fn max_force_n(&self) -> f64 {
+        let linkage = &self.linkage;
+        let middle_m = Vector2::new(linkage.base_m / 2.0, 0.65 * (linkage.upper_link_m + linkage.lower_link_m));
+        let jacobian = linkage.angles_rad(middle_m).and_then(|angles| linkage.jacobian(angles));
+        jacobian.map_or(0.0, |jacobian| MAX_TORQUE_N_M / jacobian.singular_values().max())
+    }
+}
+
+/// The protocol with its settings.
+pub struct HaplyProtocol {
+    variant: HaplyVariant,
+    ledger: Arc<LinkMonitor>,
+    /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any pose for home.
+    was_set_up: bool,
+}
+
+impl HaplyProtocol {
+    /// Ready to greet.
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
+        Self { variant, ledger, was_set_up: false }
+    }
+}
+
+impl Protocol for HaplyProtocol {
+    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+        let keeps_angles = std::mem::replace(&mut self.was_set_up, true);
+        Box::new(HaplyHandshake::new(self.variant, Arc::clone(&self.ledger), keeps_angles, now))
+    }
+
+    fn dead_man_frame(&self) -> Option<TxBytes> {
+        Some(message::let_go(&self.variant))
+    }
+}

@@ -1,0 +1,147 @@
+//! At the first opening: flush, set up, ask for zero torque until an answer comes. Later: realign, ask; a board that does not know
+//! its angles any more is refused.
+
+use super::HaplyVariant;
+use super::message::{AnswerFinder, flush, realign, setup, write};
+use super::receive::HaplyReceiveHalf;
+use super::transmit::HaplyTransmitHalf;
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Handshake, HandshakeError, OpenSession, Step};
+use haptic_device::{DeviceKind, Identity, Limits, MonotonicNs};
+use nalgebra::Vector2;
+use std::sync::Arc;
+
+const MILLISECOND_NS: u64 = 1_000_000;
+/// The board has no way to say that it has understood; it gets this long.
+const SETTLE_NS: u64 = 20 * MILLISECOND_NS;
+/// A question is repeated after this.
+const REPEAT_NS: u64 = 60 * MILLISECOND_NS;
+/// After so many questions without an answer it all begins again.
+const QUESTIONS: u32 = 3;
+const WITHIN_S: u64 = 5;
+/// How far from home the arm may be read right after it was set up, degrees.
+const HOME_TOLERANCE_DEG: f32 = 10.0;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    Flush,
+    Setup,
+    Realign,
+    Ask(u32),
+}
+
+/// A conversation up to the first answer.
+pub struct HaplyHandshake {
+    variant: HaplyVariant,
+    ledger: Arc<LinkMonitor>,
+    stage: Stage,
+    /// Nothing is said before this.
+    next_at: MonotonicNs,
+    deadline: MonotonicNs,
+    finder: AnswerFinder,
+    bytes_heard: usize,
+    answer_deg: Option<[f32; 2]>,
+    /// It was set up before: it must know its angles.
+    keeps_angles: bool,
+}
+
+impl HaplyHandshake {
+    /// Begins now; a board that must have kept its angles is asked for them and never set up.
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>, keeps_angles: bool, now: MonotonicNs) -> Self {
+        Self {
+            variant,
+            ledger,
+            stage: Self::first_stage(keeps_angles),
+            next_at: now,
+            deadline: now.after(WITHIN_S * 1000 * MILLISECOND_NS),
+            finder: AnswerFinder::default(),
+            bytes_heard: 0,
+            answer_deg: None,
+            keeps_angles,
+        }
+    }
+
+    fn say(&mut self, now: MonotonicNs) -> Step {
+        let (words, wait_ns, next) = match self.stage {
+            Stage::Flush => (flush(), SETTLE_NS, Stage::Setup),
+            Stage::Setup => (setup(&self.variant), SETTLE_NS, Stage::Ask(0)),
+            Stage::Realign => (realign(), SETTLE_NS, Stage::Ask(0)),
+            Stage::Ask(count) => (write(&self.variant, [0.0; 2]), REPEAT_NS, self.after_question(count)),
+        };
+        // What came before belongs to another question, and scraps of several answers must not add up to one.
+        (self.finder, self.answer_deg) = (AnswerFinder::default(), None);
+        (self.stage, self.next_at) = (next, now.after(wait_ns));
+        Step::Say(words)
+    }
+
+    fn after_question(&self, count: u32) -> Stage {
+        if count + 1 < QUESTIONS { Stage::Ask(count + 1) } else { Self::first_stage(self.keeps_angles) }
+    }
+
+    fn first_stage(keeps_angles: bool) -> Stage {
+        if keeps_angles { Stage::Realign } else { Stage::Flush }
+    }
+
+    fn conclude(&self, answer_deg: [f32; 2]) -> Step {
+        let home_deg = self.variant.home_deg;
+        let is_home = (0..2).all(|joint| (answer_deg[joint] - home_deg[joint]).abs() <= HOME_TOLERANCE_DEG);
+        if !self.keeps_angles && !is_home {
+            let whole = |degrees: [f32; 2]| (degrees[0].round() as i32, degrees[1].round() as i32);
+            return Step::Failed(HandshakeError::NotHome { found_deg: whole(answer_deg), home_deg: whole(home_deg) });
+        }
+        let (variant, ledger) = (self.variant, &self.ledger);
+        Step::Done(Box::new(OpenSession {
+            identity: identity(&variant),
+            limits: limits(&variant),
+            voice: Box::new(HaplyTransmitHalf::new(variant, Arc::clone(ledger))),
+            ear: Box::new(HaplyReceiveHalf::new(variant, Arc::clone(ledger))),
+        }))
+    }
+
+    fn give_up(&self) -> HandshakeError {
+        match self.bytes_heard {
+            0 => HandshakeError::Silent { within_s: WITHIN_S },
+            // A board that was reset has no angles to answer with.
+            _ if self.keeps_angles => HandshakeError::PlaceForgotten,
+            bytes => HandshakeError::NotUnderstood { bytes, expected: "like a Haply 2diy" },
+        }
+    }
+}
+
+impl Handshake for HaplyHandshake {
+    fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) {
+        self.bytes_heard += bytes.len();
+        for &byte in bytes {
+            if let Some(degrees) = self.finder.push(byte, &self.variant) {
+                self.answer_deg = Some(degrees);
+            }
+        }
+    }
+
+    fn step(&mut self, now: MonotonicNs) -> Step {
+        match self.answer_deg {
+            // Only an answer to a question counts, not what arrives in the middle of setting up. The stage is the one to come.
+            Some(answer_deg) if matches!(self.stage, Stage::Ask(1..) | Stage::Flush | Stage::Realign) => {
+                self.conclude(answer_deg)
+            }
+            _ if now >= self.deadline => Step::Failed(self.give_up()),
+            _ if now < self.next_at => Step::Wait { until: self.next_at },
+            _ => self.say(now),
+        }
+    }
+}
+
+fn identity(variant: &HaplyVariant) -> Identity {
+    let name = variant.name.to_owned();
+    Identity { name, kind: DeviceKind::Haply2Diy, serial_number: String::new(), firmware: String::new(), axes: 2 }
+}
+
+fn limits(variant: &HaplyVariant) -> Limits {
+    let reach_m = variant.linkage.upper_link_m + variant.linkage.lower_link_m;
+    Limits {
+        max_force_n: variant.max_force_n(),
+        travel_min_m: Vector2::new(variant.linkage.base_m - reach_m, 0.0),
+        travel_max_m: Vector2::new(reach_m, reach_m),
+        rate_hz: 1000.0,
+    }
+}

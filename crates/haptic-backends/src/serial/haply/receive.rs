@@ -1,0 +1,71 @@
+//! From angles to places.
+
+use super::HaplyVariant;
+use super::message::AnswerFinder;
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{ReceiveHalf, Received, Sample};
+use crate::serial::ordered::OrderedAnswers;
+use haptic_device::velocity::AdaptiveWindow;
+use haptic_device::{FaultCode, Health, MonotonicNs};
+use nalgebra::Vector2;
+use std::sync::Arc;
+
+/// The listening thread's half of a session.
+pub struct HaplyReceiveHalf {
+    variant: HaplyVariant,
+    ledger: Arc<LinkMonitor>,
+    answers: OrderedAnswers,
+    finder: AnswerFinder,
+    newest: Sample,
+    velocity: AdaptiveWindow,
+    heard_at: Option<MonotonicNs>,
+}
+
+impl HaplyReceiveHalf {
+    /// An ear that has heard nothing.
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
+        let turn_rad = core::f64::consts::TAU;
+        let step_m = turn_rad / f64::from(variant.counts_per_turn) * variant.linkage.upper_link_m;
+        Self {
+            variant,
+            answers: OrderedAnswers::new(Arc::clone(&ledger)),
+            ledger,
+            finder: AnswerFinder::default(),
+            newest: Sample::nothing_yet(),
+            velocity: AdaptiveWindow::new(step_m),
+            heard_at: None,
+        }
+    }
+
+    fn take(&mut self, degrees: [f32; 2], now: MonotonicNs) -> Sample {
+        let sent_at = self.answers.take(now);
+        self.newest.taken_at = sent_at.unwrap_or(now);
+        self.newest.sequence = self.newest.sequence.wrapping_add(1);
+        let joints_rad = Vector2::from_fn(|joint, _| f64::from(degrees[joint]).to_radians());
+        match self.variant.linkage.handle_m(joints_rad) {
+            Ok(position_m) => self.place(position_m, joints_rad, now),
+            Err(_) => self.newest.health = Health::Faulted(FaultCode::Kinematics),
+        }
+        self.newest
+    }
+
+    fn place(&mut self, position_m: Vector2<f64>, joints_rad: Vector2<f64>, now: MonotonicNs) {
+        let elapsed_s = self.heard_at.replace(now).map_or(0.0, |before| now.since(before) as f64 * 1e-9);
+        self.newest.velocity_m_per_s = self.velocity.update(position_m, elapsed_s);
+        (self.newest.position_m, self.newest.joints_rad) = (position_m, joints_rad);
+        self.newest.health = Health::Ready;
+    }
+}
+
+impl ReceiveHalf for HaplyReceiveHalf {
+    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
+        let mut sample = None;
+        for &byte in bytes {
+            if let Some(degrees) = self.finder.push(byte, &self.variant) {
+                sample = Some(self.take(degrees, now));
+            }
+        }
+        self.ledger.note_damaged(self.finder.take_spoilt());
+        Received { sample, reply: None }
+    }
+}

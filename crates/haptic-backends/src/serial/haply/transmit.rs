@@ -1,0 +1,53 @@
+//! From forces to torques, at the pose that was last heard of.
+
+use super::message::{let_go, write};
+use super::{HaplyVariant, MAX_TORQUE_N_M};
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Sample, TransmitHalf, TxBytes};
+use crate::serial::ordered::OrderedCommands;
+use haptic_device::{Effort, Health, MonotonicNs, WriteError};
+use nalgebra::Vector2;
+use std::sync::Arc;
+
+/// The tick's half of a session.
+pub struct HaplyTransmitHalf {
+    variant: HaplyVariant,
+    commands: OrderedCommands,
+}
+
+impl HaplyTransmitHalf {
+    /// A voice that has said nothing.
+    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
+        Self { variant, commands: OrderedCommands::new(ledger) }
+    }
+
+    /// Torques for a force; none where the pose is not known or singular. What is too much for a motor is cut for both, so
+    /// that the force keeps its direction.
+    fn torques_n_m(&self, force_n: Vector2<f64>, newest: &Sample) -> Vector2<f64> {
+        if newest.health != Health::Ready {
+            return Vector2::zeros();
+        }
+        let torques = self.variant.linkage.torques_n_m(newest.joints_rad, force_n).unwrap_or_else(|_| Vector2::zeros());
+        torques * (MAX_TORQUE_N_M / torques.amax().max(MAX_TORQUE_N_M))
+    }
+}
+
+impl TransmitHalf for HaplyTransmitHalf {
+    /// Real-time: a few trigonometric functions.
+    fn say(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+        let is_number = effort.force_n.x.is_finite() && effort.force_n.y.is_finite();
+        let (force_n, verdict) =
+            if is_number { (effort.force_n, Ok(())) } else { (Vector2::zeros(), Err(WriteError::NotFinite)) };
+        let torques = self.torques_n_m(force_n, newest);
+        self.commands.record_sent(now);
+        (write(&self.variant, [torques.x as f32, torques.y as f32]), verdict)
+    }
+
+    fn cancel_last(&mut self) {
+        self.commands.cancel_last();
+    }
+
+    fn stop_frame(&mut self) -> TxBytes {
+        let_go(&self.variant)
+    }
+}

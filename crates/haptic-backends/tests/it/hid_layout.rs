@@ -1,0 +1,207 @@
+//! Descriptors of several makes, as found and as damaged, and the forces that reach their motors.
+
+use haptic_backends::hid::force::{ForceScale, PidEncoder};
+use haptic_backends::hid::layout::{LayoutError, PidLayout};
+use haptic_backends::hid::report::Report;
+use haptic_device::xorshift::Xorshift;
+use haptic_emulator::force_feedback::ForceFeedback;
+use haptic_emulator::style::{ARDUINO, OPEN_FFBOARD, STYLES, Style, VPFORCE};
+use nalgebra::Vector2;
+
+const FULL_SCALE_N: f64 = 4.0;
+
+fn code(style: &Style) -> PidEncoder {
+    let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [false; 2] };
+    PidEncoder::new(PidLayout::find(&style.descriptor(), 2).unwrap(), scale).unwrap()
+}
+
+/// A device with both effects made, set and started.
+fn armed(style: Style, code: &PidEncoder) -> ForceFeedback {
+    let mut device = ForceFeedback::new(style, None);
+    let (shape, enable) = code.layout().control.enable.clone().unwrap();
+    device.output(shape.empty().with(&enable.field, enable.value).bytes(), 0);
+    for axis in 0..2 {
+        let block = axis as i64 + 1;
+        device.set_feature(code.create().bytes(), 0);
+        let reports = [code.set_effect(axis, block), code.set_magnitude(block, 0), code.start(block)];
+        reports.iter().for_each(|report: &Report| device.output(report.bytes(), 0));
+    }
+    device
+}
+
+#[test]
+fn every_style_is_found_with_its_own_ids_and_ranges() {
+    for style in STYLES {
+        let layout = PidLayout::find(&style.descriptor(), 2).unwrap();
+        assert_eq!(layout.effect.shape.id, style.effect_id, "{}", style.name);
+        assert_eq!(layout.constant.shape.id, style.constant_id);
+        assert_eq!(layout.constant.magnitude.logical, (-style.magnitude_max, style.magnitude_max));
+        assert_eq!(layout.axes.iter().map(|axis| axis.logical).collect::<Vec<_>>(), [style.axis_range; 2]);
+        assert_eq!(layout.effect.shape.empty().bytes().len(), style.effect_bytes());
+    }
+    let enable = |style: &Style| PidLayout::find(&style.descriptor(), 2).unwrap().control.enable.unwrap().1.value;
+    assert_eq!([OPEN_FFBOARD, ARDUINO, VPFORCE].map(|style| enable(&style)), [1, 1, 2]);
+}
+
+#[test]
+fn the_force_at_the_motor_is_the_one_asked_for_in_every_quadrant() {
+    let mut random = Xorshift::new(3);
+    for style in STYLES {
+        let code = code(&style);
+        let mut device = armed(style, &code);
+        for _ in 0..2000 {
+            let force_n = Vector2::new(random.between(-2.8, 2.8), random.between(-2.8, 2.8));
+            for (axis, magnitude) in code.magnitudes(force_n).into_iter().enumerate() {
+                device.output(code.set_magnitude(axis as i64 + 1, magnitude).bytes(), 1000);
+            }
+            let [x, y] = device.force(1000);
+            let felt_n = Vector2::new(x, -y) * FULL_SCALE_N;
+            let step_n = FULL_SCALE_N / style.magnitude_max as f64;
+            assert!((felt_n - force_n).norm() < 1.5 * step_n, "{}: {force_n} became {felt_n}", style.name);
+        }
+        assert_eq!(device.mistakes().0, 0, "{:?}", device.mistakes());
+    }
+}
+
+/// What OpenFFBoard makes of a constant effect: its axes' shares of the magnitude are (sin, −cos) of the direction, in hundredths of a
+/// degree, and the force is minus magnitude times share, along x and y of the HID specification.
+fn open_ffboard_force(direction: i64, magnitude: i64) -> Vector2<f64> {
+    let (sine, cosine) = (direction as f64 / 100.0).to_radians().sin_cos();
+    let shares = Vector2::new(sine, -cosine);
+    -(magnitude as f64) * shares
+}
+
+#[test]
+fn directions_are_those_of_open_ffboard() {
+    let code = code(&OPEN_FFBOARD);
+    let effect = &code.layout().effect;
+    let direction = |axis: usize| code.set_effect(axis, 1).get(&effect.directions[0]);
+    let per_n = OPEN_FFBOARD.magnitude_max as f64 / FULL_SCALE_N;
+    for force_n in [[1.0, 0.0], [0.0, 1.0], [-2.0, 0.5], [0.7, -1.9]].map(Vector2::from) {
+        let [x, y] = code.magnitudes(force_n);
+        let felt = open_ffboard_force(direction(0), x) + open_ffboard_force(direction(1), y);
+        // Its y grows towards the user.
+        let wanted = Vector2::new(force_n.x, -force_n.y) * per_n;
+        assert!((felt - wanted).amax() < 1.0, "{force_n}: {felt} in place of {wanted}");
+    }
+}
+
+#[test]
+fn a_force_beyond_full_scale_or_no_number_stays_within_the_device() {
+    let code = code(&ARDUINO);
+    assert_eq!(code.magnitudes(Vector2::new(1e9, -1e9)).map(i64::abs), [10000, 10000]);
+    assert_eq!(code.magnitudes(Vector2::new(f64::NAN, 0.0))[0], 0);
+}
+
+#[test]
+fn a_reversed_motor_gets_the_opposite_magnitude() {
+    let layout = PidLayout::find(&OPEN_FFBOARD.descriptor(), 2).unwrap();
+    let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [true, false] };
+    let reversed = PidEncoder::new(layout, scale).unwrap();
+    let force_n = Vector2::new(1.0, 2.0);
+    let ([x, y], [plain_x, plain_y]) = (reversed.magnitudes(force_n), code(&OPEN_FFBOARD).magnitudes(force_n));
+    assert_eq!((x, y), (-plain_x, plain_y));
+}
+
+#[test]
+fn effects_end_by_themselves_two_hundred_milliseconds_after_their_last_start() {
+    for style in STYLES {
+        let code = code(&style);
+        let mut device = armed(style, &code);
+        device.output(code.set_magnitude(1, 1000).bytes(), 0);
+        assert!(device.force(199_000)[0] != 0.0);
+        assert_eq!(device.force(201_000), [0.0; 2]);
+    }
+}
+
+/// The descriptor with the first place of `from` replaced.
+fn replaced(style: &Style, from: &[u8], to: &[u8]) -> Vec<u8> {
+    let bytes = style.descriptor();
+    let at = bytes.windows(from.len()).position(|window| window == from).expect("the descriptor has it");
+    [&bytes[..at], to, &bytes[at + from.len()..]].concat()
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let find = |bytes: &[u8]| PidLayout::find(bytes, 2).unwrap_err().to_string();
+    let without_magnitude = replaced(&OPEN_FFBOARD, &[0x09, 0x70], &[0x09, 0x71]);
+    assert!(find(&without_magnitude).contains("magnitude of a constant force"), "{}", find(&without_magnitude));
+    let without_start = replaced(&OPEN_FFBOARD, &[0x09, 0x79], &[0x09, 0x01]);
+    assert!(find(&without_start).contains("order to start an effect"));
+    let without_y = replaced(&OPEN_FFBOARD, &[0x09, 0x31, 0x16], &[0x09, 0x32, 0x16]);
+    assert!(find(&without_y).contains("no y axis"));
+    assert!(PidLayout::find(&without_y, 1).is_ok(), "one axis is enough for one");
+    let without_create = replaced(&OPEN_FFBOARD, &[0x0A, 0xAB, 0x00], &[0x0A, 0xA1, 0x00]);
+    assert!(find(&without_create).contains("Create New Effect"));
+}
+
+#[test]
+fn a_joystick_without_force_feedback_says_so() {
+    let pad = [
+        0x05, 0x01, 0x09, 0x04, 0xA1, 0x01, 0x15, 0x00, 0x26, 0xFF, 0x03, 0x75, 0x10, 0x95, 0x02, 0x09, 0x30, 0x09,
+        0x31, 0x81, 0x02, 0xC0,
+    ];
+    assert_eq!(PidLayout::find(&pad, 2), Err(LayoutError::NoForceFeedback));
+}
+
+#[test]
+fn ranges_that_contradict_their_bits_are_refused_by_name() {
+    // The magnitude of Set Constant Force in 8 bits in place of 16.
+    let narrow = replaced(
+        &VPFORCE,
+        &[0x26, 0x00, 0x10, 0x75, 0x10, 0x95, 0x01, 0x91, 0x02, 0xC0],
+        &[0x26, 0x00, 0x10, 0x75, 0x08, 0x95, 0x01, 0x91, 0x02, 0xC0],
+    );
+    let error = PidLayout::find(&narrow, 2).unwrap_err().to_string();
+    assert!(error.contains("magnitude") && error.contains("8 bits"), "{error}");
+}
+
+/// Mutates a descriptor in one of the ways in which bytes go wrong.
+fn mutate(bytes: &mut Vec<u8>, random: &mut Xorshift) {
+    if bytes.is_empty() {
+        return;
+    }
+    let at = (random.between(0.0, bytes.len() as f64) as usize).min(bytes.len() - 1);
+    match random.between(0.0, 5.0) as u32 {
+        0 => bytes[at] ^= 1 << (random.between(0.0, 8.0) as u32 % 8),
+        1 => bytes[at] = random.between(0.0, 256.0) as u8,
+        2 => drop(bytes.remove(at)),
+        3 => bytes.insert(at, random.between(0.0, 256.0) as u8),
+        _ => bytes.truncate(at.max(1)),
+    }
+}
+
+/// A million in all is spread over the styles; what is still found must encode within its reports.
+#[test]
+fn a_million_mutated_descriptors_are_found_or_refused_and_nothing_panics() {
+    let mut random = Xorshift::new(11);
+    let originals = STYLES.map(|style| style.descriptor());
+    let (mut found, mut refused) = (0, 0);
+    for round in 0..1_000_000 {
+        let mut bytes = originals[round % originals.len()].clone();
+        for _ in 0..=(random.between(0.0, 4.0) as u32) {
+            mutate(&mut bytes, &mut random);
+        }
+        match PidLayout::find(&bytes, 2) {
+            Err(_) => refused += 1,
+            Ok(layout) => {
+                found += 1;
+                exercise(layout);
+            }
+        }
+    }
+    assert!(
+        found > 10_000 && refused > 10_000,
+        "{found} found, {refused} refused: the mutations do not reach far enough"
+    );
+}
+
+fn exercise(layout: PidLayout) {
+    let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [false; 2] };
+    let Ok(code) = PidEncoder::new(layout, scale) else { return };
+    let (lowest, highest) = code.layout().constant.magnitude.logical;
+    for magnitude in code.magnitudes(Vector2::new(1e6, -1e6)) {
+        assert!((lowest..=highest).contains(&magnitude));
+    }
+    assert_eq!(code.magnitudes(Vector2::zeros()), [0, 0], "no force is no magnitude, whatever the descriptor says");
+}

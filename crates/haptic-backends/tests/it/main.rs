@@ -1,0 +1,12 @@
+//! Integration tests of this crate in one program: one link step instead of one for each file.
+
+mod allocation;
+mod hid_joystick;
+mod hid_layout;
+mod hid_native;
+mod native_link;
+mod other_links;
+mod serial_port;
+
+#[global_allocator]
+static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

@@ -1,0 +1,239 @@
+//! The serial device against emulated boards behind real pseudo-terminals. Waits for conditions, never for times.
+
+use haptic_backends::protocol::{
+    Handshake, OpenSession, Protocol, ReceiveHalf, Received, Sample, Step, TransmitHalf, TxBytes,
+};
+use haptic_backends::serial::{
+    LinkMonitor, NativeProtocol, NativeSettings, OpenError, Port, PortError, SerialDevice, SerialSettings,
+};
+use haptic_device::{
+    Device, DeviceKind, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
+};
+use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::{LineFaults, NativeBoard, ServeOptions, serve};
+use haptic_realtime::clock::monotonic_ns;
+use nalgebra::Vector2;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Long enough for any machine; only a broken test waits so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Emulator {
+    port: PathBuf,
+    stop: Arc<AtomicBool>,
+    told: Arc<Mutex<Vec<String>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Emulator {
+    fn start(name: &str, traits: NativeTraits, life: ServeOptions) -> Self {
+        let port = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
+        let (stop, told) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
+        let life = ServeOptions { link: Some(port.clone()), ..life };
+        let (stop_inside, told_inside) = (Arc::clone(&stop), Arc::clone(&told));
+        let thread = std::thread::spawn(move || {
+            let body = EmulatedHandle::new(traits.axes, &DeviceModel::default(), None).unwrap();
+            let mut tell = |_: f64, text: &str| told_inside.lock().unwrap().push(text.to_owned());
+            serve(&mut NativeBoard::new(traits, body), &life, &stop_inside, &mut tell).unwrap();
+        });
+        let emulator = Self { port, stop, told, thread: Some(thread) };
+        wait_until("the port appears", || emulator.port.exists());
+        emulator
+    }
+
+    fn has_told(&self, text: &str) -> bool {
+        self.told.lock().unwrap().iter().any(|line| line.contains(text))
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn open(port: &std::path::Path, axes: u8) -> Result<SerialDevice, OpenError> {
+    let (ledger, port) = (Arc::new(LinkMonitor::default()), port.to_str().unwrap().to_owned());
+    let settings = NativeSettings { axes: Some(axes), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
+    SerialDevice::open(SerialSettings {
+        find: Box::new(move || Ok(port.clone())),
+        baud: 1_000_000,
+        protocol: Box::new(NativeProtocol::new(settings, Arc::clone(&ledger), 1)),
+        ledger,
+        guardian: None,
+        priority: 79,
+    })
+}
+
+/// A tick of a host that pushes a little.
+fn tick(device: &mut SerialDevice) -> (Reading, WriteOutcome) {
+    let now = MonotonicNs(monotonic_ns());
+    let reading = device.read(now);
+    (reading, device.write(Effort { force_n: Vector2::new(0.3, 0.0) }, now))
+}
+
+fn tick_until(device: &mut SerialDevice, what: &str, mut holds: impl FnMut(&Reading, &WriteOutcome) -> bool) {
+    wait_until(what, || {
+        let (reading, sent) = tick(device);
+        holds(&reading, &sent)
+    });
+}
+
+#[test]
+fn readings_come_and_forces_go_until_the_device_is_closed() {
+    let emulator = Emulator::start("plain", NativeTraits::default(), ServeOptions::default());
+    let mut device = open(&emulator.port, 2).unwrap();
+    let mut fresh = 0;
+    tick_until(&mut device, "a hundred readings", |reading, _| {
+        fresh += u32::from(reading.fresh && reading.health == Health::Ready);
+        fresh >= 100
+    });
+    let link = device.link_statistics().unwrap();
+    assert!(link.round_trip.p50_ns > 0 && link.frames_lost == 0 && link.crc_errors == 0, "{link:?}");
+    wait_until("the motor pushes", || emulator.has_told("motor 0 on"));
+    device.close();
+    wait_until("the board was stopped", || emulator.has_told("stopped by the host"));
+    assert_eq!(tick(&mut device).1, WriteOutcome::Failed(haptic_device::WriteError::NotConnected));
+}
+
+#[test]
+fn an_unplugged_device_is_lost_and_is_found_again_when_it_comes_back() {
+    let life = ServeOptions {
+        dies_after: Some(Duration::from_millis(600)),
+        dead_for: Duration::from_millis(300),
+        ..ServeOptions::default()
+    };
+    let emulator = Emulator::start("unplug", NativeTraits::default(), life);
+    let mut device = open(&emulator.port, 2).unwrap();
+    tick_until(&mut device, "it serves", |reading, _| reading.fresh);
+    tick_until(&mut device, "it is lost", |reading, _| reading.health == Health::Lost);
+    tick_until(&mut device, "it serves again", |reading, sent| {
+        reading.fresh && reading.health == Health::Ready && *sent == WriteOutcome::Written
+    });
+    assert_eq!(device.link_statistics().unwrap().reconnects, 1);
+}
+
+#[test]
+fn a_bad_line_is_counted_and_readings_still_come() {
+    let faults = LineFaults { drop: 0.05, garbage: 0.05, delay_ns: 2_000_000, seed: 3 };
+    let emulator = Emulator::start("bad", NativeTraits::default(), ServeOptions { faults, ..ServeOptions::default() });
+    let mut device = open(&emulator.port, 2).unwrap();
+    let mut fresh = 0;
+    tick_until(&mut device, "five hundred readings", |reading, _| {
+        fresh += u32::from(reading.fresh && reading.health == Health::Ready);
+        fresh >= 500
+    });
+    let link = device.link_statistics().unwrap();
+    assert!(link.frames_lost > 10 && link.crc_errors > 2, "{link:?}");
+}
+
+#[test]
+fn a_port_in_use_is_told_with_the_process_that_has_it() {
+    let emulator = Emulator::start("busy", NativeTraits::default(), ServeOptions::default());
+    let first = open(&emulator.port, 2).unwrap();
+    let Err(OpenError::Port(error)) = open(&emulator.port, 2) else { panic!("opened twice") };
+    assert!(
+        matches!(&error, PortError::Busy { process: Some(process), .. } if *process == std::process::id()),
+        "{error}"
+    );
+    drop(first);
+    assert_eq!(open(&emulator.port, 2).err(), None);
+}
+
+#[test]
+fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
+    let old = NativeTraits { major_version: 7, ..NativeTraits::default() };
+    let emulator = Emulator::start("old", old, ServeOptions::default());
+    let error = open(&emulator.port, 2).err().unwrap().to_string();
+    assert!(error.contains("protocol 7.0") && error.contains("flash"), "{error}");
+    let one = NativeTraits { axes: 1, ..NativeTraits::default() };
+    let emulator = Emulator::start("one", one, ServeOptions::default());
+    let error = open(&emulator.port, 2).err().unwrap().to_string();
+    assert!(error.contains("axes = 1"), "{error}");
+}
+
+/// A board that agrees to everything and then never answers.
+struct Mute(Arc<LinkMonitor>);
+
+impl Protocol for Mute {
+    fn greet(&mut self, _: MonotonicNs) -> Box<dyn Handshake> {
+        Box::new(Self(Arc::clone(&self.0)))
+    }
+}
+
+impl Handshake for Mute {
+    fn hear(&mut self, _: &[u8], _: MonotonicNs) {}
+
+    fn step(&mut self, _: MonotonicNs) -> Step {
+        let (name, serial_number, firmware) = ("mute".to_owned(), String::new(), String::new());
+        let everywhere = Vector2::repeat(f64::INFINITY);
+        Step::Done(Box::new(OpenSession {
+            identity: Identity { name, kind: DeviceKind::Serial, serial_number, firmware, axes: 1 },
+            limits: Limits { max_force_n: 1.0, travel_min_m: -everywhere, travel_max_m: everywhere, rate_hz: 1000.0 },
+            voice: Box::new(Self(Arc::clone(&self.0))),
+            ear: Box::new(Self(Arc::clone(&self.0))),
+        }))
+    }
+}
+
+impl ReceiveHalf for Mute {
+    fn hear(&mut self, _: &[u8], _: MonotonicNs) -> Received {
+        Received { sample: None, reply: None }
+    }
+}
+
+impl TransmitHalf for Mute {
+    fn say(&mut self, effort: Effort, _: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+        let sequence = self.0.next_sequence();
+        self.0.record_sent(sequence, now);
+        (TxBytes::of(if effort == Effort::zero() { b"0" } else { b"1" }), Ok(()))
+    }
+
+    fn stop_frame(&mut self) -> TxBytes {
+        TxBytes::of(b"q")
+    }
+}
+
+#[test]
+fn a_zero_goes_out_although_nothing_that_was_sent_before_was_answered() {
+    let mut pty = haptic_emulator::serial::pty::Pty::open(None).unwrap();
+    let (ledger, port) = (Arc::new(LinkMonitor::default()), pty.name().to_str().unwrap().to_owned());
+    let mut device = SerialDevice::open(SerialSettings {
+        find: Box::new(move || Ok(port.clone())),
+        baud: 1_000_000,
+        protocol: Box::new(Mute(Arc::clone(&ledger))),
+        ledger: Arc::clone(&ledger),
+        guardian: None,
+        priority: 79,
+    })
+    .unwrap();
+    (0..6).for_each(|_| assert_eq!(tick(&mut device).1, WriteOutcome::Written));
+    assert_eq!((ledger.open_commands(), device.write(Effort::zero(), MonotonicNs(0))), (6, WriteOutcome::Written));
+    device.close();
+    let mut heard = [0; 64];
+    let count = pty.read(&mut heard);
+    assert_eq!(String::from_utf8_lossy(&heard[..count]), "1111110qq");
+}
+
+#[test]
+fn a_full_line_is_busy_and_never_waits() {
+    let pty = haptic_emulator::serial::pty::Pty::open(None).unwrap();
+    let port = Port::open(pty.name().to_str().unwrap(), 115_200).unwrap();
+    // Nobody reads the far end, so its buffer fills up.
+    let refused = (0..100_000).find_map(|_| port.write(&[1; 64]).err()).expect("the buffer is finite");
+    assert_eq!(refused.kind(), std::io::ErrorKind::WouldBlock);
+}

@@ -1,0 +1,87 @@
+//! What is compiled in, so that the binary alone runs from any folder.
+
+use crate::error::{FileErrors, Problem};
+use crate::source::Source;
+use std::path::Path;
+
+/// The compiled-in files of one kind.
+pub struct Library {
+    /// What they are: `scene`, `profile`, `device`.
+    pub kind: &'static str,
+    /// Names and texts.
+    pub entries: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! library {
+    ($kind:literal, $folder:literal, [$($name:literal),* $(,)?]) => {
+        Library {
+            kind: $kind,
+            entries: &[$(($name, include_str!(concat!("../../../config/", $folder, "/", $name, ".toml")))),*],
+        }
+    };
+}
+
+/// The compiled-in scenes.
+pub static SCENES: Library = library!(
+    "scene",
+    "scenes",
+    ["table", "wall", "tiles", "newton", "ramp", "tower", "peg", "heap", "compound", "capsules"]
+);
+
+/// The compiled-in profiles.
+pub static PROFILES: Library = library!(
+    "profile",
+    "profiles",
+    [
+        "default",
+        "bare",
+        "one-axis",
+        "soft",
+        "passive",
+        "crisp",
+        "friction-lab",
+        "hapkit",
+        "haply-2diy-v2",
+        "haply-2diy-v3",
+        "hid-joystick",
+        "odrive-knob"
+    ]
+);
+
+/// The compiled-in devices.
+pub static DEVICES: Library = library!(
+    "device",
+    "devices",
+    ["simulated-2dof", "simulated-1dof", "hapkit", "haply-2diy-v2", "haply-2diy-v3", "hid-joystick", "odrive-knob"]
+);
+
+impl Library {
+    /// Opens a file, or what is compiled in under that name. A bare word names a built-in before it names a file, so
+    /// that the same command means the same in every folder; `./word` always names the file.
+    ///
+    /// # Errors
+    /// When there is neither.
+    pub fn open(&self, name: &str, folder: Option<&Path>) -> Result<Source, FileErrors> {
+        if let Some(source) = self.built_in(name) {
+            return Ok(source);
+        }
+        let path = folder.unwrap_or(Path::new("")).join(name);
+        let is_bare_word = !name.contains(['/', '.']);
+        if is_bare_word && !path.exists() {
+            return Err(self.unknown(name));
+        }
+        Source::read(&path)
+    }
+
+    /// What is compiled in under that name.
+    pub fn built_in(&self, name: &str) -> Option<Source> {
+        let (_, text) = self.entries.iter().find(|(entry, _)| *entry == name)?;
+        Some(Source::in_memory(&format!("built-in {} '{name}'", self.kind), text))
+    }
+
+    fn unknown(&self, name: &str) -> FileErrors {
+        let names: Vec<&str> = self.entries.iter().map(|(name, _)| *name).collect();
+        let problem = format!("no such file, and no built-in {} of that name", self.kind);
+        Problem::of_file(name, problem, format!("name a file or one of {}", names.join(", "))).into()
+    }
+}

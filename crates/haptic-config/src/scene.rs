@@ -1,0 +1,261 @@
+//! The scene file: bodies, pairs, the tool; from text to a checked [`Scene`].
+
+use crate::error::FileErrors;
+use crate::kind::FileKind;
+use crate::overlap::{self, Overlap};
+use crate::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
+use crate::section::{Document, Section};
+use crate::source::Source;
+use haptic_planar::description::{
+    BodyDescription, ImpactState, PairDescription, RestitutionLaw, SceneDescription, ShapeDescription, ToolDescription,
+};
+use haptic_planar::scene::{Place, Scene, SceneError};
+use nalgebra::Vector2;
+
+/// Overlaps told at once; a grid with a wrong pitch has thousands.
+const MOST_OVERLAPS_TOLD: usize = 10;
+
+/// Reads a scene file and builds the scene.
+///
+/// # Errors
+/// Everything that is wrong in the text; if the text is right, the first thing that is wrong with the scene.
+pub fn load(source: &Source) -> Result<Scene, FileErrors> {
+    load_scene(source).map_err(|errors| FileKind::Scene.blame(source, errors))
+}
+
+fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
+    let document = Document::parse(source)?;
+    let scene = {
+        let sections = SceneSections::of(&document);
+        let description = sections.describe();
+        if document.is_clean() { sections.build(&description) } else { None }
+    };
+    document.conclude(scene)
+}
+
+/// Reads a scene file without building the scene: overlaps and the like are not looked at.
+///
+/// # Errors
+/// Everything that is wrong in the text.
+pub fn describe(source: &Source) -> Result<SceneDescription, FileErrors> {
+    let document = Document::parse(source)?;
+    let description = SceneSections::of(&document).describe();
+    document.conclude(Some(description))
+}
+
+const RESTITUTION_LAWS: [(&str, RestitutionLaw); 2] =
+    [("stronge", RestitutionLaw::Stronge), ("poisson", RestitutionLaw::Poisson)];
+
+const IMPACT_STATES: [(&str, ImpactState); 7] = [
+    ("inter-state", ImpactState::InterState),
+    ("inter-state-as-printed", ImpactState::InterStateAsPrinted),
+    ("exact", ImpactState::Exact),
+    ("previous", ImpactState::Previous),
+    ("previous-position", ImpactState::PreviousPosition),
+    ("limited-search", ImpactState::LimitedSearch),
+    ("force-impulse", ImpactState::ForceImpulse),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    First,
+    Second,
+}
+
+/// The parts of a scene file, kept so that a fault found while building is told with its place in the text.
+struct SceneSections<'d> {
+    root: Section<'d>,
+    world: Section<'d>,
+    bodies: Vec<Section<'d>>,
+    pairs: Vec<Section<'d>>,
+    tool: Section<'d>,
+}
+
+impl<'d> SceneSections<'d> {
+    fn of(document: &'d Document<'_>) -> Self {
+        let root = document.root();
+        let world = root.section("world");
+        let (bodies, pairs) = (root.sections("body"), root.sections("pair"));
+        let tool = root.section("tool");
+        if root.has("joint") {
+            root.complain("joint", "joints are not yet supported", "remove the [[joint]] sections");
+        }
+        root.reject_unknown_keys();
+        Self { root, world, bodies, pairs, tool }
+    }
+
+    fn describe(&self) -> SceneDescription {
+        if self.bodies.is_empty() && !self.root.has("body") {
+            self.root.complain("body", "a scene needs at least one body", "write [[body]] with a name and a shape");
+        }
+        let bodies = self.bodies.iter().filter_map(body).collect();
+        let pairs = self.pairs.iter().filter_map(pair).collect();
+        let tool = self.tool.is_present().then(|| tool(&self.tool)).flatten();
+        SceneDescription { bodies, pairs, tool, ..world(&self.world) }
+    }
+
+    fn build(&self, description: &SceneDescription) -> Option<Scene> {
+        let scene = Scene::build(description).map_err(|error| self.complain(&error)).ok()?;
+        for overlap in overlap::find(&scene, MOST_OVERLAPS_TOLD) {
+            self.complain_of_overlap(&scene, &overlap);
+        }
+        Some(scene)
+    }
+
+    fn complain_of_overlap(&self, scene: &Scene, overlap: &Overlap) {
+        let [first, second] = [overlap.first, overlap.second].map(|body| &scene.bodies[body].name);
+        let problem = format!("`{second}` starts {:.2} mm inside `{first}`", overlap.depth_m * 1e3);
+        let remedy = "move them apart, or put them on different layers";
+        self.bodies[overlap.second].complain("position_m", problem, remedy);
+    }
+
+    fn complain(&self, error: &SceneError) {
+        let (section, key) = match error.place {
+            Place::World(key) => (Some(&self.world), key),
+            Place::Body(index, key) => (self.bodies.get(index), key),
+            Place::Pair(index, key) => (self.pairs.get(index), key),
+            Place::Tool(key) => (Some(&self.tool), key),
+        };
+        section.unwrap_or(&self.root).complain(key, &error.problem, &error.remedy);
+    }
+}
+
+fn world(section: &Section<'_>) -> SceneDescription {
+    let default = SceneDescription::default();
+    let description = SceneDescription {
+        gravity_m_per_s2: section.vector("gravity_m_per_s2", default.gravity_m_per_s2, ANY),
+        restitution_law: section.choice("restitution_law", &RESTITUTION_LAWS, default.restitution_law),
+        impact_state: section.choice("impact_state", &IMPACT_STATES, default.impact_state),
+        rolling_friction: section.number("rolling_friction", default.rolling_friction, ZERO_OR_MORE),
+        air_drag_n_m_s_per_rad: section.number("air_drag_n_m_s_per_rad", default.air_drag_n_m_s_per_rad, ZERO_OR_MORE),
+        ..default
+    };
+    let orders = [("second", Order::Second), ("first", Order::First)];
+    if section.choice("order", &orders, Order::Second) == Order::First {
+        section.complain("order", "first-order worlds are not yet supported", "write order = \"second\"");
+    }
+    section.reject_unknown_keys();
+    description
+}
+
+fn body(section: &Section<'_>) -> Option<BodyDescription> {
+    if !section.is_present() {
+        return None;
+    }
+    let name = required_text(section, "name", "probe");
+    let shape = shape(section);
+    let default = BodyDescription::new("", ShapeDescription::Disc { radius_m: 0.0 });
+    let body = BodyDescription {
+        fixed: section.flag("fixed", default.fixed),
+        position_m: section.vector("position_m", default.position_m, ANY),
+        angle_rad: section.number("angle_rad", default.angle_rad, ANY),
+        rounding_m: section.number("rounding_m", default.rounding_m, ZERO_OR_MORE),
+        density_kg_per_m2: section.number("density_kg_per_m2", default.density_kg_per_m2, POSITIVE),
+        mass_kg: section.optional_number("mass_kg", 0.1, POSITIVE),
+        inertia_kg_m2: section.optional_number("inertia_kg_m2", 1e-5, POSITIVE),
+        friction: section.number("friction", default.friction, ZERO_OR_MORE),
+        restitution: section.number("restitution", default.restitution, FRACTION),
+        velocity_m_per_s: section.vector("velocity_m_per_s", default.velocity_m_per_s, ANY),
+        angular_velocity_rad_per_s: section.number("spin_rad_per_s", default.angular_velocity_rad_per_s, ANY),
+        layer: section.whole("layer", 0, i64::from(i32::MIN)..=i64::from(i32::MAX)) as i32,
+        colour: colour(section, &default.colour),
+        ..default
+    };
+    section.reject_unknown_keys();
+    if section.has("mass_kg") && section.has("density_kg_per_m2") {
+        let problem = "is given beside mass_kg, which alone would count";
+        section.complain("density_kg_per_m2", problem, "write mass_kg or density_kg_per_m2, not both");
+    }
+    Some(BodyDescription { name: name?.to_owned(), shape: shape?, ..body })
+}
+
+fn required_text<'d>(section: &Section<'d>, key: &'static str, example: &str) -> Option<&'d str> {
+    if !section.has(key) {
+        section.complain(key, "is missing", format!("write e.g. {key} = \"{example}\""));
+    }
+    section.text(key, example)
+}
+
+fn colour(section: &Section<'_>, default: &str) -> String {
+    let text = section.text("colour", default).unwrap_or(default);
+    let digits = text.strip_prefix('#').unwrap_or_default();
+    if digits.len() != 6 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let remedy = format!("write # and six hexadecimal digits, e.g. colour = \"{default}\"");
+        section.complain("colour", format!("is not a colour: {text:?}"), remedy);
+    }
+    text.to_owned()
+}
+
+fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
+    const REMEDY: &str = "write one of shape = { box_m = [0.02, 0.01] }, { disc_radius_m = 0.01 }, \
+                          { polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]] }, \
+                          { capsule_m = { length_m = 0.02, radius_m = 0.005 } }";
+    if !body.has("shape") {
+        body.complain("shape", "is missing", REMEDY);
+        return None;
+    }
+    let section = body.section("shape");
+    if !section.is_present() {
+        return None;
+    }
+    let shapes = [disc(&section), box_shape(&section), polygon(&section), capsule(&section)];
+    let has_unknown = section.reject_unknown_keys();
+    match ["disc_radius_m", "box_m", "polygon_m", "capsule_m"].into_iter().filter(|key| section.has(key)).count() {
+        1 => {}
+        // The outline is there, under a name that is told already.
+        0 if has_unknown => {}
+        0 => body.complain("shape", "has no outline", REMEDY),
+        _ => body.complain("shape", "has more than one outline", REMEDY),
+    }
+    shapes.into_iter().flatten().next()
+}
+
+fn disc(section: &Section<'_>) -> Option<ShapeDescription> {
+    let radius_m = section.optional_number("disc_radius_m", 0.01, POSITIVE)?;
+    Some(ShapeDescription::Disc { radius_m })
+}
+
+fn box_shape(section: &Section<'_>) -> Option<ShapeDescription> {
+    let given = section.has("box_m");
+    given.then(|| ShapeDescription::Box { size_m: section.vector("box_m", Vector2::new(0.02, 0.01), POSITIVE) })
+}
+
+fn polygon(section: &Section<'_>) -> Option<ShapeDescription> {
+    section.points("polygon_m").map(|corners_m| ShapeDescription::Polygon { corners_m })
+}
+
+fn capsule(section: &Section<'_>) -> Option<ShapeDescription> {
+    let capsule = section.section("capsule_m");
+    if !capsule.is_present() {
+        return None;
+    }
+    for key in ["length_m", "radius_m"].into_iter().filter(|key| !capsule.has(key)) {
+        capsule.complain(key, "is missing", "write capsule_m = { length_m = 0.02, radius_m = 0.005 }");
+    }
+    let length_m = capsule.number("length_m", 0.02, POSITIVE);
+    let radius_m = capsule.number("radius_m", 0.005, POSITIVE);
+    capsule.reject_unknown_keys();
+    Some(ShapeDescription::Capsule { length_m, radius_m })
+}
+
+fn pair(section: &Section<'_>) -> Option<PairDescription> {
+    const EXAMPLE: &str = "[\"table\", \"probe\"]";
+    if !section.is_present() {
+        return None;
+    }
+    if !section.has("bodies") {
+        section.complain("bodies", "is missing", format!("write e.g. bodies = {EXAMPLE}"));
+    }
+    let bodies = section.two_texts("bodies", EXAMPLE);
+    let friction = section.optional_number("friction", 0.5, ZERO_OR_MORE);
+    let restitution = section.optional_number("restitution", 0.2, FRACTION);
+    section.reject_unknown_keys();
+    Some(PairDescription { bodies: bodies?, friction, restitution })
+}
+
+fn tool(section: &Section<'_>) -> Option<ToolDescription> {
+    let body = required_text(section, "body", "probe").map(str::to_owned);
+    let handle_m = section.vector("handle_m", Vector2::zeros(), ANY);
+    section.reject_unknown_keys();
+    Some(ToolDescription { body: body?, handle_m })
+}

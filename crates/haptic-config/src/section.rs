@@ -1,0 +1,372 @@
+//! Reading the tables of a TOML file key by key, noting everything that is wrong with its place.
+//!
+//! A [`Section`] remembers which keys were asked for, so the known keys are written down once: where they are read.
+//! Getters never fail: they note the problem and go on with the default, so that one run reports every mistake.
+
+use crate::error::{FileErrors, Problem};
+use crate::rule::Rule;
+use crate::source::Source;
+use nalgebra::Vector2;
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A parsed file and what was found wrong with it so far.
+pub struct Document<'s> {
+    source: &'s Source,
+    root: Spanned<DeTable<'s>>,
+    problems: RefCell<Vec<(usize, Problem)>>,
+}
+
+impl<'s> Document<'s> {
+    /// Parses a file.
+    ///
+    /// # Errors
+    /// When the text is not TOML.
+    pub fn parse(source: &'s Source) -> Result<Self, FileErrors> {
+        let root = DeTable::parse(&source.text).map_err(|error| not_toml(source, &error))?;
+        Ok(Self { source, root, problems: RefCell::default() })
+    }
+
+    /// The table of the whole file.
+    pub fn root(&self) -> Section<'_> {
+        Section::new(self, String::new(), 0..0, Some(self.root.get_ref()))
+    }
+
+    /// The table of the whole file, unread.
+    pub fn table(&self) -> &DeTable<'s> {
+        self.root.get_ref()
+    }
+
+    /// The value, unless anything was noted as wrong. A value that could not be made must have been complained of.
+    ///
+    /// # Errors
+    /// Everything that was noted, in the order of the file.
+    pub fn conclude<T>(self, value: Option<T>) -> Result<T, FileErrors> {
+        let mut problems = self.problems.into_inner();
+        match value {
+            Some(value) if problems.is_empty() => Ok(value),
+            _ => {
+                problems.sort_by_key(|(offset, _)| *offset);
+                Err(FileErrors(problems.into_iter().map(|(_, problem)| problem).collect()))
+            }
+        }
+    }
+
+    /// Whether nothing was noted as wrong so far.
+    pub fn is_clean(&self) -> bool {
+        self.problems.borrow().is_empty()
+    }
+
+    fn note(&self, offset: usize, key: String, problem: String, remedy: String) {
+        let position = Some(self.source.position(offset));
+        let problem = Problem { file: self.source.name.clone(), position, key, problem, remedy };
+        self.problems.borrow_mut().push((offset, problem));
+    }
+}
+
+fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
+    let offset = error.span().map_or(0, |span| span.start);
+    let problem = format!("is not TOML: {}", error.message().trim().replace('\n', ", "));
+    Problem::at(&source.name, source.position(offset), problem, "write `key = value` lines under `[section]` headings")
+        .into()
+}
+
+type Value<'d> = &'d Spanned<DeValue<'d>>;
+
+/// One table of a file, or the lack of one (then every key is at its default).
+pub struct Section<'d> {
+    document: &'d Document<'d>,
+    path: String,
+    span: Range<usize>,
+    table: Option<&'d DeTable<'d>>,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'d> Section<'d> {
+    fn new(document: &'d Document<'_>, path: String, span: Range<usize>, table: Option<&'d DeTable<'_>>) -> Self {
+        Self { document, path, span, table, asked: RefCell::default() }
+    }
+
+    /// Whether the file has this section at all.
+    pub fn is_present(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Whether the file gives this key.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// A number.
+    pub fn number(&self, key: &'static str, default: f64, rule: Rule) -> f64 {
+        self.optional_number(key, default, rule).unwrap_or(default)
+    }
+
+    /// A number that may be missing; the example is what an error proposes.
+    pub fn optional_number(&self, key: &'static str, example: f64, rule: Rule) -> Option<f64> {
+        let value = self.get(key)?;
+        self.judge_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
+    }
+
+    /// A vector of two numbers.
+    pub fn vector(&self, key: &'static str, default: Vector2<f64>, rule: Rule) -> Vector2<f64> {
+        let Some(value) = self.get(key) else { return default };
+        self.numbers(key, value, rule, default.as_slice()).unwrap_or(default)
+    }
+
+    /// A list of points, each of two numbers; `None` when missing or wrong.
+    pub fn points(&self, key: &'static str) -> Option<Vec<Vector2<f64>>> {
+        let example = [0.01, 0.02];
+        self.rows(key, |section, row| section.numbers(key, row, crate::rule::ANY, &example))
+    }
+
+    /// A list of rows of three numbers; `None` when missing or wrong.
+    pub fn triples(&self, key: &'static str) -> Option<Vec<[f64; 3]>> {
+        let example = [0.0, 0.01, 0.02];
+        let rows = self.rows(key, |section, row| section.list(key, row, crate::rule::ANY, &example))?;
+        Some(rows.into_iter().map(|row| [row[0], row[1], row[2]]).collect())
+    }
+
+    /// One number for all axes, or a list with one for each.
+    pub fn per_axis(&self, key: &'static str, axes: usize, default: f64, rule: Rule) -> [f64; 2] {
+        match self.get(key) {
+            Some(value) if value.get_ref().is_array() => {
+                let given = self.list(key, value, rule, &[default; 2][..axes]).unwrap_or_default();
+                [0, 1].map(|axis| given.get(axis).copied().unwrap_or(default))
+            }
+            _ => [self.number(key, default, rule); 2],
+        }
+    }
+
+    /// True or false.
+    pub fn flag(&self, key: &'static str, default: bool) -> bool {
+        let Some(value) = self.get(key) else { return default };
+        value.get_ref().as_bool().unwrap_or_else(|| {
+            self.object(key, value, "must be true or false", format!("write e.g. {key} = {default}"));
+            default
+        })
+    }
+
+    /// A text; the example is what an error proposes.
+    pub fn text(&self, key: &'static str, example: &str) -> Option<&'d str> {
+        let value = self.get(key)?;
+        let text = value.get_ref().as_str().filter(|text| !text.is_empty());
+        if text.is_none() {
+            self.object(key, value, "must be a text", format!("write e.g. {key} = \"{example}\""));
+        }
+        text
+    }
+
+    /// Whether the value is this very text.
+    pub fn text_is(&self, key: &'static str, text: &str) -> bool {
+        self.get(key).is_some_and(|value| value.get_ref().as_str() == Some(text))
+    }
+
+    /// Two texts.
+    pub fn two_texts(&self, key: &'static str, example: &str) -> Option<[String; 2]> {
+        let value = self.get(key)?;
+        let texts: Option<Vec<&str>> =
+            value.get_ref().as_array().and_then(|a| a.iter().map(|v| v.get_ref().as_str()).collect());
+        match texts.as_deref() {
+            Some([first, second]) => Some([(*first).to_owned(), (*second).to_owned()]),
+            _ => {
+                self.object(key, value, "must be a list of two names", format!("write e.g. {key} = {example}"));
+                None
+            }
+        }
+    }
+
+    /// A whole number within a range.
+    pub fn whole(&self, key: &'static str, default: i64, range: RangeInclusive<i64>) -> i64 {
+        self.optional_whole(key, default, range).unwrap_or(default)
+    }
+
+    /// A whole number within a range that may be missing.
+    pub fn optional_whole(&self, key: &'static str, example: i64, range: RangeInclusive<i64>) -> Option<i64> {
+        let value = self.get(key)?;
+        let number = value.get_ref().as_integer().and_then(|i| i64::from_str_radix(i.as_str(), i.radix()).ok());
+        let number = number.filter(|number| range.contains(number));
+        if number.is_none() {
+            let problem = format!("must be a whole number from {} to {}", range.start(), range.end());
+            self.object(key, value, &problem, format!("write e.g. {key} = {example}"));
+        }
+        number
+    }
+
+    /// One of several words.
+    pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&'static str, T)], default: T) -> T {
+        let Some(value) = self.get(key) else { return default };
+        let word = value.get_ref().as_str().unwrap_or_default();
+        choices.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice).unwrap_or_else(|| {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            let nearest = nearest(word, &names).unwrap_or_default();
+            let problem = format!("must be one of {}", quoted(&names));
+            self.object(key, value, &problem, format!("write e.g. {key} = \"{nearest}\""));
+            default
+        })
+    }
+
+    /// A section inside this one; absent if the file lacks it.
+    pub fn section(&self, key: &'static str) -> Section<'d> {
+        let path = self.path_of(key);
+        let Some(value) = self.get(key) else { return Section::new(self.document, path, self.span.clone(), None) };
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.object(key, value, "must be a table", format!("write [{path}] on a line of its own"));
+        }
+        Section::new(self.document, path, value.span(), table)
+    }
+
+    /// The sections of a list such as `[[body]]`.
+    pub fn sections(&self, key: &'static str) -> Vec<Section<'d>> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        let Some(entries) = value.get_ref().as_array() else {
+            self.object(key, value, "must be a list of tables", format!("write [[{key}]] on a line of its own"));
+            return Vec::new();
+        };
+        entries.iter().enumerate().map(|(index, entry)| self.entry(key, index, entry)).collect()
+    }
+
+    fn entry(&self, key: &'static str, index: usize, entry: Value<'d>) -> Section<'d> {
+        let path = format!("{}[{index}]", self.path_of(key));
+        let table = entry.get_ref().as_table();
+        if table.is_none() {
+            let problem = format!("must be a table, got {}", describe(entry.get_ref()));
+            self.document.note(entry.span().start, path.clone(), problem, format!("write [[{key}]]"));
+        }
+        Section::new(self.document, path, entry.span(), table)
+    }
+
+    /// Notes a problem with a key of this section: at its value if the file gives it, else at the section.
+    pub fn complain(&self, key: &str, problem: impl Display, remedy: impl Display) {
+        let span = self.find(key).map_or(self.span.clone(), Spanned::span);
+        self.document.note(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
+    }
+
+    /// Notes a problem with a row of a list of this section.
+    pub fn complain_of_row(&self, key: &str, row: usize, problem: impl Display, remedy: impl Display) {
+        let rows = self.find(key).and_then(|value| value.get_ref().as_array());
+        let span = rows.and_then(|rows| rows.get(row)).map_or(self.span.clone(), Spanned::span);
+        let path = format!("{}[{row}]", self.path_of(key));
+        self.document.note(span.start, path, problem.to_string(), remedy.to_string());
+    }
+
+    /// Notes every key that was never asked for, with the nearest right one, and says whether there were any. Call it after the last
+    /// getter.
+    pub fn reject_unknown_keys(&self) -> bool {
+        let asked = self.asked.borrow();
+        let mut has_unknown = false;
+        for key in self.table.iter().flat_map(|table| table.keys()) {
+            if !asked.contains(&key.get_ref().as_ref()) {
+                has_unknown = true;
+                let nearest = nearest(key.get_ref(), &asked).unwrap_or_default();
+                let remedy = format!("did you mean {nearest}? The keys here are {}", asked.join(", "));
+                self.document.note(key.span().start, self.path_of(key.get_ref()), "unknown key".to_owned(), remedy);
+            }
+        }
+        has_unknown
+    }
+
+    /// The place of a key's value, as a problem whose words are still to be filled in.
+    pub fn place_of(&self, key: &str) -> Problem {
+        let span = self.find(key).map_or(self.span.clone(), Spanned::span);
+        let source = self.document.source;
+        let blank = Problem::at(&source.name, source.position(span.start), "", "");
+        Problem { key: self.path_of(key), ..blank }
+    }
+
+    fn get(&self, key: &'static str) -> Option<Value<'d>> {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
+        self.find(key)
+    }
+
+    fn find(&self, key: &str) -> Option<Value<'d>> {
+        self.table?.get(key)
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn object(&self, key: &str, value: Value<'_>, problem: &str, remedy: String) {
+        let problem = format!("{problem}, got {}", describe(value.get_ref()));
+        self.document.note(value.span().start, self.path_of(key), problem, remedy);
+    }
+
+    fn judge_number(&self, key: &str, value: Value<'_>, rule: Rule, remedy: impl Fn() -> String) -> Option<f64> {
+        let Some(number) = number_of(value.get_ref()) else {
+            self.object(key, value, "must be a number", remedy());
+            return None;
+        };
+        let objection = rule.objection(number);
+        if let Some(problem) = &objection {
+            self.document.note(value.span().start, self.path_of(key), problem.clone(), remedy());
+        }
+        objection.is_none().then_some(number)
+    }
+
+    fn numbers(&self, key: &str, value: Value<'_>, rule: Rule, example: &[f64]) -> Option<Vector2<f64>> {
+        self.list(key, value, rule, example).map(|list| Vector2::new(list[0], list[1]))
+    }
+
+    /// A list of as many numbers as the example has.
+    fn list(&self, key: &str, value: Value<'_>, rule: Rule, example: &[f64]) -> Option<Vec<f64>> {
+        let remedy = || format!("write e.g. {example:?}");
+        match value.get_ref().as_array() {
+            Some(entries) if entries.len() == example.len() => {
+                let numbers: Vec<_> = entries.iter().map(|entry| self.judge_number(key, entry, rule, remedy)).collect();
+                numbers.into_iter().collect()
+            }
+            _ => {
+                self.object(key, value, &format!("must be a list of {} numbers", example.len()), remedy());
+                None
+            }
+        }
+    }
+
+    fn rows<T>(&self, key: &'static str, read: impl Fn(&Self, Value<'_>) -> Option<T>) -> Option<Vec<T>> {
+        let value = self.get(key)?;
+        let Some(entries) = value.get_ref().as_array() else {
+            self.object(key, value, "must be a list of rows", format!("write e.g. {key} = [[0.0, 0.0], [0.01, 0.0]]"));
+            return None;
+        };
+        let rows: Vec<_> = entries.iter().map(|row| read(self, row)).collect();
+        rows.into_iter().collect()
+    }
+}
+
+fn number_of(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Float(float) => float.as_str().parse().ok(),
+        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|i| i as f64),
+        _ => None,
+    }
+}
+
+fn describe(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("the text {text:?}"),
+        DeValue::Integer(integer) => integer.to_string(),
+        DeValue::Float(float) => float.to_string(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(date) => format!("the date {date}"),
+        DeValue::Array(entries) => format!("a list of {}", entries.len()),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// The word that takes the fewest typing slips to become `word`.
+pub fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
+    names.iter().copied().min_by_key(|name| strsim::damerau_levenshtein(word, name))
+}

@@ -1,0 +1,80 @@
+//! How far a profile is from trouble on its device, for `check`.
+
+use crate::proposals::Proposals;
+use crate::setup::Setup;
+use haptic_coupling::margins::Margins;
+use haptic_coupling::model::HandImpedance;
+use serde::Serialize;
+
+/// The margins of a profile, in numbers and in words.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "the names say it, unit included")]
+pub struct Stability {
+    pub passive: bool,
+    pub stable: bool,
+    pub quiet: bool,
+    pub passive_margin: f64,
+    pub device_damping_n_s_per_m: f64,
+    pub needed_damping_n_s_per_m: f64,
+    pub spectral_radius: f64,
+    #[serde(rename = "stiffest_stable_n_per_m")]
+    pub max_stable_stiffness_n_per_m: f64,
+    /// None: a perfect encoder is quiet at any stiffness.
+    pub stiffest_quiet_n_per_m: Option<f64>,
+    pub displayed_stiffness_n_per_m: f64,
+    pub force_quantum_n: f64,
+    pub tool_damping_ratio: Option<f64>,
+    pub tool_frequency_hz: Option<f64>,
+    pub advice: Vec<String>,
+    /// Gains for this device and mapping.
+    pub proposals: Proposals,
+    /// The same for people, line by line.
+    #[serde(skip)]
+    pub words: String,
+}
+
+impl Stability {
+    /// Works out the margins. Stability may count on the simulated hand; passivity counts on none.
+    pub fn of(setup: &Setup) -> Self {
+        let tool_mass_kg = setup.scene.tool.map(|tool| setup.scene.bodies[tool.body].mass_kg);
+        let settings = setup.settings();
+        let (device, scale) = (setup.device_model(), settings.mapping.scale);
+        let margins = Margins::of(&device, &hand_of(setup), &settings.coupling, scale, tool_mass_kg);
+        Self::told(&margins, Proposals::of(&device, scale))
+    }
+
+    fn told(margins: &Margins, proposals: Proposals) -> Self {
+        Self {
+            passive: margins.is_passive(),
+            stable: margins.is_stable(),
+            quiet: margins.is_quiet(),
+            passive_margin: margins.passive_margin(),
+            device_damping_n_s_per_m: margins.device.damping_n_s_per_m,
+            needed_damping_n_s_per_m: margins.needed_damping_n_s_per_m,
+            spectral_radius: margins.spectral_radius,
+            max_stable_stiffness_n_per_m: margins.max_stable_stiffness_n_per_m,
+            stiffest_quiet_n_per_m: Some(margins.stiffest_quiet_n_per_m).filter(|limit| limit.is_finite()),
+            displayed_stiffness_n_per_m: margins.displayed_stiffness_n_per_m,
+            force_quantum_n: margins.force_quantum_n,
+            tool_damping_ratio: margins.damping_ratio,
+            tool_frequency_hz: margins.frequency_hz,
+            advice: margins.advice(),
+            proposals,
+            words: format!("{margins}{proposals}"),
+        }
+    }
+}
+
+/// The hand that stability may count on: the simulated one if there is one, none if nobody holds a simulated device, and
+/// on hardware the least that a hand brings along.
+pub fn hand_of(setup: &Setup) -> HandImpedance {
+    match &setup.device.hand {
+        Some(hand) => HandImpedance {
+            mass_kg: hand.mass_kg,
+            damping_n_s_per_m: hand.damping_n_s_per_m,
+            stiffness_n_per_m: hand.stiffness_n_per_m,
+        },
+        None if setup.is_simulated() => HandImpedance::default(),
+        None => HandImpedance::NOMINAL,
+    }
+}

@@ -1,0 +1,278 @@
+//! What a device saw of its host: counted while it runs, told at the end.
+
+use crate::gadget::{Firmware, Gadget};
+use serde::Serialize;
+use std::io::Write;
+
+/// One quadrant of the plane, by the signs of x and y.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Quadrant {
+    /// Signs of x and y.
+    pub signs: [i8; 2],
+    /// Samples with the handle well inside the post, on its way through this quadrant.
+    pub samples: u64,
+    /// Of those, samples without a force away from the middle.
+    pub wrong: u64,
+    /// Mean force, N.
+    pub mean_force_n: [f64; 2],
+    /// Largest angle between the force and the direction away from the middle, degrees.
+    pub angle_max_deg: f64,
+}
+
+/// From plugging in to pulling the plug.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PlugSession {
+    /// Forces or commands taken.
+    pub taken: u64,
+    /// Commands that never arrived, where they are numbered.
+    pub lost: u64,
+    /// Mistakes of the host.
+    pub mistakes: u64,
+    /// Largest force on an axis, N.
+    pub force_max_n: f64,
+    /// Force when it ended, N.
+    pub force_end_n: [f64; 2],
+    /// From plugging in to the first force, ms.
+    pub first_force_after_ms: Option<f64>,
+    /// From the last word of the host to the end of a force that ran out of time, ms.
+    pub expired_after_ms: Option<f64>,
+}
+
+/// The whole account; the names are those of the JSON.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HostAudit {
+    /// Steps of a millisecond.
+    pub steps: u64,
+    /// Mistakes of the host.
+    pub mistakes: u64,
+    /// The first of them.
+    pub mistake_texts: Vec<String>,
+    /// Commands that never arrived, where they are numbered.
+    pub lost: u64,
+    /// Forces or commands taken in the second with most of them.
+    pub taken_in_busiest_s: u64,
+    /// Input reports sent.
+    pub inputs: u64,
+    /// Longest time that a force acted after the last word of the host, ms.
+    pub force_outlives_host_ms: f64,
+    /// What happened in each quadrant.
+    pub quadrants: [Quadrant; 4],
+    /// Every time that it was plugged in.
+    pub lives: Vec<PlugSession>,
+}
+
+/// Keeps the account of a gadget.
+pub struct HostAuditor {
+    account: HostAudit,
+    life: PlugSession,
+    born_us: Option<u64>,
+    sums_n: [[f64; 2]; 4],
+    /// The last step's place and push, judged only when the next step still pushes.
+    unjudged: Option<([f64; 2], [f64; 2])>,
+    heard_us: u64,
+    /// Forces taken when the current second began.
+    taken_before: u64,
+    log: Option<Box<dyn Write + Send>>,
+}
+
+/// Where a tool begins to touch the post, by the middle of both, m: the scene of the guest has it so.
+const TOUCH_M: f64 = 0.015;
+/// How far inside a handle must be for its force to be judged, m: past the onset of contact.
+const WELL_INSIDE_M: f64 = 0.002;
+/// Nearer to an axis of the plane than this no quadrant is meant, m.
+const BESIDE_AXIS_M: f64 = 0.001;
+/// Forces below this do not count as pushing, N.
+const LEAST_PUSH_N: f64 = 0.1;
+const STEPS_A_SECOND: u64 = 1000;
+
+impl HostAuditor {
+    /// An account; each step is logged if there is a log.
+    pub fn new(mut log: Option<Box<dyn Write + Send>>) -> Self {
+        if let Some(log) = &mut log {
+            let _ = writeln!(log, "t_us,x_m,y_m,force_x_n,force_y_n");
+        }
+        let signs = [[1, 1], [-1, 1], [-1, -1], [1, -1]];
+        let account = HostAudit {
+            quadrants: signs.map(|signs| Quadrant { signs, ..Quadrant::default() }),
+            ..HostAudit::default()
+        };
+        let sums_n = [[0.0; 2]; 4];
+        Self {
+            account,
+            life: PlugSession::default(),
+            born_us: None,
+            sums_n,
+            unjudged: None,
+            heard_us: 0,
+            taken_before: 0,
+            log,
+        }
+    }
+
+    /// Takes note of a step.
+    pub fn step(&mut self, gadget: &Gadget, now_us: u64) {
+        let ([x, y], [force_x, force_y]) = (gadget.handle.encoder_m().into(), gadget.force_n);
+        self.account.steps += 1;
+        let born_us = *self.born_us.get_or_insert(now_us);
+        if gadget.force_n != [0.0; 2] && self.life.first_force_after_ms.is_none() {
+            self.life.first_force_after_ms = Some(milliseconds(born_us, now_us));
+        }
+        self.life.force_max_n = self.life.force_max_n.max(force_x.abs()).max(force_y.abs());
+        if gadget.firmware.is_driven() {
+            self.note_push([x, y], [force_x, force_y]);
+        } else {
+            self.unjudged = None;
+        }
+        self.judge_silence(gadget, now_us);
+        if self.account.steps.is_multiple_of(STEPS_A_SECOND) {
+            self.end_second(gadget.firmware.taken());
+        }
+        if let Some(log) = &mut self.log {
+            let _ = writeln!(log, "{now_us},{x:.7},{y:.7},{force_x:.6},{force_y:.6}");
+        }
+    }
+
+    fn end_second(&mut self, taken: u64) {
+        let in_second = taken.saturating_sub(self.taken_before);
+        self.account.taken_in_busiest_s = self.account.taken_in_busiest_s.max(in_second);
+        self.taken_before = taken;
+    }
+
+    /// When the force ends, one axis is off a report before the other: the direction of that moment means nothing.
+    fn note_push(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
+        let ends = force_n == [0.0; 2];
+        if let Some((position_m, force_n)) = self.unjudged.take()
+            && !ends
+        {
+            self.judge_quadrant(position_m, force_n);
+        }
+        if ends {
+            self.judge_quadrant(position_m, force_n);
+        } else {
+            self.unjudged = Some((position_m, force_n));
+        }
+    }
+
+    fn judge_quadrant(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
+        let [x, y] = position_m;
+        let is_inside = libm::hypot(x, y) < TOUCH_M - WELL_INSIDE_M;
+        if !is_inside || position_m.iter().any(|position| position.abs() < BESIDE_AXIS_M) {
+            return;
+        }
+        let signs = position_m.map(|position| if position > 0.0 { 1i8 } else { -1 });
+        let Some(index) = self.account.quadrants.iter().position(|quadrant| quadrant.signs == signs) else { return };
+        let angle_deg = angle_deg(position_m, force_n);
+        let pushes_away = libm::hypot(force_n[0], force_n[1]) > LEAST_PUSH_N && angle_deg < 90.0;
+        let quadrant = &mut self.account.quadrants[index];
+        quadrant.samples += 1;
+        quadrant.wrong += u64::from(!pushes_away);
+        quadrant.angle_max_deg = quadrant.angle_max_deg.max(angle_deg);
+        [0, 1].iter().for_each(|axis| self.sums_n[index][*axis] += force_n[*axis]);
+    }
+
+    fn judge_silence(&mut self, gadget: &Gadget, now_us: u64) {
+        self.heard_us = gadget.firmware.heard_us().unwrap_or(self.heard_us);
+        if gadget.force_n != [0.0; 2] {
+            let silence_ms = milliseconds(self.heard_us, now_us);
+            self.account.force_outlives_host_ms = self.account.force_outlives_host_ms.max(silence_ms);
+        }
+    }
+
+    /// An input report went out.
+    pub fn sent(&mut self) {
+        self.account.inputs += 1;
+    }
+
+    /// The plug was pulled, or the time is over: what a gadget saw until now is one life. One that was never plugged in had none.
+    pub fn end_life(&mut self, gadget: &Gadget) {
+        if self.born_us.take().is_none() {
+            return;
+        }
+        let mut life = std::mem::take(&mut self.life);
+        let firmware = &gadget.firmware;
+        let texts = firmware.mistake_texts();
+        (life.taken, life.lost, life.mistakes) = (firmware.taken(), firmware.lost(), firmware.mistakes());
+        life.expired_after_ms = firmware.expired_us().map(|at_us| milliseconds(self.heard_us, at_us));
+        life.force_end_n = gadget.force_n;
+        self.account.mistakes += life.mistakes;
+        self.account.lost += life.lost;
+        self.account.mistake_texts.extend(texts);
+        self.account.lives.push(life);
+        self.taken_before = 0;
+    }
+
+    /// The account so far.
+    pub fn conclude(&mut self, gadget: &Gadget) -> HostAudit {
+        self.end_life(gadget);
+        let mut account = self.account.clone();
+        for (quadrant, sum_n) in account.quadrants.iter_mut().zip(self.sums_n) {
+            quadrant.mean_force_n = sum_n.map(|sum| sum / (quadrant.samples.max(1) as f64));
+        }
+        if let Some(log) = &mut self.log {
+            let _ = log.flush();
+        }
+        account
+    }
+}
+
+fn milliseconds(from_us: u64, to_us: u64) -> f64 {
+    to_us.saturating_sub(from_us) as f64 * 1e-3
+}
+
+/// The angle between two directions; 180 if one of them is none.
+fn angle_deg(a: [f64; 2], b: [f64; 2]) -> f64 {
+    let (dot, cross) = (a[0] * b[0] + a[1] * b[1], a[0] * b[1] - a[1] * b[0]);
+    if dot == 0.0 && cross == 0.0 { 180.0 } else { libm::atan2(cross, dot).abs().to_degrees() }
+}
+
+impl Firmware {
+    /// Forces or commands taken.
+    fn taken(&self) -> u64 {
+        match self {
+            Self::Joystick(joystick, _) => joystick.forces_taken,
+            Self::Native(board) => board.commands_taken,
+        }
+    }
+
+    /// Commands that never arrived.
+    fn lost(&self) -> u64 {
+        match self {
+            Self::Joystick(..) => 0,
+            Self::Native(board) => board.commands_lost,
+        }
+    }
+
+    /// Whether a host has switched its motors on and not off again: only then it owes a force.
+    fn is_driven(&self) -> bool {
+        match self {
+            Self::Joystick(joystick, _) => joystick.plays(),
+            Self::Native(board) => board.is_driven(),
+        }
+    }
+
+    fn mistakes(&self) -> u64 {
+        match self {
+            Self::Joystick(joystick, _) => joystick.mistakes().0,
+            Self::Native(board) => board.mistakes,
+        }
+    }
+
+    fn mistake_texts(&self) -> Vec<String> {
+        let Self::Joystick(joystick, _) = self else { return Vec::new() };
+        joystick.mistakes().1.iter().map(|mistake| format!("{} µs: {}", mistake.at_us, mistake.what)).collect()
+    }
+
+    fn heard_us(&self) -> Option<u64> {
+        match self {
+            Self::Joystick(joystick, _) => joystick.heard_us,
+            Self::Native(board) => board.commanded_us,
+        }
+    }
+
+    fn expired_us(&self) -> Option<u64> {
+        match self {
+            Self::Joystick(joystick, _) => joystick.expired_us,
+            Self::Native(board) => board.expired_us,
+        }
+    }
+}

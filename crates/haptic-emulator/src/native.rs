@@ -1,0 +1,379 @@
+//! Firmware of a board with the native protocol, as `firmware-protocol/PROTOCOL.md` specifies it.
+//!
+//! Pure: messages, times and the handle's motion in, messages and efforts out. [`crate::serial::NativeBoard`] runs it on a
+//! byte stream, [`crate::gadget::Gadget`] in HID reports or on a USB serial line.
+
+use haptic_wire::{
+    Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,
+    Hello, HelloAck, HomeFlags, Message, PerAxis, PingReply, State, Status, VERSION, WIRE_MAX, encode, sequence,
+};
+use nalgebra::Vector2;
+
+/// Counts per metre: 10 µm each.
+const COUNTS_PER_M: u32 = 100_000;
+/// Watchdog time if the host requests the default, and the longest that it can request, ms.
+const DEFAULT_WATCHDOG_MS: u16 = 20;
+const MAX_WATCHDOG_MS: u16 = 100;
+/// Slew of the reference boards: 4 ms from zero to full effort.
+const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
+
+/// Reply of a board.
+pub type Reply = Message<'static>;
+
+/// Properties of an emulated board.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NativeTraits {
+    /// 1 or 2.
+    pub axes: u8,
+    /// Ends of travel on both sides of the centre, m.
+    pub travel_m: f64,
+    /// Force at full effort, N.
+    pub full_scale_n: f64,
+    /// The firmware's own limit on changes of effort; `u16::MAX` for none. Cutting to zero is never slewed.
+    pub slew_q15_per_ms: u16,
+    /// Whether STATE contains velocities.
+    pub gives_velocity: bool,
+    /// Whether the board disarms when the port closes.
+    pub sees_link: bool,
+    /// Major version of the protocol that it reports.
+    pub major_version: u8,
+    /// Unique number of the board.
+    pub uid: [u8; 8],
+}
+
+impl Default for NativeTraits {
+    fn default() -> Self {
+        Self {
+            axes: 2,
+            travel_m: 0.1,
+            full_scale_n: 4.0,
+            slew_q15_per_ms: REFERENCE_SLEW_Q15_PER_MS,
+            gives_velocity: false,
+            sees_link: true,
+            major_version: VERSION.0,
+            uid: *b"EMULATED",
+        }
+    }
+}
+
+/// Motion of the handle as the board measures it, device frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Position, m.
+    pub position_m: Vector2<f64>,
+    /// Velocity, m/s.
+    pub velocity_m_per_s: Vector2<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Silent,
+    Ready,
+    Armed,
+    Faulted,
+}
+
+/// The firmware.
+#[derive(Clone, Debug)]
+pub struct NativeFirmware {
+    traits: NativeTraits,
+    mode: Mode,
+    nonce: u32,
+    sequence: u8,
+    acknowledged: u8,
+    watchdog_ms: u16,
+    limits_q15: [u16; 2],
+    slew_q15_per_ms: u16,
+    /// The newest command enabled its efforts.
+    enabled: bool,
+    /// Commanded efforts within the limits, and the efforts of the motors now.
+    targets_q15: [i16; 2],
+    applied_q15: [i16; 2],
+    /// Time of the last advance, µs.
+    advanced_us: u64,
+    /// Time of the newest command in this armed state, µs. The watchdog runs from the first on.
+    pub commanded_us: Option<u64>,
+    /// Time at which the watchdog last cut the effort, µs.
+    pub expired_us: Option<u64>,
+    /// Commands accepted.
+    pub commands_taken: u64,
+    /// Commands lost on the way, by their sequence numbers.
+    pub commands_lost: u64,
+    /// Messages that the protocol forbids.
+    pub mistakes: u64,
+    events: Vec<String>,
+}
+
+impl NativeFirmware {
+    /// A board after power-up.
+    pub fn new(traits: NativeTraits) -> Self {
+        Self {
+            traits,
+            mode: Mode::Silent,
+            nonce: 0,
+            sequence: 0,
+            acknowledged: 0,
+            watchdog_ms: DEFAULT_WATCHDOG_MS,
+            limits_q15: [0; 2],
+            slew_q15_per_ms: traits.slew_q15_per_ms,
+            enabled: false,
+            targets_q15: [0; 2],
+            applied_q15: [0; 2],
+            advanced_us: 0,
+            commanded_us: None,
+            expired_us: None,
+            commands_taken: 0,
+            commands_lost: 0,
+            mistakes: 0,
+            events: Vec::new(),
+        }
+    }
+
+    /// Whether a host has armed the board and sends commands. A command without force enables nothing, but counts.
+    pub fn is_driven(&self) -> bool {
+        self.mode == Mode::Armed && self.commanded_us.is_some()
+    }
+
+    /// Force of the motors on the hand, N.
+    pub fn force_n(&self) -> Vector2<f64> {
+        let newtons = self.traits.full_scale_n / f64::from(FULL_SCALE_Q15);
+        Vector2::from_fn(|axis, _| f64::from(self.applied_q15[axis]) * newtons)
+    }
+
+    /// The oldest event that was not returned yet, as text.
+    pub fn next_event(&mut self) -> Option<String> {
+        if self.events.is_empty() { None } else { Some(self.events.remove(0)) }
+    }
+
+    /// The host closed the port.
+    pub fn disconnect(&mut self) {
+        self.cut(Mode::Silent);
+        self.events.push("the host left".to_owned());
+    }
+
+    /// Moves on to `now_us`: the watchdog, then the slew. Returns the fault of an expired watchdog.
+    pub fn advance(&mut self, now_us: u64) -> Option<Reply> {
+        let elapsed_us = now_us.saturating_sub(std::mem::replace(&mut self.advanced_us, now_us));
+        let fault = self.check_watchdog(now_us);
+        self.slew(elapsed_us);
+        fault
+    }
+
+    /// Handles a frame and returns the reply, if there is one.
+    pub fn receive(&mut self, frame: &Frame<'_>, handle: &Measured, now_us: u64) -> Option<Reply> {
+        match Message::parse(frame) {
+            Ok(Message::Hello(hello)) => Some(self.on_hello(&hello)),
+            _ if self.mode == Mode::Silent => None,
+            Ok(Message::AxisInfoRequest(request)) => Some(self.axis_info(request.index)),
+            Ok(Message::Arm(arm)) => Some(self.on_arm(&arm)),
+            Ok(Message::Command(command)) => self.on_command(&command, frame.sequence, handle, now_us),
+            Ok(Message::Stop) => Some(self.on_stop(frame.sequence, handle, now_us)),
+            Ok(Message::Ping(ping)) => {
+                let (received_us, sent_us) = (now_us as u32, now_us as u32);
+                Some(Message::PingReply(PingReply { host_us: ping.host_us, received_us, sent_us }))
+            }
+            _ => Some(self.reject(FaultCode::UnknownType, u32::from(frame.kind))),
+        }
+    }
+
+    /// Sequence number of the next message that the board sends.
+    pub fn next_sequence(&mut self) -> u8 {
+        let number = self.sequence;
+        self.sequence = number.wrapping_add(1);
+        number
+    }
+
+    fn on_hello(&mut self, hello: &Hello) -> Reply {
+        let is_retry = self.mode != Mode::Silent && hello.nonce == self.nonce;
+        if hello.version.0 == self.traits.major_version && !is_retry {
+            self.cut(Mode::Ready);
+            self.nonce = hello.nonce;
+            self.events.push("a host says hello".to_owned());
+        }
+        let bit = |is_set: bool, bit: u16| if is_set { bit } else { 0 };
+        let capabilities = bit(self.traits.gives_velocity, Capabilities::VELOCITY)
+            | bit(self.traits.sees_link, Capabilities::SEES_LINK);
+        Message::HelloAck(HelloAck {
+            version: (self.traits.major_version, VERSION.1),
+            nonce: hello.nonce,
+            firmware_version: 0x01_00_00,
+            uid: self.traits.uid,
+            axes: self.traits.axes,
+            capabilities: Capabilities(capabilities),
+            max_rate_hz: 1000,
+        })
+    }
+
+    fn axis_info(&mut self, index: u8) -> Reply {
+        if index >= self.traits.axes {
+            return self.reject(FaultCode::NoSuchAxis, u32::from(index));
+        }
+        let reach = libm::round(self.traits.travel_m * f64::from(COUNTS_PER_M)) as i32;
+        Message::AxisInfo(AxisInfo {
+            index,
+            kind: AxisKind::Linear,
+            counts_per_unit: (COUNTS_PER_M, 1),
+            range: (-reach, reach),
+            full_scale_micro: (self.traits.full_scale_n * 1e6) as u32,
+            home_flags: HomeFlags(HomeFlags::ABSOLUTE),
+        })
+    }
+
+    fn on_arm(&mut self, arm: &Arm) -> Reply {
+        if arm.nonce != self.nonce {
+            return self.reject(FaultCode::NonceMismatch, arm.nonce);
+        }
+        self.watchdog_ms =
+            if arm.watchdog_ms == 0 { DEFAULT_WATCHDOG_MS } else { arm.watchdog_ms.min(MAX_WATCHDOG_MS) };
+        if self.mode != Mode::Armed {
+            self.cut(Mode::Armed);
+            self.events.push(format!("armed, watchdog {} ms", self.watchdog_ms));
+        }
+        for (own, &requested) in self.limits_q15.iter_mut().zip(arm.limits_q15.iter()) {
+            *own = requested.min(FULL_SCALE_Q15);
+        }
+        let own = self.traits.slew_q15_per_ms;
+        self.slew_q15_per_ms = if arm.slew_q15_per_ms == 0 { own } else { arm.slew_q15_per_ms.min(own) };
+        // The field of the message ends at full scale.
+        let slew_q15_per_ms = self.slew_q15_per_ms.min(FULL_SCALE_Q15);
+        Message::ArmAck(Arm { watchdog_ms: self.watchdog_ms, slew_q15_per_ms, ..*arm })
+    }
+
+    fn on_command(&mut self, command: &Command, number: u8, handle: &Measured, now_us: u64) -> Option<Reply> {
+        if self.is_driven() {
+            if !sequence::is_newer(number, self.acknowledged) {
+                return None;
+            }
+            self.commands_lost += u64::from(sequence::lost_between(self.acknowledged, number));
+        }
+        self.acknowledged = number;
+        self.commands_taken += 1;
+        if self.mode == Mode::Armed {
+            self.commanded_us = Some(now_us);
+            self.adopt(command);
+        }
+        Some(self.state(handle, now_us))
+    }
+
+    fn adopt(&mut self, command: &Command) {
+        if command.flags & Command::ENABLE == 0 {
+            return self.disable();
+        }
+        self.enabled = true;
+        for (axis, &effort) in command.efforts_q15.iter().enumerate() {
+            let limit = self.limits_q15[axis] as i16;
+            self.targets_q15[axis] = effort.clamp(-limit, limit);
+        }
+    }
+
+    fn on_stop(&mut self, number: u8, handle: &Measured, now_us: u64) -> Reply {
+        self.acknowledged = number;
+        if self.mode == Mode::Armed {
+            self.cut(Mode::Ready);
+            self.events.push("stopped by the host".to_owned());
+        }
+        self.state(handle, now_us)
+    }
+
+    /// Zero effort immediately.
+    fn disable(&mut self) {
+        (self.enabled, self.targets_q15, self.applied_q15) = (false, [0; 2], [0; 2]);
+    }
+
+    fn cut(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.disable();
+        self.commanded_us = None;
+    }
+
+    fn slew(&mut self, elapsed_us: u64) {
+        let step = (u64::from(self.slew_q15_per_ms) * elapsed_us / 1000).min(u64::from(u16::MAX)) as i32;
+        for (applied, target) in self.applied_q15.iter_mut().zip(self.targets_q15) {
+            let change = (i32::from(target) - i32::from(*applied)).clamp(-step, step);
+            *applied = (i32::from(*applied) + change) as i16;
+        }
+    }
+
+    fn check_watchdog(&mut self, now_us: u64) -> Option<Reply> {
+        let commanded_us = self.commanded_us.filter(|_| self.mode == Mode::Armed)?;
+        let silence_ms = now_us.saturating_sub(commanded_us) / 1000;
+        if silence_ms < u64::from(self.watchdog_ms) {
+            return None;
+        }
+        self.cut(Mode::Faulted);
+        self.expired_us = Some(now_us);
+        self.events.push(format!("watchdog: no command for {} ms, motors off", self.watchdog_ms));
+        Some(Message::Fault(Fault { code: FaultCode::Watchdog, detail: silence_ms as u32 }))
+    }
+
+    fn state(&self, handle: &Measured, now_us: u64) -> Reply {
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        let counts = |value: f64| libm::round(value * f64::from(COUNTS_PER_M)) as i32;
+        let reading = |axis: usize| AxisReading {
+            position: counts(handle.position_m[axis]),
+            velocity: counts(handle.velocity_m_per_s[axis]),
+        };
+        let axes = if self.traits.axes == 1 { PerAxis::one(reading(0)) } else { PerAxis::two(reading(0), reading(1)) };
+        let status = bit(self.mode == Mode::Armed, Status::ARMED)
+            | bit(self.enabled, Status::ENABLED)
+            | bit(self.mode == Mode::Faulted, Status::FAULT)
+            | bit(self.applied_q15 != self.targets_q15, Status::SLEWING);
+        Message::State(State {
+            acknowledged: self.acknowledged,
+            status: Status(status),
+            sampled_at_us: now_us as u32,
+            axes,
+            velocity_given: self.traits.gives_velocity,
+        })
+    }
+
+    fn reject(&mut self, code: FaultCode, detail: u32) -> Reply {
+        self.mistakes += 1;
+        Message::Fault(Fault { code, detail })
+    }
+}
+
+/// The byte stream of a serial line: COBS frames in and out.
+#[derive(Clone, Debug, Default)]
+pub struct CobsStream(Decoder);
+
+impl CobsStream {
+    /// Passes the frames in `bytes` to the firmware; adds its replies to `out`, one entry per frame.
+    pub fn receive(
+        &mut self,
+        firmware: &mut NativeFirmware,
+        bytes: &[u8],
+        handle: &Measured,
+        now_us: u64,
+        out: &mut Vec<Vec<u8>>,
+    ) {
+        self.0.push_all(bytes, |frame| {
+            if let Some(reply) = firmware.receive(&frame, handle, now_us) {
+                out.extend(Self::encode(firmware, &reply));
+            }
+        });
+    }
+
+    /// One frame as bytes of the stream.
+    pub fn encode(firmware: &mut NativeFirmware, message: &Message<'_>) -> Option<Vec<u8>> {
+        let mut wire = [0; WIRE_MAX];
+        let length = encode(message, firmware.next_sequence(), &mut wire).ok()?;
+        Some(wire[..length].to_vec())
+    }
+
+    /// Drops an unfinished frame.
+    pub fn reset(&mut self) {
+        self.0.forget_partial();
+    }
+}
+
+/// Report descriptor of a board that carries the protocol in HID reports.
+pub fn descriptor() -> Vec<u8> {
+    use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
+    let [page_low, page_high] = USAGE_PAGE.to_le_bytes();
+    let [usage_low, usage_high] = USAGE.to_le_bytes();
+    let mut bytes = vec![0x06, page_low, page_high, 0x0A, usage_low, usage_high, 0xA1, 0x01];
+    bytes.extend_from_slice(&[0x15, 0x00, 0x26, 0xFF, 0x00, 0x75, 0x08, 0x95, REPORT_BYTES as u8]);
+    bytes.extend_from_slice(&[0x09, 0x01, 0x81, 0x02, 0x09, 0x02, 0x91, 0x02, 0xC0]);
+    bytes
+}

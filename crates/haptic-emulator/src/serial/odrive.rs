@@ -1,0 +1,183 @@
+//! An ODrive as firmware 0.5 behaves: lines of ASCII, properties, a state machine that takes its time, and a watchdog that is
+//! off until it is enabled and then runs in every state.
+
+use super::Board;
+use crate::handle::EmulatedHandle;
+use nalgebra::Vector2;
+use std::collections::BTreeMap;
+
+/// State of an axis whose motor is off, and on.
+const IDLE: f64 = 1.0;
+const CLOSED_LOOP: f64 = 8.0;
+/// The error that an expired watchdog leaves.
+const WATCHDOG_EXPIRED: f64 = 2048.0;
+
+/// How long the state machine takes to do as it was told, ms.
+const CHANGES_AFTER_MS: u32 = 3;
+/// Answers about properties are no longer than this, whatever they say.
+const LONGEST_VALUE: usize = 9;
+
+const CURRENT_STATE: &str = "axis0.current_state";
+const ERROR: &str = "axis0.error";
+
+/// The controller with its motor.
+pub struct OdriveBoard {
+    lever_m: f64,
+    body: EmulatedHandle,
+    line: String,
+    properties: BTreeMap<String, f64>,
+    torque_n_m: f64,
+    unfed_s: f64,
+    /// The state that was asked for, and the milliseconds until it is taken up.
+    requested: Option<(f64, u32)>,
+    news: Vec<String>,
+}
+
+impl OdriveBoard {
+    /// A controller that was just switched on; its handle has one axis and moves by `lever_m` a radian.
+    pub fn new(lever_m: f64, body: EmulatedHandle) -> Self {
+        let known = [
+            ("fw_version_major", 0.0),
+            ("serial_number", 35_399_415_611_703.0),
+            ("axis0.controller.config.control_mode", 3.0),
+            ("axis0.controller.config.input_mode", 1.0),
+            ("axis0.config.watchdog_timeout", 0.0),
+            ("axis0.config.enable_watchdog", 0.0),
+            ("axis0.requested_state", 0.0),
+            (CURRENT_STATE, IDLE),
+            (ERROR, 0.0),
+        ];
+        let properties = known.map(|(name, value)| (name.to_owned(), value)).into();
+        Self {
+            lever_m,
+            body,
+            line: String::new(),
+            properties,
+            torque_n_m: 0.0,
+            unfed_s: 0.0,
+            requested: None,
+            news: Vec::new(),
+        }
+    }
+
+    fn value(&self, name: &str) -> f64 {
+        self.properties.get(name).copied().unwrap_or(0.0)
+    }
+
+    fn set(&mut self, name: &str, value: f64) {
+        self.properties.insert(name.to_owned(), value);
+    }
+
+    fn obey(&mut self, line: &str, out: &mut Vec<Vec<u8>>) {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        match words[..] {
+            [] => {}
+            ["c", "0", torque] => match torque.parse() {
+                Ok(torque) => (self.torque_n_m, self.unfed_s) = (torque, 0.0),
+                Err(_) => out.push(b"invalid command format\r\n".to_vec()),
+            },
+            ["f", "0"] => out.push(self.feedback()),
+            ["u", "0"] => self.unfed_s = 0.0,
+            ["sc"] => self.set(ERROR, 0.0),
+            ["r", name] if self.properties.contains_key(name) => {
+                let text: String = written(self.value(name)).chars().take(LONGEST_VALUE).collect();
+                out.push(format!("{text}\r\n").into_bytes());
+            }
+            ["w", name, value] if self.properties.contains_key(name) => self.write(name, value, out),
+            ["r" | "w", ..] => out.push(b"invalid property\r\n".to_vec()),
+            _ => out.push(b"unknown command\r\n".to_vec()),
+        }
+    }
+
+    fn write(&mut self, name: &str, value: &str, out: &mut Vec<Vec<u8>>) {
+        let Ok(value) = value.parse() else { return out.push(b"invalid property value\r\n".to_vec()) };
+        self.set(name, value);
+        if name == "axis0.requested_state" {
+            self.requested = Some((value, CHANGES_AFTER_MS));
+        }
+    }
+
+    /// The state machine does what it was asked for, in its own time, and not with an error.
+    fn change_state(&mut self) {
+        match &mut self.requested {
+            None => {}
+            Some((_, left_ms)) if *left_ms > 0 => *left_ms -= 1,
+            Some((wanted, _)) => {
+                let state = if self.properties[ERROR] == 0.0 { *wanted } else { IDLE };
+                self.requested = None;
+                self.set(CURRENT_STATE, state);
+                self.unfed_s = 0.0;
+                self.news.push(format!("motor {}", if state == CLOSED_LOOP { "on, torque zero" } else { "off" }));
+            }
+        }
+    }
+
+    fn feedback(&self) -> Vec<u8> {
+        let m_per_turn = self.lever_m * core::f64::consts::TAU;
+        let (turns, speed) =
+            (self.body.encoder_m().x / m_per_turn, self.body.true_state().velocity_m_per_s.x / m_per_turn);
+        format!("{turns:.6} {speed:.6}\r\n").into_bytes()
+    }
+
+    fn watch(&mut self) {
+        self.unfed_s += 0.001;
+        let is_watched = self.value("axis0.config.enable_watchdog") == 1.0;
+        if is_watched && self.unfed_s >= self.value("axis0.config.watchdog_timeout") {
+            if self.value(CURRENT_STATE) == CLOSED_LOOP {
+                self.news.push("watchdog: not fed, motor off".to_owned());
+            }
+            self.set(ERROR, WATCHDOG_EXPIRED);
+            self.set(CURRENT_STATE, IDLE);
+            self.torque_n_m = 0.0;
+        }
+    }
+
+    fn motor_n_m(&self) -> f64 {
+        if self.value(CURRENT_STATE) == CLOSED_LOOP { self.torque_n_m } else { 0.0 }
+    }
+}
+
+impl Board for OdriveBoard {
+    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+        for &byte in bytes {
+            if byte == b'\n' {
+                let line = std::mem::take(&mut self.line);
+                self.obey(&line, out);
+            } else if self.line.len() < 256 {
+                self.line.push(char::from(byte));
+            }
+        }
+    }
+
+    fn tick(&mut self, _out: &mut Vec<Vec<u8>>) {
+        self.watch();
+        self.change_state();
+        self.body.advance(Vector2::new(self.motor_n_m() / self.lever_m, 0.0));
+    }
+
+    /// The controller does not notice; its watchdog does.
+    fn host_left(&mut self) {
+        self.news.push("the host left".to_owned());
+    }
+
+    fn unplugged(&mut self) {
+        *self = Self::new(self.lever_m, self.body.clone());
+    }
+
+    fn force_n(&self) -> Vector2<f64> {
+        Vector2::new(self.motor_n_m() / self.lever_m, 0.0)
+    }
+
+    fn body(&self) -> &EmulatedHandle {
+        &self.body
+    }
+
+    fn news(&mut self) -> Option<String> {
+        if self.news.is_empty() { None } else { Some(self.news.remove(0)) }
+    }
+}
+
+/// A value as the firmware writes it: whole numbers as they are, others as short floats with six digits behind the point.
+fn written(value: f64) -> String {
+    if value.fract() == 0.0 { value.to_string() } else { format!("{:.6}", value as f32) }
+}

@@ -1,0 +1,95 @@
+//! Counts the calls to the allocator, thread by thread.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator with a count of its calls. A test program installs it with `#[global_allocator]`.
+#[derive(Debug)]
+pub struct CountingAllocator;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    CALLS.set(CALLS.get() + 1);
+}
+
+// SAFETY: every call goes unchanged to the system's allocator. The count is a thread-local number that needs neither an
+// allocation nor a destructor.
+unsafe impl GlobalAlloc for CountingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// Allocations, reallocations and releases of this thread while `work` runs.
+///
+/// # Panics
+/// If [`CountingAllocator`] is not the global allocator of the program.
+#[track_caller]
+pub fn allocator_calls_in(work: impl FnOnce()) -> u64 {
+    let start = CALLS.get();
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(CALLS.get() - start, 2, "CountingAllocator is not the global allocator of this program");
+    let before = CALLS.get();
+    work();
+    CALLS.get() - before
+}
+
+/// Asserts that `work` neither allocates nor frees.
+#[track_caller]
+pub fn assert_no_allocator_calls(work: impl FnOnce()) {
+    assert_eq!(allocator_calls_in(work), 0, "calls to the allocator");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[global_allocator]
+    static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+    #[test]
+    fn allocations_growth_and_releases_count() {
+        let work = || {
+            let mut bytes = std::hint::black_box(vec![0_u8; 100]);
+            bytes.reserve_exact(1000);
+        };
+        assert_eq!(allocator_calls_in(work), 3);
+    }
+
+    #[test]
+    fn other_threads_do_not_count() {
+        let (start, started) = std::sync::mpsc::sync_channel(0);
+        let (end, ended) = std::sync::mpsc::sync_channel(0);
+        let thread = std::thread::spawn(move || {
+            started.recv().unwrap();
+            drop(std::hint::black_box(vec![0_u8; 100]));
+            end.send(()).unwrap();
+        });
+        start.send(()).unwrap();
+        assert_no_allocator_calls(|| while ended.try_recv().is_err() {});
+        thread.join().unwrap();
+    }
+}

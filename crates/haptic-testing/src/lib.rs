@@ -1,0 +1,16 @@
+//! Helpers that the tests of several crates share. No product crate depends on it, and it depends on none of them, so that the
+//! crate under test is compiled once.
+//!
+//! ```
+//! let mut random = haptic_testing::Random(7);
+//! assert!((2.0..3.0).contains(&random.between(2.0, 3.0)));
+//! ```
+
+mod allocations;
+mod folder;
+mod random;
+pub mod viewer_client;
+
+pub use allocations::{CountingAllocator, allocator_calls_in, assert_no_allocator_calls};
+pub use folder::TestFolder;
+pub use random::Random;
