@@ -6,10 +6,13 @@
 #![forbid(unsafe_code)]
 
 pub mod evdev;
+pub mod handshake;
 pub mod hid;
 pub mod link_monitor;
+pub mod native;
 pub mod pantograph;
 pub mod protocol;
+pub mod scale;
 pub mod serial;
 pub mod threaded;
 

@@ -9,6 +9,7 @@
 
 mod streaming;
 
+use crate::link_monitor::LinkMonitor;
 use haptic_device::velocity::AdaptiveWindow;
 use haptic_device::{
     Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
@@ -20,7 +21,7 @@ use nalgebra::Vector2;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{
-    AtomicBool, AtomicU32, AtomicU64,
+    AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -41,11 +42,11 @@ const LET_GO_WITHIN: Duration = Duration::from_millis(500);
 
 /// Finds, opens and arms a device, at the start and after every loss.
 pub trait Connect: std::marker::Send {
-    /// Both directions of a device that is armed with no force.
+    /// Both directions of a device that is armed with no force. `stop` interrupts it.
     ///
     /// # Errors
     /// In words for a person: what is missing or refused, and what would be right.
-    fn connect(&mut self) -> Result<Connection, String>;
+    fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, String>;
 }
 
 /// Both directions of an open device.
@@ -63,8 +64,23 @@ pub enum Received {
     Nothing,
     /// Where the handle is, device frame, m, and what keeps the device from giving force, if anything does.
     Position(Vector2<f64>, Option<FaultCode>),
+    /// A complete sample.
+    Measurement(Measurement),
     /// What keeps the device from giving force now, if anything does; where the handle is, it did not say.
     Condition(Option<FaultCode>),
+}
+
+/// Measurement of the handle, device frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measurement {
+    /// m.
+    pub position_m: Vector2<f64>,
+    /// m/s.
+    pub velocity_m_per_s: Vector2<f64>,
+    /// Time of the sample on the monotonic clock, ns.
+    pub taken_ns: u64,
+    /// Why the device gives no force, if it gives none.
+    pub fault: Option<FaultCode>,
 }
 
 /// The direction from the device.
@@ -120,11 +136,6 @@ pub trait Send: std::marker::Send {
 
     /// No force, and no more to come.
     fn let_go(&mut self);
-
-    /// What the link counted: messages lost, messages damaged.
-    fn losses(&self) -> (u64, u64) {
-        (0, 0)
-    }
 }
 
 /// Starts a thread of a device, in real time where that is granted: a priority of 0 asks for none.
@@ -176,15 +187,13 @@ struct Shared {
     is_held: AtomicBool,
     /// Last sign of life of the device, ns.
     alive_ns: AtomicU64,
-    reconnects: AtomicU32,
-    lost: AtomicU64,
-    damaged: AtomicU64,
 }
 
 /// A device that is served by threads.
 pub struct ThreadedDevice {
     identity: Identity,
     limits: Limits,
+    monitor: Arc<LinkMonitor>,
     shared: Arc<Shared>,
     efforts: LatestWriter<Effort>,
     samples: LatestReader<Sample>,
@@ -206,6 +215,7 @@ impl ThreadedDevice {
         identity: Identity,
         limits: Limits,
         encoder_step_m: f64,
+        monitor: Arc<LinkMonitor>,
         connection: Connection,
         connector: Box<dyn Connect>,
         priority: u8,
@@ -230,6 +240,7 @@ impl ThreadedDevice {
         let sender = threads.recv().map_err(|_| io::Error::other("the sending thread died at its start"))?;
         let receiving = Receiving {
             shared: shared.clone(),
+            monitor: Arc::clone(&monitor),
             samples: sample_input,
             connector,
             hand_over,
@@ -247,6 +258,7 @@ impl ThreadedDevice {
         Ok(Self {
             identity,
             limits,
+            monitor,
             shared,
             efforts,
             samples,
@@ -325,14 +337,7 @@ impl Device for ThreadedDevice {
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {
-        let shared = &self.shared;
-        Some(LinkStatistics {
-            frames_lost: shared.lost.load(Relaxed),
-            crc_errors: shared.damaged.load(Relaxed),
-            reconnects: shared.reconnects.load(Relaxed),
-            rate_hz: self.limits.rate_hz,
-            ..LinkStatistics::default()
-        })
+        Some(self.monitor.statistics(self.limits.rate_hz))
     }
 
     fn close(&mut self) {
@@ -419,11 +424,6 @@ impl Sending {
                 self.link = None;
             }
         }
-        if let Some(link) = &self.link {
-            let (lost, damaged) = link.losses();
-            self.shared.lost.store(lost, Relaxed);
-            self.shared.damaged.store(damaged, Relaxed);
-        }
     }
 }
 
@@ -434,6 +434,7 @@ fn left(until_ns: u64) -> Duration {
 
 struct Receiving {
     shared: Arc<Shared>,
+    monitor: Arc<LinkMonitor>,
     samples: LatestWriter<Sample>,
     connector: Box<dyn Connect>,
     hand_over: SyncSender<Box<dyn Send>>,
@@ -470,6 +471,7 @@ impl Receiving {
         }
         match received {
             Ok(Received::Position(position_m, fault)) => self.take(position_m, fault),
+            Ok(Received::Measurement(measurement)) => self.publish_measurement(measurement, monotonic_ns()),
             Ok(Received::Condition(fault)) => self.publish(self.newest.with_fault(fault)),
             _ => {}
         }
@@ -481,9 +483,14 @@ impl Receiving {
         let elapsed_ns = now_ns.saturating_sub(self.newest.at_ns);
         let velocity_m_per_s = self.window.update(position_m, elapsed_ns as f64 * 1e-9);
         let has_passed = self.stream_test.as_mut().is_some_and(|test| test.is_passed_by(position_m, elapsed_ns));
-        let streams = has_passed || self.newest.streams;
+        self.newest.streams |= has_passed;
+        self.publish_measurement(Measurement { position_m, velocity_m_per_s, taken_ns: now_ns, fault }, now_ns);
+    }
+
+    fn publish_measurement(&mut self, measurement: Measurement, now_ns: u64) {
         self.shared.alive_ns.store(now_ns, Relaxed);
-        let sample = Sample { position_m, velocity_m_per_s, at_ns: now_ns, streams, ..self.newest };
+        let Measurement { position_m, velocity_m_per_s, taken_ns, fault } = measurement;
+        let sample = Sample { position_m, velocity_m_per_s, at_ns: taken_ns, ..self.newest };
         self.publish(sample.with_fault(fault));
     }
 
@@ -499,7 +506,7 @@ impl Receiving {
         if self.shared.is_held.load(Acquire) {
             return None;
         }
-        let connection = self.connector.connect().ok()?;
+        let connection = self.connector.connect(&self.shared.is_closing).ok()?;
         self.window = AdaptiveWindow::new(self.encoder_step_m);
         // Faults are counted on, or one that is over would be told again.
         let Sample { newest_fault, faults, .. } = self.newest;
@@ -512,7 +519,7 @@ impl Receiving {
         self.shared.is_connected.store(true, Relaxed);
         self.shared.is_held.store(true, Relaxed);
         self.hand_over.send(connection.sending).ok()?;
-        self.shared.reconnects.fetch_add(1, Relaxed);
+        self.monitor.note_reconnect();
         self.sender.unpark();
         Some(connection.receiving)
     }

@@ -1,9 +1,9 @@
 //! Bodies that are inside each other at the start. No motion leads there, so it is a slip of the author, and the world
 //! would answer with a jump.
 
-use haptic_planar::closest::{Seed, track};
-use haptic_planar::piece::{Piece, PlacedPiece};
 use haptic_planar::scene::Scene;
+use haptic_planar::shape::closest::{Seed, track};
+use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 

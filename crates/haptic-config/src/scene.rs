@@ -6,7 +6,7 @@ use crate::overlap::{self, Overlap};
 use crate::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
 use crate::section::{Document, Section};
 use crate::source::Source;
-use haptic_planar::description::{
+use haptic_planar::scene::description::{
     BodyDescription, ImpactState, PairDescription, RestitutionLaw, SceneDescription, ShapeDescription, ToolDescription,
 };
 use haptic_planar::scene::{Place, Scene, SceneError};

@@ -12,7 +12,8 @@ use haptic_device::{Device, PacedDevice, PrescribedDevice, SimulatedDevice};
 use haptic_loop::settings::{Settings, worst_axis};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
-use haptic_planar::scene::{Scene, TICK_S};
+use haptic_planar::scene::Scene;
+use haptic_planar::tick::TICK_S;
 use std::path::Path;
 
 /// Everything that a session is made of.

@@ -5,8 +5,8 @@
 
 mod image;
 
-use haptic_planar::grip::CouplingInput;
-use haptic_planar::scene::TICK_S;
+use haptic_planar::input::CouplingInput;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use std::fmt;
 

@@ -15,9 +15,10 @@ use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::WorstAxisModel;
 use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
-use haptic_planar::grip::{CouplingInput, StepOutput};
-use haptic_planar::scene::TICK_S;
-use haptic_planar::state::BodyState;
+use haptic_planar::input::CouplingInput;
+use haptic_planar::output::StepOutput;
+use haptic_planar::scene::body_state::BodyState;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
 /// A snapshot is offered every so many ticks: 125 a second, twice what a screen shows.

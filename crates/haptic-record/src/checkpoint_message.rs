@@ -2,7 +2,7 @@
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::CheckpointRecord;
-use haptic_planar::image::Checkpoint;
+use haptic_planar::checkpoint::Checkpoint;
 
 /// Name of the schema.
 pub const SCHEMA_NAME: &str = "hapticd/msg/Checkpoint";

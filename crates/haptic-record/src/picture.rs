@@ -1,8 +1,8 @@
 //! Pictures for viewers: the shapes of all bodies once, each in a frame of its own, and then only where the frames are.
 
 use crate::tap::PoseRecord;
-use haptic_planar::piece::Piece;
 use haptic_planar::scene::{Body, Scene};
+use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 use serde_json::{Value, json};
 use std::f64::consts::TAU;

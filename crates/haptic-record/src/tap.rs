@@ -12,9 +12,9 @@ use haptic_loop::report::TickReport;
 use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
-use haptic_planar::image::Checkpoint;
+use haptic_planar::checkpoint::Checkpoint;
 use haptic_planar::scene::Scene;
-use haptic_planar::state::BodyState;
+use haptic_planar::scene::body_state::BodyState;
 use haptic_realtime::exchange::{RingReader, RingWriter, ring};
 use nalgebra::Vector2;
 

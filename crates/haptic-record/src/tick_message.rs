@@ -10,7 +10,7 @@ use haptic_device::{FaultCode, Health, MonotonicNs, Reading, WriteError, WriteOu
 use haptic_loop::engagement::Phase;
 use haptic_loop::fault::Fault;
 use haptic_planar::scene::Scene;
-use haptic_planar::state::BodyState;
+use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 
 /// Name of the schema.

@@ -1,10 +1,11 @@
 //! What the worst tick of a scene costs on this machine, and whether a loop may be run with it.
 
 use crate::failure::Failure;
-use haptic_planar::description::ImpactState;
-use haptic_planar::scene::{Scene, TICK_S};
+use haptic_planar::scene::Scene;
+use haptic_planar::scene::description::ImpactState;
 use haptic_planar::state::State;
-use haptic_planar::worst_case::WorstCase;
+use haptic_planar::step::worst_case::WorstCase;
+use haptic_planar::tick::TICK_S;
 use haptic_realtime::clock::monotonic_ns;
 use serde::Serialize;
 use std::hint::black_box;

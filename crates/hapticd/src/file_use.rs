@@ -136,27 +136,7 @@ fn real_path(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A folder that ends with its test.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(test: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("hapticd-file-use-{}-{test}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.0.join(name)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use haptic_testing::TestFolder;
 
     fn of(input: &Path, output: &Path) -> Result<(), Failure> {
         PathConflicts::default().reads("--scene", Some(input)).writes("--trace", Some(output)).check()
@@ -164,27 +144,26 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_every_name_that_leads_to_it() {
-        let folder = Folder::new("names");
-        let file = folder.path("s.toml");
-        std::fs::write(&file, "").unwrap();
-        std::fs::hard_link(&file, folder.path("hard")).unwrap();
-        std::os::unix::fs::symlink("s.toml", folder.path("soft")).unwrap();
+        let folder = TestFolder::new();
+        let file = folder.write("s.toml", "");
+        std::fs::hard_link(&file, folder.join("hard")).unwrap();
+        std::os::unix::fs::symlink("s.toml", folder.join("soft")).unwrap();
         for other in ["s.toml", "hard", "soft", "./s.toml"] {
-            let refused = of(&file, &folder.path(other)).unwrap_err();
+            let refused = of(&file, &folder.join(other)).unwrap_err();
             assert_eq!(refused.exit_code(), 2);
             assert!(refused.to_string().contains("--trace") && refused.to_string().contains("--scene"), "{refused}");
         }
-        assert_eq!(of(&file, &folder.path("other")), Ok(()));
+        assert_eq!(of(&file, &folder.join("other")), Ok(()));
     }
 
     #[test]
     fn files_that_are_not_there_yet_are_told_apart_by_their_real_folders() {
-        let folder = Folder::new("new");
-        std::fs::create_dir(folder.path("deep")).unwrap();
-        std::os::unix::fs::symlink("deep", folder.path("short")).unwrap();
-        std::os::unix::fs::symlink("deep/t.csv", folder.path("dangling")).unwrap();
+        let folder = TestFolder::new();
+        std::fs::create_dir(folder.join("deep")).unwrap();
+        std::os::unix::fs::symlink("deep", folder.join("short")).unwrap();
+        std::os::unix::fs::symlink("deep/t.csv", folder.join("dangling")).unwrap();
         let both = |first: &str, second: &str| {
-            let (first, second) = (folder.path(first), folder.path(second));
+            let (first, second) = (folder.join(first), folder.join(second));
             PathConflicts::default().writes("--csv", Some(&first)).writes("--parquet", Some(&second)).check()
         };
         for other in ["deep/t.csv", "short/t.csv", "dangling", "deep/../deep/t.csv"] {

@@ -1,7 +1,7 @@
 //! Worlds made by rule, to see how the cost of a tick grows with what is in them.
 
 use haptic_config::hand::{HandPath, HandRow};
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
 /// A world and a hand that keeps its tool busy.

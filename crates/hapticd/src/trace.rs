@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::figures::seconds_of;
 use haptic_loop::report::TickReport;
 use haptic_loop::world::World;
-use haptic_planar::state::BodyState;
+use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

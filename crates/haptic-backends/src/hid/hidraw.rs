@@ -217,6 +217,7 @@ impl HidLink for Hidraw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_testing::TestFolder;
 
     #[test]
     fn intervals_are_read_as_the_kernel_writes_them() {
@@ -226,14 +227,15 @@ mod tests {
 
     #[test]
     fn a_device_is_read_from_the_kernels_files() {
-        let root = std::env::temp_dir().join(format!("haptic-hidraw-{}", std::process::id()));
-        let device = root.join("sys/class/hidraw/hidraw3/device");
-        fs::create_dir_all(&device).unwrap();
-        let uevent = "DRIVER=hid-generic\nHID_ID=0003:00001209:0000FFB0\nHID_NAME=A stick\nHID_UNIQ=S1\n";
-        fs::write(device.join("uevent"), uevent).unwrap();
-        fs::write(device.join("report_descriptor"), [5, 1]).unwrap();
-        let found = list_in(&root);
-        fs::remove_dir_all(&root).unwrap();
+        let root = TestFolder::new();
+        let uevent = "DRIVER=hid-generic
+HID_ID=0003:00001209:0000FFB0
+HID_NAME=A stick
+HID_UNIQ=S1
+";
+        root.write("sys/class/hidraw/hidraw3/device/uevent", uevent);
+        root.write("sys/class/hidraw/hidraw3/device/report_descriptor", [5, 1]);
+        let found = list_in(root.path());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].vendor_id, found[0].product_id), (0x1209, 0xFFB0));
         assert_eq!((found[0].name.as_str(), found[0].serial_number.as_str()), ("A stick", "S1"));

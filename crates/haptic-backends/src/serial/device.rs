@@ -4,7 +4,8 @@ use super::dead_man::GuardianProgram;
 use super::in_flight_limit::InFlightLimit;
 use super::partial_frame::PartialFrame;
 use super::port::Port;
-use super::reader_thread::{Connection, FindPort, OpenError, ReaderThread, SerialConnector, TxLink, now};
+use super::reader_thread::{Connection, FindPort, OpenError, ReaderThread, SerialConnector, TxLink};
+use crate::handshake::now;
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Protocol, ReceiveHalf, Sample};
 use haptic_device::{

@@ -5,10 +5,10 @@
 
 use super::dead_man::{DeadMan, GuardianProgram};
 use super::port::{Port, PortError};
+use crate::handshake::{Link, now, run_handshake};
 use crate::link_monitor::LinkMonitor;
-use crate::protocol::{Handshake, HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, Step, TransmitHalf};
+use crate::protocol::{HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf};
 use haptic_device::{Health, Identity, Limits, MonotonicNs};
-use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl SerialConnector {
         let name = (self.find)().map_err(OpenError::Port)?;
         let port = Port::open(&name, self.baud).map_err(OpenError::Port)?;
         let mut greeting = self.protocol.greet(now());
-        let session = run_handshake(&port, greeting.as_mut(), stop)
+        let session = run_handshake(&mut &port, greeting.as_mut(), stop)
             .map_err(|error| OpenError::System { port: name.clone(), reason: error.to_string() })?
             .map_err(|cause| OpenError::Handshake { port: name, cause })?;
         let OpenSession { identity, limits, voice, ear } = *session;
@@ -129,25 +129,14 @@ impl SerialConnector {
     }
 }
 
-fn run_handshake(
-    port: &Port,
-    greeting: &mut dyn Handshake,
-    stop: &AtomicBool,
-) -> io::Result<Result<Box<OpenSession>, HandshakeError>> {
-    let mut buffer = [0; 256];
-    while !stop.load(Ordering::Relaxed) {
-        match greeting.step(now()) {
-            Step::Say(words) => port.write_patiently(words.bytes())?,
-            Step::Wait { until } => {
-                let wait = Duration::from_nanos(until.since(now())).min(LISTEN_FOR);
-                let count = port.read_within(&mut buffer, wait)?;
-                greeting.hear(&buffer[..count], now());
-            }
-            Step::Done(session) => return Ok(Ok(session)),
-            Step::Failed(cause) => return Ok(Err(cause)),
-        }
+impl Link for &Port {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_patiently(bytes)
     }
-    Err(io::ErrorKind::Interrupted.into())
+
+    fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
+        self.read_within(buffer, within)
+    }
 }
 
 /// What the listening thread works on.
@@ -294,11 +283,6 @@ impl Silence {
     fn is_too_long(&self, now: MonotonicNs, commands: u64) -> bool {
         now.since(self.since) > GONE_AFTER_NS && commands.saturating_sub(self.commands) > GONE_AFTER_COMMANDS
     }
-}
-
-/// The time here; the protocols get it as an argument.
-pub fn now() -> MonotonicNs {
-    MonotonicNs(monotonic_ns())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The tank in an image of the loop.
 
 use super::{Held, Passivity, Tank};
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl Tank {

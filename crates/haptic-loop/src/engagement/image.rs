@@ -1,7 +1,7 @@
 //! The engagement in an image of the loop.
 
 use super::Engagement;
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 
 impl Engagement {
     /// All of it. Real-time: constant.

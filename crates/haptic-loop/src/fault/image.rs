@@ -2,7 +2,7 @@
 
 use super::Fault;
 use haptic_device::{FaultCode, WriteError};
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 
 /// What stands for a fault that is missing.
 pub(crate) const NO_FAULT: Fault = Fault::ReadingNotFinite;

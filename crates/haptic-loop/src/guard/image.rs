@@ -2,7 +2,7 @@
 
 use super::{Clamp, Guard, GuardCounters};
 use crate::fault::image::NO_FAULT;
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 
 impl Guard {
     /// All of it but the device, which stays the same. Real-time: constant.

@@ -6,7 +6,7 @@
 use super::HapticLoop;
 use crate::report::TickReport;
 use crate::world::World;
-use haptic_planar::image::{Archive, BadCheckpoint, Checkpoint, carry_felt};
+use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, carry_felt};
 
 /// Words that everything but the world takes at most.
 const WORDS_BESIDES: usize = 192;

@@ -1,7 +1,7 @@
 //! The watch in an image of the loop.
 
 use super::ReadingMonitor;
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl ReadingMonitor {

@@ -4,7 +4,7 @@ use super::Facts;
 use super::gathered::{Thinned, TickColumns};
 use super::summary::{PRESSED_N, Summary};
 use crate::picture::grown;
-use haptic_planar::piece::rotate;
+use haptic_planar::math::rotate;
 use haptic_planar::scene::{Body, Scene};
 use serde_json::{Value, json};
 

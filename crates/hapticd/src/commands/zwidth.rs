@@ -5,7 +5,7 @@ use crate::cli::{InputArguments, ZwidthArguments};
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
-use crate::snapshot::{svg, writer_for};
+use crate::still::{write_svg, writer_for};
 use crate::tuning::console::Console;
 use crate::tuning::region::{Marked, Region};
 use crate::tuning::{atomic_write, drive};
@@ -35,7 +35,7 @@ const TRAVEL_M: f64 = 0.015;
 /// # Errors
 /// When the input is wrong, the picture cannot be written, or the device cannot be measured.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
-    let writer = arguments.out.as_deref().map_or(Ok(svg::write as _), writer_for)?;
+    let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
     arguments.out.as_deref().map_or(Ok(()), atomic_write::refuse_impossible)?;
     let input = InputArguments {
         profile: arguments.profile.clone(),

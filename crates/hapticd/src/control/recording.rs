@@ -250,19 +250,18 @@ fn unix_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_testing::TestFolder;
 
     #[test]
     fn recordings_that_begin_at_the_same_time_have_different_names() {
-        let folder = std::env::temp_dir().join(format!("hapticd-names-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = TestFolder::new();
         let names: Vec<String> = (0..3)
             .map(|_| {
-                let name = free_name(&folder, 1_700_000_000_000);
-                std::fs::write(folder.join(&name), "").unwrap();
+                let name = free_name(folder.path(), 1_700_000_000_000);
+                folder.write(&name, "");
                 name
             })
             .collect();
-        std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(names, ["1700000000000.mcap", "1700000000001.mcap", "1700000000002.mcap"]);
     }
 }

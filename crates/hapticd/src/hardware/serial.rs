@@ -120,8 +120,8 @@ fn line_baud(setup: &Setup) -> Option<u32> {
     (!is_native_usb).then_some(setup.device.identity.baud)
 }
 
-/// Another one every time, so that a board notices a new host.
-fn first_nonce() -> u32 {
+/// Nonce that differs in every run, so that a board detects a new host.
+pub(super) fn first_nonce() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since.as_nanos() as u32) ^ std::process::id().rotate_left(16)
 }

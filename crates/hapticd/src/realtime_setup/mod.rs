@@ -9,7 +9,7 @@ pub mod rights;
 pub mod signals;
 
 use crate::failure::Failure;
-use haptic_planar::scene::TICK_S;
+use haptic_planar::tick::TICK_NS;
 use haptic_realtime::clock::MonotonicClock;
 use haptic_realtime::memory::PageFaults;
 use haptic_realtime::run_delay::{run_delay_between_ns, thread_run_delay_ns};
@@ -20,9 +20,6 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The period of a tick, ns.
-const PERIOD_NS: u64 = (TICK_S * 1e9) as u64;
 
 /// Work that the real-time thread does once per period.
 pub trait Periodic: Send + 'static {
@@ -52,7 +49,7 @@ pub struct LoopResult<B> {
 
 /// A runner with a period of one tick.
 pub fn runner() -> Runner<MonotonicClock> {
-    Runner::new(MonotonicClock, NonZeroU64::new(PERIOD_NS).unwrap_or(NonZeroU64::MIN))
+    Runner::new(MonotonicClock, NonZeroU64::new(TICK_NS).unwrap_or(NonZeroU64::MIN))
 }
 
 /// A running real-time thread. Dropping it ends the loop and waits until the device is off.

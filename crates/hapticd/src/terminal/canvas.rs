@@ -3,7 +3,7 @@
 //! A cell has one ink for its dots and one tint behind them. Ink draws lines and outlines to the dot; the tint, which
 //! covers whole cells, only lets areas look filled.
 
-use crate::picture::colour::Rgb;
+use haptic_draw::colour::Rgb;
 use nalgebra::Vector2;
 
 /// Dots across a cell.

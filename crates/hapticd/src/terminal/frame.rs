@@ -1,7 +1,8 @@
 //! One picture's worth of measurements.
 
-use crate::picture::bounds::Bounds;
-use crate::picture::placement::Placement;
+use haptic_draw::bounds::Bounds;
+use haptic_draw::placement::Placement;
+use haptic_draw::quantity::quantity;
 use nalgebra::Vector2;
 
 /// What is shown at one instant.
@@ -78,33 +79,4 @@ pub struct Entry {
     pub short_name: &'static str,
     /// With its unit.
     pub value: String,
-}
-
-/// A value in three digits with the prefix that suits it; forces and what is too small to matter go without.
-pub fn quantity(value: f64, unit: &str) -> String {
-    const PREFIXES: [(f64, &str); 4] = [(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
-    let size = value.abs();
-    if unit == "N" {
-        return format!("{value:.2} N");
-    }
-    match PREFIXES.iter().find(|(scale, _)| size >= *scale) {
-        None => format!("0 {unit}"),
-        Some((scale, prefix)) => {
-            let scaled = value / scale;
-            let decimals = if scaled.abs() >= 99.95 { 0 } else { 1 };
-            format!("{scaled:.decimals$} {prefix}{unit}")
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantities_take_the_prefix_that_suits_them() {
-        let told = [0.0, 1e-13, 6.2e-6, 0.00123, 0.25, 1.0].map(|value| quantity(value, "J"));
-        assert_eq!(told, ["0 J", "0 J", "6.2 µJ", "1.2 mJ", "250 mJ", "1.0 J"]);
-        assert_eq!(quantity(0.05, "N"), "0.05 N");
-    }
 }

@@ -2,12 +2,13 @@
 
 use super::canvas::Canvas;
 use super::frame::Frame;
-use crate::picture::bounds::Bounds;
-use crate::picture::colour::Rgb;
-use crate::picture::placement::Placement;
-use crate::picture::view::{BodyView, SceneView};
-use haptic_planar::piece::{Piece, rotate};
-use haptic_planar::polygon::distance_to_segment_m;
+use haptic_draw::bounds::Bounds;
+use haptic_draw::colour::Rgb;
+use haptic_draw::placement::Placement;
+use haptic_draw::view::{BodyView, SceneView};
+use haptic_planar::math::distance_to_segment_m;
+use haptic_planar::math::rotate;
+use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 
 /// The hand and its coupling.

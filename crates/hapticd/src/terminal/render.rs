@@ -3,8 +3,8 @@
 use super::canvas::Canvas;
 use super::frame::{FIGURES, Frame};
 use super::paint::paint;
-use crate::picture::colour::Rgb;
-use crate::picture::view::SceneView;
+use haptic_draw::colour::Rgb;
+use haptic_draw::view::SceneView;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};

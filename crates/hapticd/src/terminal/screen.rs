@@ -3,8 +3,8 @@
 use super::log_lines;
 use super::render::render;
 use super::watcher::FrameBuilder;
-use crate::picture::colour::Rgb;
-use crate::picture::view::SceneView;
+use haptic_draw::colour::Rgb;
+use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopTiming;

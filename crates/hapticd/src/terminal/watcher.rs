@@ -1,10 +1,11 @@
 //! Makes frames of snapshots: follows the bodies, the pace and the words.
 
 use super::frame::{Figures, Frame};
-use super::narrator::Narrator;
-use crate::picture::bounds::Bounds;
-use crate::picture::placement::{Placement, follow};
-use crate::picture::view::SceneView;
+use crate::follower::follow;
+use crate::follower::narrator::Narrator;
+use haptic_draw::bounds::Bounds;
+use haptic_draw::placement::Placement;
+use haptic_draw::view::SceneView;
 use haptic_loop::report::TickReport;
 use haptic_loop::snapshot::Snapshot;
 use haptic_realtime::runner::LoopTiming;

@@ -67,12 +67,12 @@ fn refusal(path: &Path, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_testing::TestFolder;
 
     #[test]
     fn what_is_no_plain_file_is_written_to_and_a_link_stays_one() {
         use std::os::unix::fs::FileTypeExt;
-        let folder = std::env::temp_dir().join(format!("hapticd-whole-file-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = TestFolder::new();
         let (file, link, null) = (folder.join("file"), folder.join("link"), folder.join("null"));
         fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
@@ -84,6 +84,5 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

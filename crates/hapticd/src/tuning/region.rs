@@ -1,11 +1,11 @@
 //! The region of stable gains of a device: curves, marks, and the picture of them.
 
-use super::log_plot::{LETTERS, LogPlot, Range, write};
-use crate::picture::colour::Rgb;
-use crate::snapshot::drawing::{Anchor, Area, Drawing, Point, Text};
 use haptic_config::proposals::Proposals;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
+use haptic_draw::colour::Rgb;
+use haptic_draw::drawing::{Anchor, Area, Drawing, Point, Text};
+use haptic_draw::log_plot::{LETTERS, LogPlot, Range, write};
 use haptic_tuning::boundary::{Limits, max_passive_stiffness_n_per_m};
 use haptic_tuning::spring_test::MeasuredLimit;
 use nalgebra::Vector2;
@@ -179,8 +179,8 @@ impl Region {
             |index: usize, column: f64| Point::new(FRAME[0][0] + column, FRAME[1][1] + 66.0 + 22.0 * index as f64);
         let line = |drawing: &mut Drawing, at: Point, colour: Rgb, dash: Option<f64>, text: &str| {
             let ends = vec![at + Vector2::new(0.0, -4.0), at + Vector2::new(34.0, -4.0)];
-            let mark = crate::snapshot::drawing::Line { points: ends, colour, width: 2.2, dash, opacity: 1.0 };
-            drawing.marks.push(crate::snapshot::drawing::Mark::Line(mark));
+            let mark = haptic_draw::drawing::Line { points: ends, colour, width: 2.2, dash, opacity: 1.0 };
+            drawing.marks.push(haptic_draw::drawing::Mark::Line(mark));
             write(drawing, at + Vector2::new(44.0, 0.0), Anchor::Start, text);
         };
         line(drawing, row(0, 0.0), PASSIVE, None, "passive with any hand: (b − B)/(T/2 + delay)");

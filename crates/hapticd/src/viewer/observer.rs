@@ -1,8 +1,9 @@
 //! Makes what is told of snapshots: on the lower side, as often as it looks.
 
-use crate::picture::placement::{Placement, follow};
-use crate::picture::view::SceneView;
-use crate::terminal::narrator::Narrator;
+use crate::follower::follow;
+use crate::follower::narrator::Narrator;
+use haptic_draw::placement::Placement;
+use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_view::message::state::{FaultMessage, Observation, RecordingMessage};

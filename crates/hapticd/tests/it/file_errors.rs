@@ -2,7 +2,7 @@
 
 use haptic_config::source::Source;
 use haptic_config::{device, kind::FileKind, profile, scene};
-use haptic_planar::description::{ImpactState, ShapeDescription};
+use haptic_planar::scene::description::{ImpactState, ShapeDescription};
 use nalgebra::Vector2;
 
 fn scene_errors(text: &str) -> String {

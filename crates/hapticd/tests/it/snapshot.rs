@@ -4,7 +4,7 @@ use haptic_config::builtin::SCENES;
 use haptic_testing::TestFolder;
 use hapticd::cli::{InputArguments, SnapshotArguments};
 use hapticd::failure::Failure;
-use hapticd::snapshot::snapshot;
+use hapticd::still::snapshot;
 use std::path::Path;
 
 fn arguments(scene: Option<&str>, seconds: Option<f64>, out: &Path) -> SnapshotArguments {

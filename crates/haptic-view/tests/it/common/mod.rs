@@ -3,8 +3,8 @@
 use haptic_loop::control::ControlError;
 use haptic_loop::snapshot::{Pose, Snapshot};
 use haptic_loop::world::World;
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
 use haptic_planar::scene::Scene;
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
 use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::{SceneMessage, ScenesMessage};
 use haptic_view::message::settings::CouplingMessage;
