@@ -54,7 +54,7 @@ impl HapticLoop {
         world: World,
         settings: &Settings,
     ) -> Result<Self, MappingError> {
-        let frame = settings.mapping.frame(device.identity().axes)?;
+        let frame = settings.mapping.activate(device.identity().axes)?;
         let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
         let model = WorstAxisModel { max_force_n: device_max_force_n, ..*model };
         let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;

@@ -47,7 +47,7 @@ struct Taps {
 impl Taps {
     /// Records from the next tick on, after a checkpoint if the tap wants one. Returns the tap that it replaces.
     fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
-        tap.note_image(rendering);
+        tap.record_checkpoint(rendering);
         self.recording.replace(tap)
     }
 
@@ -87,7 +87,7 @@ impl LoopBody {
 
     /// Records from the first tick on, for black boxes.
     pub fn record_history_to(&mut self, mut tap: Box<Tap>) {
-        tap.note_image(&self.rendering);
+        tap.record_checkpoint(&self.rendering);
         self.taps.history = Some(tap);
     }
 
@@ -137,8 +137,8 @@ impl Periodic for LoopBody {
         }
         let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
         for tap in self.taps.each() {
-            tap.note_tick(self.rendering.last(), self.rendering.world(), timing);
-            tap.note_image(&self.rendering);
+            tap.record_tick(self.rendering.last(), self.rendering.world(), timing);
+            tap.record_checkpoint(&self.rendering);
         }
         self.elapsed += 1 + wake.skipped;
         if self.elapsed >= self.periods { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

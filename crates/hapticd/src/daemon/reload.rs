@@ -111,7 +111,7 @@ impl Reload {
         if !self.is_simulated {
             new.bareness.refuse_on_hardware(self.i_know)?;
         }
-        let frame = new.mapping.frame(self.axes).map_err(|error| Failure::BadInput(error.to_string()))?;
+        let frame = new.mapping.activate(self.axes).map_err(|error| Failure::BadInput(error.to_string()))?;
         let (old, simulated) = (&self.profile, self.is_simulated);
         let mut commands = Vec::new();
         if new.coupling != old.coupling {

@@ -8,6 +8,7 @@ mod examples;
 mod file_errors;
 mod golden;
 mod hostile;
+mod kept_recordings;
 mod mutated_files;
 mod recorded_runs;
 mod recording;

@@ -138,7 +138,7 @@ fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_bef
     let proof = folder.json(&["replay", "hapticd/recordings/a.mcap", "--json"]);
     assert!(kept.span.unwrap().0 > 1 && proof["ticks"] == kept.ticks, "{proof}");
     assert!(proof["first_difference"].is_null() && proof["unproved"].is_null(), "{proof}");
-    assert!(proof["truncated"] == false && !kept.orders.is_empty(), "{proof}");
+    assert!(proof["truncated"] == false && !kept.commands.is_empty(), "{proof}");
 }
 
 #[test]
