@@ -21,6 +21,7 @@ pub mod histogram;
 pub mod ioctl;
 pub mod latency;
 pub mod memory;
+pub mod poll;
 pub mod run_delay;
 pub mod runner;
 pub mod schedule;

@@ -15,7 +15,7 @@ pub use crate::native::NativeSettings;
 use crate::native::framing::HidReport;
 use crate::protocol::{OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf, TxBytes};
 use crate::threaded::{
-    Connect, Connection, Measurement, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice,
+    Connection, Connector, Measurement, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
 };
 use haptic_device::{DeviceKind, Effort, Health, Identity, Limits, MonotonicNs};
 use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
@@ -23,7 +23,7 @@ use nalgebra::Vector2;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// Longest interval between commands, ns, even if the tick has written nothing new.
@@ -83,11 +83,10 @@ struct NativeConnector {
     monitor: Arc<LinkMonitor>,
 }
 
-impl Connect for NativeConnector {
+impl Connector for NativeConnector {
     fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, String> {
         let opened = self.port.open()?;
-        let name = opened.name.clone();
-        self.open_session(opened, stop).map(|(connection, ..)| connection).map_err(|error| format!("{name}: {error}"))
+        self.open_session(opened, stop).map(|(connection, ..)| connection)
     }
 }
 
@@ -138,11 +137,11 @@ struct NativeSender {
     link: Box<dyn HidLink>,
     transmit: Box<dyn TransmitHalf>,
     /// ARM messages of the receive half.
-    replies: Receiver<TxBytes>,
+    replies: mpsc::Receiver<TxBytes>,
     sent_ns: u64,
 }
 
-impl Send for NativeSender {
+impl Transmitter for NativeSender {
     fn send(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         let due_ns = self.sent_ns + KEEP_ALIVE_NS;
         let bytes = match self.replies.try_recv() {
@@ -156,7 +155,7 @@ impl Send for NativeSender {
         self.link.write(&report(bytes.bytes())).map(|()| SendOutcome::Again)
     }
 
-    fn let_go(&mut self) {
+    fn disable(&mut self) {
         // If it does not arrive, the board's watchdog ends the effort.
         let _ = self.link.write(&report(self.transmit.stop_frame().bytes()));
     }
@@ -172,7 +171,7 @@ struct NativeReceiver {
     disarmed_since: Option<MonotonicNs>,
 }
 
-impl Receive for NativeReceiver {
+impl Receiver for NativeReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
         let mut bytes = [0; REPORT_BYTES];
         let length = self.link.read(&mut bytes, wait)?;
@@ -180,7 +179,7 @@ impl Receive for NativeReceiver {
     }
 
     /// The board answers every command, and commands are sent all the time.
-    fn habit(&self) -> ReportingMode {
+    fn reporting_mode(&self) -> ReportingMode {
         ReportingMode::Streams
     }
 }

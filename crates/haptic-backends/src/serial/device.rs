@@ -1,6 +1,6 @@
 //! A device on a serial line, as the tick sees it: reading is looking into a slot, writing is one call that does not wait.
 
-use super::dead_man::GuardianProgram;
+use super::dead_man::DeadManProgram;
 use super::in_flight_limit::InFlightLimit;
 use super::partial_frame::PartialFrame;
 use super::port::Port;
@@ -31,7 +31,7 @@ pub struct SerialSettings {
     /// What is counted; the protocol has the same one.
     pub ledger: Arc<LinkMonitor>,
     /// Who ends the force of a device without a watchdog if this process cannot.
-    pub guardian: Option<GuardianProgram>,
+    pub guardian: Option<DeadManProgram>,
     /// SCHED_FIFO priority of the listening thread, below that of the tick.
     pub priority: u8,
 }

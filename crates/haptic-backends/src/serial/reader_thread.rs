@@ -3,14 +3,14 @@
 //! It owns the port until a session is agreed; then it shares it with the tick, which writes. Nothing here spins: it
 //! sleeps in the kernel until bytes arrive.
 
-use super::dead_man::{DeadMan, GuardianProgram};
+use super::dead_man::{DeadMan, DeadManProgram};
 use super::port::{Port, PortError};
 use crate::handshake::{Link, now, run_handshake};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf};
+use crate::reconnect::{Reconnect, log_lost, log_reconnected};
 use haptic_device::{Health, Identity, Limits, MonotonicNs};
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
-use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,17 +19,14 @@ use std::{fmt, io};
 /// How long it sleeps without bytes before it looks around.
 const LISTEN_FOR: Duration = Duration::from_millis(20);
 
-/// How long it waits before it tries a lost port again.
-const TRY_AGAIN_AFTER: Duration = Duration::from_millis(50);
+/// A lost port is tried every 50 ms; the same error is logged every 10 s or so.
+const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_every: 200 };
 
 /// Commands without an answer for so long mean that the device is gone, ns.
 const GONE_AFTER_NS: u64 = 250_000_000;
 
 /// And so many of them at least, so that a host that stalls does not blame the device.
 const GONE_AFTER_COMMANDS: u64 = 20;
-
-/// The same reason for a failing reconnection is told again after so many tries: every ten seconds or so where a try is short.
-const TELL_EVERY_TRIES: u32 = 200;
 
 /// Why a device cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +95,7 @@ pub struct SerialConnector {
     /// What is spoken.
     pub protocol: Box<dyn Protocol>,
     /// Who ends the force of a device without a watchdog if this process cannot.
-    pub guardian: Option<GuardianProgram>,
+    pub guardian: Option<DeadManProgram>,
 }
 
 impl SerialConnector {
@@ -131,7 +128,7 @@ impl SerialConnector {
 
 impl Link for &Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_patiently(bytes)
+        self.write_all(bytes)
     }
 
     fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
@@ -166,7 +163,7 @@ impl ReaderThread {
     pub fn keep(mut self, ear: Box<dyn ReceiveHalf>, port: Arc<Port>) {
         let (mut ear, mut port) = (ear, port);
         while let Some(reason) = self.listen(ear.as_mut(), &port) {
-            tracing::warn!("{}: {reason}; looking for it", port.name());
+            log_lost(port.name(), reason);
             self.lose();
             drop((ear, port));
             let Some(connection) = self.reconnect() else { return };
@@ -195,7 +192,7 @@ impl ReaderThread {
             }
             if let Some(reply) = heard.reply
                 && !self.stop.load(Ordering::Relaxed)
-                && let Err(error) = port.write_patiently(reply.bytes())
+                && let Err(error) = port.write_all(reply.bytes())
             {
                 return Some(format!("the device takes nothing any more ({error})"));
             }
@@ -214,24 +211,12 @@ impl ReaderThread {
     }
 
     fn reconnect(&mut self) -> Option<Connection> {
-        let (mut tries, mut told): (u32, Option<Reason>) = (0, None);
-        while !self.stop.load(Ordering::Relaxed) {
-            // The tick's half of the old session holds the old port open: let go of it here, where closing may wait.
+        let stop = Arc::clone(&self.stop);
+        RECONNECT.run(&stop, || {
+            // The transmit half of the old session holds the old port open. It is dropped here, where closing may block.
             self.returned.drain().for_each(drop);
-            match self.dial_the_same() {
-                Ok(connection) => return Some(connection),
-                Err(error) => {
-                    let reason = Some(reason_of(&error));
-                    if tries.is_multiple_of(TELL_EVERY_TRIES) || told != reason {
-                        tracing::warn!("{error}");
-                        told = reason;
-                    }
-                }
-            }
-            tries = tries.wrapping_add(1);
-            std::thread::sleep(TRY_AGAIN_AFTER);
-        }
-        None
+            Some(self.dial_the_same())
+        })
     }
 
     fn dial_the_same(&mut self) -> Result<Connection, OpenError> {
@@ -248,7 +233,7 @@ impl ReaderThread {
     fn take_up(&mut self, connection: Connection) -> (Box<dyn ReceiveHalf>, Arc<Port>) {
         let Connection { line, ear, guardian, .. } = connection;
         self.guardian = guardian;
-        tracing::info!("{}: found again; force comes on anew", line.port.name());
+        log_reconnected(line.port.name());
         self.ledger.note_reconnect();
         self.newest.health = Health::Stale;
         self.samples.publish(self.newest);
@@ -256,17 +241,6 @@ impl ReaderThread {
         self.lines.push(line);
         (ear, port)
     }
-}
-
-/// What kind of obstacle it is, whatever its numbers: another kind is told at once.
-type Reason = (Discriminant<OpenError>, Option<Discriminant<HandshakeError>>);
-
-fn reason_of(error: &OpenError) -> Reason {
-    let cause = match error {
-        OpenError::Handshake { cause, .. } => Some(discriminant(cause)),
-        OpenError::Port(_) | OpenError::System { .. } => None,
-    };
-    (discriminant(error), cause)
 }
 
 /// Since when nothing was heard, and how many commands had gone out by then.
@@ -288,15 +262,6 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn another_kind_of_obstacle_is_another_reason_and_other_numbers_are_not() {
-        let greeting = |cause| reason_of(&OpenError::Handshake { port: String::new(), cause });
-        let babble = |bytes| greeting(HandshakeError::NotUnderstood { bytes, expected: "" });
-        assert_eq!(babble(1), babble(2));
-        assert_ne!(babble(1), greeting(HandshakeError::PlaceForgotten));
-        assert_ne!(babble(1), reason_of(&OpenError::Port(PortError::Missing { port: String::new() })));
-    }
 
     #[test]
     fn only_commands_without_an_answer_make_a_silence() {

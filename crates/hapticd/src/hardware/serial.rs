@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use haptic_backends::protocol::Protocol;
-use haptic_backends::serial::dead_man::GuardianProgram;
+use haptic_backends::serial::dead_man::DeadManProgram;
 use haptic_backends::serial::{
     FindPort, HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     OpenError, PortError, SerialDevice, SerialSettings,
@@ -84,11 +84,11 @@ fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<LinkMonitor>) ->
 }
 
 /// This program itself, with a command that is not in its help: it ends the force when the watchdog's time is over.
-fn guardian(setup: &Setup) -> Option<GuardianProgram> {
-    Some(GuardianProgram {
+fn guardian(setup: &Setup) -> Option<DeadManProgram> {
+    Some(DeadManProgram {
         program: std::env::current_exe().ok()?,
         arguments: vec!["stand-guard".to_owned()],
-        patience: Duration::from_secs_f64(setup.device.watchdog_s.max(SHORTEST_GUARD_S)),
+        timeout: Duration::from_secs_f64(setup.device.watchdog_s.max(SHORTEST_GUARD_S)),
     })
 }
 
