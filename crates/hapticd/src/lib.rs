@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod cli;
 pub mod commands;
+pub mod control;
 pub mod daemon;
 pub mod failure;
 pub mod figures;
@@ -15,6 +16,7 @@ pub mod follower;
 pub mod golden;
 pub mod hardware;
 pub mod log;
+pub mod realtime_setup;
 pub mod recording;
 pub mod status;
 pub mod still;

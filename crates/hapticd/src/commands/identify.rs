@@ -55,7 +55,7 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
     let mut device = drive::paced(hardware::open(setup)?);
     setup.update_from_device(device.as_ref());
     let period_s = (1.0 / device.limits().rate_hz).max(TICK_S);
-    let place_m = drive::place_of(device.as_mut())?;
+    let place_m = drive::handle_position(device.as_mut())?;
     let axes = usize::from(device.identity().axes);
     let travel_m = travel_within(device.limits(), axes, place_m, arguments.travel_m);
     if travel_m < SHORTEST_TRAVEL_M {

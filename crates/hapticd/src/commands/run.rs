@@ -3,12 +3,12 @@
 use super::print_json;
 use crate::admission;
 use crate::cli::RunArguments;
-use crate::daemon::signals::Signals;
 use crate::daemon::{self, Options};
 use crate::failure::Failure;
 use crate::figures::ticks_in;
 use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
+use crate::realtime_setup::signals::Signals;
 use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
@@ -28,7 +28,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let objection = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
     setup.update_from_device(device.as_ref());
-    let signals = Signals::watched()?;
+    let signals = Signals::register()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");

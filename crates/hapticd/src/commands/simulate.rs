@@ -108,7 +108,7 @@ impl SimulationRun {
     pub fn tick(&mut self) -> &TickReport {
         let now = MonotonicNs((self.figures.ticks + 1) * TICK_NS);
         let report = self.rendering.tick(now, 0);
-        self.figures.take_in(report);
+        self.figures.add(report);
         if let Some(forces) = &mut self.forces {
             forces.take_in(report.force_n);
         }

@@ -110,7 +110,7 @@ fn measured(
     });
     let rungs: Vec<DampingTrial> = rungs.into_iter().filter(|rung| rung.predicted_n_per_m > 1.0).collect();
     let mut opened = drive::paced(hardware::open(&free)?);
-    let place_m = drive::place_of(opened.as_mut())?;
+    let place_m = drive::handle_position(opened.as_mut())?;
     let axes = usize::from(opened.identity().axes);
     let allowance = MeasurementLimits {
         force_n: setup.max_force_n().min(opened.limits().max_force_n),

@@ -28,7 +28,7 @@ impl Observer {
     }
 
     /// A fault happened.
-    pub fn take_fault(&mut self, fault: FaultMessage) {
+    pub fn add_fault(&mut self, fault: FaultMessage) {
         self.fault = Some(fault);
         self.faults += 1;
     }
