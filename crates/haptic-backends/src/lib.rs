@@ -15,6 +15,7 @@ pub mod native;
 pub mod open_error;
 pub mod pantograph;
 pub mod protocol;
+pub mod reconnect;
 pub mod scale;
 pub mod serial;
 pub mod threaded;

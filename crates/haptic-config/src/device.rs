@@ -1,4 +1,4 @@
-//! The device file: what is driven, how it behaves, and for a simulated one, the hand that holds it.
+//! Device files: kind, address, model, and the simulated hand of a simulated device.
 
 use crate::error::FileErrors;
 use crate::kind::FileKind;
@@ -12,15 +12,24 @@ use haptic_device::{DeviceModel, HandModel};
 /// Reads a device file of one of `kinds`.
 ///
 /// # Errors
-/// Everything that is wrong in the text.
+/// All problems in the text.
 pub fn load(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors> {
-    load_device(source, kinds).map_err(|errors| FileKind::Device.blame(source, errors))
+    load_device(source, kinds).map_err(|errors| FileKind::Device.explain(source, errors))
 }
 
 fn load_device(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors> {
     let document = Document::parse(source)?;
     let device = device(&document.root(), kinds);
-    document.conclude(Some(device))
+    document.finish(Some(device))
+}
+
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    static SIMULATED_ONLY: [&KindSpec; 1] = [&SIMULATED];
+    let root = empty.root();
+    device(&root, &SIMULATED_ONLY);
+    root.asked_keys()
 }
 
 fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
@@ -47,8 +56,7 @@ fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
     device
 }
 
-/// Keys that are given but have no effect on this kind. Perhaps a reason was behind them, or the file is for several kinds,
-/// of which one is chosen.
+/// Keys without effect are warnings, not errors: a file may serve several kinds, one of which is chosen.
 fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String> {
     let mut keys: Vec<&'static str> = Vec::new();
     for key in kinds.iter().flat_map(|kind| kind.keys) {
@@ -64,23 +72,20 @@ fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String
     keys.into_iter().map(text).collect()
 }
 
-/// Where a serial device is looked for if nothing says where.
-pub const DEFAULT_PORT: &str = "/dev/ttyACM0";
-
-/// Some kinds have a number of axes of their own.
+/// Some kinds have a fixed number of axes.
 fn axes(root: &Section<'_>, kind: &KindSpec, default: &DeviceConfig) -> usize {
     let own = kind.axes.map(i64::from);
     let axes = root.whole("axes", own.unwrap_or(default.axes as i64), 1..=2);
     if let Some(own) = own.filter(|own| *own != axes) {
         let problem = format!("is {axes}, but a device of kind {} has {own}", kind.name);
-        root.complain("axes", problem, format!("write axes = {own}"));
+        root.error("axes", problem, format!("write axes = {own}"));
     }
     axes as usize
 }
 
 fn address(root: &Section<'_>, default_baud: u32) -> Address {
     Address {
-        port: root.text("port", DEFAULT_PORT).map(str::to_owned),
+        port: root.text("port", "/dev/ttyACM0").map(str::to_owned),
         baud: root.whole("baud", i64::from(default_baud), 1..=100_000_000) as u32,
         path: root.text("path", "/dev/hidraw0").map(str::to_owned),
         vendor_id: root.optional_whole("vendor_id", 0x2341, 0..=0xFFFF).map(|id| id as u16),
@@ -114,19 +119,19 @@ fn calibration(root: &Section<'_>, axes: usize) -> Calibration {
     }
 }
 
-/// No host that is well stays silent for longer, and no firmware waits longer, s.
-const LONGEST_WATCHDOG_S: f64 = 0.1;
+/// Longest permitted watchdog time, s. A working host is never silent for longer, and firmware must not wait longer.
+const MAX_WATCHDOG_S: f64 = 0.1;
 
 fn watchdog_s(root: &Section<'_>, default: f64) -> f64 {
     let watchdog_s = root.number("watchdog_s", default, POSITIVE);
-    if watchdog_s > LONGEST_WATCHDOG_S {
-        let problem = format!("is {watchdog_s}: a device whose host has died must let go sooner");
-        root.complain("watchdog_s", problem, "write watchdog_s = 0.1 or less");
+    if watchdog_s > MAX_WATCHDOG_S {
+        let problem = format!("{watchdog_s} s is too long: motors must switch off sooner when the host dies");
+        root.error("watchdog_s", problem, "write watchdog_s = 0.1 or less");
     }
     watchdog_s
 }
 
-/// Damping of hardware that nobody measured, N·s/m: low, so that the stability margins err on the safe side.
+/// Assumed damping of hardware that was not measured, N·s/m: low, so that the stability margins are on the safe side.
 const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
 
 fn model(section: &Section<'_>, axes: usize, damping_is_assumed: bool) -> DeviceModel {
@@ -152,7 +157,7 @@ fn hand(root: &Section<'_>, kind: &KindSpec) -> Option<HandModel> {
     }
     if kind.is_hardware {
         let problem = format!("a {} device is held by a real hand", kind.name);
-        root.complain("hand", problem, "remove [hand], or write kind = \"simulated\"");
+        root.error("hand", problem, "remove [hand], or write kind = \"simulated\"");
     }
     let default = HandModel::default();
     let hand = HandModel {
@@ -169,19 +174,19 @@ fn hand(root: &Section<'_>, kind: &KindSpec) -> Option<HandModel> {
 
 fn check_path(section: &Section<'_>, hand: &HandModel) {
     let ([first, ..], [.., last]) = (&hand.path[..], &hand.path[..]) else {
-        section.complain("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
+        section.error("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
         return;
     };
     if first[0] < 0.0 {
-        section.complain_of_row("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
+        section.row_error("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
     }
     for (row, pair) in hand.path.windows(2).enumerate().filter(|(_, pair)| pair[1][0] <= pair[0][0]) {
         let problem = format!("times must increase, but {} s follows {} s", pair[1][0], pair[0][0]);
-        section.complain_of_row("path", row + 1, problem, "sort the rows by time");
+        section.row_error("path", row + 1, problem, "sort the rows by time");
     }
     if hand.looped && first[1..] != last[1..] {
         let problem =
             format!("must end where it starts to repeat: ends at {:?}, starts at {:?}", &last[1..], &first[1..]);
-        section.complain_of_row("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
+        section.row_error("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
     }
 }

@@ -4,7 +4,7 @@ use super::OpenContext;
 use crate::link_monitor::LinkMonitor;
 use crate::open_error::OpenError;
 use crate::protocol::Protocol;
-use crate::serial::dead_man::GuardianProgram;
+use crate::serial::dead_man::DeadManProgram;
 use crate::serial::usb_port::port_of;
 use crate::serial::{FindPort, PortError, SerialDevice, SerialSettings};
 use haptic_device::{Device, DeviceConfig};
@@ -23,16 +23,15 @@ pub(super) fn open(
     context: &OpenContext,
     protocol: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>,
 ) -> Result<Box<dyn Device>, OpenError> {
-    let ledger = Arc::new(LinkMonitor::default());
-    let patience = Duration::from_secs_f64(config.watchdog_s.max(MIN_DEAD_MAN_S));
-    let guardian =
-        context.dead_man.clone().map(|(program, arguments)| GuardianProgram { program, arguments, patience });
+    let monitor = Arc::new(LinkMonitor::default());
+    let timeout = Duration::from_secs_f64(config.watchdog_s.max(MIN_DEAD_MAN_S));
+    let dead_man = context.dead_man.clone().map(|(program, arguments)| DeadManProgram { program, arguments, timeout });
     let settings = SerialSettings {
         find: find_port(config),
         baud: config.address.baud,
-        protocol: protocol(Arc::clone(&ledger)),
-        ledger,
-        guardian,
+        protocol: protocol(Arc::clone(&monitor)),
+        monitor,
+        dead_man,
         priority: context.loop_priority.saturating_sub(1).max(1),
     };
     Ok(Box::new(SerialDevice::open(settings)?))

@@ -2,9 +2,9 @@
 
 use super::print_line;
 use crate::cli::EmulateArguments;
-use crate::daemon::signals::Signals;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
+use crate::realtime_setup::signals::Signals;
 use haptic_backends::KINDS;
 use haptic_config::builtin::DEVICES;
 use haptic_config::device;
@@ -21,7 +21,7 @@ use std::time::Duration;
 pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     let (mut board, life) = (board(arguments)?, life(arguments));
     file_use(arguments)?.writes("--trace", arguments.trace.as_deref()).check()?;
-    let (signals, link) = (Signals::watched()?, arguments.link.display());
+    let (signals, link) = (Signals::register()?, arguments.link.display());
     let stop = Arc::clone(&signals.stop);
     // A reader that went away does not end a device.
     let mut tell = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
