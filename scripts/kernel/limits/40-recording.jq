@@ -1,4 +1,4 @@
-def limit(claim; seen; holds): {claim: claim, seen: (seen | tostring), holds: holds};
+include "limit";
 def median: sort | .[length / 2 | floor];
 def compared(name; figure):
   ([.pairs[].without | figure] | median) as $without | ([.pairs[].with | figure] | median) as $with |
@@ -10,5 +10,5 @@ compared("wake-up p50"; .wake_ns.p50),
 compared("wake-up p99"; .wake_ns.p99),
 compared("tick p50"; .compute_ns.p50),
 compared("tick p99"; .compute_ns.p99),
-limit("the same world with and without"; [.pairs[][] | .state_hash]; [.pairs[][] | .state_hash] | unique | length == 1),
-limit("run again to the bit"; .proof; .proof.ticks == 3000 and .proof.first_difference == null and .proof.unproved == null)
+limit("the same state with and without"; [.pairs[][] | .state_hash]; [.pairs[][] | .state_hash] | unique | length == 1),
+limit("replayed bit for bit"; .proof; .proof.ticks == 3000 and .proof.first_difference == null and .proof.unproved == null)
