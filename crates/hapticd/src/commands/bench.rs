@@ -1,4 +1,4 @@
-//! `hapticd bench`: what a tick costs, scene by scene, and how that grows.
+//! `hapticd bench`: the cost of a tick per scene, and its growth with scene size.
 
 use super::simulate::SimulationRun;
 use super::{print_json, print_line};
@@ -21,12 +21,12 @@ use haptic_planar::state::State;
 use haptic_realtime::histogram::Percentiles;
 use serde::Serialize;
 
-/// How many fixed octagons the family of fixed bodies has.
+/// Numbers of fixed octagons in the scenes of fixed bodies.
 const OCTAGONS: [usize; 5] = [15, 100, 1_000, 3_000, 10_000];
-/// How many boxes the family of piles has.
+/// Numbers of boxes in the piles.
 const BOXES: [usize; 4] = [10, 30, 100, 300];
 
-/// A stiff coupling, so that contact is worked hard.
+/// A stiff coupling, so that contacts carry high loads.
 const COUPLING: Gains = Gains {
     stiffness_n_per_m: 800.0,
     damping_n_s_per_m: 4.0,
@@ -67,7 +67,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&serde_json::json!({ "worlds": costs })) } else { Ok(()) }
 }
 
-/// The worlds, made one at a time.
+/// The worlds, built one at a time.
 fn sessions() -> impl Iterator<Item = (String, Result<SimulationRun, Failure>)> {
     let built_in = SCENES.entries.iter().map(|(name, _)| ((*name).to_owned(), built_in(name)));
     let fixed = OCTAGONS.iter().map(|&count| (format!("octagons {count}"), generated(generated::octagons(count))));
@@ -86,7 +86,7 @@ fn generated(world: Generated) -> Result<SimulationRun, Failure> {
     session(scene, world.hand)
 }
 
-/// The whole tick with a hand that is led, force from the first tick on.
+/// The whole tick with a prescribed hand and force from the first tick on.
 fn session(scene: Scene, hand: HandPath) -> Result<SimulationRun, Failure> {
     let device = PrescribedDevice::new(2, FollowedPath::new(hand));
     let safety = Safety { engage_ramp_s: 0.0, ..Safety::default() };

@@ -1,4 +1,4 @@
-//! `hapticd check`: is a file right, and what does it amount to.
+//! `hapticd check`: validates files and reports what they contain.
 
 use super::{print_json, print_line};
 use crate::admission::WorstTick;
@@ -21,13 +21,13 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// The time that measuring the worst tick may take.
+/// Time limit for measuring the worst tick.
 const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 ///
 /// # Errors
-/// When any of the files is wrong.
+/// When a file is invalid.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::of(path)).collect();
     if arguments.json {
@@ -39,7 +39,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(FileErrors(problems).into()) }
 }
 
-/// What was found out about one file.
+/// The result for one file.
 #[derive(Clone, Debug, Serialize)]
 struct Finding {
     file: String,
@@ -52,14 +52,14 @@ struct Finding {
     facts: Option<Facts>,
 }
 
-/// What a right file amounts to.
+/// Contents of a valid file.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Facts {
     Scene(SceneFacts),
     Profile(Box<ProfileFacts>),
     Device(DeviceFacts),
-    HandImpedance { seconds: f64, rows: usize },
+    Hand { seconds: f64, rows: usize },
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -131,14 +131,14 @@ impl Finding {
         }
     }
 
-    /// What is said of a right file; a wrong one is told as an error instead.
+    /// Text for a valid file; an invalid one is reported as an error instead.
     fn text(&self) -> Option<String> {
-        let mut text = format!("{}: a good ", self.file);
+        let mut text = format!("{}: valid ", self.file);
         match self.facts.as_ref()? {
             Facts::Scene(facts) => write_scene(&mut text, facts),
             Facts::Profile(facts) => write_profile(&mut text, facts),
             Facts::Device(facts) => write_device(&mut text, facts),
-            Facts::HandImpedance { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
+            Facts::Hand { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
         }
         .ok()?;
         self.warnings.iter().try_for_each(|warning| writeln!(text, "  warning: {warning}")).ok()?;
@@ -163,15 +163,15 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
         }
         FileKind::Hand => {
             let hand = hand::load(source)?;
-            Ok((Facts::HandImpedance { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
+            Ok((Facts::Hand { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
         }
     }
 }
 
-/// A scene that `simulate` takes may be one that `run` refuses.
+/// `simulate` accepts some scenes that `run` rejects.
 fn scene_warnings(scene: &Scene) -> Vec<String> {
-    let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` takes it, `run` refuses it; \
-                     write impact_state = \"inter-state\" to feel it";
+    let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` accepts it, `run` rejects it; \
+                     write impact_state = \"inter-state\" for `run`";
     (scene.impact_state == ImpactState::Exact).then(|| unbounded.to_owned()).into_iter().collect()
 }
 
@@ -232,7 +232,7 @@ fn write_scene(text: &mut String, facts: &SceneFacts) -> std::fmt::Result {
     let SceneFacts { bodies, fixed, dynamic, pieces, near_pair_capacity, .. } = facts;
     writeln!(text, "scene")?;
     writeln!(text, "  {bodies} bodies ({fixed} fixed, {dynamic} dynamic), {pieces} convex pieces")?;
-    writeln!(text, "  near pairs: room for {near_pair_capacity}")?;
+    writeln!(text, "  contact-pair capacity: {near_pair_capacity}")?;
     write_worst_tick(text, &facts.worst_tick)?;
     writeln!(text, "  tool: {}", facts.tool.as_deref().unwrap_or("none"))?;
     writeln!(text, "  {:<24} {:>12} {:>14}  centre_m", "body", "mass_kg", "inertia_kg_m2")?;
@@ -251,9 +251,9 @@ fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
     writeln!(text, "profile")?;
     writeln!(text, "  scene {}, device {}", facts.scene, facts.device)?;
     writeln!(text, "  coupling {} N/m, {} N·s/m", facts.stiffness_n_per_m, facts.damping_n_s_per_m)?;
-    writeln!(text, "  force up to {} N, comes up over {} s", facts.max_force_n, facts.engage_ramp_s)?;
+    writeln!(text, "  maximum force {} N, engage ramp {} s", facts.max_force_n, facts.engage_ramp_s)?;
     let SceneFacts { bodies, pieces, near_pair_capacity, .. } = &facts.world;
-    writeln!(text, "  {bodies} bodies, {pieces} convex pieces, near pairs: room for {near_pair_capacity}")?;
+    writeln!(text, "  {bodies} bodies, {pieces} convex pieces, contact-pair capacity: {near_pair_capacity}")?;
     write_worst_tick(text, &facts.world.worst_tick)?;
     facts.stability.words.lines().try_for_each(|line| writeln!(text, "  {line}"))
 }

@@ -84,7 +84,7 @@ fn address_rows(width: u16, frame: &Frame) -> u16 {
 }
 
 fn address_text(frame: &Frame) -> Option<String> {
-    frame.address.as_ref().map(|address| format!("see it at {address}"))
+    frame.address.as_ref().map(|address| format!("Viewer: {address}"))
 }
 
 fn write_address(buffer: &mut Buffer, area: Rect, frame: &Frame) {

@@ -1,4 +1,4 @@
-//! A bar that shows how far a measurement is, and ears for any key. Without a terminal it shows and hears nothing.
+//! A progress bar, and keys that abort a measurement. Without a terminal it does nothing.
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
@@ -8,60 +8,60 @@ use std::time::Duration;
 /// Width of the bar, characters.
 const WIDTH: usize = 30;
 
-/// The terminal, if there is one. It is given back when this is dropped.
+/// The terminal, if there is one. Dropping it restores the terminal.
 pub struct Console {
-    shows: bool,
-    hears: bool,
+    shows_bar: bool,
+    reads_keys: bool,
 }
 
 impl Console {
-    /// Shows a bar only.
+    /// A bar without keys.
     pub fn bar() -> Self {
-        Self { shows: std::io::stderr().is_terminal(), hears: false }
+        Self { shows_bar: std::io::stderr().is_terminal(), reads_keys: false }
     }
 
-    /// Shows a bar and listens for keys.
+    /// A bar, and any key aborts.
     pub fn with_keys() -> Self {
-        let shows = std::io::stderr().is_terminal();
-        let hears = shows && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
-        Self { shows, hears }
+        let shows_bar = std::io::stderr().is_terminal();
+        let reads_keys = shows_bar && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
+        Self { shows_bar, reads_keys }
     }
 
-    /// Shows how much is done, 0 to 1, and what is under way.
-    pub fn show(&self, share: f64, doing: &str) {
-        if self.shows {
-            let hint = if self.hears { "; any key aborts" } else { "" };
-            // A terminal that went away needs no bar.
-            _ = write!(std::io::stderr(), "\r{}{hint}\x1b[K", bar(share, doing));
+    /// Shows the finished fraction, 0 to 1, and the current activity.
+    pub fn show(&self, fraction: f64, activity: &str) {
+        if self.shows_bar {
+            let hint = if self.reads_keys { "; any key aborts" } else { "" };
+            // A closed terminal needs no bar.
+            _ = write!(std::io::stderr(), "\r{}{hint}\x1b[K", bar(fraction, activity));
         }
     }
 
-    /// Whether a key was pressed; waits for one no longer than `patience`.
-    pub fn was_key_pressed(&self, patience: Duration) -> bool {
-        if !self.hears {
-            std::thread::sleep(patience);
+    /// Waits up to `timeout` for a key; returns whether one was pressed.
+    pub fn was_key_pressed(&self, timeout: Duration) -> bool {
+        if !self.reads_keys {
+            std::thread::sleep(timeout);
             return false;
         }
         let is_press = |event: &Event| matches!(event, Event::Key(key) if key.kind == KeyEventKind::Press);
-        event::poll(patience).unwrap_or(false) && event::read().is_ok_and(|event| is_press(&event))
+        event::poll(timeout).unwrap_or(false) && event::read().is_ok_and(|event| is_press(&event))
     }
 }
 
 impl Drop for Console {
     fn drop(&mut self) {
-        if self.shows {
+        if self.shows_bar {
             _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-        if self.hears {
+        if self.reads_keys {
             _ = disable_raw_mode();
         }
     }
 }
 
-fn bar(share: f64, doing: &str) -> String {
-    let share = share.clamp(0.0, 1.0);
-    let full = (share * WIDTH as f64).round() as usize;
-    format!("{}{} {:3.0} %  {doing}", "█".repeat(full), "░".repeat(WIDTH - full), share * 100.0)
+fn bar(fraction: f64, activity: &str) -> String {
+    let fraction = fraction.clamp(0.0, 1.0);
+    let full = (fraction * WIDTH as f64).round() as usize;
+    format!("{}{} {:3.0} %  {activity}", "█".repeat(full), "░".repeat(WIDTH - full), fraction * 100.0)
 }
 
 #[cfg(test)]

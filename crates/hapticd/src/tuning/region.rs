@@ -1,4 +1,4 @@
-//! The region of stable gains of a device: curves, marks, and the picture of them.
+//! Picture of the region of stable gains of a device: curves and marked gains.
 
 use haptic_config::proposals::Proposals;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
@@ -25,8 +25,8 @@ const PAGE: [f64; 2] = [900.0, 680.0];
 const FRAME: [[f64; 2]; 2] = [[84.0, 96.0], [870.0, 520.0]];
 /// Points of the smooth curves.
 const SMOOTH: usize = 160;
-/// Most powers of ten that the stiffness spans: what is softer is at the bottom.
-const MOST_DECADES: f64 = 1e4;
+/// Largest ratio of the stiffness axis; softer values are drawn at the bottom.
+const MAX_RATIO: f64 = 1e4;
 
 /// Gains with a name, as a point.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,18 +39,18 @@ pub struct Marked {
     pub damping_n_s_per_m: f64,
 }
 
-/// All that the picture shows.
+/// Contents of the picture.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// Name of the device.
     pub name: String,
     /// Its worst axis.
     pub device: WorstAxisModel,
-    /// The hand that the stable curves count on.
+    /// The hand that the stable curves assume.
     pub hand: HandImpedance,
     /// Boundaries, damping by damping.
     pub limits: Vec<Limits>,
-    /// What was found on the device itself.
+    /// Limits measured on the device.
     pub measured: Vec<MeasuredLimit>,
     /// The gains of the profile.
     pub profile: Marked,
@@ -81,7 +81,7 @@ impl Region {
             self.device;
         let (step_um, delay_ms, period_ms) = (encoder_step_m * 1e6, delay_s * 1e3, period_s * 1e3);
         let hand = match self.hand {
-            hand if hand == HandImpedance::default() => "nobody holds it".to_owned(),
+            hand if hand == HandImpedance::default() => "free".to_owned(),
             HandImpedance { mass_kg, damping_n_s_per_m, stiffness_n_per_m } => {
                 format!("held by {mass_kg:.2} kg, {damping_n_s_per_m:.1} N·s/m, {stiffness_n_per_m:.0} N/m")
             }
@@ -111,13 +111,13 @@ impl Region {
             drawing.disc(plot.place(gains.damping_n_s_per_m, gains.stiffness_n_per_m), 5.5, fill, INK);
         }
         let [low, high] = plot.corners;
-        write(drawing, low + Vector2::new(14.0, 24.0), Anchor::Start, "rings up");
+        write(drawing, low + Vector2::new(14.0, 24.0), Anchor::Start, "unstable");
         write(drawing, Point::new(low.x + 14.0, high.y - 14.0), Anchor::Start, "passive: any hand, any world");
-        write(drawing, Point::new(high.x - 14.0, high.y - 14.0), Anchor::End, "comes to rest in this hand");
+        write(drawing, Point::new(high.x - 14.0, high.y - 14.0), Anchor::End, "stable with this hand");
         plot.draw_axes(drawing, "damping of the coupling, N·s/m", "stiffness of the coupling, N/m");
     }
 
-    /// The gains that are marked, the boldest first so that the profile's is never hidden.
+    /// The marked gains; the profile's is drawn last so that it is never hidden.
     fn marks(&self) -> [(Marked, Rgb); 3] {
         let proposal = |name: &str, stiffness_n_per_m: f64, damping_n_s_per_m: f64| Marked {
             name: format!("proposed, {name}"),
@@ -142,7 +142,7 @@ impl Region {
         let tallest = all_y.fold(1.0, f64::max);
         let softest =
             marked_y.chain(self.passive().first().map(|point| point.1)).filter(|y| *y > 0.0).fold(tallest, f64::min);
-        let y = around([1.5 * tallest, (0.3 * softest).max(tallest / MOST_DECADES)].into_iter());
+        let y = around([1.5 * tallest, (0.3 * softest).max(tallest / MAX_RATIO)].into_iter());
         LogPlot { corners: FRAME.map(Point::from), x, y }
     }
 
@@ -154,7 +154,7 @@ impl Region {
     }
 
     fn passive(&self) -> Curve {
-        // The line falls to nothing at the device's own damping: go there in ever smaller steps.
+        // The line falls to zero at the device's own damping; approach it in decreasing steps.
         let own = self.device.damping_n_s_per_m;
         let near_end = (0..40).map(|index| own * (1.0 - libm::pow(0.7, f64::from(index))));
         let mut dampings: Vec<f64> =
@@ -185,7 +185,7 @@ impl Region {
         };
         line(drawing, row(0, 0.0), PASSIVE, None, "passive with any hand: (b − B)/(T/2 + delay)");
         line(drawing, row(1, 0.0), SPECTRAL, Some(7.0), "stable with this hand: eigenvalues of the linear loop");
-        line(drawing, row(2, 0.0), SIMULATED, None, "stable with this hand: the loop itself, tapped");
+        line(drawing, row(2, 0.0), SIMULATED, None, "stable with this hand: simulated taps of the loop");
         drawing.disc(row(2, 0.0) + Vector2::new(17.0, -4.0), 2.6, SIMULATED, SIMULATED);
         for (index, (gains, fill)) in self.marks().into_iter().rev().enumerate() {
             let at = row(index, 400.0);
@@ -197,12 +197,12 @@ impl Region {
         if !self.measured.is_empty() {
             let at = row(3, 0.0);
             drawing.disc(at + Vector2::new(17.0, -4.0), 5.0, PAPER, MEASURED);
-            write(drawing, at + Vector2::new(44.0, 0.0), Anchor::Start, "measured on the device, nobody holding it");
+            write(drawing, at + Vector2::new(44.0, 0.0), Anchor::Start, "measured on the free device");
         }
     }
 }
 
-/// The powers of ten around some values.
+/// Range of powers of ten around some values.
 fn around(values: impl Iterator<Item = f64>) -> Range {
     let Range { low, high } = span(values);
     let power = |value: f64, to: fn(f64) -> f64| libm::pow(10.0, to(libm::log10(value)));

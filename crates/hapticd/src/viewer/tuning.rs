@@ -1,4 +1,4 @@
-//! New gains through the viewer, judged by the very rules of a profile file, and by the limits on top.
+//! New gains from the viewer, checked by the rules of a profile and by the viewer's limits.
 
 use haptic_config::profile;
 use haptic_config::section::nearest;
@@ -85,7 +85,7 @@ fn within(limits: &LimitsMessage, gains: Gains, keys: &Map<String, Value>) -> Re
     match beyond {
         None => Ok(gains),
         Some(((key, value), [_, most])) => {
-            let advice = "the profile may have more, if it is meant";
+            let advice = "higher values can be set in the profile";
             let most = format!("{most:.6}");
             let most = most.trim_end_matches('0').trim_end_matches('.');
             Err(ControlError::Invalid(format!("coupling.{key}: must not be more than {most}, got {value}; {advice}")))
