@@ -1,4 +1,4 @@
-/** Light or dark, and the size of type. */
+/** Theme and type size. */
 
 import { byId } from './dom.js';
 import { forgetColours } from './palette.js';
@@ -22,7 +22,7 @@ export class Appearance {
         this.#apply();
     }
 
-    /** The next theme in turn. */
+    /** Switches to the next theme. */
     next() {
         this.#theme = ORDER[(ORDER.indexOf(this.#theme) + 1) % ORDER.length];
         keep('hapticd.theme', this.#theme === 'system' ? null : this.#theme);
@@ -32,7 +32,7 @@ export class Appearance {
     #apply() {
         const isDark = this.#theme === 'dark' || (this.#theme === 'system' && this.#dark.matches);
         document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
-        const words = this.#theme === 'system' ? `as the system has it (${isDark ? 'dark' : 'light'})` : this.#theme;
+        const words = this.#theme === 'system' ? `system (${isDark ? 'dark' : 'light'})` : this.#theme;
         this.button.title = `Theme: ${words} (T)`;
         this.button.setAttribute('aria-label', `Theme: ${words}`);
         forgetColours();

@@ -1,4 +1,4 @@
-/** Draws bodies in their colours, with their names where there is room. */
+/** Draws bodies in their colours, with their names where they fit. */
 
 import { bodyPath, labelRoom, reachOf, spokeLength } from './outlines.js';
 import { colour, mix, readableOn } from './palette.js';
@@ -9,7 +9,7 @@ import { colour, mix, readableOn } from './palette.js';
 /** @typedef {import('./surface.js').Surface} Surface */
 /** @typedef {[number, number, number]} Pose x and y in m, angle in rad */
 
-/** How much of a body in another layer than the tool's is seen: it cannot be felt. */
+/** Opacity of bodies in another layer than the tool's, which the tool cannot touch. */
 const OTHER_LAYER_OPACITY = 0.35;
 
 /** @typedef {object} DrawnBody
@@ -38,7 +38,7 @@ export function prepareBodies(scene) {
     return drawn.sort((a, b) => a.body.layer - b.body.layer);
 }
 
-/** Draws in the body's own frame from here on.
+/** Sets the transform to the body's frame.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
@@ -98,7 +98,7 @@ function drawSpoke(context, camera, body) {
     context.stroke();
 }
 
-/** Whether a body is under a point. Nearly all are too far away, which is found out first: a path costs much more to ask.
+/** Whether a body is under a point. Checks the distance first, because a path test is much more expensive.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
@@ -111,7 +111,7 @@ export function isUnder(context, surface, camera, { body, path, reach }, pose, [
     const [across, down] = [x * surface.ratio, y * surface.ratio];
     const rounding = 2 * (body.rounding_m ?? 0);
     enterFrame(context, surface, camera, pose);
-    // A width of zero would not be taken, and the last one would hold.
+    // The canvas ignores a width of zero and would keep the last one.
     if (rounding > 0) context.lineWidth = rounding;
     const isHit = context.isPointInPath(path, across, down) || (rounding > 0 && context.isPointInStroke(path, across, down));
     leaveFrame(context, surface);
@@ -127,8 +127,8 @@ export function isUnder(context, surface, camera, { body, path, reach }, pose, [
  * @property {number} opacity
  */
 
-/** The names of fixed bodies that have room for them, are in view and not under another body. One that comes and goes as a body
- * turns would only flicker; the mouse tells it.
+/** Names of fixed bodies that fit, are in view and not under another body. Names of moving bodies would flicker; the tooltip
+ * shows them.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
@@ -149,12 +149,12 @@ export function namesOf(context, surface, camera, bodies) {
  * @param {Surface} surface
  * @param {Camera} camera
  * @param {DrawnBody} drawn
- * @returns {Name|null} null if there is no room for it */
+ * @returns {Name|null} null if it does not fit */
 function nameOf(context, surface, camera, { body, start: [x, y, angle], isTouchable }) {
     const size = nameSize(surface);
     const [width, height] = labelRoom(body).map((extent) => extent * camera.scale);
     if (Math.min(width, height) < 1.3 * size) return null;
-    // Names stay upright; a body that lies on its side offers its other extent.
+    // Names stay upright; a body on its side has width and height swapped.
     const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
     const [across, up] = cosine > sine ? [width, height] : [height, width];
     const wanted = context.measureText(body.name).width;
@@ -168,7 +168,7 @@ function nameOf(context, surface, camera, { body, start: [x, y, angle], isToucha
     };
 }
 
-/** Whether some of a fixed body may be seen.
+/** Whether a part of a fixed body may be visible.
  * @param {Camera} camera
  * @param {DrawnBody} drawn */
 function isInView(camera, { start: [x, y], reach }) {
@@ -182,11 +182,11 @@ const NAME_REM = 0.8;
 /** @param {Surface} surface */
 const nameSize = ({ rem }) => rem * NAME_REM;
 
-/** Draws names, but for those that a mark is about to cover: they fade, so that nothing is written over.
+/** Draws names; those near a mark fade, so that texts do not overlap.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Name[]} names
- * @param {Vector[]} marks Places that are covered, CSS px. */
+ * @param {Vector[]} marks Covered positions, CSS px. */
 export function drawNames(context, surface, names, marks) {
     context.font = surface.font(NAME_REM);
     context.textAlign = 'center';

@@ -1,24 +1,24 @@
-/** From metres of the world to pixels of a canvas, and back. */
+/** Converts metres of the world to pixels of a canvas, and back. */
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** Nearest and farthest, px/m. */
+/** Limits of the zoom, px/m. */
 const MIN_SCALE = 50;
 const MAX_SCALE = 200_000;
-/** The buttons for zooming stand at the foot of the canvas; a scene that is fitted leaves them room, px. */
+/** Space for the zoom buttons at the foot of the canvas when a scene is fitted, px. */
 const FOOT_PX = 48;
 
 export class Camera {
-    /** @type {Vector} What is in the middle of the canvas, m. */
+    /** @type {Vector} Position at the centre of the canvas, m. */
     centre = [0, 0];
     /** px/m, in CSS pixels */
     scale = 3000;
     /** Of the canvas, CSS pixels. */
     width = 1;
     height = 1;
-    /** Whether somebody moved it; then it is left where it is. */
+    /** Whether the user moved the view; a resize then keeps it. */
     isMoved = false;
-    /** Changes whenever the view does, so that what was drawn for it can be kept. */
+    /** Incremented with every change of the view, for caches of drawings. */
     version = 0;
 
     /** @param {Vector} point
@@ -40,7 +40,7 @@ export class Camera {
         this.version += 1;
     }
 
-    /** Shows all of a rectangle with some room around it.
+    /** Shows a whole rectangle with a margin.
      * @param {[Vector, Vector]} bounds m */
     fit([[left, bottom], [right, top]]) {
         const room = Math.min(0.05 * this.width, 0.1 * this.height) + 4;
@@ -64,7 +64,7 @@ export class Camera {
         this.version += 1;
     }
 
-    /** Zooms and keeps a point of the canvas where it is.
+    /** Zooms around a point of the canvas.
      * @param {number} factor
      * @param {Vector} at px */
     zoom(factor, at = [this.width / 2, this.height / 2]) {

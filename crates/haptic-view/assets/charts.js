@@ -4,7 +4,7 @@ import { SAMPLE } from './protocol.js';
 import { StripChart } from './strip-chart.js';
 import { plain } from './units.js';
 
-/** Chart lines are repainted so many at a time: each still moves thirty times a second, and a frame stays cheap. */
+/** Chart lines repainted per frame: each still moves thirty times per second, and a frame stays cheap. */
 const CHARTS_PER_FRAME = 2;
 
 /** @type {import('./strip-chart.js').ChartDescription[]} */
@@ -12,16 +12,16 @@ const DESCRIPTIONS = [
     {
         title: 'Felt force', unit: 'N', factor: 1, decimals: 2, least: 0.5,
         series: [
-            { name: 'x', value: SAMPLE.forceX, colour: 'series-x', title: 'Force on the hand to the right, after every limit' },
-            { name: 'y', value: SAMPLE.forceY, colour: 'series-y', title: 'Force on the hand upwards, after every limit' },
+            { name: 'x', value: SAMPLE.forceX, colour: 'series-x', title: 'Force on the hand to the right, after all limits' },
+            { name: 'y', value: SAMPLE.forceY, colour: 'series-y', title: 'Force on the hand upwards, after all limits' },
         ],
     },
     {
         title: 'Hand position', unit: 'mm', factor: 1e3, decimals: 1, least: 5,
         series: [
-            { name: 'x', value: SAMPLE.handX, colour: 'series-x', title: 'Where the hand is, to the right' },
-            { name: 'y', value: SAMPLE.handY, colour: 'series-y', title: 'Where the hand is, upwards' },
-            { name: 'tool', value: SAMPLE.toolX, colour: 'series-x', isDashed: true, isQuiet: true, title: 'Dashed: where the tool is; it stays behind where something is in its way' },
+            { name: 'x', value: SAMPLE.handX, colour: 'series-x', title: 'Position of the hand, to the right' },
+            { name: 'y', value: SAMPLE.handY, colour: 'series-y', title: 'Position of the hand, upwards' },
+            { name: 'tool', value: SAMPLE.toolX, colour: 'series-x', isDashed: true, isQuiet: true, title: 'Dashed: position of the tool, which stays behind the hand at an obstacle' },
             { name: '', value: SAMPLE.toolY, colour: 'series-y', isDashed: true, isQuiet: true, title: '' },
         ],
     },
@@ -30,14 +30,14 @@ const DESCRIPTIONS = [
         right: { unit: 'J', factor: 1, decimals: 3 },
         series: [
             { name: 'world', value: SAMPLE.energy, colour: 'series-energy', title: 'Kinetic, potential and coupling energy of the world; left axis' },
-            { name: 'tank', value: SAMPLE.tank, colour: 'series-tank', isRight: true, title: 'Energy that may still be given to the hand; right axis. At zero the force is cut' },
+            { name: 'tank', value: SAMPLE.tank, colour: 'series-tank', isRight: true, title: 'Energy that may still be delivered to the hand; right axis. At zero the force is cut' },
         ],
     },
     {
         title: 'Tick time', unit: 'µs', factor: 1e-3, decimals: 0, least: 1, isLogarithmic: true,
         line: { value: 1000, name: 'budget 1 ms' },
         series: [
-            { name: 'compute', value: SAMPLE.compute, colour: 'series-tick', title: 'How long each tick took to compute, of the 1000 µs it has' },
+            { name: 'compute', value: SAMPLE.compute, colour: 'series-tick', title: 'Computation time of each tick, of 1000 µs available' },
         ],
     },
 ];
@@ -53,8 +53,8 @@ export class Charts {
         session.addEventListener('timing', () => this.#takeBudget());
     }
 
-    /** Called once a frame.
-     * @param {boolean} isNew Whether anything came since the last frame. */
+    /** Called once per frame.
+     * @param {boolean} isNew Whether new data came since the last frame. */
     advance(isNew) {
         if (!isNew) return;
         for (let count = 0; count < CHARTS_PER_FRAME; count += 1) {
@@ -67,9 +67,9 @@ export class Charts {
         for (const chart of this.charts) chart.draw();
     }
 
-    /** Writes the figures; called a few times a second. */
+    /** Writes the numbers; called a few times per second. */
     tell() {
-        const sample = this.session.told?.samples?.at(-1);
+        const sample = this.session.displayed?.samples?.at(-1);
         if (!sample) return;
         for (const chart of this.charts) chart.tell(sample);
     }

@@ -1,18 +1,18 @@
-/** The stream from the daemon: opens, listens, and opens again by itself. */
+/** The stream from the daemon: connects, receives and reconnects. */
 
 import { isTokenMissing, token, withToken } from './requests.js';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 2000;
-/** A stream that is silent for so long is dead, even if nobody said so: a suspended laptop, a dropped tunnel. */
+/** A stream without data for this long counts as dead, e.g. after a suspend or a dropped tunnel. */
 const SILENCE_MS = 4000;
 
-/** Tells of `message` (detail: what the daemon sent) and of `change` (of `connected`). */
+/** Emits `message` (detail: the daemon's message) and `change` (of `connected`). */
 export class Connection extends EventTarget {
     connected = false;
-    /** Whether there was a connection before: a first attempt is no loss. */
+    /** Whether there was a connection before: a failed first attempt is not a lost connection. */
     wasConnected = false;
-    /** Whether the daemon answers and wants a token that this page does not have. */
+    /** Whether the daemon requires a token that this page does not have. */
     needsToken = false;
     /** @type {WebSocket|null} */
     #socket = null;
@@ -29,14 +29,14 @@ export class Connection extends EventTarget {
         socket.addEventListener('close', () => {
             clearInterval(watch);
             this.#tell(false);
-            // Who was let in without a token needs none later.
+            // A page that connected without a token needs none later.
             if (token || !this.wasConnected) isTokenMissing().then((isMissing) => { this.needsToken = isMissing; });
             setTimeout(() => this.open(), this.#retryMs);
             this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
         });
     }
 
-    /** Sends if there is somebody to hear it; what is not heard is not kept, since it is old by then.
+    /** Sends while connected; otherwise drops the message, which would be stale after a reconnect.
      * @param {object} message */
     send(message) {
         if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));

@@ -1,4 +1,4 @@
-/** Sliders and fields for the gains, and what they mean in words. */
+/** Sliders and fields for the gains, and a description of their stability. */
 
 import { byId } from './dom.js';
 import { plain } from './units.js';
@@ -9,18 +9,18 @@ const STEPS = 1000;
 
 /** @type {{key: import('./gains.js').MainGain, name: string, unit: string, title: string}[]} */
 const SLIDERS = [
-    { key: 'stiffness_n_per_m', name: 'Stiffness', unit: 'N/m', title: 'Force per metre between hand and tool: how hard things feel' },
+    { key: 'stiffness_n_per_m', name: 'Stiffness', unit: 'N/m', title: 'Force per metre between hand and tool: how hard objects feel' },
     { key: 'damping_n_s_per_m', name: 'Damping', unit: 'N·s/m', title: 'Force per speed between hand and tool' },
 ];
 
 const VERDICTS = {
-    good: 'Passive: it cannot shake, whatever the hand does.',
+    good: 'Passive: stable with any hand.',
     warning: 'Stable as modelled, but not passive: the energy tank may cut the force.',
-    bad: 'Unstable as modelled: it will shake; the energy tank holds it back.',
+    bad: 'Unstable as modelled: it oscillates; the energy tank limits the force.',
 };
 
 class GainControl {
-    /** Whether the field holds something that was not sent yet. */
+    /** Whether the field has a value that is not sent yet. */
     #isTyping = false;
 
     /** @param {Gains} gains
@@ -35,9 +35,9 @@ class GainControl {
         label.textContent = name;
         label.htmlFor = key;
         this.field = Object.assign(document.createElement('input'), { type: 'number', id: key, step: 'any', min: '0' });
-        const told = Object.assign(document.createElement('span'), { className: 'unit', textContent: unit });
+        const unitLabel = Object.assign(document.createElement('span'), { className: 'unit', textContent: unit });
         const entry = Object.assign(document.createElement('span'), { className: 'entry' });
-        entry.append(this.field, told);
+        entry.append(this.field, unitLabel);
         this.slider = Object.assign(document.createElement('input'), { type: 'range', min: '0', max: String(STEPS), id: `${key}-slider` });
         this.slider.setAttribute('aria-label', `${name}, logarithmic, ${unit}`);
         this.element.append(label, entry, this.slider);

@@ -1,4 +1,4 @@
-/** The gains of the coupling: what is in use, what is wished for, and the way from the one to the other. */
+/** The gains of the coupling: in use, requested, and the requests to the daemon. */
 
 import { LogScale } from './log-scale.js';
 import { ask } from './requests.js';
@@ -6,15 +6,15 @@ import { ask } from './requests.js';
 /** @typedef {import('./protocol.js').Coupling} Coupling */
 /** @typedef {'stiffness_n_per_m'|'damping_n_s_per_m'} MainGain */
 
-/** Where the sliders begin; softer than this is not felt. */
+/** Lower end of the sliders; smaller gains cannot be felt. */
 const LEAST_STIFFNESS_N_PER_M = 10;
 const LEAST_DAMPING_N_S_PER_M = 0.01;
-/** At most so often is the daemon asked while a slider moves, ms. */
+/** Minimum interval of requests while a slider moves, ms. */
 const PAUSE_MS = 40;
 
-/** Tells of `change` (of what to show) and `refused` (detail: why). */
+/** Emits `change` (of the shown gains) and `refused` (detail: reason). */
 export class Gains extends EventTarget {
-    /** @type {Coupling|null} What to show: the wish while there is one, else what is in use. */
+    /** @type {Coupling|null} Shown gains: the requested ones while a request is pending, else those in use. */
     shown = null;
     /** @type {Record<MainGain, LogScale>} */
     scales = {
@@ -32,7 +32,7 @@ export class Gains extends EventTarget {
         session.addEventListener('settings', () => this.#takeSettings());
     }
 
-    /** Asks for other gains. While an answer is awaited only the newest wish is kept.
+    /** Requests other gains. While a response is pending only the newest request is kept.
      * @param {Partial<Coupling>} wish */
     async request(wish) {
         if (!this.shown) return;
@@ -51,7 +51,7 @@ export class Gains extends EventTarget {
         this.#takeSettings();
     }
 
-    /** What was typed is no number: nothing is asked for, and what was said of the last wish is over. */
+    /** Handles an input that is not a number: sends nothing and clears the last error. */
     drop() {
         this.dispatchEvent(new CustomEvent('refused', { detail: '' }));
     }

@@ -1,4 +1,4 @@
-/** How often which wake-up latency and which tick time occurred, both axes logarithmic: the rare ones are what matters. */
+/** Histogram of wake-up latency and tick time. Both axes are logarithmic, because rare values matter most. */
 
 import { colour } from './palette.js';
 import { Surface, drawLine } from './surface.js';
@@ -84,13 +84,13 @@ export class Histogram {
      * @param {number[]} bars
      * @param {number} decades
      * @param {string} fill
-     * @param {number} offset Of the bar within its place, 0 or a half. */
+     * @param {number} offset Of the bar within its slot, 0 or a half. */
     #drawBars(context, area, bars, decades, fill, offset) {
         context.fillStyle = colour(fill);
         const step = area.width / COUNT;
         bars.forEach((count, index) => {
             if (count === 0) return;
-            // One tick alone is seen as well: a bar begins below its own count.
+            // Bars start below a count of one, so that a single tick is visible.
             const tall = area.height * Math.max(Math.log10(count) + 0.15, 0.15) / (decades + 0.15);
             context.fillRect(area.x + (index + offset) * step, area.y + area.height - tall, 0.5 * step, tall);
         });

@@ -1,17 +1,17 @@
-/** The last seconds of a few values, kept as least and greatest per column of a chart: cheap to draw, and no peak is lost. */
+/** The last seconds of a few values, stored as minimum and maximum per column of a chart: cheap to draw, and no peak is lost. */
 
-/** How far back the charts look, s. */
+/** Time span of the charts, s. */
 export const SPAN_S = 8;
 const COLUMNS = 320;
 const COLUMN_S = SPAN_S / COLUMNS;
 const VALUES = 10;
 
 export class History {
-    /** The column of the newest sample; columns are counted from time zero. */
+    /** Column of the newest sample, counted from time zero. */
     newest = -1;
     #least = new Float64Array(COLUMNS * VALUES);
     #greatest = new Float64Array(COLUMNS * VALUES);
-    /** Which column a slot holds. */
+    /** Column of each slot. */
     #holds = new Float64Array(COLUMNS).fill(-1);
 
     clear() {
@@ -34,7 +34,7 @@ export class History {
         }
     }
 
-    /** Calls with every column that is kept, oldest first; its place is 0 at the oldest and 1 at the newest.
+    /** Visits every stored column, oldest first; `place` is 0 at the oldest and 1 at the newest.
      * @param {number} value Which value of a sample.
      * @param {(place: number, least: number, greatest: number) => void} visit */
     each(value, visit) {
@@ -47,7 +47,7 @@ export class History {
         }
     }
 
-    /** The least and greatest of some values over all columns, or none when there is nothing.
+    /** Minimum and maximum of some values over all columns; null without data.
      * @param {number[]} values
      * @returns {[number, number]|null} */
     range(values) {

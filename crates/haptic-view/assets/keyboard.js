@@ -1,22 +1,22 @@
-/** Keys, as the help lists them. */
+/** Keyboard control; the help lists the keys. */
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** How fast an arrow key moves the hand, m/s. */
+/** Speed of the hand with arrow keys, m/s. */
 const SPEED_M_PER_S = 0.04;
 const FAST_M_PER_S = 0.16;
-/** A hand that was moved by keys is let go after so long without a key, ms. */
+/** Time without a key after which a hand moved by keys is released, ms. */
 const PATIENCE_MS = 4000;
 
 /** @type {Record<string, Vector>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 export class Keyboard {
-    /** @type {Set<string>} Arrow keys that are down. */
+    /** @type {Set<string>} Pressed arrow keys. */
     #arrows = new Set();
     #isFast = false;
     #usedAt = -Infinity;
-    /** @type {Vector|null} Where keys pulled the hand last, m. */
+    /** @type {Vector|null} Last target set by keys, m. */
     #pulledTo = null;
     #movedAt = 0;
 
@@ -28,22 +28,22 @@ export class Keyboard {
         addEventListener('keydown', (event) => this.#press(event));
         addEventListener('keyup', (event) => this.#release(event));
         addEventListener('blur', () => this.#arrows.clear());
-        // A key that is still down does not take the hand again.
+        // A key that is still pressed does not take the hand again.
         view.guide.addEventListener('change', () => { if (!view.guide.isHolding) this.#arrows.clear(); });
     }
 
-    /** Whether the hand is held by keys, not by the mouse, which would have pulled it elsewhere. */
+    /** Whether keys control the hand. The mouse would have set another target. */
     get #isHolding() {
         return this.#pulledTo !== null && this.view.guide.target === this.#pulledTo;
     }
 
-    /** Moves the hand while arrow keys are down; called once a frame.
+    /** Moves the hand while arrow keys are pressed; called once per frame.
      * @param {number} now ms */
     advance(now) {
         const elapsed = Math.min(now - this.#movedAt, 50) / 1000;
         this.#movedAt = now;
         if (this.#arrows.size > 0) this.#drive(elapsed, now);
-        else if (this.#isHolding && now - this.#usedAt > PATIENCE_MS) this.view.guide.letGo();
+        else if (this.#isHolding && now - this.#usedAt > PATIENCE_MS) this.view.guide.release();
     }
 
     /** @param {number} elapsed s
@@ -67,9 +67,9 @@ export class Keyboard {
         if (isTaken) event.preventDefault();
     }
 
-    /** Where there is no hand to move, arrow keys are the browser's and scroll the page.
+    /** Without a hand to move, arrow keys scroll the page as usual.
      * @param {KeyboardEvent} event
-     * @returns {boolean} whether the key did something here */
+     * @returns {boolean} whether the key was handled */
     #steer(event) {
         if (!this.view.session.isHandFree) return false;
         if (!event.repeat) this.#arrows.add(event.key);
@@ -91,7 +91,7 @@ export class Keyboard {
     }
 }
 
-/** Whether the key belongs to something else: a field, a slider, a button that is pressed by it, a dialog.
+/** Whether another element handles the key: a field, a slider, a focused button, a dialog.
  * @param {KeyboardEvent} event */
 function isBusy({ target, key }) {
     if (document.querySelector('dialog[open]')) return true;

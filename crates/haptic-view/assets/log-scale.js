@@ -1,7 +1,7 @@
-/** A logarithmic scale with a zero at its lower end, for gains that go over decades and may be none at all. */
+/** A logarithmic scale with zero at its lower end, for gains that span decades and may be zero. */
 
 export class LogScale {
-    /** @param {number} low The least above zero; less if that is needed for a decade, since a shorter scale may have no mark.
+    /** @param {number} low Smallest value above zero; lowered if the scale would be shorter than a decade and might have no mark.
      * @param {number} high Above zero.
      * @param {boolean} hasZero Whether the lower end itself means zero. */
     constructor(low, high, hasZero) {
@@ -18,7 +18,7 @@ export class LogScale {
     }
 
     /** @param {number} place 0 to 1
-     * @returns {number} rounded to three figures, so that it reads well, but never past an end, which the daemon would refuse */
+     * @returns {number} rounded to three digits, but never beyond an end, which the daemon would reject */
     value(place) {
         if (place <= 0) return this.hasZero ? 0 : this.low;
         const value = this.low * (this.high / this.low) ** Math.min(place, 1);

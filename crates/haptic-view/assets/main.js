@@ -22,11 +22,11 @@ import { Transport } from './transport.js';
 
 /** @typedef {import('./protocol.js').State} State */
 
-/** How often words and figures change: often enough to be live, seldom enough to be read. */
+/** Update interval of texts and numbers: live, but slow enough to be read. */
 const WORDS_EVERY_MS = 150;
-/** They change at once when the felt force has changed by more than this share of its limit: a long arrow with a small number lies. */
+/** They change at once when the force has changed by more than this fraction of its limit, so that arrow and number agree. */
 const SURPRISE = 0.1;
-/** How often a scene is drawn in which nothing happens. */
+/** Drawing interval of a scene without motion. */
 const CALM_MS = 250;
 
 const connection = new Connection();
@@ -62,7 +62,7 @@ const appearance = new Appearance(() => {
     histogram.draw();
 });
 
-/** What needs the daemon does nothing without it; its buttons are off then, and the banner says why.
+/** Runs an action only while connected; otherwise its buttons are disabled, and the banner gives the reason.
  * @param {() => unknown} action */
 const withDaemon = (action) => () => { if (connection.connected) action(); };
 
@@ -76,11 +76,11 @@ const keyboard = new Keyboard(view, {
     f: () => view.fit(),
     s: withDaemon(() => picker.open()),
     t: () => appearance.next(),
-    escape: () => guide.letGo(),
+    escape: () => guide.release(),
     '?': openHelp,
 });
 
-/** For scripts in the console, and for the page's tests. */
+/** For the console and the page tests. */
 const page = { session, camera, guide, view, frames: 0 };
 Object.assign(globalThis, { hapticd: page });
 
@@ -92,7 +92,7 @@ let drawn = null;
 /** @type {State|null} The newest that came, whether the scene was drawn for it or not. */
 let seen = null;
 
-/** Draws the scene if there is anything new to see: a paused world in which the hand rests is drawn a few times a second.
+/** Draws the scene if it has changed; a paused world with the hand at rest is drawn a few times per second.
  * @param {number} now ms */
 function drawScene(now) {
     const isCalm = isStill(drawn, session.state) && camera.version === drawnView && !guide.isHolding && !view.isHandPointedOut;
@@ -101,7 +101,7 @@ function drawScene(now) {
     view.draw();
 }
 
-/** Whether two states look alike. Only paused ones are compared: in a running world something always moves.
+/** Whether two states look the same. Compares only paused ones, because a running world always moves.
  * @param {State|null} before
  * @param {State|null} after */
 function isStill(before, after) {
@@ -111,10 +111,10 @@ function isStill(before, after) {
     return was.every((value, index) => value === is[index]);
 }
 
-/** Whether what is felt is far from what the words say. */
+/** Whether the force differs much from the displayed number. */
 function isSurprising() {
-    const [now, told] = [session.state, session.told].map((state) => state?.force_n ?? [0, 0]);
-    return Math.hypot(now[0] - told[0], now[1] - told[1]) > SURPRISE * session.maxForceN;
+    const [now, shown] = [session.state, session.displayed].map((state) => state?.force_n ?? [0, 0]);
+    return Math.hypot(now[0] - shown[0], now[1] - shown[1]) > SURPRISE * session.maxForceN;
 }
 
 /** @param {number} now ms */
@@ -125,10 +125,10 @@ function frame(now) {
     seen = session.state;
     keyboard.advance(now);
     const isTimeForWords = now - wordsAt >= WORDS_EVERY_MS || isSurprising();
-    if (isTimeForWords) session.told = session.state;
+    if (isTimeForWords) session.displayed = session.state;
     drawScene(now);
     overlays.advance(now);
-    // Charts go on while the world is paused: device and loop do as well.
+    // Charts continue while the world is paused, as device and loop do.
     charts.advance(isNew);
     if (!isTimeForWords) return;
     wordsAt = now;

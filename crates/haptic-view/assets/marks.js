@@ -1,18 +1,18 @@
-/** What is drawn over the bodies: the hand, the coupling, contacts and forces. All in CSS pixels. */
+/** Marks over the bodies: the hand, the coupling, contacts and forces. All in CSS pixels. */
 
 import { colour, loadColour } from './palette.js';
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
 const HALO_PX = 3;
-/** Longest arrow; what is more is cut off and drawn with a double head. */
+/** Longest arrow; a longer one is cut and drawn with a double head. */
 const MAX_ARROW_PX = 220;
-/** A coupling shorter than this is a plain line; its windings would be a blot. */
+/** A shorter coupling is drawn as a plain line, because its zigzag would not be readable. */
 const SHORTEST_ZIGZAG_PX = 12;
-/** A force below this is nothing to draw, N. */
+/** Smallest force that is drawn, N. */
 const LEAST_FORCE_N = 0.01;
 
-/** A line with a halo of the ground's colour, so that it is seen on any body.
+/** A line with a halo in the background colour, so that it is visible on any body.
  * @param {CanvasRenderingContext2D} context
  * @param {string} line
  * @param {number} width */
@@ -27,7 +27,7 @@ function strokeWithHalo(context, line, width) {
     context.stroke();
 }
 
-/** How large the hand is drawn, px. */
+/** Radius of the hand mark, px. */
 export const HAND_PX = 11;
 
 /** @param {CanvasRenderingContext2D} context
@@ -52,10 +52,10 @@ export function drawHand(context, [x, y], isHeld) {
 }
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
-/** How far the ring of those who want no motion has widened. */
+/** Fixed size of the ring for users who prefer reduced motion. */
 const STILL_AGE = 0.3;
 
-/** A ring that widens and fades, once in a while: look here.
+/** A ring that widens and fades at intervals, to point out the hand.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector} at
  * @param {number} now ms */
@@ -70,7 +70,7 @@ export function drawBeacon(context, [x, y], now) {
     context.globalAlpha = 1;
 }
 
-/** Where the hand is being pulled to.
+/** The target of the hand.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector} hand
  * @param {Vector} target */
@@ -91,7 +91,7 @@ export function drawTarget(context, hand, [x, y]) {
     strokeWithHalo(context, colour('accent'), 2);
 }
 
-/** The coupling: a zigzag whose colour and width tell its load.
+/** The coupling: a zigzag whose colour and width show its load.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector} from
  * @param {Vector} to
@@ -120,7 +120,7 @@ export function drawSpring(context, from, to, load) {
  * @property {number|null} ends How far before the place it ends, px; null: it begins there.
  */
 
-/** Where an arrow is on the screen.
+/** Position of an arrow on the screen.
  * @param {Vector} at
  * @param {Vector} force N, world
  * @param {Arrow} arrow
@@ -144,7 +144,7 @@ export function drawForce(context, at, force, arrow) {
     if (!placed) return;
     const { from, to, along: [ux, uy], isCut } = placed;
     const { line, width } = arrow;
-    // A head as long as its arrow would be a blot that points nowhere.
+    // A head as long as its arrow would not show a direction.
     const head = Math.min(4 + 2 * width, Math.max(0.6 * Math.hypot(to[0] - from[0], to[1] - from[1]), 4));
     context.beginPath();
     context.moveTo(...from);
@@ -163,7 +163,7 @@ function addHead(context, [x, y], [ux, uy], size) {
     context.lineTo(x - ux * size + uy * size * 0.55, y - uy * size - ux * size * 0.55);
 }
 
-/** All at once, since a pile has hundreds.
+/** Draws all contacts at once, because a pile has hundreds.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector[]} places
  * @param {number} radius px
@@ -181,7 +181,7 @@ export function drawContacts(context, places, radius, hasHalo) {
     context.fill();
 }
 
-/** Words with a halo.
+/** Text with a halo.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {Vector} at

@@ -1,4 +1,4 @@
-/** Tells what went wrong, or well: a banner for what lasts, a short note for what has happened, a list of faults. */
+/** Notifications: a banner for conditions, a toast for events, a list of faults. */
 
 import { byId } from './dom.js';
 import { quantity } from './units.js';
@@ -8,7 +8,7 @@ import { quantity } from './units.js';
 const TOAST_MS = 6000;
 const FAULTS_KEPT = 20;
 
-/** A note at the foot of the page that goes by itself.
+/** A note at the foot of the page that disappears after a few seconds.
  * @param {string} text */
 export function toast(text) {
     const note = Object.assign(document.createElement('p'), { className: 'toast', textContent: text });
@@ -16,9 +16,9 @@ export function toast(text) {
     setTimeout(() => note.remove(), TOAST_MS);
 }
 
-/** Does something that may fail, and says why if it does.
+/** Runs an action and shows its error, if it fails.
  * @param {() => Promise<unknown>} action */
-export async function orTell(action) {
+export async function orToast(action) {
     try {
         await action();
     } catch (error) {
@@ -27,11 +27,11 @@ export async function orTell(action) {
 }
 
 export class Notices {
-    /** Of the newest state; it goes back when the daemon has started anew. */
+    /** Tick of the newest state; it decreases when the daemon has restarted. */
     #tick = 0;
-    /** Which fault was listed last. */
+    /** Key of the last listed fault. */
     #listed = '';
-    /** The tick of the newest fault that was followed by full force again; what comes later is no matter of it. */
+    /** Tick of the newest fault after which full force was reached again; the banner no longer shows it. */
     #overcome = -1;
 
     /** @param {Session} session */
@@ -45,27 +45,27 @@ export class Notices {
         setTimeout(() => this.show(), 1500);
     }
 
-    /** Brings banner, state and faults up to date; called a few times a second. */
+    /** Updates banner, phase and faults; called a few times per second. */
     show() {
         const { state, connection } = this.session;
         if (state && state.tick < this.#tick) this.#clearList();
         this.#tick = state?.tick ?? 0;
         if (state?.fault) this.#list(state.fault);
         if (state?.fault && state.phase === 'engaged' && !state.paused) this.#overcome = state.fault.tick;
-        // Once force comes on again the fault is history, whether this page has seen that or not.
+        // Once force ramps up again the fault is over, even if this page has not seen it.
         const isOff = state?.phase === 'waiting' && !state.paused;
         const fault = isOff && state.fault?.tick !== this.#overcome ? state.fault : null;
         this.#showPhase(fault !== null);
         const isGone = !connection.connected && (connection.needsToken || connection.wasConnected || performance.now() > 1500);
-        // What needs the daemon shows that it would do nothing.
+        // Disables the controls that need the daemon.
         for (const element of this.needy) if (element.inert !== isGone) element.inert = isGone;
         if (isGone && connection.needsToken) {
-            this.#banner('warning', 'This page lacks the daemon’s token. Open the whole address that hapticd printed at its start; the token in it is new each time.');
+            this.#banner('warning', 'This page needs a token. Open the complete address that hapticd printed at its start; its token changes with every start.');
         } else if (isGone) {
-            this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Trying again by itself; what you see is the last that came.`);
+            this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Reconnecting; the page shows the last data received.`);
         } else if (fault) {
-            const condition = state?.stale ? 'the device is back and the world is' : 'the world is';
-            this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until ${condition} quiet in the hand.`);
+            const condition = state?.stale ? 'the device is connected and the tool is' : 'the tool is';
+            this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until ${condition} free of contact.`);
         } else {
             byId('banner').hidden = true;
         }
@@ -76,7 +76,7 @@ export class Notices {
         const { state, connection } = this.session;
         const offline = connection.wasConnected ? 'disconnected' : 'connecting';
         const [phase, word] = connection.connected ? phaseOf(state, isFaulty) : [offline, offline];
-        // Not part of the word, which is spoken when it changes: nobody wants to hear every percent.
+        // Not part of the word, which screen readers announce on every change.
         const share = phase === 'ramping' ? ` ${quantity((state?.share ?? 0) * 100, 0, '%')}` : '';
         if (byId('phase-share').textContent !== share) byId('phase-share').textContent = share;
         if (byId('phase-word').textContent === word) return;
@@ -118,15 +118,15 @@ export class Notices {
 /** @param {string} text */
 const sentence = (text) => `${text.replace(/\.$/, '')}.`;
 
-/** @type {Record<string, string>} What each state means. */
+/** @type {Record<string, string>} Description of each phase. */
 const PHASES = {
-    engaged: 'The hand feels the world',
-    ramping: 'The force comes on gently',
-    waiting: 'No force until the world is quiet in the hand',
-    paused: 'The world stands still and the force is zero',
-    stale: 'The device has sent nothing new: no force',
-    fault: 'Something failed: the force is off',
-    disconnected: 'The page lost the daemon and tries again by itself',
+    engaged: 'Full force on the hand',
+    ramping: 'Force ramping up',
+    waiting: 'Waiting for the tool to be free of contact',
+    paused: 'Paused; the force is zero',
+    stale: 'No new data from the device: no force',
+    fault: 'Fault: the force is off',
+    disconnected: 'Connection to the daemon lost; reconnecting',
 };
 
 /** @param {import('./protocol.js').State|null} state

@@ -1,4 +1,4 @@
-/** Bodies as paths, in metres of their own frame. */
+/** Outlines of bodies as paths, in metres of the body frame. */
 
 /** @typedef {import('./protocol.js').Body} Body */
 /** @typedef {import('./protocol.js').Vector} Vector */
@@ -38,7 +38,7 @@ export function bodyPath(body) {
     return polygon ? polygonPath(polygon) : capsulePath(body);
 }
 
-/** How far the body is from its frame's origin at most, m.
+/** Largest distance of the body from its frame's origin, m.
  * @param {Body} body */
 export function reachOf({ shape, rounding_m: rounding = 0 }) {
     const { box_m: box, disc_radius_m: radius, polygon_m: polygon, capsule_m: capsule } = shape;
@@ -47,7 +47,7 @@ export function reachOf({ shape, rounding_m: rounding = 0 }) {
     return (radius ?? Math.max(...(polygon ?? []).map((corner) => Math.hypot(...corner)))) + rounding;
 }
 
-/** Width and height of the largest upright rectangle around the frame's origin that surely lies inside, m: room for a name.
+/** Width and height of the largest upright rectangle around the frame's origin that certainly lies inside, m: space for a name.
  * @param {Body} body
  * @returns {Vector} */
 export function labelRoom(body) {
@@ -57,7 +57,7 @@ export function labelRoom(body) {
     return capsule ? [capsule.length_m, 1.6 * capsule.radius_m] : [0, 0];
 }
 
-/** A line that shows how a round body has turned; others show it by their corners.
+/** A line that shows the rotation of a round body; other bodies show it by their corners.
  * @param {Body} body
  * @returns {number|null} its length from the centre, m */
 export function spokeLength(body) {

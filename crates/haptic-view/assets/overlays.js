@@ -1,4 +1,4 @@
-/** Words over the scene: the hint for a first visit, who holds the hand, what is under the mouse, layers, and the legend's bars. */
+/** Text over the scene: the first-visit hint, control of the hand, the body under the mouse, layers, and the legend's bars. */
 
 import { byId } from './dom.js';
 import { colour } from './palette.js';
@@ -25,12 +25,12 @@ export class Overlays {
         view.session.addEventListener('scene', () => this.#buildLayers());
     }
 
-    /** Called once a frame.
+    /** Called once per frame.
      * @param {number} now ms */
     advance(now) {
         this.#showHint();
-        this.#tellGuide(now);
-        this.#tellBody();
+        this.#showGuide(now);
+        this.#showBody();
         this.#drawLegend();
     }
 
@@ -48,21 +48,21 @@ export class Overlays {
     }
 
     /** @param {number} now ms */
-    #tellGuide(now) {
+    #showGuide(now) {
         const { guide, session } = this.view;
         const resumes = guide.resumesIn(now);
         let words = '';
-        if (guide.isHolding) words = 'You hold the hand: it follows at 1 m/s at most';
+        if (guide.isHolding) words = 'You control the hand (max. 1 m/s)';
         else if (resumes > 0) words = 'The hand’s own path resumes';
-        else if (session.state?.hand_guided) words = 'The hand is held from another page';
-        // Not part of the words, which are spoken when they change.
+        else if (session.state?.hand_guided) words = 'Another page controls the hand';
+        // Not part of the text, which screen readers announce on every change.
         const time = resumes > 0 ? ` in ${quantity(resumes, 1, 's')}` : '';
         byId('guide').hidden = words === '';
         if (byId('guide-words').textContent !== words) byId('guide-words').textContent = words;
         if (byId('guide-time').textContent !== time) byId('guide-time').textContent = time;
     }
 
-    #tellBody() {
+    #showBody() {
         const { hover } = this.pointer;
         const { view } = this;
         const isOnHand = hover && this.pointer.isOnHand(hover, 26);
@@ -109,7 +109,7 @@ export class Overlays {
         }));
     }
 
-    /** The lengths that the legend tells: one of the world, one of force arrows. */
+    /** Lengths in the legend: one of the world, one of force arrows. */
     #drawLegend() {
         const { camera, pxPerNewton, session, surface } = this.view;
         const wanted = [camera.scale, pxPerNewton, colour('ink'), surface.rem].join();

@@ -1,4 +1,4 @@
-/** The theme's colours, for what is drawn on canvases. */
+/** Colours of the theme, for canvases. */
 
 /** @type {Map<string, string>} */
 const known = new Map();
@@ -14,7 +14,7 @@ export function colour(name) {
     return value;
 }
 
-/** Forgets what it read: the theme changed. */
+/** Clears the cache after a change of the theme. */
 export function forgetColours() {
     known.clear();
 }
@@ -26,7 +26,7 @@ function channels(hex) {
     return [value >> 16 & 255, value >> 8 & 255, value & 255];
 }
 
-/** Some of one colour in another, as #rrggbb both.
+/** Mixes two colours, both #rrggbb.
  * @param {string} from
  * @param {string} to
  * @param {number} share 0: all of the first; 1: all of the second */
@@ -36,14 +36,14 @@ export function mix(from, to, share) {
     return `rgb(${mixed.join(' ')})`;
 }
 
-/** Black or white, whichever is read better on a colour.
+/** Black or white, whichever has more contrast on a colour.
  * @param {string} hex */
 export function readableOn(hex) {
     const [red, green, blue] = channels(hex).map((channel) => (channel / 255) ** 2.2);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? '#101418' : '#ffffff';
 }
 
-/** From idle to the most it may carry; redundant with the width it is drawn with.
+/** Colour of a load from zero to its maximum; the line width shows the same.
  * @param {number} share 0 to 1 */
 export function loadColour(share) {
     const [low, middle, high] = [colour('load-low'), colour('load-middle'), colour('load-high')];

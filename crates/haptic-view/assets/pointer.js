@@ -2,18 +2,18 @@
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** How near to the hand one has to be to take it, px. */
+/** Distance from the hand within which a press takes it, px. */
 const MOUSE_REACH_PX = 26;
 const TOUCH_REACH_PX = 46;
 const WHEEL_ZOOM = 0.0015;
-/** A mouse may tell of 1000 moves a second; the daemon takes 500. The last of a frame is never left out, those before it are told
- * if nothing was for so long, ms: at most 200 a second more than frames, and none more on a screen that is faster than 200 Hz. */
+/** A mouse may send 1000 moves per second; the daemon accepts 500. The last move of a frame is always sent. Earlier ones are sent
+ * after this interval, ms: at most 200 per second more than frames, and none on a screen faster than 200 Hz. */
 const PULL_EVERY_MS = 5;
 
 export class Pointer {
-    /** @type {Map<number, Vector>} Where each finger or the mouse is, while pressed. */
+    /** @type {Map<number, Vector>} Position of each pressed pointer. */
     #pressed = new Map();
-    /** Which of them holds the hand. */
+    /** The pointer that controls the hand. */
     #holder = -1;
     /** @type {Vector} From the pointer to the place that is pulled, so that taking the hand does not jerk it; m. */
     #offset = [0, 0];
@@ -27,7 +27,7 @@ export class Pointer {
         const canvas = view.surface.canvas;
         canvas.addEventListener('pointerdown', (event) => this.#press(event));
         canvas.addEventListener('pointermove', (event) => this.#move(event));
-        // Moves come with the next frame, up to 17 ms late; where the browser tells of them at once, the hand hears of them at once.
+        // pointermove comes with the next frame, up to 17 ms late; pointerrawupdate comes at once where supported.
         canvas.addEventListener('pointerrawupdate', (event) => this.#pullEarly(/** @type {PointerEvent} */ (event)));
         canvas.addEventListener('pointerup', (event) => this.#lift(event));
         canvas.addEventListener('pointercancel', (event) => this.#lift(event));
@@ -39,7 +39,7 @@ export class Pointer {
         view.guide.addEventListener('change', () => { if (!view.guide.isHolding) this.#giveUp(); });
     }
 
-    /** Whether a press here would take the hand.
+    /** Whether a press at this position takes the hand.
      * @param {Vector} point px
      * @param {number} reach px */
     isOnHand(point, reach) {
@@ -87,7 +87,7 @@ export class Pointer {
         guide.pull([handX, handY]);
     }
 
-    /** The hand was let go, by this or by something else: whoever still presses has to press anew, and moves nothing until then. */
+    /** The hand was released, here or elsewhere: a pointer that is still pressed must be pressed again. */
     #giveUp() {
         this.#pressed.delete(this.#holder);
         this.#holder = -1;
@@ -118,7 +118,7 @@ export class Pointer {
         this.view.guide.pull([x + this.#offset[0], y + this.#offset[1]]);
     }
 
-    /** Fingers that do not hold the hand. */
+    /** Touches that do not control the hand. */
     #fingers() {
         return [...this.#pressed].filter(([pointer]) => pointer !== this.#holder);
     }
@@ -139,7 +139,7 @@ export class Pointer {
     /** @param {PointerEvent} event */
     #lift(event) {
         this.#pressed.delete(event.pointerId);
-        if (event.pointerId === this.#holder) this.view.guide.letGo();
+        if (event.pointerId === this.#holder) this.view.guide.release();
     }
 
     /** @param {WheelEvent} event */

@@ -1,5 +1,5 @@
 /**
- * The daemon's words: types of what its API sends and takes, as docs/api.md has them. All numbers are SI, the unit is in the key.
+ * Types of the daemon's API, as in docs/api.md. All numbers are SI, the unit is in the key.
  *
  * @typedef {[number, number]} Vector x and y.
  *
@@ -127,7 +127,7 @@
  * @property {string} thumbnail
  */
 
-/** Where the values of a sample are. */
+/** Indices of the values of a sample. */
 export const SAMPLE = Object.freeze({
     time: 0, handX: 1, handY: 2, toolX: 3, toolY: 4, forceX: 5, forceY: 6, energy: 7, tank: 8, compute: 9,
 });

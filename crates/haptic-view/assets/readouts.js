@@ -1,4 +1,4 @@
-/** Figures in words beside the scene and in the panels: slow enough to be read. */
+/** Numbers beside the scene and in the panels, updated slowly enough to be read. */
 
 import { byId } from './dom.js';
 import { counted, duration, fixed, prefixed, quantity } from './units.js';
@@ -9,18 +9,18 @@ import { counted, duration, fixed, prefixed, quantity } from './units.js';
 
 /** @type {Readout[]} */
 const FELT = [
-    ['Felt force', 'Size of the force on the hand, after every limit', ({ force_n: force }) => quantity(Math.hypot(...force), 2, 'N')],
+    ['Felt force', 'Magnitude of the force on the hand, after all limits', ({ force_n: force }) => quantity(Math.hypot(...force), 2, 'N')],
     ['Normal', 'Sum of the normal forces on the tool', ({ normal_force_n: normal }) => quantity(normal, 2, 'N')],
     ['Friction', 'Sum of the tangential forces on the tool', ({ tangent_force_n: tangent }) => quantity(Math.abs(tangent), 2, 'N')],
-    ['Penetration', 'How deep the tool is in other bodies', ({ penetration_m: depth }) => quantity(depth * 1e6, 0, 'µm')],
-    ['Stretch', 'Distance between hand and tool: what the coupling is stretched by', (state) => quantity(stretch(state) * 1e3, 1, 'mm')],
+    ['Penetration', 'Penetration depth of the tool in other bodies', ({ penetration_m: depth }) => quantity(depth * 1e6, 0, 'µm')],
+    ['Stretch', 'Distance between hand and tool: deformation of the coupling', (state) => quantity(stretch(state) * 1e3, 1, 'mm')],
     ['Running for', 'Since the daemon’s first tick', ({ t_s: time }) => running(time)],
 ];
 
 /** @type {Readout[]} */
 const DEVICE = [
-    ['Reading', 'Whether the device has sent something new', ({ stale }) => (stale ? 'none new: no force' : 'fresh')],
-    ['Force let through', 'Comes on gently after a start, a fault or another scene', ({ share, paused }) => quantity(paused ? 0 : share * 100, 0, '%')],
+    ['Sensor data', 'Whether the device sends new readings', ({ stale }) => (stale ? 'stale: no force' : 'current')],
+    ['Force output', 'Ramps up after a start, a fault or a scene change', ({ share, paused }) => quantity(paused ? 0 : share * 100, 0, '%')],
 ];
 
 /** @type {Readout[]} */
@@ -28,12 +28,12 @@ const ENERGY = [
     ['Kinetic', 'Of all moving bodies', ({ energy }) => prefixed(energy.kinetic_j, 'J', 1e-7)],
     ['Potential', 'In gravity', ({ energy }) => prefixed(energy.potential_j, 'J', 1e-7)],
     ['Coupling', 'In the spring between hand and tool', ({ energy }) => prefixed(energy.coupling_j, 'J', 1e-7)],
-    ['Work by the hand', 'Done on the world since it began', ({ energy }) => prefixed(energy.work_j, 'J', 1e-7)],
-    ['Lost to friction', 'Since the world began', ({ energy }) => prefixed(energy.friction_j, 'J', 1e-7)],
-    ['Lost in impacts', 'Since the world began', ({ energy }) => prefixed(energy.impacts_j, 'J', 1e-7)],
-    ['Lost to damping', 'In the coupling, since the world began', ({ energy }) => prefixed(energy.damping_j, 'J', 1e-7)],
-    ['Greatest gain', 'Energy that came from nowhere; zero, but for rounding, in a passive world', ({ energy }) => prefixed(energy.gain_max_j, 'J')],
-    ['Tank', 'Energy that may still be given to the hand', ({ tank_j: tank }) => prefixed(tank, 'J')],
+    ['Work by the hand', 'Done on the world since its start', ({ energy }) => prefixed(energy.work_j, 'J', 1e-7)],
+    ['Lost to friction', 'Since the start of the world', ({ energy }) => prefixed(energy.friction_j, 'J', 1e-7)],
+    ['Lost in impacts', 'Since the start of the world', ({ energy }) => prefixed(energy.impacts_j, 'J', 1e-7)],
+    ['Lost to damping', 'In the coupling, since the start of the world', ({ energy }) => prefixed(energy.damping_j, 'J', 1e-7)],
+    ['Maximum energy gain', 'Energy that the balance cannot explain; zero, except for rounding, in a passive world', ({ energy }) => prefixed(energy.gain_max_j, 'J')],
+    ['Tank', 'Energy that may still be delivered to the hand', ({ tank_j: tank }) => prefixed(tank, 'J')],
 ];
 
 /** @param {number} time s */
@@ -76,11 +76,11 @@ export function buildReadouts(session) {
     session.addEventListener('settings', () => writeDevice(session));
     session.addEventListener('timing', () => writeTiming(session));
     return () => {
-        if (!session.told) return;
-        writeFelt(session.told);
-        writeEnergy(session.told);
-        writeDeviceState(session.told);
-        writeCaption(session.told.caption ?? '');
+        if (!session.displayed) return;
+        writeFelt(session.displayed);
+        writeEnergy(session.displayed);
+        writeDeviceState(session.displayed);
+        writeCaption(session.displayed.caption ?? '');
     };
 }
 
@@ -97,7 +97,7 @@ function writeDevice({ settings }) {
     const { name, kind, axes, max_force_n: force, model } = settings.device;
     /** @type {[string, string][]} */
     const rows = [
-        ['Name', name], ['Kind', kind], ['Axes', String(axes)], ['Greatest force', quantity(force, 1, 'N')],
+        ['Name', name], ['Kind', kind], ['Axes', String(axes)], ['Maximum force', quantity(force, 1, 'N')],
         ['Limit in use', quantity(settings.limits.max_force_n, 1, 'N')],
     ];
     if (model) rows.push(['Damping', each(model.damping_n_s_per_m, 2, 'N·s/m')], ['Encoder step', each(scaled(model.encoder_step_m, 1e6), 1, 'µm')]);
@@ -125,7 +125,7 @@ function each(value, decimals, unit) {
 function writeTiming({ timing }) {
     if (!timing) return;
     const columns = /** @type {const} */ (['p50', 'p99', 'p999', 'max']);
-    const titles = ['Half are faster', '99 % are faster', '99.9 % are faster', 'The slowest of all'];
+    const titles = ['50 % are faster', '99 % are faster', '99.9 % are faster', 'The slowest'];
     const heads = ['median', '99 %', '99.9 %', 'worst'].map((name, index) => `<th scope="col" title="${titles[index]}">${name}</th>`);
     const row = (/** @type {string} */ name, /** @type {import('./protocol.js').Percentiles} */ figures) => (
         `<tr><th scope="row">${name}</th>${columns.map((column) => `<td>${duration(figures[column])}</td>`).join('')}</tr>`);
@@ -135,6 +135,6 @@ function writeTiming({ timing }) {
     const text = byId('timing-text');
     text.textContent = `${counted(timing.ticks)} ticks at ${timing.rate_hz} Hz; ${late === 0 ? 'none late'
         : `${counted(timing.overruns)} late, ${counted(timing.skipped)} skipped`}.`;
-    text.title = 'Late: ended after the next deadline. Skipped: periods that were over before the loop came back.';
+    text.title = 'Late: ended after the next deadline. Skipped: periods without a tick.';
     text.dataset.verdict = late === 0 ? 'good' : 'warning';
 }

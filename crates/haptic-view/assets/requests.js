@@ -1,16 +1,16 @@
-/** Requests to the daemon that change something or ask once. */
+/** HTTP requests to the daemon. */
 
-/** The token of the page's own address, when the daemon listens beyond this machine. */
+/** The token in the page's address, when the daemon listens beyond this machine. */
 export const token = new URLSearchParams(location.search).get('token');
 
-/** An address with the token, for what cannot carry a header: pictures and the stream.
+/** A URL with the token, for pictures and the stream, which cannot send a header.
  * @param {string} path */
 export function withToken(path) {
     if (!token) return path;
     return `${path}${path.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`;
 }
 
-/** Whether the daemon answers but wants a token, or another one than this page's: it has a new one after each start. */
+/** Whether the daemon rejects this page's token or its absence; the token changes with every start. */
 export async function isTokenMissing() {
     const response = await fetch(withToken('/api/timing')).catch(() => null);
     return response?.status === 401;
@@ -22,7 +22,7 @@ async function reason(response) {
     return answer?.error ?? `The daemon answered ${response.status} ${response.statusText}.`;
 }
 
-/** Asks the daemon. Fails with words for people.
+/** Sends a request. Throws an error with a message for the user.
  * @param {'GET'|'POST'|'PATCH'} method
  * @param {string} path
  * @param {object} [body]

@@ -1,10 +1,10 @@
-/** Chooses the scene: built-in ones with a picture each, or a file of one's own. */
+/** Scene picker: built-in scenes with pictures, or a local file. */
 
 import { byId } from './dom.js';
-import { orTell, toast } from './notices.js';
+import { orToast, toast } from './notices.js';
 import { ask, withToken } from './requests.js';
 
-/** More than this is no scene. */
+/** Largest scene file. */
 const MAX_FILE_BYTES = 1_000_000;
 
 export class ScenePicker {
@@ -29,7 +29,7 @@ export class ScenePicker {
     }
 
     open() {
-        return orTell(async () => {
+        return orToast(async () => {
             const { scenes, current } = await ask('GET', '/api/scenes');
             byId('scene-list').replaceChildren(...scenes.map((/** @type {import('./protocol.js').SceneEntry} */ entry) => (
                 this.#card(entry, entry.name === current))));
@@ -54,19 +54,19 @@ export class ScenePicker {
     /** @param {{name: string}|{toml: string}} wish */
     #choose(wish) {
         this.dialog.close();
-        return orTell(() => ask('POST', '/api/scene', wish));
+        return orToast(() => ask('POST', '/api/scene', wish));
     }
 
     /** @param {File} file */
     #load(file) {
         if (file.size > MAX_FILE_BYTES) return toast(`${file.name} is too large for a scene: more than 1 MB.`);
-        return orTell(async () => {
+        return orToast(async () => {
             const toml = await file.text();
             await this.#choose({ toml });
         });
     }
 
-    /** A file that is dropped while nobody could take it does nothing; left to the browser, it would be opened instead of this page.
+    /** Ignores a file dropped while disconnected; by default the browser would open it instead of this page.
      * @param {import('./connection.js').Connection} connection */
     #acceptDrops(connection) {
         const root = document.documentElement;

@@ -1,4 +1,4 @@
-/** The world to scale, and what the hand feels in it. */
+/** The world to scale, with the forces on hand and tool. */
 
 import { Backdrop } from './backdrop.js';
 import { drawBody, drawNames, isUnder, leaveFrame, prepareBodies } from './bodies.js';
@@ -12,20 +12,20 @@ import { quantity } from './units.js';
 /** @typedef {import('./bodies.js').DrawnBody} DrawnBody */
 /** @typedef {import('./bodies.js').Pose} Pose */
 
-/** The arrow of the greatest force that may be felt, as a share of the shorter side of the canvas. */
+/** Length of the arrow of the maximum force, as a fraction of the shorter side of the canvas. */
 const GREATEST_ARROW = 0.3;
 
 /** Pixels of a rem in the page's ordinary type. */
 const ORDINARY_REM_PX = 14;
-/** A scene that is narrower than this has little room for marks. */
+/** Below this width marks are drawn smaller. */
 const ORDINARY_WIDTH_PX = 700;
 
 export class SceneView {
-    /** @type {Set<number>} Layers that are not shown. */
+    /** @type {Set<number>} Hidden layers. */
     hiddenLayers = new Set();
     /** @type {Pose[]} As drawn last. */
     poses = [];
-    /** Whether a first visitor shall see where the hand is. */
+    /** Whether to point out the hand, for a first visit. */
     isHandPointedOut = false;
     #backdrop = new Backdrop();
     /** @type {DrawnBody[]} */
@@ -46,13 +46,13 @@ export class SceneView {
         this.#resize();
     }
 
-    /** Marks grow with the page's type and shrink on a phone: drawn in px of an ordinary page, they are enlarged by this. */
+    /** Scale of the marks: larger with large type, smaller on a phone. */
     get #enlargement() {
         const room = Math.min(Math.max(this.camera.width / ORDINARY_WIDTH_PX, 0.7), 1);
         return room * this.surface.rem / ORDINARY_REM_PX;
     }
 
-    /** How long an arrow is for one newton. */
+    /** Length of an arrow per newton, px. */
     get pxPerNewton() {
         return GREATEST_ARROW * Math.min(this.camera.width, this.camera.height) / this.session.maxForceN;
     }
@@ -61,7 +61,7 @@ export class SceneView {
         if (this.session.scene) this.camera.fit(this.session.scene.bounds_m);
     }
 
-    /** Which bodies are drawn; called when layers were hidden or shown. */
+    /** Selects the drawn bodies; called when layers are hidden or shown. */
     chooseBodies() {
         if (!this.session.scene) return;
         const shown = prepareBodies(this.session.scene).filter(({ body }) => !this.hiddenLayers.has(body.layer));
@@ -119,7 +119,7 @@ export class SceneView {
         }
     }
 
-    /** Where a place of the world is, in the px that marks are drawn in.
+    /** Position of a world point in the pixels of the marks.
      * @param {Vector} place m
      * @returns {Vector} */
     #mark(place) {
@@ -141,7 +141,7 @@ export class SceneView {
         this.#drawFeltForce(felt, state.force_n);
     }
 
-    /** Where bodies touch, and what presses on the tool.
+    /** Contact points, and contact forces on the tool.
      * @param {import('./protocol.js').State} state
      * @param {number} pxPerNewton */
     #drawContacts({ contacts }, pxPerNewton) {
@@ -158,8 +158,8 @@ export class SceneView {
         drawContacts(context, places(ours), 3.5, true);
     }
 
-    /** The felt force as something that pushes the hand, on the far side of it, where the coupling is not; and its size in words at
-     * the arrow's far end, where there is room.
+    /** The force as an arrow that pushes the hand, on the side opposite to the coupling, with its magnitude at the far end of the
+     * arrow.
      * @param {import('./protocol.js').State} state
      * @returns {FeltMark} */
     #placeFelt({ hand_m: place, force_n: force }) {
@@ -168,7 +168,7 @@ export class SceneView {
         const arrow = { pxPerNewton: this.pxPerNewton / this.#enlargement, line: colour('felt'), width: 4, ends: HAND_PX + 4 };
         const end = placeArrow(hand, force, arrow)?.from ?? null;
         if (!end) return { hand, arrow, end, words: '', wordsAt: hand, width: 0 };
-        const words = quantity(Math.hypot(...(this.session.told?.force_n ?? force)), 2, 'N');
+        const words = quantity(Math.hypot(...(this.session.displayed?.force_n ?? force)), 2, 'N');
         context.font = this.#wordsFont;
         const { width } = context.measureText(words);
         const [gap, edge] = [1.6 * ORDINARY_REM_PX, this.camera.width / this.#enlargement];
@@ -181,7 +181,7 @@ export class SceneView {
         return this.surface.font(0.95 / this.#enlargement, 600);
     }
 
-    /** What hand, arrow and words cover, as places along them, CSS px.
+    /** Positions covered by hand, arrow and text, CSS px.
      * @param {FeltMark} felt
      * @returns {Vector[]} */
     #covered({ hand, end, wordsAt: [x, y], width }) {
@@ -202,17 +202,17 @@ export class SceneView {
     }
 }
 
-/** The felt force on the screen, in the px that marks are drawn in.
+/** The force on the screen, in the pixels of the marks.
  * @typedef {object} FeltMark
  * @property {Vector} hand
  * @property {import('./marks.js').Arrow} arrow
- * @property {Vector|null} end The arrow's far end; null if there is nothing to feel.
+ * @property {Vector|null} end The arrow's far end; null without force.
  * @property {string} words Its size.
  * @property {Vector} wordsAt
  * @property {number} width Of the words.
  */
 
-/** Places along a line, near enough to each other that a name cannot slip between them.
+/** Points along a line, close enough that no name fits between them.
  * @param {Vector} from
  * @param {Vector} to
  * @returns {Vector[]} */

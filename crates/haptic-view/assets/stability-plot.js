@@ -1,4 +1,4 @@
-/** The Z-width picture: which stiffness is safe at which damping, and where the gains in use are. Drag the point. */
+/** The Z-width plot: the stable stiffness for each damping, and the gains in use as a point that can be dragged. */
 
 import { colour } from './palette.js';
 import { Surface } from './surface.js';
@@ -55,7 +55,7 @@ export class StabilityPlot {
         return { x: left, y: 1.75 * rem, width: width - left - 0.6 * rem, height: height - 4.05 * rem };
     }
 
-    /** Hatched, so that it is told apart without colours too.
+    /** Hatched, so that it is recognizable without colour.
      * @param {CanvasRenderingContext2D} context */
     #unstable(context) {
         if (this.#hatchFor !== colour('unstable')) {

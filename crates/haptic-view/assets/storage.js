@@ -1,4 +1,4 @@
-/** What the browser keeps for the next visit. One that keeps nothing forgets it with the page, and nothing else changes. */
+/** Settings that the browser stores for the next visit. Without storage they last as long as the page. */
 
 /** @param {string} key
  * @returns {string|null} */
@@ -11,7 +11,7 @@ export function recall(key) {
 }
 
 /** @param {string} key
- * @param {string|null} value null: forget it. */
+ * @param {string|null} value null removes it. */
 export function keep(key, value) {
     try {
         if (value === null) localStorage.removeItem(key);

@@ -1,4 +1,4 @@
-/** A chart of the last seconds that moves to the left. */
+/** A scrolling chart of the last seconds. */
 
 import { SPAN_S } from './history.js';
 import { drawWords } from './marks.js';
@@ -7,23 +7,23 @@ import { Surface, drawLine } from './surface.js';
 import { fixed, niceAbove, plain } from './units.js';
 
 /** @typedef {object} Series
- * @property {string} name Nothing: it is drawn but not listed.
- * @property {number} value Which value of a sample.
- * @property {string} colour By its name in the theme.
+ * @property {string} name Empty: drawn but not listed.
+ * @property {number} value Index in a sample.
+ * @property {string} colour Name of a theme colour.
  * @property {boolean} [isDashed]
  * @property {boolean} [isRight] Measured on the right axis.
- * @property {boolean} [isQuiet] Its number is not told.
- * @property {string} title What it is, in words.
+ * @property {boolean} [isQuiet] Without a number in the legend.
+ * @property {string} title Description.
  *
  * @typedef {object} ChartDescription
  * @property {string} title
  * @property {string} unit
  * @property {number} factor From SI to the unit.
  * @property {number} decimals
- * @property {number} least The smallest range worth showing, in the unit.
+ * @property {number} least Smallest range of the axis, in the unit.
  * @property {boolean} [isLogarithmic]
  * @property {{unit: string, factor: number, decimals: number}} [right]
- * @property {{value: number, name: string}} [line] A level that matters, in the unit.
+ * @property {{value: number, name: string}} [line] A marked level, in the unit.
  * @property {Series[]} series
  */
 
@@ -107,7 +107,7 @@ export class StripChart {
         if (description.line) this.#drawLevel(context, area, left, description.line);
     }
 
-    /** What the words beside the axes leave.
+    /** The area inside the axis labels.
      * @param {number} leftWords px
      * @param {number} rightWords px */
     #area(leftWords, rightWords) {
@@ -116,7 +116,7 @@ export class StripChart {
         return { x: left, y: 0.75 * rem, width: Math.max(width - left - right, 1), height: Math.max(height - 2 * rem, 1) };
     }
 
-    /** From what to what an axis goes, in its unit.
+    /** Range of an axis, in its unit.
      * @param {Series[]} series
      * @param {number} factor
      * @param {boolean} [fromZero]
@@ -176,7 +176,7 @@ export class StripChart {
         context.setLineDash([]);
         context.textAlign = 'right';
         context.textBaseline = 'alphabetic';
-        // A tick that is too long is drawn through here; the words stay readable.
+        // The curve may cross this line; the label stays readable.
         drawWords(context, name, [area.x + area.width, y - 4], colour('budget'), 'surface');
     }
 
@@ -204,9 +204,9 @@ export class StripChart {
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Area */
 /** @typedef {{low: number, high: number, isLogarithmic: boolean}} Span */
-/** @typedef {[number, string]} Label A level and its words. */
+/** @typedef {[number, string]} Label A level and its text. */
 
-/** Where a value is, px from the top.
+/** Position of a value, px from the top.
  * @param {Area} area
  * @param {Span} span
  * @param {number} value */
@@ -217,7 +217,7 @@ function height(area, { low, high, isLogarithmic }, value) {
     return area.y + area.height * (1 - Math.min(Math.max(share, 0), 1));
 }
 
-/** What stands beside an axis; the topmost number has the unit.
+/** Labels of an axis; the topmost one has the unit.
  * @param {Span} span
  * @param {string} unit
  * @param {boolean} isRight

@@ -1,6 +1,6 @@
-/** A canvas that has the size and the sharpness of its place on the page. */
+/** A canvas with the size and resolution of its element. */
 
-/** More than this sharpens nothing that anybody sees, and costs four times as much. */
+/** Maximum device pixel ratio: more is not visible and costs four times as much. */
 const MAX_PIXEL_RATIO = 2;
 
 export class Surface {
@@ -9,12 +9,12 @@ export class Surface {
     height = 0;
     /** Pixels of the canvas per CSS pixel. */
     ratio = 1;
-    /** Pixels of one rem: type on canvases grows with the page's. */
+    /** Pixels of one rem: type on canvases scales with the page's. */
     rem = 14;
 
     /** @param {HTMLCanvasElement} canvas
      * @param {() => void} [onResize]
-     * @param {boolean} [opaque] Cheaper to put on the page; the drawing then fills all of it. */
+     * @param {boolean} [opaque] Cheaper to composite; the drawing must fill it. */
     constructor(canvas, onResize = () => {}, opaque = false) {
         this.canvas = canvas;
         const context = canvas.getContext('2d', { alpha: !opaque });
@@ -34,7 +34,7 @@ export class Surface {
         this.canvas.height = Math.max(1, Math.round(clientHeight * this.ratio));
     }
 
-    /** Ready to draw in CSS pixels, with nothing on it. */
+    /** The cleared context, scaled to CSS pixels. */
     begin() {
         const { context } = this;
         context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);

@@ -1,7 +1,7 @@
 /** Pause, step, reset, record. */
 
 import { byId } from './dom.js';
-import { orTell, toast } from './notices.js';
+import { orToast, toast } from './notices.js';
 import { ask } from './requests.js';
 import { quantity, size } from './units.js';
 
@@ -18,27 +18,27 @@ export class Transport {
     }
 
     pause() {
-        return orTell(() => ask('POST', '/api/pause', { paused: !this.session.state?.paused }));
+        return orToast(() => ask('POST', '/api/pause', { paused: !this.session.state?.paused }));
     }
 
     step() {
-        if (!this.session.state?.paused) return toast('Pause first: a running world takes a thousand steps a second.');
-        return orTell(() => ask('POST', '/api/step', { ticks: 1 }));
+        if (!this.session.state?.paused) return toast('Pause the world before stepping it.');
+        return orToast(() => ask('POST', '/api/step', { ticks: 1 }));
     }
 
     reset() {
-        return orTell(() => ask('POST', '/api/reset', {}));
+        return orToast(() => ask('POST', '/api/reset', {}));
     }
 
     record() {
-        return orTell(async () => {
+        return orToast(async () => {
             if (!this.session.state?.recording) return ask('POST', '/api/record/start', {});
             const answer = await ask('POST', '/api/record/stop', {});
-            return toast(`Recording kept: ${answer?.file ?? 'see the daemon’s log'}`);
+            return toast(`Recording saved: ${answer?.file ?? 'see the daemon’s log'}`);
         });
     }
 
-    /** Brings the buttons up to date; called a few times a second. */
+    /** Updates the buttons; called a few times per second. */
     show() {
         const { state } = this.session;
         if (!state) return;
@@ -53,7 +53,7 @@ export class Transport {
     }
 }
 
-/** How a button looks. It is not told as pressed: its name changes instead, and both would say the opposite.
+/** Sets the look of a button without aria-pressed: its name changes instead, and both would contradict each other.
  * @param {string} id
  * @param {boolean} isOn */
 function mark(id, isOn) {

@@ -1,7 +1,7 @@
-/** Numbers as people read them: a fixed count of decimals so that they do not dance, a true minus, a unit always. */
+/** Formats numbers: fixed decimals so that they do not jump, a true minus sign, always a unit. */
 
 const MINUS = '−';
-/** Between number and unit: narrow, and never broken over two lines. */
+/** Space between number and unit: narrow and non-breaking. */
 const SPACE = '\u202f';
 
 /** @param {number} value
@@ -21,10 +21,10 @@ export function quantity(value, decimals, unit) {
 /** @type {[number, string][]} */
 const PREFIXES = [[1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n']];
 
-/** Three figures and the prefix that suits, such as 1.23 mJ.
+/** Three digits with a suitable prefix, such as 1.23 mJ.
  * @param {number} value
  * @param {string} unit
- * @param {number} [least] What is smaller counts as zero. */
+ * @param {number} [least] Smaller values count as zero. */
 export function prefixed(value, unit, least = 1e-9) {
     const size = Math.abs(value);
     if (!(size >= least)) return `0${SPACE}${unit}`;
@@ -34,11 +34,11 @@ export function prefixed(value, unit, least = 1e-9) {
     return quantity(scaled, decimals, prefix + unit);
 }
 
-/** A time in ns, in the unit that suits.
+/** A time in ns, in a suitable unit.
  * @param {number} ns */
 export const duration = (ns) => prefixed(ns * 1e-9, 's');
 
-/** A rounded number without needless zeros, for axes.
+/** A rounded number without trailing zeros, for axes.
  * @param {number} value */
 export const plain = (value) => String(Number(value.toPrecision(6))).replace('-', MINUS).replace(/^(−?\d+)(\d{3})$/, `$1${SPACE}$2`);
 

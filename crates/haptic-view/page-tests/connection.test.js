@@ -50,14 +50,14 @@ test('a hand that was held when the daemon went is free when it is back', async 
     await page.locator('#banner').waitFor({ state: 'hidden' });
     assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false);
     await page.mouse.move(720, 420, { steps: 5 });
-    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false, 'the mouse has to press anew');
+    assert.equal(await page.evaluate(() => globalThis.hapticd.guide.isHolding), false, 'the mouse has to press again');
     await page.context().close();
     await daemon.end();
     assert.ok(browser.complaints.every((text) => text.includes('WebSocket')), browser.complaints.join('\n'));
     browser.complaints = [];
 });
 
-test('a fault is told in words until the hand feels the world again', async () => {
+test('a fault is shown until full force is on again', async () => {
     const profile = (limit) => `scene = "table"\ndevice = "simulated-2dof"\n[safety]\nengage_ramp_s = 4.0\nmax_speed_m_per_s = ${limit}\n`;
     const daemon = await Daemon.start(['--profile', 'timid.toml'], { 'timid.toml': profile(0.12) });
     const page = await browser.open(daemon);

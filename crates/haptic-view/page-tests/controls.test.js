@@ -53,7 +53,7 @@ test('pause stops the world, a step moves it by one tick, resume lets it go on',
     await until('the ball hangs', async () => (await daemon.state()).paused && Math.abs(await ballHeight() - 0.2) < 1e-4);
     assert.deepEqual((await daemon.state()).force_n, [0, 0], 'a paused world is not felt');
     const high = await ballHeight();
-    assert.equal(await ballHeight(), high, 'it stands still');
+    assert.equal(await ballHeight(), high, 'it does not move');
     await page.locator('#step').click();
     const lower = await until('a step is made', async () => {
         const height = await ballHeight();
@@ -214,7 +214,7 @@ test('Space opens the margins in words and leaves the world alone', async () => 
 test('help lists the keys and Escape closes it', async () => {
     await page.locator('#scene').press('?');
     await page.locator('#help[open]').waitFor();
-    assert.match(await page.locator('#help').textContent(), /path resumes 2 s after you let go/);
+    assert.match(await page.locator('#help').textContent(), /path resumes 2 s after you\s+release the hand/);
     await page.keyboard.press('Escape');
     await page.locator('#help[open]').waitFor({ state: 'detached' });
     await page.locator('#help-button').click();

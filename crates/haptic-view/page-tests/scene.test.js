@@ -339,7 +339,7 @@ test('arrow keys move the hand and Escape lets go', async () => {
     await page.context().close();
 });
 
-test('Escape lets go in the middle of a drag, and the mouse has to press anew', async () => {
+test('Escape releases the hand during a drag, and the mouse has to press again', async () => {
     const page = await browser.open(daemon);
     await grab(page);
     await daemon.until('the hand is held', (state) => state.hand_guided);
@@ -357,7 +357,7 @@ test('Escape lets go in the middle of a drag, and the mouse has to press anew', 
     await page.context().close();
 });
 
-test('keys that were let go of by Escape have to be pressed anew', async () => {
+test('keys released by Escape have to be pressed again', async () => {
     const page = await browser.open(daemon);
     await page.locator('#scene').focus();
     await page.keyboard.down('ArrowUp');
@@ -379,7 +379,7 @@ test('of two pages that take the hand the first one knows that it has lost it', 
         await page.waitForFunction(() => globalThis.hapticd.session.state.leads);
         await page.keyboard.up('ArrowUp');
     }
-    await first.locator('#guide').filter({ hasText: 'held from another page' }).waitFor();
+    await first.locator('#guide').filter({ hasText: 'Another page controls the hand' }).waitFor();
     assert.equal(await first.evaluate(() => globalThis.hapticd.guide.isHolding), false);
     assert.equal(await second.evaluate(() => globalThis.hapticd.guide.isHolding), true);
     await second.keyboard.press('Escape');
