@@ -6,10 +6,14 @@
 #![forbid(unsafe_code)]
 
 pub mod evdev;
+pub mod handshake;
 pub mod hid;
 pub mod link_monitor;
+pub mod native;
 pub mod pantograph;
 pub mod protocol;
+pub mod reconnect;
+pub mod scale;
 pub mod serial;
 pub mod threaded;
 

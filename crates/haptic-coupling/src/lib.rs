@@ -1,6 +1,6 @@
 //! Hand and tool: the spring-damper between them, the energy it may give back, and how much stiffness a device bears.
 //!
-//! - [`coupling`]: turns where the hand is into the [`haptic_planar::grip::CouplingInput`] of one tick; new gains arrive as a ramp.
+//! - [`coupling`]: turns where the hand is into the [`haptic_planar::input::CouplingInput`] of one tick; new gains arrive as a ramp.
 //! - [`tank`]: the last word on every force: never more than the energy on account can pay for, whatever the hand does.
 //! - [`model`]: what is known of a device and a hand; the same numbers as in a device file.
 //! - [`passivity`]: how much damping a device needs, by closed form and by frequency sweep.

@@ -29,7 +29,7 @@ impl Default for WorstAxisModel {
             encoder_step_m: 1e-5,
             delay_s: 0.0003,
             max_force_n: 4.0,
-            period_s: haptic_planar::scene::TICK_S,
+            period_s: haptic_planar::tick::TICK_S,
         }
     }
 }

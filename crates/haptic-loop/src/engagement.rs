@@ -3,7 +3,7 @@
 mod image;
 
 use haptic_coupling::tank::project_onto_segment;
-use haptic_planar::scene::TICK_S;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
 /// A world that would push less than this, beyond a swinging tool's weight, is quiet, N.

@@ -17,7 +17,7 @@ use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};
 use haptic_device::{WriteError, WriteOutcome};
-use haptic_planar::scene::TICK_S;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
 /// So many late ticks in a row are a fault: the loop has lost its rate.

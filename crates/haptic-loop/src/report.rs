@@ -3,8 +3,8 @@
 use crate::engagement::Phase;
 use crate::fault::Fault;
 use haptic_device::{MonotonicNs, Reading, WriteOutcome};
-use haptic_planar::grip::StepOutput;
-use haptic_planar::state::BodyState;
+use haptic_planar::output::StepOutput;
+use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 
 /// One tick, from reading to force. Positions and forces are in the world's frame unless said.

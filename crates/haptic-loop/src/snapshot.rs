@@ -2,7 +2,7 @@
 
 use crate::report::TickReport;
 use crate::world::World;
-use haptic_planar::contacts::Contact;
+use haptic_planar::output::Contact;
 use nalgebra::Vector2;
 
 /// Contacts that a snapshot tells of at most; more than a picture can show.

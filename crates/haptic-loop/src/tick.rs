@@ -15,9 +15,10 @@ use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::WorstAxisModel;
 use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
-use haptic_planar::grip::{CouplingInput, StepOutput};
-use haptic_planar::scene::TICK_S;
-use haptic_planar::state::BodyState;
+use haptic_planar::input::CouplingInput;
+use haptic_planar::output::StepOutput;
+use haptic_planar::scene::body_state::BodyState;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
 /// A snapshot is offered every so many ticks: 125 a second, twice what a screen shows.
@@ -53,7 +54,7 @@ impl HapticLoop {
         world: World,
         settings: &Settings,
     ) -> Result<Self, MappingError> {
-        let frame = settings.mapping.frame(device.identity().axes)?;
+        let frame = settings.mapping.activate(device.identity().axes)?;
         let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
         let model = WorstAxisModel { max_force_n: device_max_force_n, ..*model };
         let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;

@@ -5,7 +5,7 @@ mod image;
 use crate::fault::Fault;
 use crate::settings::Safety;
 use haptic_device::{Health, Reading};
-use haptic_planar::scene::TICK_S;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
 /// Where the hand is, as far as it can be known, and how far that can be trusted. Device frame.

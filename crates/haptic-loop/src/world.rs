@@ -2,8 +2,8 @@
 
 use haptic_coupling::coupling::Deformation;
 use haptic_coupling::tank::StoredEnergy;
-use haptic_planar::energy::EnergyBalance;
 use haptic_planar::scene::{Body, Scene};
+use haptic_planar::solve::energy::EnergyBalance;
 use haptic_planar::state::State;
 use nalgebra::Vector2;
 

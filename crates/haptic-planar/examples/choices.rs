@@ -10,7 +10,7 @@ mod common;
 #[allow(dead_code, reason = "the tests use the rest")]
 mod lab;
 
-use haptic_planar::description::ImpactState;
+use haptic_planar::scene::description::ImpactState;
 use lab::*;
 use std::time::Instant;
 

@@ -1,16 +1,18 @@
 //! Everything that moves, as plain preallocated data.
 
-use crate::broad::BroadPhase;
-use crate::capacity;
-use crate::correction::Correction;
-use crate::energy::EnergyBalance;
-use crate::impacts::ImpactQueue;
-use crate::islands::Islands;
-use crate::manifold::Manifold;
-use crate::piece::{PlacedPiece, rotate};
-use crate::scene::Scene;
-use crate::solver::Solver;
-use crate::work::{SolverBodies, SolverBody};
+use crate::collide::broad_phase::BroadPhase;
+use crate::math::rotate;
+use crate::scene::body_state::BodyState;
+use crate::scene::capacity;
+use crate::scene::{Body, Scene};
+use crate::shape::piece::PlacedPiece;
+use crate::solve::contact_solver::Solver;
+use crate::solve::energy::EnergyBalance;
+use crate::solve::impact_queue::ImpactQueue;
+use crate::solve::islands::Islands;
+use crate::solve::manifold::Manifold;
+use crate::solve::position_correction::Correction;
+use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
 /// All that changes from tick to tick, and the working memory of a tick.
@@ -36,21 +38,6 @@ pub struct State {
     pub(crate) solver: Solver,
     pub(crate) correction: Correction,
     pub(crate) capacity: usize,
-}
-
-/// Pose and velocity of one body.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BodyState {
-    /// Centre of mass, world, m.
-    pub centre_m: Vector2<f64>,
-    /// (cos, sin) of the angle.
-    pub rotation: Vector2<f64>,
-    /// Angle, rad, anticlockwise, not wrapped.
-    pub angle_rad: f64,
-    /// Velocity of the centre of mass, m/s.
-    pub velocity_m_per_s: Vector2<f64>,
-    /// Spin, rad/s, anticlockwise.
-    pub angular_velocity_rad_per_s: f64,
 }
 
 impl State {
@@ -126,7 +113,7 @@ impl State {
     }
 }
 
-fn farthest_m(scene: &Scene, body: &crate::scene::Body) -> f64 {
+fn farthest_m(scene: &Scene, body: &Body) -> f64 {
     scene.pieces[body.pieces.clone()].iter().map(|piece| piece.reach_m).fold(0.0, f64::max)
 }
 
@@ -134,37 +121,4 @@ fn farthest_m(scene: &Scene, body: &crate::scene::Body) -> f64 {
 fn mix(hash: u64, word: u64) -> u64 {
     let x = (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (x ^ (x >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ (x >> 32)
-}
-
-impl BodyState {
-    /// At rest at the origin.
-    pub fn at_rest() -> Self {
-        Self {
-            centre_m: Vector2::zeros(),
-            rotation: Vector2::new(1.0, 0.0),
-            angle_rad: 0.0,
-            velocity_m_per_s: Vector2::zeros(),
-            angular_velocity_rad_per_s: 0.0,
-        }
-    }
-
-    /// The origin of the frame of the body that moves so, world, m, and its motion with the velocity of that point.
-    pub fn at_origin(&self, body: &crate::scene::Body) -> (Vector2<f64>, Self) {
-        let origin_from_centre = rotate(self.rotation, -body.centre_m);
-        let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * self.angular_velocity_rad_per_s;
-        let origin_m = self.centre_m - rotate(self.rotation, body.centre_m);
-        (origin_m, Self { velocity_m_per_s: self.velocity_m_per_s + around, ..*self })
-    }
-
-    fn at_start(body: &crate::scene::Body) -> Self {
-        let (sin, cos) = libm::sincos(body.angle_rad);
-        let rotation = Vector2::new(cos, sin);
-        Self {
-            centre_m: body.position_m + rotate(rotation, body.centre_m),
-            rotation,
-            angle_rad: body.angle_rad,
-            velocity_m_per_s: body.velocity_m_per_s,
-            angular_velocity_rad_per_s: body.angular_velocity_rad_per_s,
-        }
-    }
 }

@@ -69,7 +69,7 @@ impl Worlds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haptic_planar::description::SceneDescription;
+    use haptic_planar::scene::description::SceneDescription;
 
     fn notes(text: &str) -> WorldSource {
         let empty = Scene::build(&SceneDescription::default()).unwrap();

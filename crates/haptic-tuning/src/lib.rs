@@ -42,4 +42,4 @@ pub mod spring_test;
 pub mod tap_test;
 
 /// Tick of all measurements, s.
-pub const TICK_S: f64 = haptic_planar::scene::TICK_S;
+pub const TICK_S: f64 = haptic_planar::tick::TICK_S;

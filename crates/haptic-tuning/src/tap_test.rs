@@ -14,8 +14,8 @@ use haptic_device::{Device, HandModel, MonotonicNs, PacedDevice, SimulatedDevice
 use haptic_loop::settings::{MappingSettings, Safety, Settings};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use haptic_planar::scene::Scene;
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
 /// Maximum displacement of a tap, m.

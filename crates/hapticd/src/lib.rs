@@ -7,18 +7,19 @@
 pub mod admission;
 pub mod cli;
 pub mod commands;
+pub mod control;
 pub mod daemon;
 pub mod failure;
 pub mod figures;
 pub mod file_use;
-pub mod generated;
+pub mod follower;
 pub mod golden;
 pub mod hardware;
 pub mod log;
-pub mod picture;
+pub mod realtime_setup;
 pub mod recording;
-pub mod snapshot;
 pub mod status;
+pub mod still;
 pub mod stopwatch;
 pub mod summary;
 pub mod terminal;
@@ -51,6 +52,6 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Export(arguments)) => commands::export::export(arguments),
         Some(Command::Identify(arguments)) => commands::identify::identify(arguments),
         Some(Command::Zwidth(arguments)) => commands::zwidth::zwidth(arguments),
-        Some(Command::Snapshot(arguments)) => snapshot::snapshot(arguments),
+        Some(Command::Snapshot(arguments)) => still::snapshot(arguments),
     }
 }

@@ -10,11 +10,16 @@
 pub mod node;
 
 use crate::hid::joystick::JoystickSettings;
-use crate::threaded::{Connect, Connection, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice};
-use haptic_device::{DeviceKind, Identity, Limits, MAX_AXES};
+use crate::scale::{AxisScale, encoder_step_m, limits};
+use crate::threaded::{
+    Connection, Connector, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
+};
+use haptic_device::{DeviceKind, Identity, MAX_AXES};
 use nalgebra::Vector2;
 use node::{Axis, Effect, EventFile, NodeInfo};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Levels a second that drivers pass on without queueing, one axis and two; their queues are served once a millisecond.
@@ -24,15 +29,13 @@ const LENGTH_MS: u16 = 200;
 const RESTART_NS: u64 = 50_000_000;
 /// Largest level.
 const FULL_LEVEL: f64 = 32767.0;
-/// From end to end where the device file says nothing, m.
-const ASSUMED_TRAVEL_M: f64 = 0.1;
 
 /// Bearings of the force of each axis as the kernel counts them, a full turn being 65536: 0xC000 pushes to the right, 0x8000 away
 /// from the user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
 /// Finds one device among those that are plugged in.
-pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + std::marker::Send>;
+pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + Send>;
 
 /// Opens a device, uploads its effects with no force and starts to serve it by threads of that priority.
 ///
@@ -50,33 +53,10 @@ pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<
     };
     let mut connector = EvdevConnector { find, settings };
     let (connection, scales) = connector.arm(&info).map_err(|error| format!("{name}: {error}"))?;
-    let limits = connector.limits(&scales);
-    let step_m = scales.iter().map(|scale| scale.m_per_count.abs()).fold(0.0, f64::max);
-    ThreadedDevice::start(identity, limits, step_m, connection, Box::new(connector), priority)
+    let limits = limits(&scales, rate_hz(connector.settings.axes));
+    let step_m = encoder_step_m(&scales);
+    ThreadedDevice::start(identity, limits, step_m, Arc::default(), connection, Box::new(connector), priority)
         .map_err(|error| format!("{name}: no thread for its events: {error}"))
-}
-
-/// How the values of one axis become metres.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct AxisScale {
-    m_per_count: f64,
-    centre: f64,
-    ends: (f64, f64),
-}
-
-impl AxisScale {
-    fn new(index: usize, axis: &Axis, settings: &JoystickSettings) -> Self {
-        let (minimum, maximum) = (f64::from(axis.minimum), f64::from(axis.maximum));
-        let travel_m = settings.travel_m.map_or(ASSUMED_TRAVEL_M, |travel_m| travel_m[index]);
-        let centre = settings.centre_counts.map_or((minimum + maximum) / 2.0, |centres| centres[index]);
-        // The kernel's y grows towards the user, ours away from them.
-        let direction = if index == 1 { -1.0 } else { 1.0 };
-        Self { m_per_count: direction * travel_m / (maximum - minimum), centre, ends: (minimum, maximum) }
-    }
-
-    fn position_m(&self, value: f64) -> f64 {
-        (value - self.centre) * self.m_per_count
-    }
 }
 
 struct EvdevConnector {
@@ -84,8 +64,8 @@ struct EvdevConnector {
     settings: JoystickSettings,
 }
 
-impl Connect for EvdevConnector {
-    fn connect(&mut self) -> Result<Connection, String> {
+impl Connector for EvdevConnector {
+    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
         let info = (self.find)()?;
         self.arm(&info).map(|(connection, _)| connection)
     }
@@ -106,7 +86,7 @@ impl EvdevConnector {
             return Err(format!("its {} axis has no range; write axes = 1 if it has only one", ["x", "y"][index]));
         }
         let scales: Vec<AxisScale> =
-            described.iter().enumerate().map(|(index, axis)| AxisScale::new(index, axis, &self.settings)).collect();
+            described.iter().enumerate().map(|(index, axis)| self.settings.scale(index, range(axis), None)).collect();
         let sending = EvdevSender::arm(writing, &self.settings)?;
         let receiving = EvdevReceiver {
             file: reading,
@@ -116,22 +96,15 @@ impl EvdevConnector {
         };
         Ok((Connection { receiving: Box::new(receiving), sending: Box::new(sending) }, scales))
     }
+}
 
-    fn limits(&self, scales: &[AxisScale]) -> Limits {
-        let axes = self.settings.axes;
-        let full_scale_n = &self.settings.force.full_scale_n[..axes];
-        let mut limits = Limits {
-            max_force_n: full_scale_n.iter().copied().fold(f64::INFINITY, f64::min),
-            travel_min_m: Vector2::repeat(f64::NEG_INFINITY),
-            travel_max_m: Vector2::repeat(f64::INFINITY),
-            rate_hz: 1000.0 / (1000u64.div_ceil(LEVELS_PER_S[axes - 1])) as f64,
-        };
-        for (axis, scale) in scales.iter().enumerate() {
-            let ends = [scale.ends.0, scale.ends.1].map(|end| scale.position_m(end));
-            (limits.travel_min_m[axis], limits.travel_max_m[axis]) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        }
-        limits
-    }
+fn range(axis: &Axis) -> (f64, f64) {
+    (f64::from(axis.minimum), f64::from(axis.maximum))
+}
+
+/// Rate at which every axis can get a new level, Hz: a whole fraction of 1 kHz.
+fn rate_hz(axes: usize) -> f64 {
+    1000.0 / (1000u64.div_ceil(LEVELS_PER_S[axes - 1])) as f64
 }
 
 struct EvdevSender {
@@ -162,7 +135,7 @@ impl EvdevSender {
     }
 }
 
-impl Send for EvdevSender {
+impl Transmitter for EvdevSender {
     fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         if now_ns >= self.restart_ns {
             self.restart_ns = now_ns + RESTART_NS;
@@ -188,7 +161,7 @@ impl Send for EvdevSender {
         Ok(SendOutcome::Again)
     }
 
-    fn let_go(&mut self) {
+    fn disable(&mut self) {
         for effect in &mut self.effects {
             effect.set_level(0);
             // Closing the file erases the effects in any case.
@@ -205,7 +178,7 @@ struct EvdevReceiver {
     is_first: bool,
 }
 
-impl Receive for EvdevReceiver {
+impl Receiver for EvdevReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
         // The kernel passes on changes only: where the handle is at the start must be asked for.
         let has_changed = std::mem::take(&mut self.is_first) || self.file.read_axes(&mut self.values, wait)?;
@@ -219,7 +192,7 @@ impl Receive for EvdevReceiver {
         Ok(Received::Position(position_m, None))
     }
 
-    fn habit(&self) -> ReportingMode {
-        ReportingMode::TellsChanges
+    fn reporting_mode(&self) -> ReportingMode {
+        ReportingMode::ReportsChanges
     }
 }

@@ -9,10 +9,13 @@ use super::force::{ForceScale, Magnitudes, PidEncoder};
 use super::layout::{Choice, PidLayout};
 use super::link::{HidLink, HidPort, Opened};
 use super::report::{Report, Shape};
-use crate::threaded::{Connect, Connection, Receive, Received, Send, SendOutcome, ThreadedDevice};
-use haptic_device::{DeviceKind, FaultCode, Identity, Limits, MAX_AXES};
+use crate::scale::{AxisScale, encoder_step_m, limits};
+use crate::threaded::{Connection, Connector, Received, Receiver, SendOutcome, ThreadedDevice, Transmitter};
+use haptic_device::{DeviceKind, FaultCode, Identity, MAX_AXES};
 use nalgebra::Vector2;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Effects are started again so often, ns: a quarter of how long they last.
@@ -41,32 +44,16 @@ pub struct JoystickSettings {
 /// From end to end where neither the device file nor the descriptor says, m: a joystick's.
 const ASSUMED_TRAVEL_M: f64 = 0.1;
 
-/// How the counts of one axis become metres.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct AxisScale {
-    m_per_count: f64,
-    centre_counts: f64,
-}
-
-impl AxisScale {
-    fn new(axis: usize, field: &Field, settings: &JoystickSettings) -> Self {
-        let (minimum, maximum) = (field.logical.0 as f64, field.logical.1 as f64);
-        let given_m = settings.travel_m.map(|travel_m| travel_m[axis]);
-        let travel_m = given_m.or_else(|| described_travel_m(field, settings.lever_m)).unwrap_or(ASSUMED_TRAVEL_M);
-        let centre_counts = settings.centre_counts.map_or((minimum + maximum) / 2.0, |centres| centres[axis]);
-        // y of the specification grows towards the user, ours away from them.
+impl JoystickSettings {
+    /// Scale of an axis with this range of counts. `described_m` is the travel in the descriptor, if it has one.
+    pub fn scale(&self, axis: usize, range_counts: (f64, f64), described_m: Option<f64>) -> AxisScale {
+        let given_m = self.travel_m.map(|travel_m| travel_m[axis]);
+        let travel_m = given_m.or(described_m).unwrap_or(ASSUMED_TRAVEL_M);
+        let middle = (range_counts.0 + range_counts.1) / 2.0;
+        let centre_counts = self.centre_counts.map_or(middle, |centres| centres[axis]);
+        // In the HID specification and in the kernel y grows towards the user, in the device frame away from the user.
         let direction = if axis == 1 { -1.0 } else { 1.0 };
-        Self { m_per_count: direction * travel_m / (maximum - minimum), centre_counts }
-    }
-
-    fn position_m(&self, count: i64) -> f64 {
-        (count as f64 - self.centre_counts) * self.m_per_count
-    }
-
-    /// Both ends of the range, the smaller first.
-    fn ends_m(&self, field: &Field) -> (f64, f64) {
-        let ends = [field.logical.0, field.logical.1].map(|count| self.position_m(count));
-        (ends[0].min(ends[1]), ends[0].max(ends[1]))
+        AxisScale::from_range(range_counts, centre_counts, direction * travel_m, self.force.full_scale_n[axis])
     }
 }
 
@@ -108,27 +95,19 @@ pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8
     let interval_ns = opened.interval_ns;
     let layout = PidLayout::find(&descriptor, settings.axes).map_err(|error| about(error.to_string()))?;
     let scales: Vec<AxisScale> =
-        layout.axes.iter().enumerate().map(|(axis, field)| AxisScale::new(axis, field, &settings)).collect();
-    let limits = limits(&layout, &scales, &settings, interval_ns);
-    let step_m = scales.iter().map(|scale| scale.m_per_count.abs()).fold(0.0, f64::max);
+        layout.axes.iter().enumerate().map(|(axis, field)| scale(axis, field, &settings)).collect();
+    let limits = limits(&scales, rate_hz(interval_ns, settings.axes));
+    let step_m = encoder_step_m(&scales);
     let code = PidEncoder::new(layout, settings.force).map_err(|error| about(error.to_string()))?;
     let mut connector = JoystickConnector { port, descriptor, code, scales };
     let connection = connector.arm(opened).map_err(about)?;
-    ThreadedDevice::start(identity, limits, step_m, connection, Box::new(connector), priority)
+    ThreadedDevice::start(identity, limits, step_m, Arc::default(), connection, Box::new(connector), priority)
         .map_err(|error| format!("{name}: no thread for its reports: {error}"))
 }
 
-fn limits(layout: &PidLayout, scales: &[AxisScale], settings: &JoystickSettings, interval_ns: u64) -> Limits {
-    let mut limits = Limits {
-        max_force_n: settings.force.full_scale_n[..settings.axes].iter().copied().fold(f64::INFINITY, f64::min),
-        travel_min_m: Vector2::repeat(f64::NEG_INFINITY),
-        travel_max_m: Vector2::repeat(f64::INFINITY),
-        rate_hz: rate_hz(interval_ns, settings.axes),
-    };
-    for (axis, (scale, field)) in scales.iter().zip(&layout.axes).enumerate() {
-        (limits.travel_min_m[axis], limits.travel_max_m[axis]) = scale.ends_m(field);
-    }
-    limits
+fn scale(axis: usize, field: &Field, settings: &JoystickSettings) -> AxisScale {
+    let range_counts = (field.logical.0 as f64, field.logical.1 as f64);
+    settings.scale(axis, range_counts, described_travel_m(field, settings.lever_m))
 }
 
 /// How often a second every axis can get a new force: one report each, at most 1 kHz, and a whole part of it.
@@ -146,11 +125,14 @@ struct JoystickConnector {
     scales: Vec<AxisScale>,
 }
 
-impl Connect for JoystickConnector {
-    fn connect(&mut self) -> Result<Connection, String> {
+impl Connector for JoystickConnector {
+    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
         let opened = self.port.open()?;
         if opened.descriptor != self.descriptor {
-            return Err(format!("{}: this is another device than before", opened.name));
+            return Err(format!(
+                "another device answers ({}); plug the first one in again, or restart hapticd",
+                opened.name
+            ));
         }
         self.arm(opened)
     }
@@ -304,7 +286,7 @@ struct JoystickSender {
     stream: EffortStream,
 }
 
-impl Send for JoystickSender {
+impl Transmitter for JoystickSender {
     fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         let report = match self.stream.next(self.code.magnitudes(force_n), now_ns) {
             Act::Start { block } => self.code.start(block),
@@ -315,7 +297,7 @@ impl Send for JoystickSender {
         self.link.write(&report).map(|()| SendOutcome::Again)
     }
 
-    fn let_go(&mut self) {
+    fn disable(&mut self) {
         let layout = self.code.layout();
         // Whatever fails on the way out, the effects end by themselves. This one ends them all at once, where it is known.
         let _ = give_order(self.link.as_mut(), layout.control.stop_all.as_ref());
@@ -339,7 +321,7 @@ struct JoystickReceiver {
     are_actuators_off: bool,
 }
 
-impl Receive for JoystickReceiver {
+impl Receiver for JoystickReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
         let mut bytes = [0; 256];
         let length = self.link.read(&mut bytes, wait)?;
@@ -370,7 +352,7 @@ impl JoystickReceiver {
     fn position_m(&self, bytes: &[u8]) -> Option<Vector2<f64>> {
         let mut position_m = Vector2::zeros();
         for (axis, (field, scale)) in self.axes.iter().zip(&self.scales).enumerate() {
-            position_m[axis] = scale.position_m(field.get(content(field, bytes)?));
+            position_m[axis] = scale.position_m(field.get(content(field, bytes)?) as f64);
         }
         Some(position_m)
     }
@@ -464,7 +446,7 @@ mod tests {
             link: Box::new(NoLink),
             axes: vec![Field { report_id: axis_id, ..field(0, 8, (-128, 127)) }],
             actuators_enabled: Some(Field { report_id: state_id, ..field(state_at, 1, (0, 1)) }),
-            scales: vec![AxisScale { m_per_count: 0.001, centre_counts: 0.0 }],
+            scales: vec![AxisScale { m_per_count: 0.001, ..AxisScale::default() }],
             are_actuators_off: false,
         }
     }

@@ -147,11 +147,11 @@ fn open(socket: &SharedSocket) -> Result<Box<dyn Device>, String> {
 }
 
 fn open_native(socket: &SharedSocket) -> Box<dyn Device> {
-    Box::new(native::open(Box::new(SocketPort(socket.clone())), native_settings(), 0).unwrap())
+    Box::new(native::open(Box::new(SocketPort(socket.clone())), native_settings(), 7, 0).unwrap())
 }
 
 fn native_settings() -> NativeSettings {
-    NativeSettings { axes: 2, lever_m: 0.05, max_force_n: FULL_SCALE_N, watchdog_ms: 100, nonce: 7 }
+    NativeSettings { axes: Some(2), lever_m: 0.05, max_force_n: FULL_SCALE_N, watchdog_ms: 100, baud: None }
 }
 
 /// Ticks until something holds, writing a force all the while.
@@ -381,19 +381,21 @@ fn a_device_whose_reports_fail_alone_is_let_go_before_its_link_is_dropped() {
 
 #[test]
 fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
-    let refusal = |style: Option<Style>, change: fn(&mut Socket), axes: usize| {
+    let refusal = |style: Option<Style>, change: fn(&mut Socket), axes: u8| {
         let socket = socket(style, None);
         change(&mut socket.lock().unwrap());
-        native::open(Box::new(SocketPort(socket)), NativeSettings { axes, ..native_settings() }, 0).err().unwrap()
+        native::open(Box::new(SocketPort(socket)), NativeSettings { axes: Some(axes), ..native_settings() }, 7, 0)
+            .err()
+            .unwrap()
     };
     let joystick = refusal(Some(ARDUINO), |_| {}, 2);
     assert!(joystick.contains("kind = \"hid-pid\""), "{joystick}");
     let keyboard = refusal(None, |socket| socket.descriptor = vec![0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0xC0], 2);
     assert!(keyboard.contains("flash the firmware") && keyboard.contains("hapticd devices"), "{keyboard}");
     let silent = refusal(None, |socket| socket.is_hung = true, 2);
-    assert!(silent.contains("no answer to HELLO within 2 s; unplug it"), "{silent}");
+    assert!(silent.contains("no answer within 5 s; check that it is powered"), "{silent}");
     let one_axis = refusal(None, |_| {}, 1);
-    assert!(one_axis.contains("has 2 axes, the device file says 1; write axes = 2"), "{one_axis}");
+    assert!(one_axis.contains("has 2 axes, the device file 1; write axes = 2"), "{one_axis}");
 }
 
 #[test]

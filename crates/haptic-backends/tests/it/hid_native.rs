@@ -12,6 +12,7 @@ use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Fault, FaultCode, HelloAck, HomeFlags, Message, PerAxis, State,
     Status, VERSION,
 };
+use nalgebra::Vector2;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -160,8 +161,8 @@ impl Socket {
     }
 
     fn open(&self) -> Result<ThreadedDevice, String> {
-        let settings = NativeSettings { axes: 2, lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, nonce: 7 };
-        native::open(Box::new(self.clone()), settings, 0)
+        let settings = NativeSettings { axes: Some(2), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
+        native::open(Box::new(self.clone()), settings, 7, 0)
     }
 }
 
@@ -263,6 +264,48 @@ fn a_nonce_mismatch_while_arming_restarts_the_handshake() {
     let hellos = socket.board().hellos;
     assert_eq!(hellos, 2);
     tick_until(&mut device, |reading| reading.health == Health::Ready);
+}
+
+#[test]
+fn a_board_that_stays_silent_for_thirty_messages_is_still_opened() {
+    let socket = Socket::new(|board, _| if board.hellos > 30 { Reaction::Usual } else { Reaction::Instead(None) });
+    let start = Instant::now();
+    socket.open().unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(30 * 50), "HELLO is repeated every 50 ms or slower");
+}
+
+#[test]
+fn a_board_that_resets_during_the_handshake_is_opened_with_a_new_hello() {
+    let socket = Socket::new(|board, message| match message {
+        Message::Hello(_) => Reaction::Usual,
+        // As after a reset: silent until the next HELLO.
+        _ if board.hellos == 1 => Reaction::Instead(None),
+        _ => Reaction::Usual,
+    });
+    socket.open().unwrap();
+    let hellos = socket.board().hellos;
+    assert_eq!(hellos, 2);
+}
+
+#[test]
+fn the_velocity_of_a_board_that_measures_it_is_used() {
+    let socket = Socket::new(|_, _| Reaction::Usual);
+    socket.board().velocity = Some(2000);
+    let mut device = socket.open().unwrap();
+    let reading = tick_until(&mut device, |reading| reading.health == Health::Ready && reading.fresh);
+    assert_eq!(reading.velocity_m_per_s, Vector2::new(0.02, 0.02));
+}
+
+#[test]
+fn a_sample_is_as_old_as_the_command_that_it_answers() {
+    let socket = Socket::new(|_, _| Reaction::Usual);
+    let mut device = socket.open().unwrap();
+    let delay_ns = 30_000_000;
+    socket.board().reply_delay_ns = delay_ns;
+    // Replies that were sent before the delay began come first.
+    let start = Instant::now();
+    let reading = tick_until(&mut device, |reading| reading.fresh && start.elapsed() > Duration::from_millis(200));
+    assert!(reading.age_ns >= delay_ns, "{} ns", reading.age_ns);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The coupling in an image of the loop.
 
 use super::{Coupling, Gains, RampPoint};
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl Coupling {

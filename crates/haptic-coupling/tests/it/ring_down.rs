@@ -1,9 +1,10 @@
 //! A tool let go on the coupling swings as fast, and dies away as soon, as spring, damper and mass say.
 
 use haptic_coupling::coupling::{Coupling, Gains};
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
-use haptic_planar::scene::{Scene, TICK_S};
+use haptic_planar::scene::Scene;
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use haptic_planar::state::State;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use std::f64::consts::{PI, TAU};
 

@@ -1,7 +1,7 @@
 //! Limits and mapping in an image of the loop.
 
 use super::{MappingSettings, Safety};
-use haptic_planar::image::Archive;
+use haptic_planar::checkpoint::Archive;
 
 impl Safety {
     /// All of it. Real-time: constant.

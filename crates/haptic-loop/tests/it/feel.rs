@@ -6,7 +6,7 @@ use haptic_device::prescribed::PrescribedDevice;
 use haptic_device::simulated::{DeviceModel, HandModel, SimulatedDevice};
 use haptic_loop::engagement::Phase;
 use haptic_loop::settings::{Safety, Settings};
-use haptic_planar::description::{BodyDescription, ShapeDescription};
+use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use nalgebra::Vector2;
 
 /// Comes down from 30 mm and wants to be 10 mm deeper than the floor lets it.

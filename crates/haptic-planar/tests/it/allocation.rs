@@ -1,7 +1,7 @@
 //! Once a world is made, no tick allocates.
 
 use crate::common::*;
-use haptic_planar::description::BodyDescription;
+use haptic_planar::scene::description::BodyDescription;
 use haptic_testing::assert_no_allocator_calls;
 use nalgebra::vector;
 

@@ -3,7 +3,7 @@
 
 use crate::choices_lab::*;
 use crate::common::{Lab, body, box_shape, disc, fixed, scene, with};
-use haptic_planar::description::ImpactState;
+use haptic_planar::scene::description::ImpactState;
 use nalgebra::vector;
 
 const EXACT: ImpactState = ImpactState::Exact;

@@ -1,7 +1,7 @@
 //! What those who look on are told of contacts.
 
 use crate::common::{GRAVITY, Lab, body, box_shape, floor, scene, with};
-use haptic_planar::contacts::Contact;
+use haptic_planar::output::Contact;
 use nalgebra::{Vector2, vector};
 
 #[test]

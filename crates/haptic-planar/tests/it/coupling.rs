@@ -2,8 +2,8 @@
 
 use crate::common::measure::{self, Samples, assert_below, assert_near};
 use crate::common::*;
-use haptic_planar::description::{BodyDescription, ShapeDescription};
-use haptic_planar::scene::TICK_S;
+use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
+use haptic_planar::tick::TICK_S;
 use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 

@@ -1,7 +1,7 @@
 //! The same inputs give the same bits.
 
 use crate::common::*;
-use haptic_planar::description::BodyDescription;
+use haptic_planar::scene::description::BodyDescription;
 use nalgebra::{Vector2, vector};
 
 /// Boxes, discs, capsules and a hand among them.

@@ -2,7 +2,7 @@
 
 use crate::common::measure::{Samples, assert_below, assert_near, worst_overlap_m};
 use crate::common::*;
-use haptic_planar::description::ShapeDescription;
+use haptic_planar::scene::description::ShapeDescription;
 use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 

@@ -2,7 +2,7 @@
 
 use crate::common::measure::{assert_below, worst_overlap_m};
 use crate::common::*;
-use haptic_planar::description::{BodyDescription, ShapeDescription};
+use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 

@@ -2,8 +2,8 @@
 
 use crate::common::measure::{assert_below, assert_near, worst_overlap_m};
 use crate::common::*;
-use haptic_planar::description::{PairDescription, RestitutionLaw};
-use haptic_planar::impact::{PointInverseMass, resolve};
+use haptic_planar::scene::description::{PairDescription, RestitutionLaw};
+use haptic_planar::solve::impact::{PointInverseMass, resolve};
 use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 

@@ -2,7 +2,7 @@
 
 use crate::common::measure::{Samples, assert_below, worst_overlap_m};
 use crate::common::*;
-use haptic_planar::description::BodyDescription;
+use haptic_planar::scene::description::BodyDescription;
 use nalgebra::{Vector2, vector};
 
 /// A hole of 20.1 mm between two blocks with a floor 40 mm below, and a peg of 20 × 60 mm in it.

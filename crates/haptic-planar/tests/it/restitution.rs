@@ -2,7 +2,7 @@
 
 use crate::common::measure::{self, assert_below, assert_near};
 use crate::common::*;
-use haptic_planar::description::{BodyDescription, ShapeDescription};
+use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use haptic_testing::Random;
 use nalgebra::vector;
 

@@ -2,7 +2,7 @@
 
 use crate::common::measure::{assert_below, assert_near};
 use crate::common::*;
-use haptic_planar::scene::TICK_S;
+use haptic_planar::tick::TICK_S;
 
 const RADIUS_M: f64 = 0.01;
 const MASS_KG: f64 = 0.1;

@@ -2,7 +2,7 @@
 
 use crate::common::measure::{Samples, assert_below};
 use crate::common::*;
-use haptic_planar::description::{BodyDescription, ShapeDescription};
+use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use nalgebra::vector;
 
 const FRICTION: f64 = 0.4;

@@ -2,8 +2,8 @@
 
 use crate::common::measure::{Samples, assert_below, assert_near};
 use crate::common::*;
-use haptic_planar::description::{BodyDescription, ShapeDescription};
-use haptic_planar::scene::TICK_S;
+use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
+use haptic_planar::tick::TICK_S;
 use nalgebra::{Vector2, vector};
 
 /// Half the height of every tool here, m.

@@ -2,7 +2,7 @@
 
 use crate::common::measure::{self, Samples, assert_below, assert_near};
 use crate::common::*;
-use haptic_planar::description::ShapeDescription;
+use haptic_planar::scene::description::ShapeDescription;
 use nalgebra::vector;
 
 /// Ten bodies on each other, the top one as many times heavier.

@@ -1,7 +1,7 @@
 //! The scene: everything about a world that does not change while it runs.
 
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
-use haptic_planar::piece::rotate;
+use haptic_planar::math::rotate;
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
 use haptic_planar::scene::{Body, Scene};
 use nalgebra::Vector2;
 use serde::Serialize;

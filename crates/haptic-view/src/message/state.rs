@@ -1,8 +1,8 @@
 //! The newest state of the loop: poses, forces, contacts, energy.
 
 use haptic_loop::snapshot::Snapshot;
-use haptic_planar::contacts::Contact;
-use haptic_planar::scene::TICK_S;
+use haptic_planar::output::Contact;
+use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::Serialize;
 

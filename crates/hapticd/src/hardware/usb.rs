@@ -10,7 +10,6 @@ use haptic_backends::hid::native::{self, NativeSettings};
 use haptic_config::setup::Setup;
 use haptic_device::Device;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Threads that talk to a device run so far below the loop: its device must not hold it up.
 const BELOW_THE_LOOP: u8 = 10;
@@ -31,13 +30,14 @@ pub fn open_joystick(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
 pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     let port = HidrawPort::new(selection(setup), native::is_native);
     let settings = NativeSettings {
-        axes: setup.device.axes,
+        axes: Some(setup.device.axes as u8),
         lever_m: setup.device.lever_m,
         max_force_n: super::arming_limit_n(setup),
         watchdog_ms: (setup.device.watchdog_s * 1e3).round() as u16,
-        nonce: first_nonce(),
+        baud: None,
     };
-    opened(setup, native::open(Box::new(port), settings, priority(setup)))
+    let nonce = super::serial::first_nonce();
+    opened(setup, native::open(Box::new(port), settings, nonce, priority(setup)))
 }
 
 /// Opens a device that the kernel drives.
@@ -80,10 +80,4 @@ fn joystick_settings(setup: &Setup) -> JoystickSettings {
 
 fn priority(setup: &Setup) -> u8 {
     setup.profile.realtime.priority.saturating_sub(BELOW_THE_LOOP).max(1)
-}
-
-/// Another one every time, so that a board notices a new host.
-fn first_nonce() -> u32 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (since.as_nanos() as u32) ^ std::process::id().rotate_left(16)
 }

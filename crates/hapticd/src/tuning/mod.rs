@@ -3,11 +3,10 @@
 //! The measuring itself is in `haptic-tuning`. Here are the clock, the terminal and the files: [`drive`] runs a measurement
 //! in virtual time or on the wall clock, [`console`] shows a bar and listens for keys, [`device_text`] puts measured values
 //! into a device file, [`atomic_write`] writes files whole or not at all,
-//! and [`region`] is the picture of all stable gains, on axes of [`log_plot`].
+//! and [`region`] is the picture of all stable gains, on axes of `haptic_draw::log_plot`.
 
 pub mod atomic_write;
 pub mod console;
 pub mod device_text;
 pub mod drive;
-pub mod log_plot;
 pub mod region;

@@ -8,8 +8,8 @@ use haptic_loop::report::TickReport;
 use haptic_loop::settings::{Safety, Settings};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use haptic_planar::scene::Scene;
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
 /// A floor whose top is y = 0, and a disc of 100 g to hold, 20 mm above it.

@@ -1,7 +1,7 @@
 //! The scenarios in which the paper's impact states differ, shared by the tests and the example that prints the table.
 
 use crate::common::{Lab, body, box_shape, disc, fixed, scene, with};
-use haptic_planar::description::{ImpactState, SceneDescription};
+use haptic_planar::scene::description::{ImpactState, SceneDescription};
 use nalgebra::vector;
 
 pub const CHOICES: [(&str, ImpactState); 7] = [

@@ -1,7 +1,7 @@
 //! Measures taken from outside the simulation, and asserts that print what was measured.
 
 use super::Lab;
-use haptic_planar::piece::PlacedPiece;
+use haptic_planar::shape::piece::PlacedPiece;
 
 /// Fails with the measured value when it is not below the limit; NaN fails too.
 #[track_caller]

@@ -2,10 +2,13 @@
 
 pub mod measure;
 
-use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
-use haptic_planar::grip::{CouplingInput, StepOutput};
-use haptic_planar::scene::{Scene, TICK_S};
-use haptic_planar::state::{BodyState, State};
+use haptic_planar::input::CouplingInput;
+use haptic_planar::output::StepOutput;
+use haptic_planar::scene::Scene;
+use haptic_planar::scene::body_state::BodyState;
+use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
+use haptic_planar::state::State;
+use haptic_planar::tick::TICK_S;
 use nalgebra::{Vector2, vector};
 
 /// Gravity of the tests, m/s².

@@ -1,0 +1,56 @@
+//! Runs a handshake on an open link.
+
+use crate::protocol::{Handshake, HandshakeError, OpenSession, Step};
+use haptic_device::MonotonicNs;
+use haptic_realtime::clock::monotonic_ns;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Longest wait for bytes before `stop` is checked.
+const CHECK_EVERY: Duration = Duration::from_millis(20);
+
+/// A link that may block.
+pub trait Link {
+    /// Sends all bytes.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits for bytes and returns their number; zero if none arrived in time.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize>;
+}
+
+/// Runs a handshake to its end. `stop` interrupts it.
+///
+/// # Errors
+/// The outer error is that of the link, the inner one that of the handshake.
+pub fn run_handshake(
+    link: &mut dyn Link,
+    handshake: &mut dyn Handshake,
+    stop: &AtomicBool,
+) -> io::Result<Result<Box<OpenSession>, HandshakeError>> {
+    let mut buffer = [0; 256];
+    while !stop.load(Ordering::Relaxed) {
+        match handshake.step(now()) {
+            Step::Send(bytes) => link.send(bytes.bytes())?,
+            Step::Wait { until } => {
+                let wait = Duration::from_nanos(until.since(now())).min(CHECK_EVERY);
+                let count = link.receive(&mut buffer, wait)?;
+                handshake.receive(&buffer[..count], now());
+            }
+            Step::Done(session) => return Ok(Ok(session)),
+            Step::Failed(cause) => return Ok(Err(cause)),
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}
+
+/// The monotonic clock. Protocols take the time as an argument.
+pub fn now() -> MonotonicNs {
+    MonotonicNs(monotonic_ns())
+}

@@ -1,0 +1,85 @@
+//! Framings of the native protocol: COBS on a byte stream, or one message per HID report.
+
+use crate::protocol::TxBytes;
+use haptic_wire::report::{decode_report, encode_report};
+use haptic_wire::{Decoder, Frame, Message, WIRE_MAX, encode};
+
+/// Converts messages to bytes and bytes to frames.
+pub trait Framing: Clone + Default + Send + 'static {
+    /// Bytes before each message of a handshake; they terminate a partial frame that the link may hold.
+    const TERMINATOR: &'static [u8];
+
+    /// Bytes of one message.
+    ///
+    /// Real-time: bounded by [`WIRE_MAX`]; no allocation.
+    fn encode(message: &Message<'_>, sequence: u8) -> TxBytes;
+
+    /// Passes every intact frame to `visit`, oldest first.
+    fn decode(&mut self, bytes: &[u8], visit: impl FnMut(Frame<'_>));
+
+    /// Frames received so far.
+    fn counts(&self) -> FrameCounts;
+}
+
+/// Frames received; both numbers wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameCounts {
+    /// Frames with a correct check.
+    pub intact: u32,
+    /// Frames that were dropped.
+    pub damaged: u32,
+}
+
+/// COBS frames on a byte stream.
+#[derive(Clone, Debug, Default)]
+pub struct Cobs(Decoder);
+
+impl Framing for Cobs {
+    const TERMINATOR: &'static [u8] = &[0];
+
+    fn encode(message: &Message<'_>, sequence: u8) -> TxBytes {
+        let mut wire = [0; WIRE_MAX];
+        // A buffer of this length holds any message.
+        let length = encode(message, sequence, &mut wire).unwrap_or(0);
+        TxBytes::new(&wire[..length])
+    }
+
+    fn decode(&mut self, bytes: &[u8], visit: impl FnMut(Frame<'_>)) {
+        self.0.push_all(bytes, visit);
+    }
+
+    fn counts(&self) -> FrameCounts {
+        let counters = self.0.counters();
+        let damaged = counters.crc_errors.wrapping_add(counters.framing_errors).wrapping_add(counters.overlong);
+        FrameCounts { intact: counters.frames, damaged }
+    }
+}
+
+/// One message per HID report, without report id.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HidReport(FrameCounts);
+
+impl Framing for HidReport {
+    const TERMINATOR: &'static [u8] = &[];
+
+    fn encode(message: &Message<'_>, sequence: u8) -> TxBytes {
+        // Every message fits: payloads are bounded by their types.
+        encode_report(message, sequence).map_or(TxBytes::EMPTY, |report| TxBytes::new(&report))
+    }
+
+    /// `bytes` is one report, or empty.
+    fn decode(&mut self, bytes: &[u8], mut visit: impl FnMut(Frame<'_>)) {
+        match decode_report(bytes) {
+            Some(frame) => {
+                self.0.intact = self.0.intact.wrapping_add(1);
+                visit(frame);
+            }
+            None if bytes.is_empty() => {}
+            None => self.0.damaged = self.0.damaged.wrapping_add(1),
+        }
+    }
+
+    fn counts(&self) -> FrameCounts {
+        self.0
+    }
+}

@@ -1,0 +1,71 @@
+//! The host side of the native protocol (`firmware-protocol/PROTOCOL.md`), generic over its [`Framing`].
+//!
+//! [`handshake`] opens a session, [`transmit`] encodes efforts, [`receive`] decodes samples and re-arms a board after a fault. All
+//! three are pure: bytes and times are arguments. A serial line and HID reports differ in the framing only; how bytes are read and
+//! written is up to [`crate::serial`] and [`crate::hid`].
+
+pub mod framing;
+mod handshake;
+mod receive;
+mod transmit;
+
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{Handshake, Protocol};
+use crate::scale::AxisScale;
+use framing::Framing;
+use handshake::NativeHandshake;
+use haptic_device::MonotonicNs;
+use haptic_wire::PerAxis;
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+
+/// Settings of a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NativeSettings {
+    /// Number of axes that the board must have. None: any.
+    pub axes: Option<u8>,
+    /// Handle displacement of rotary axes, m per radian.
+    pub lever_m: f64,
+    /// Force limit that the board is armed with, N.
+    pub max_force_n: f64,
+    /// Time without a command after which the board ends its effort, ms; at most 100.
+    pub watchdog_ms: u16,
+    /// Speed of the line, bits per second. None if the link has no fixed speed, as native USB.
+    pub baud: Option<u32>,
+}
+
+/// The native protocol with its settings.
+pub struct NativeProtocol<F> {
+    settings: NativeSettings,
+    monitor: Arc<LinkMonitor>,
+    /// Nonce of the newest session.
+    nonce: u32,
+    first_board: FirstBoard,
+    framing: PhantomData<F>,
+}
+
+/// Uid and number of axes of the board of the first session. Other boards are refused before they are armed.
+type FirstBoard = Arc<OnceLock<([u8; 8], u8)>>;
+
+impl<F: Framing> NativeProtocol<F> {
+    /// `nonce` should differ in every run of the program, so that a board detects a new host.
+    pub fn new(settings: NativeSettings, monitor: Arc<LinkMonitor>, nonce: u32) -> Self {
+        Self { settings, monitor, nonce, first_board: Arc::default(), framing: PhantomData }
+    }
+}
+
+impl<F: Framing> Protocol for NativeProtocol<F> {
+    fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+        self.nonce = self.nonce.wrapping_add(1);
+        let (monitor, first_board) = (Arc::clone(&self.monitor), Arc::clone(&self.first_board));
+        Box::new(NativeHandshake::<F>::new(self.settings, monitor, first_board, self.nonce, now))
+    }
+}
+
+/// Scales of the axes that the board has.
+type Scales = PerAxis<AxisScale>;
+
+/// One value for each axis of a board, which has one or two.
+fn per_axis<T: Copy + Default>(axes: usize, value_of: impl Fn(usize) -> T) -> PerAxis<T> {
+    if axes == 1 { PerAxis::one(value_of(0)) } else { PerAxis::two(value_of(0), value_of(1)) }
+}

@@ -1,0 +1,229 @@
+//! Receive half: STATE and FAULT frames to samples. Re-arms the board after a fault.
+
+use super::Scales;
+use super::framing::Framing;
+use crate::link_monitor::LinkMonitor;
+use crate::protocol::{ReceiveHalf, Received, Sample, TxBytes};
+use crate::scale::{AxisScale, encoder_step_m};
+use haptic_device::velocity::AdaptiveWindow;
+use haptic_device::{FaultCode, Health, MonotonicNs};
+use haptic_wire::{Arm, AxisReading, Fault, Frame, Message, State, Status, sequence};
+use nalgebra::Vector2;
+use std::sync::Arc;
+
+/// Interval between ARM messages to a faulted board, ns: short enough to resume soon, long enough that a lasting fault stays visible.
+const REARM_EVERY_NS: u64 = 200_000_000;
+
+/// Receive half of a session.
+pub struct NativeReceive<F> {
+    framing: F,
+    scales: Scales,
+    monitor: Arc<LinkMonitor>,
+    arm: Arm,
+    /// Damaged frames that the monitor has recorded.
+    damaged: u32,
+    newest: Sample,
+    /// Sequence numbers of the newest STATE and of the command that it answered.
+    answered: Option<(u8, u8)>,
+    sampled_at_us: Option<u32>,
+    velocity: AdaptiveWindow,
+    /// Fault of the board until it is armed again.
+    fault: Option<FaultCode>,
+    rearmed_at: Option<MonotonicNs>,
+}
+
+impl<F: Framing> NativeReceive<F> {
+    /// Receive half for a board that has just been armed with `arm`. `framing` is that of the handshake.
+    pub fn new(framing: F, scales: Scales, monitor: Arc<LinkMonitor>, arm: Arm) -> Self {
+        Self {
+            damaged: framing.counts().damaged,
+            framing,
+            monitor,
+            arm,
+            newest: Sample::default(),
+            answered: None,
+            sampled_at_us: None,
+            velocity: AdaptiveWindow::new(encoder_step_m(&scales)),
+            scales,
+            fault: None,
+            rearmed_at: None,
+        }
+    }
+
+    /// New sample from a frame, if it has one.
+    fn on_frame(&mut self, frame: &Frame<'_>, now: MonotonicNs) -> Option<Sample> {
+        match Message::parse(frame) {
+            Ok(Message::State(state)) => self.on_state(&state, frame.sequence, now),
+            Ok(Message::Fault(fault)) => self.on_fault(&fault),
+            Ok(Message::ArmAck(_)) => {
+                self.fault = None;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn on_fault(&mut self, fault: &Fault) -> Option<Sample> {
+        fault.code.latches().then(|| {
+            let code = fault_code(fault);
+            self.fault = Some(code);
+            self.newest.health = Health::Faulted(code);
+            self.newest
+        })
+    }
+
+    fn on_state(&mut self, state: &State, number: u8, now: MonotonicNs) -> Option<Sample> {
+        if let Some((newest, acknowledged)) = self.answered {
+            if !sequence::is_newer(number, newest) {
+                return None;
+            }
+            self.monitor.record_gap(acknowledged, state.acknowledged);
+        }
+        self.answered = Some((number, state.acknowledged));
+        let sent_at = self.monitor.record_answer(state.acknowledged, now);
+        self.newest.taken_at = sent_at.unwrap_or(now);
+        self.newest.sequence = self.newest.sequence.wrapping_add(1);
+        self.newest.health = self.health(state.status);
+        self.update_motion(state);
+        Some(self.newest)
+    }
+
+    fn update_motion(&mut self, state: &State) {
+        let position_m = self.vector(state, |scale, axis| scale.position_m(f64::from(axis.position)));
+        let before_us = self.sampled_at_us.replace(state.sampled_at_us);
+        let elapsed_us = before_us.map_or(0, |before_us| state.sampled_at_us.wrapping_sub(before_us));
+        let estimated_m_per_s = self.velocity.update(position_m, f64::from(elapsed_us) * 1e-6);
+        self.newest.position_m = position_m;
+        self.newest.velocity_m_per_s = if state.velocity_given {
+            self.vector(state, |scale, axis| f64::from(axis.velocity) * scale.m_per_count)
+        } else {
+            estimated_m_per_s
+        };
+    }
+
+    /// One component per axis; zero for an axis that the board does not have.
+    fn vector(&self, state: &State, component: impl Fn(&AxisScale, &AxisReading) -> f64) -> Vector2<f64> {
+        let mut vector = Vector2::zeros();
+        for (axis, (scale, reading)) in self.scales.iter().zip(state.axes.iter()).enumerate() {
+            vector[axis] = component(scale, reading);
+        }
+        vector
+    }
+
+    fn health(&mut self, status: Status) -> Health {
+        if status.has(Status::ARMED) && !status.has(Status::FAULT) {
+            self.fault = None;
+            return Health::Ready;
+        }
+        Health::Faulted(*self.fault.get_or_insert(FaultCode::Disarmed))
+    }
+
+    /// ARM message for a faulted board, at most every [`REARM_EVERY_NS`].
+    fn rearm(&mut self, now: MonotonicNs) -> Option<TxBytes> {
+        self.fault?;
+        let is_due = self.rearmed_at.is_none_or(|before| now.since(before) >= REARM_EVERY_NS);
+        is_due.then(|| {
+            self.rearmed_at = Some(now);
+            F::encode(&Message::Arm(self.arm), self.monitor.next_sequence())
+        })
+    }
+
+    fn record_damaged(&mut self) {
+        let damaged = self.framing.counts().damaged;
+        self.monitor.record_damaged(damaged.wrapping_sub(self.damaged));
+        self.damaged = damaged;
+    }
+}
+
+impl<F: Framing> ReceiveHalf for NativeReceive<F> {
+    fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
+        let mut sample = None;
+        // Frames borrow the framing, so it is taken out while they are handled.
+        let mut framing = std::mem::take(&mut self.framing);
+        framing.decode(bytes, |frame| sample = self.on_frame(&frame, now).or(sample));
+        self.framing = framing;
+        self.record_damaged();
+        Received { sample, reply: self.rearm(now) }
+    }
+}
+
+/// Fault of the device contract for a fault on the wire.
+fn fault_code(fault: &Fault) -> FaultCode {
+    match fault.code {
+        haptic_wire::FaultCode::Watchdog => FaultCode::Watchdog,
+        haptic_wire::FaultCode::EncoderJump => FaultCode::EncoderJump { axis: (fault.detail >> 24) as u8 },
+        other => FaultCode::Device { code: other.byte(), detail: fault.detail },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::framing::HidReport;
+    use super::*;
+    use haptic_wire::report::{decode_report, encode_report};
+    use haptic_wire::{Kind, PerAxis};
+
+    const MS: u64 = 1_000_000;
+
+    fn armed_board() -> NativeReceive<HidReport> {
+        let scale = AxisScale { m_per_count: 1e-5, full_scale_n: 4.0, ..AxisScale::default() };
+        let arm = Arm { nonce: 7, watchdog_ms: 20, limits_q15: PerAxis::two(100, 100), slew_q15_per_ms: 0 };
+        NativeReceive::new(HidReport::default(), PerAxis::two(scale, scale), Arc::default(), arm)
+    }
+
+    fn at(ms: u64) -> MonotonicNs {
+        MonotonicNs(ms * MS)
+    }
+
+    /// STATE that answers the command with this sequence number.
+    fn state(acknowledged: u8, status: u8) -> [u8; 64] {
+        let axis = AxisReading { position: 1000, velocity: 0 };
+        let axes = PerAxis::two(axis, axis);
+        let state = State { acknowledged, status: Status(status), sampled_at_us: 0, axes, velocity_given: false };
+        encode_report(&Message::State(state), acknowledged).unwrap()
+    }
+
+    fn watchdog_fault() -> [u8; 64] {
+        let fault = Fault { code: haptic_wire::FaultCode::Watchdog, detail: 20 };
+        encode_report(&Message::Fault(fault), 1).unwrap()
+    }
+
+    #[test]
+    fn a_faulted_board_is_armed_at_once_and_then_five_times_a_second() {
+        let mut receive = armed_board();
+        let is_arm = |reply: TxBytes| decode_report(reply.bytes()).is_some_and(|frame| frame.kind == Kind::Arm as u8);
+        assert_eq!(receive.receive(&state(999u64 as u8, Status::ARMED), at(999)).reply, None);
+        let armed_at: Vec<u64> = (1000..2000)
+            .filter(|ms| receive.receive(&state(*ms as u8, Status::FAULT), at(*ms)).reply.is_some_and(is_arm))
+            .collect();
+        assert_eq!(armed_at, [1000, 1200, 1400, 1600, 1800]);
+    }
+
+    #[test]
+    fn a_fault_lasts_until_the_board_reports_that_it_is_armed_and_counts_no_command_as_lost() {
+        let monitor = Arc::new(LinkMonitor::default());
+        let mut receive = NativeReceive { monitor: Arc::clone(&monitor), ..armed_board() };
+        let health = |received: Received| received.sample.unwrap().health;
+        let faulted = Health::Faulted(FaultCode::Watchdog);
+        for number in [1, 2, 4] {
+            monitor.record_sent(number, at(0));
+        }
+        assert_eq!(health(receive.receive(&state(1, Status::ARMED), at(1))), Health::Ready);
+        assert_eq!(health(receive.receive(&watchdog_fault(), at(2))), faulted);
+        assert_eq!(health(receive.receive(&state(2, Status::FAULT), at(3))), faulted);
+        // ARM had number 3.
+        assert_eq!(health(receive.receive(&state(4, Status::ARMED), at(4))), Health::Ready);
+        assert_eq!(monitor.statistics(1000.0).frames_lost, 0);
+    }
+
+    #[test]
+    fn damaged_reports_are_counted_and_an_empty_read_is_not_one() {
+        let mut receive = armed_board();
+        let mut damaged = state(1, Status::ARMED);
+        damaged[5] ^= 1;
+        for report in [&damaged[..], &[], &state(2, Status::ARMED)] {
+            receive.receive(report, at(1));
+        }
+        assert_eq!(receive.monitor.statistics(1000.0).crc_errors, 1);
+    }
+}

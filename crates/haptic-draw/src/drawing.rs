@@ -1,0 +1,130 @@
+//! A drawing on a page, independent of the file format: marks on top of each other, in points, y down.
+
+use crate::colour::Rgb;
+use nalgebra::Vector2;
+
+/// A position on the page, in points from the upper left.
+pub type Point = Vector2<f64>;
+
+/// A page of marks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    /// Width and height, points.
+    pub size: Vector2<f64>,
+    /// Description for screen readers.
+    pub title: String,
+    /// From bottom to top.
+    pub marks: Vec<Mark>,
+}
+
+/// One mark on the page.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// A filled area.
+    Area(Area),
+    /// A line through points.
+    Line(Line),
+    /// A short text.
+    Text(Text),
+}
+
+/// A filled area with an edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Area {
+    /// Closed outlines; one point and two points are the cores of discs and capsules.
+    pub outlines: Vec<Vec<Point>>,
+    /// Radius by which the outlines are grown, points.
+    pub grown_by: f64,
+    /// Colour of the area.
+    pub fill: Rgb,
+    /// Colour of the edge.
+    pub edge: Rgb,
+    /// Width of the edge, points; zero for none.
+    pub edge_width: f64,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Two points or more.
+    pub points: Vec<Point>,
+    /// Colour.
+    pub colour: Rgb,
+    /// Width, points.
+    pub width: f64,
+    /// Length of dashes and gaps, points; `None` for a solid line.
+    pub dash: Option<f64>,
+    /// Opacity, 0 to 1.
+    pub opacity: f64,
+}
+
+/// A short text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    /// Start, middle or end of the base line.
+    pub at: Point,
+    /// Which of the three.
+    pub anchor: Anchor,
+    /// The text.
+    pub text: String,
+    /// Font size, points.
+    pub size: f64,
+    /// Colour.
+    pub colour: Rgb,
+}
+
+/// The point of a text that is at its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// Its start.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Its end.
+    End,
+}
+
+impl Anchor {
+    /// Fraction of a text's width before the anchor.
+    pub fn fraction(self) -> f64 {
+        match self {
+            Self::Start => 0.0,
+            Self::Middle => 0.5,
+            Self::End => 1.0,
+        }
+    }
+}
+
+impl Drawing {
+    /// Adds an area.
+    pub fn area(&mut self, area: Area) {
+        self.marks.push(Mark::Area(area));
+    }
+
+    /// Adds a line.
+    pub fn line(&mut self, points: Vec<Point>, colour: Rgb, width: f64) {
+        self.marks.push(Mark::Line(Line { points, colour, width, dash: None, opacity: 1.0 }));
+    }
+
+    /// Adds a text.
+    pub fn text(&mut self, text: Text) {
+        self.marks.push(Mark::Text(text));
+    }
+
+    /// Adds a disc.
+    pub fn disc(&mut self, centre: Point, radius: f64, fill: Rgb, edge: Rgb) {
+        self.area(Area { outlines: vec![vec![centre]], grown_by: radius, fill, edge, edge_width: 1.5 });
+    }
+
+    /// Adds an arrow; one shorter than its head is not drawn.
+    pub fn arrow(&mut self, from: Point, to: Point, colour: Rgb, width: f64) {
+        let head = width * 3.2;
+        let along = to - from;
+        let Some(direction) = along.try_normalize(1e-9).filter(|_| along.norm() > head) else { return };
+        let neck = to - direction * head;
+        let aside = Vector2::new(-direction.y, direction.x) * (head * 0.48);
+        self.line(vec![from, neck], colour, width);
+        let outlines = vec![vec![to, neck + aside, neck - aside]];
+        self.area(Area { outlines, grown_by: 0.0, fill: colour, edge: colour, edge_width: 0.0 });
+    }
+}

@@ -1,0 +1,116 @@
+//! Appearance of a scene, computed once.
+
+use crate::bounds::Bounds;
+use crate::colour::Rgb;
+use crate::outline;
+use crate::placement::{Placement, at_start};
+use haptic_planar::scene::{Body, Scene};
+use haptic_planar::shape::piece::Piece;
+use nalgebra::Vector2;
+
+/// Appearance of a scene.
+#[derive(Clone, Debug)]
+pub struct SceneView {
+    /// Bodies, in file order.
+    pub bodies: Vec<BodyView>,
+    /// The tool: index of the body, and its handle relative to the centre of mass, m.
+    pub tool: Option<(usize, Vector2<f64>)>,
+    /// Extent of all bodies at their start poses.
+    pub bounds: Bounds,
+    /// Gravity, m/s².
+    pub gravity_m_per_s2: Vector2<f64>,
+    start: Vec<Placement>,
+}
+
+/// Appearance of a body.
+#[derive(Clone, Debug)]
+pub struct BodyView {
+    /// Name.
+    pub name: String,
+    /// Whether the body is fixed.
+    pub fixed: bool,
+    /// Colour.
+    pub colour: Rgb,
+    /// Bodies of different layers do not touch.
+    pub layer: i32,
+    /// Centre of mass in the shape's frame, m.
+    pub centre_m: Vector2<f64>,
+    /// Convex parts, relative to the centre of mass.
+    pub pieces: Vec<Piece>,
+    /// Closed outlines of the cores, relative to the centre of mass, m.
+    pub outlines: Vec<Vec<Vector2<f64>>>,
+    /// Radius by which the cores are grown, m.
+    pub radius_m: f64,
+    /// Friction between it and the tool.
+    pub friction_with_tool: f64,
+}
+
+impl SceneView {
+    /// Computes the appearance of a scene.
+    pub fn new(scene: &Scene) -> Self {
+        let bodies = scene.bodies.iter().enumerate().map(|(index, body)| body_view(scene, index, body)).collect();
+        let mut view = Self {
+            bodies,
+            tool: scene.tool.map(|tool| (tool.body, tool.handle_m)),
+            bounds: Bounds::empty(),
+            gravity_m_per_s2: scene.gravity_m_per_s2,
+            start: at_start(scene),
+        };
+        view.bounds = view.bounds_of(&view.start);
+        view
+    }
+
+    /// Start poses of all bodies.
+    pub fn start(&self) -> &[Placement] {
+        &self.start
+    }
+
+    /// Extent of all bodies at the given poses.
+    pub fn bounds_of(&self, placements: &[Placement]) -> Bounds {
+        let each = self.bodies.iter().zip(placements).map(|(body, placement)| body.bounds(placement));
+        each.fold(Bounds::empty(), |all, one| all.joined(&one))
+    }
+
+    /// Position of the tool's handle, world frame, m.
+    pub fn handle_m(&self, placements: &[Placement]) -> Option<Vector2<f64>> {
+        let (body, handle_m) = self.tool?;
+        placements.get(body).map(|placement| placement.to_world(handle_m))
+    }
+
+    /// Whether a body is the tool.
+    pub fn is_tool(&self, body: usize) -> bool {
+        self.tool.is_some_and(|(tool, _)| tool == body)
+    }
+}
+
+impl BodyView {
+    /// Extent at a pose, m.
+    pub fn bounds(&self, placement: &Placement) -> Bounds {
+        let mut bounds = Bounds::empty();
+        for &corner_m in self.outlines.iter().flatten() {
+            bounds.add(placement.to_world(corner_m), self.radius_m);
+        }
+        bounds
+    }
+
+    /// Outlines in the world frame at a pose, m.
+    pub fn outlines_in_world(&self, placement: &Placement) -> Vec<Vec<Vector2<f64>>> {
+        let placed = |outline: &Vec<Vector2<f64>>| outline.iter().map(|&corner| placement.to_world(corner)).collect();
+        self.outlines.iter().map(placed).collect()
+    }
+}
+
+fn body_view(scene: &Scene, index: usize, body: &Body) -> BodyView {
+    let pieces = scene.pieces[body.pieces.clone()].to_vec();
+    BodyView {
+        name: body.name.clone(),
+        fixed: body.fixed,
+        colour: Rgb::from_hexadecimal(&body.colour),
+        layer: body.layer,
+        centre_m: body.centre_m,
+        outlines: outline::cores(&pieces),
+        radius_m: pieces.iter().map(|piece| piece.radius_m).fold(0.0, f64::max),
+        friction_with_tool: scene.tool.map_or(0.0, |tool| scene.friction_of(tool.body, index)),
+        pieces,
+    }
+}

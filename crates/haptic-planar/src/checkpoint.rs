@@ -1,0 +1,410 @@
+//! An image of a world: the bits of everything that lasts from one tick to the next, as words, so that another world of the
+//! same scene can go on from there and never differ by a bit.
+//!
+//! Working memory of a tick is not in it, nor what follows from the scene. What bodies and pairs are made of is taken apart
+//! whole, so that a new field does not compile before somebody has said what becomes of it here.
+
+use crate::collide::pair_table::Pair;
+use crate::collide::warm_start::WarmStart;
+use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
+use crate::output::StepOutput;
+use crate::scene::Scene;
+use crate::scene::body_state::BodyState;
+use crate::shape::features::{FeatureCache, FeatureId};
+use crate::solve::energy::EnergyBalance;
+use crate::solve::solver_body::SolverBody;
+use crate::state::State;
+use nalgebra::Vector2;
+use std::fmt;
+
+/// Words that a moving body takes, and a moving piece, and a near pair, and the rest.
+const WORDS_PER_BODY: usize = 30;
+const WORDS_PER_PIECE: usize = 4;
+const WORDS_PER_PAIR: usize = 10;
+const WORDS_BESIDES: usize = 32;
+
+/// Takes the words of something out of it, or puts them in, in the same order either way.
+pub trait Archive {
+    /// The next word.
+    fn word(&mut self, word: &mut u64);
+
+    /// A number, bit for bit.
+    fn number(&mut self, number: &mut f64) {
+        let mut word = number.to_bits();
+        self.word(&mut word);
+        *number = f64::from_bits(word);
+    }
+
+    /// Several numbers.
+    fn numbers<const N: usize>(&mut self, numbers: [&mut f64; N]) {
+        numbers.into_iter().for_each(|number| self.number(number));
+    }
+
+    /// Two numbers.
+    fn vector(&mut self, vector: &mut Vector2<f64>) {
+        self.number(&mut vector.x);
+        self.number(&mut vector.y);
+    }
+
+    /// A count of 32 bits.
+    fn count(&mut self, count: &mut u32) {
+        let mut word = u64::from(*count);
+        self.word(&mut word);
+        *count = word as u32;
+    }
+
+    /// Yes or no.
+    fn flag(&mut self, flag: &mut bool) {
+        let mut word = u64::from(*flag);
+        self.word(&mut word);
+        *flag = word != 0;
+    }
+
+    /// Something that may be missing; `nothing` stands for what is missing.
+    fn optional<T: Copy>(&mut self, value: &mut Option<T>, nothing: T, carry: impl FnOnce(&mut Self, &mut T))
+    where
+        Self: Sized,
+    {
+        let (mut is_there, mut inner) = (value.is_some(), value.unwrap_or(nothing));
+        self.flag(&mut is_there);
+        carry(self, &mut inner);
+        *value = is_there.then_some(inner);
+    }
+}
+
+/// Room for an image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    words: Vec<u64>,
+    room: usize,
+    /// Something found no room.
+    is_torn: bool,
+}
+
+impl Checkpoint {
+    /// Room for so many words; every page of it is touched here.
+    pub fn with_room(words: usize) -> Self {
+        let mut room = vec![1; words];
+        room.clear();
+        Self { words: room, room: words, is_torn: false }
+    }
+
+    /// From words that were kept.
+    pub fn of(words: Vec<u64>) -> Self {
+        Self { room: words.len(), words, is_torn: false }
+    }
+
+    /// Its words; none if something found no room.
+    pub fn words(&self) -> Option<&[u64]> {
+        (!self.is_torn).then_some(self.words.as_slice())
+    }
+
+    /// Empties it, to be written. Real-time: constant.
+    pub fn begin(&mut self) -> ImageWriter<'_> {
+        self.words.clear();
+        self.is_torn = false;
+        ImageWriter { image: self }
+    }
+
+    /// To read it from the beginning.
+    pub fn read(&self) -> ImageReader<'_> {
+        ImageReader { words: self.words().unwrap_or_default().iter(), is_short: false }
+    }
+}
+
+/// Puts words into an image. Real-time: each is one store; never allocates.
+#[derive(Debug)]
+pub struct ImageWriter<'a> {
+    image: &'a mut Checkpoint,
+}
+
+impl Archive for ImageWriter<'_> {
+    fn word(&mut self, word: &mut u64) {
+        if self.image.words.len() < self.image.room {
+            self.image.words.push(*word);
+        } else {
+            self.image.is_torn = true;
+        }
+    }
+}
+
+/// Takes words out of an image.
+#[derive(Clone, Debug)]
+pub struct ImageReader<'a> {
+    words: std::slice::Iter<'a, u64>,
+    is_short: bool,
+}
+
+impl Archive for ImageReader<'_> {
+    fn word(&mut self, word: &mut u64) {
+        match self.words.next() {
+            Some(next) => *word = *next,
+            None => self.is_short = true,
+        }
+    }
+}
+
+impl ImageReader<'_> {
+    /// After everything was read.
+    ///
+    /// # Errors
+    /// When words were missing or are left over.
+    pub fn end(self) -> Result<(), BadCheckpoint> {
+        if self.is_short || self.words.len() > 0 { Err(BadCheckpoint("has another length")) } else { Ok(()) }
+    }
+}
+
+/// An image that is none of this scene; says what is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadCheckpoint(pub &'static str);
+
+impl fmt::Display for BadCheckpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the image of the world {}: it belongs to another scene or another version", self.0)
+    }
+}
+
+impl std::error::Error for BadCheckpoint {}
+
+impl State {
+    /// Words that its image takes at most.
+    pub fn image_words(&self) -> usize {
+        let bodies = self.moving.len() * WORDS_PER_BODY;
+        bodies + self.broad.moving().len() * WORDS_PER_PIECE + self.capacity * WORDS_PER_PAIR + WORDS_BESIDES
+    }
+
+    /// Writes its image. Real-time: once over moving bodies and near pairs.
+    pub fn write_image(&self, out: &mut ImageWriter<'_>) {
+        // Working memory of a tick, and what follows from motions and scene.
+        let Self { placed: _, radii_m: _, shares: _, manifolds: _, saved_bodies: _, islands: _, .. } = self;
+        let Self { queue: _, solver: _, correction: _, capacity: _, bodies, ledger, moving, works, broad, .. } = self;
+        let counts = [moving.len(), broad.moving().len(), broad.table.pairs().len()];
+        counts.into_iter().for_each(|count| out.count(&mut (count as u32)));
+        for &body in moving {
+            carry_motion(&mut { bodies[body] }, out);
+            carry_work(&mut { works.all[body] }, out);
+        }
+        carry_ledger(&mut { *ledger }, out);
+        for &piece in broad.moving() {
+            let mut around = broad.box_of(piece);
+            out.vector(&mut around.low);
+            out.vector(&mut around.high);
+        }
+        for pair in broad.table.pairs() {
+            let mut pieces = u64::from(pair.pieces[0]) << 32 | u64::from(pair.pieces[1]);
+            out.word(&mut pieces);
+            carry_memory(&mut { pair.track }, &mut { pair.warm }, out);
+        }
+    }
+
+    /// Goes on from an image of the same scene.
+    ///
+    /// # Errors
+    /// When the image is none of this scene; the state is senseless then.
+    pub fn read_image(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadCheckpoint> {
+        let mut counts = [0_u32; 3];
+        counts.iter_mut().for_each(|count| from.count(count));
+        let [bodies, pieces, pairs] = counts.map(|count| count as usize);
+        if (bodies, pieces) != (self.moving.len(), self.broad.moving().len()) || pairs > self.capacity {
+            return Err(BadCheckpoint("has another number of bodies"));
+        }
+        for &body in &self.moving {
+            carry_motion(&mut self.bodies[body], from);
+            carry_work(&mut self.works.all[body], from);
+            let motion = &self.bodies[body];
+            for index in scene.bodies[body].pieces.clone() {
+                self.placed[index].place(&scene.pieces[index], motion.centre_m, motion.rotation);
+            }
+        }
+        carry_ledger(&mut self.ledger, from);
+        self.broad.forget_everything();
+        for index in 0..pieces {
+            let piece = self.broad.moving()[index];
+            let mut around = self.broad.box_of(piece);
+            from.vector(&mut around.low);
+            from.vector(&mut around.high);
+            self.broad.set_box(piece, around);
+        }
+        (0..pairs).try_for_each(|_| self.read_pair(scene, from))
+    }
+
+    fn read_pair(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadCheckpoint> {
+        let mut word = 0;
+        from.word(&mut word);
+        let pieces = [(word >> 32) as u32, word as u32];
+        if pieces.iter().any(|&piece| piece as usize >= scene.pieces.len())
+            || self.broad.table.knows(pieces[0], pieces[1])
+        {
+            return Err(BadCheckpoint("names pieces that are not there"));
+        }
+        let (mut track, mut warm) = (FeatureCache::default(), WarmStart::default());
+        carry_memory(&mut track, &mut warm, from);
+        self.broad.table.insert(Pair { track, warm, ..Pair::of(scene, pieces) });
+        Ok(())
+    }
+}
+
+fn carry_motion(motion: &mut BodyState, archive: &mut impl Archive) {
+    let BodyState { centre_m, rotation, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s } = motion;
+    archive.vector(centre_m);
+    archive.vector(rotation);
+    archive.vector(velocity_m_per_s);
+    archive.numbers([angle_rad, angular_velocity_rad_per_s]);
+}
+
+/// All of it: most is set anew in every tick, but whoever changes the order of a step need not think of images.
+fn carry_work(work: &mut SolverBody, archive: &mut impl Archive) {
+    let SolverBody {
+        velocity,
+        angular_velocity,
+        inverse_mass,
+        inverse_inertia,
+        shift,
+        shift_angle,
+        acceleration,
+        angular_acceleration,
+        bare_inverse_mass,
+        bare_inverse_inertia,
+        reach_m,
+        sent_m,
+        step,
+        step_angle,
+        loaded,
+        was_loaded,
+        struck,
+        fast,
+    } = work;
+    [velocity, shift, acceleration, step].into_iter().for_each(|vector| archive.vector(vector));
+    archive.numbers([angular_velocity, inverse_mass, inverse_inertia, shift_angle, angular_acceleration]);
+    archive.numbers([bare_inverse_mass, bare_inverse_inertia, reach_m, sent_m, step_angle]);
+    [loaded, was_loaded, struck, fast].into_iter().for_each(|flag| archive.flag(flag));
+}
+
+fn carry_ledger(ledger: &mut EnergyBalance, archive: &mut impl Archive) {
+    let EnergyBalance {
+        kinetic_j,
+        potential_j,
+        coupling_j,
+        work_in_j,
+        friction_j,
+        impact_j,
+        damping_j,
+        gain_max_j,
+        lowest_j,
+    } = ledger;
+    archive.numbers([
+        kinetic_j,
+        potential_j,
+        coupling_j,
+        work_in_j,
+        friction_j,
+        impact_j,
+        damping_j,
+        gain_max_j,
+        lowest_j,
+    ]);
+}
+
+/// What a tick felt like, of which a paused world goes on telling.
+pub fn carry_felt(felt: &mut StepOutput, archive: &mut impl Archive) {
+    let StepOutput {
+        force_on_hand_n,
+        tool_contacts,
+        tool_penetration_m,
+        tool_normal_n,
+        tool_tangent_n,
+        contacts,
+        penetration_m,
+        impacts,
+        pairs_dropped,
+        energy,
+    } = felt;
+    archive.vector(force_on_hand_n);
+    archive.numbers([tool_penetration_m, tool_normal_n, tool_tangent_n, penetration_m]);
+    [tool_contacts, contacts, impacts, pairs_dropped].into_iter().for_each(|count| archive.count(count));
+    carry_ledger(energy, archive);
+}
+
+/// What a pair remembers.
+fn carry_memory(track: &mut FeatureCache, warm: &mut WarmStart, archive: &mut impl Archive) {
+    let FeatureCache { seed, face } = track;
+    let WarmStart { normal, impulse, mode, roll, id } = warm;
+    let BlockImpulse { normal: impulses, tangent } = impulse;
+    let mut small = [seed.a, seed.b, face.face_of, face.face, face.other, id.face_of, id.face, id.other];
+    let mut word = u64::from_le_bytes(small);
+    archive.word(&mut word);
+    small = word.to_le_bytes();
+    (seed.a, seed.b) = (small[0], small[1]);
+    *face = FeatureId { face_of: small[2], face: small[3], other: small[4] };
+    *id = FeatureId { face_of: small[5], face: small[6], other: small[7] };
+    archive.vector(normal);
+    let [first, second] = impulses;
+    archive.numbers([first, second, tangent, roll]);
+    let mut number = mode_number(*mode);
+    archive.count(&mut number);
+    *mode = mode_of(number);
+}
+
+const LOADED: [Loaded; 3] = [Loaded::Both, Loaded::First, Loaded::Second];
+
+fn mode_number(mode: Mode) -> u32 {
+    let at = |loaded: Loaded| LOADED.iter().position(|&each| each == loaded).unwrap_or(0) as u32;
+    match mode {
+        Mode::Open => 0,
+        Mode::Stick(loaded) => 1 + at(loaded),
+        Mode::SlideForward(loaded) => 4 + at(loaded),
+        Mode::SlideBack(loaded) => 7 + at(loaded),
+    }
+}
+
+fn mode_of(number: u32) -> Mode {
+    let loaded = |from: u32| LOADED[(number - from) as usize % LOADED.len()];
+    match number {
+        1..4 => Mode::Stick(loaded(1)),
+        4..7 => Mode::SlideForward(loaded(4)),
+        7..10 => Mode::SlideBack(loaded(7)),
+        _ => Mode::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_carry_a_load_comes_back() {
+        for number in 0..10 {
+            assert_eq!(mode_number(mode_of(number)), number);
+        }
+        assert_eq!(mode_of(99), Mode::Open);
+    }
+
+    #[test]
+    fn an_image_without_room_says_so_and_one_that_is_too_short_or_long_is_refused() {
+        let mut image = Checkpoint::with_room(2);
+        let mut writer = image.begin();
+        writer.vector(&mut Vector2::new(1.0, -0.0));
+        assert_eq!(image.words(), Some(&[1.0_f64.to_bits(), (-0.0_f64).to_bits()][..]));
+        let mut reader = image.read();
+        reader.number(&mut 0.0);
+        assert!(reader.clone().end().is_err());
+        reader.number(&mut 0.0);
+        assert!(reader.clone().end().is_ok());
+        reader.number(&mut 0.0);
+        assert!(reader.end().is_err());
+        image.begin().numbers([&mut 1.0, &mut 2.0, &mut 3.0]);
+        assert_eq!(image.words(), None);
+    }
+
+    #[test]
+    fn what_is_missing_stays_missing() {
+        let mut image = Checkpoint::with_room(4);
+        let mut writer = image.begin();
+        writer.optional(&mut None, 0.0, |archive, number| archive.number(number));
+        writer.optional(&mut Some(2.5), 0.0, |archive, number| archive.number(number));
+        let (mut first, mut second, mut reader) = (Some(1.0), None, image.read());
+        reader.optional(&mut first, 0.0, |archive, number| archive.number(number));
+        reader.optional(&mut second, 0.0, |archive, number| archive.number(number));
+        assert_eq!((first, second, reader.end()), (None, Some(2.5), Ok(())));
+    }
+}

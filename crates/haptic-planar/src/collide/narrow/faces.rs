@@ -1,0 +1,308 @@
+//! Contact on the plane of a face: sharp pieces, and cores that overlap.
+
+use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
+use crate::math::tangent_of;
+use crate::shape::features::{FeatureCache, FeatureId};
+use crate::shape::piece::PlacedPiece;
+use crate::tick::TICK_S;
+use nalgebra::Vector2;
+
+/// A face keeps being the reference unless another is better by this much, m. Less, and resting boxes swap faces.
+pub(super) const FACE_HYSTERESIS_M: f64 = 1e-4;
+/// An overlap that is so much deeper than along a covered face is no contact, m.
+const FAR_SIDE_M: f64 = 1e-3;
+/// Room beside a face in which a corner that meets a corner still finds it, m.
+const CORNER_WIDENING_M: f64 = 3e-4;
+/// Points of a manifold closer than this are one, m. Less, and the manifold's mass matrix is singular.
+const MERGE_M: f64 = 1e-5;
+/// Faces whose normals agree better than this cosine are the same plane seen from either side.
+const SAME_PLANE: f64 = 0.999;
+/// Slope of a gap over its length below which a face is certainly the right one.
+const CERTAIN_SLOPE: f64 = 0.3;
+
+/// A face chosen as reference.
+#[derive(Clone, Copy)]
+pub(super) struct Face {
+    pub(super) of_first: bool,
+    pub(super) index: usize,
+    pub(super) support: usize,
+    pub(super) separation_m: f64,
+}
+
+/// The face that separated the pair or carried its contact in the last tick: it usually still does.
+#[inline]
+pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64) -> Option<Face> {
+    let (of, other) = match last.face_of {
+        1 => (a, b),
+        2 => (b, a),
+        _ => return None,
+    };
+    let index = usize::from(last.face).min(of.placed.count - 1);
+    let (separation, support) = face_separation(of.placed, index, other.placed);
+    Some(Face { of_first: last.face_of == 1, index, support, separation_m: separation - radii })
+}
+
+/// The manifold on the last face, where it is proved that no other face can be better.
+///
+/// If a corner stands over the face at least δ from its ends, both bodies have points δ to either side of it, so along
+/// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that is
+/// negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
+#[inline]
+pub(super) fn touch_as_before(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
+    let (of, other) = if face.of_first { (a, b) } else { (b, a) };
+    if !permitted(of, other, face.index, face.support) {
+        return None;
+    }
+    let touch = clip(a, b, face, near)?;
+    let certain = if touch.count == 2 {
+        let span = (touch.at_m[1] - touch.at_m[0]).dot(&tangent_of(touch.normal));
+        touch.gap_m[0].max(touch.gap_m[1]) <= CERTAIN_SLOPE * span
+    } else {
+        false
+    };
+    (certain || face.separation_m <= CERTAIN_SLOPE * room_beside(of, other, face)).then_some(touch)
+}
+
+/// How far the support corner is from the nearer end of the face, along it, m; negative beyond.
+#[inline]
+fn room_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
+    let normal = of.placed.normals[face.index];
+    let along = Vector2::new(-normal.y, normal.x);
+    let (start, end) = edge(of.placed, face.index);
+    let corner = other.placed.corners[face.support];
+    along.dot(&(corner - start)).min(along.dot(&(end - corner))) - FACE_HYSTERESIS_M
+}
+
+/// Least height of `other`'s corners over a face of `of`, and the corner.
+#[inline]
+fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece) -> (f64, usize) {
+    let normal = of.normals[index];
+    let base = normal.dot(&of.corners[index]);
+    let (mut lowest, mut support) = (f64::INFINITY, 0);
+    for (i, corner) in other.corners[..other.count].iter().enumerate() {
+        let height = normal.dot(corner);
+        if height < lowest {
+            (lowest, support) = (height, i);
+        }
+    }
+    (lowest - base, support)
+}
+
+pub(super) fn touch_sharp(
+    a: &PairSide,
+    b: &PairSide,
+    near: Near,
+    memory: &mut FeatureCache,
+) -> Option<ContactGeometry> {
+    let face = reference_face(a, b, memory.face, near.margin_m, 0.0)?;
+    memory.face = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: 0 };
+    if face.separation_m > near.margin_m {
+        return None;
+    }
+    let touch = clip(a, b, &face, near)?;
+    memory.face = touch.id;
+    Some(touch)
+}
+
+/// The best permitted face of both pieces; the first one beyond the margin is returned at once.
+pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin_m: f64, radii: f64) -> Option<Face> {
+    let mut choice = FaceChoice::new();
+    for (of_first, of, other) in [(true, a, b), (false, b, a)] {
+        if of.placed.count < 2 {
+            continue;
+        }
+        for index in 0..of.placed.count {
+            let (separation, support) = face_separation(of.placed, index, other.placed);
+            let face = Face { of_first, index, support, separation_m: separation - radii };
+            if face.separation_m > margin_m {
+                return Some(face);
+            }
+            if permitted(of, other, index, support) {
+                choice.consider(of, other, face, last);
+            } else if face.separation_m > choice.covered_m {
+                choice.covered_m = face.separation_m;
+            }
+        }
+    }
+    choice.best(a, b)
+}
+
+/// Keeps the best face so far, by the rule of corners.
+struct FaceChoice {
+    /// Still separates at the end of the tick: the one that will be farthest then.
+    open: Option<(f64, Face)>,
+    /// Separates now but not at the end of the tick: the one crossed last.
+    crossed: Option<(f64, Face)>,
+    /// Overlaps: the least deep.
+    deep: Option<(f64, Face)>,
+    /// The face of the last tick, if it is a candidate.
+    kept: Option<Face>,
+    /// The largest separation along a face that neighbours cover, m.
+    covered_m: f64,
+}
+
+impl FaceChoice {
+    #[inline]
+    fn new() -> Self {
+        Self { open: None, crossed: None, deep: None, kept: None, covered_m: f64::NEG_INFINITY }
+    }
+
+    #[inline]
+    fn consider(&mut self, of: &PairSide, other: &PairSide, face: Face, last: FeatureId) {
+        let normal = of.placed.normals[face.index];
+        if last.face_of == (if face.of_first { 1 } else { 2 }) && usize::from(last.face) == face.index {
+            self.kept = Some(face);
+        }
+        let s = face.separation_m;
+        if s <= 0.0 {
+            keep_larger(&mut self.deep, s, face);
+            return;
+        }
+        let point = other.placed.corners[face.support];
+        let speed = normal.dot(&(velocity_at(other, point) - velocity_at(of, point)));
+        if s + TICK_S * speed > 0.0 {
+            keep_larger(&mut self.open, s + TICK_S * speed, face);
+        } else {
+            keep_larger(&mut self.crossed, s / -speed, face);
+        }
+    }
+
+    #[inline]
+    fn best(&self, a: &PairSide, b: &PairSide) -> Option<Face> {
+        let separated = self.open.or(self.crossed).map(|(_, face)| face);
+        match (separated, self.deep, self.kept) {
+            (Some(face), _, Some(kept)) if same_plane(a, b, &face, &kept) => Some(kept),
+            (Some(face), _, _) => Some(face),
+            // The pieces meet, or are apart, where neighbours carry; what is left is the far side of something thick.
+            (None, Some((least, _)), _) if least < self.covered_m - FAR_SIDE_M => None,
+            (None, Some((least, _)), Some(kept)) if kept.separation_m >= least - FACE_HYSTERESIS_M => Some(kept),
+            (None, Some((_, face)), _) => Some(face),
+            (None, None, _) => None,
+        }
+    }
+}
+
+/// Two resting faces see one plane from either side; the one of the last tick stays the reference.
+#[inline]
+fn same_plane(a: &PairSide, b: &PairSide, face: &Face, kept: &Face) -> bool {
+    let normal_of = |f: &Face| if f.of_first { a.placed.normals[f.index] } else { b.placed.normals[f.index] };
+    kept.of_first != face.of_first
+        && kept.separation_m >= face.separation_m - FACE_HYSTERESIS_M
+        && normal_of(face).dot(&normal_of(kept)) < -SAME_PLANE
+}
+
+#[inline]
+fn keep_larger(slot: &mut Option<(f64, Face)>, score: f64, face: Face) {
+    if slot.is_none_or(|(best, _)| score > best) {
+        *slot = Some((score, face));
+    }
+}
+
+/// Whether a face may carry a contact with a corner of the other piece: not where neighbours cover either.
+#[inline]
+fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
+    if let Some(seams) = &of.piece.seams
+        && seams.internal_edges >> face & 1 == 1
+    {
+        return false;
+    }
+    corner_open(other, corner, -of.placed.normals[face])
+}
+
+/// The other piece's edge, clipped to the face, as up to two points.
+pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
+    let (of, other) = if face.of_first { (a, b) } else { (b, a) };
+    let normal = of.placed.normals[face.index];
+    let along = Vector2::new(-normal.y, normal.x);
+    let (start, end) = edge(of.placed, face.index);
+    let (from, to) = (along.dot(&start), along.dot(&end));
+    let base = normal.dot(&start) + of.piece.radius_m;
+    let radii = other.piece.radius_m + of.piece.radius_m;
+    let (incident, p, q) = incident_edge(other.placed, face.support, normal);
+    // Against the face's direction the incident edge runs from its second corner to its first.
+    let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
+    let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
+    let room = widening(of, other, face, (from, to), along, near.aside_m);
+    let (low, high) = clip_span(low, high, (from - room, to + room))?;
+    let id = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: incident as u8 };
+    let on_face = |x: f64| along * x + normal * base;
+    let (first, second) = ((low.1, on_face(low.0)), (high.1, on_face(high.0)));
+    let outward = if face.of_first { normal } else { -normal };
+    gather(outward, id, first, second, high.0 - low.0 > MERGE_M, near.margin_m)
+}
+
+#[inline]
+fn edge(placed: &PlacedPiece, index: usize) -> (Vector2<f64>, Vector2<f64>) {
+    let next = if index + 1 == placed.count { 0 } else { index + 1 };
+    (placed.corners[index], placed.corners[next])
+}
+
+/// Of the two edges at the support corner the one that faces the normal most.
+#[inline]
+fn incident_edge(placed: &PlacedPiece, support: usize, normal: Vector2<f64>) -> (usize, Vector2<f64>, Vector2<f64>) {
+    if placed.count < 2 {
+        return (support, placed.corners[support], placed.corners[support]);
+    }
+    let before = if support == 0 { placed.count - 1 } else { support - 1 };
+    let chosen =
+        if normal.dot(&placed.normals[support]) <= normal.dot(&placed.normals[before]) { support } else { before };
+    let (p, q) = edge(placed, chosen);
+    (chosen, p, q)
+}
+
+/// A corner that meets a corner may enter the face's span within the tick; elsewhere the face's own length holds.
+#[inline]
+fn widening(of: &PairSide, other: &PairSide, face: &Face, span: (f64, f64), along: Vector2<f64>, aside_m: f64) -> f64 {
+    let point = other.placed.corners[face.support];
+    let x = along.dot(&point);
+    if x >= span.0 && x <= span.1 {
+        return 0.0;
+    }
+    let slip = along.dot(&(velocity_at(other, point) - velocity_at(of, point))).abs();
+    TICK_S * slip + CORNER_WIDENING_M + aside_m
+}
+
+/// Cuts a segment of (place, gap) points to a span of places.
+#[inline]
+fn clip_span(low: (f64, f64), high: (f64, f64), span: (f64, f64)) -> Option<((f64, f64), (f64, f64))> {
+    if high.0 < span.0 || low.0 > span.1 {
+        return None;
+    }
+    let run = high.0 - low.0;
+    let at = |x: f64| if run > MERGE_M { low.1 + (high.1 - low.1) * ((x - low.0) / run) } else { low.1.min(high.1) };
+    let from = if low.0 < span.0 { (span.0, at(span.0)) } else { low };
+    let to = if high.0 > span.1 { (span.1, at(span.1)) } else { high };
+    Some((from, to))
+}
+
+/// Points within the margin, ordered along the manifold's tangent; two that nearly coincide become the deeper one.
+#[inline]
+fn gather(
+    outward: Vector2<f64>,
+    id: FeatureId,
+    first: (f64, Vector2<f64>),
+    second: (f64, Vector2<f64>),
+    distinct: bool,
+    margin_m: f64,
+) -> Option<ContactGeometry> {
+    let t = tangent_of(outward);
+    let (first, second) = if t.dot(&(second.1 - first.1)) >= 0.0 { (first, second) } else { (second, first) };
+    let mut touch = ContactGeometry { normal: outward, id, ..ContactGeometry::default() };
+    touch.apart_m = first.0.min(second.0);
+    let both = distinct && first.0 <= margin_m && second.0 <= margin_m;
+    if both {
+        touch.count = 2;
+        touch.gap_m = [first.0, second.0];
+        touch.at_m = [first.1, second.1];
+    } else {
+        touch.end = usize::from(second.0 < first.0);
+        let nearest = if touch.end == 0 { first } else { second };
+        if nearest.0 > margin_m {
+            return None;
+        }
+        touch.count = 1;
+        touch.gap_m[0] = nearest.0;
+        touch.at_m[0] = nearest.1;
+    }
+    Some(touch)
+}

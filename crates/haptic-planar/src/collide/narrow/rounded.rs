@@ -1,0 +1,122 @@
+//! Contact along the direction between closest features: pieces of which one is rounded.
+
+use super::faces::{Face, clip, reference_face};
+use super::{ContactGeometry, Near, PairSide, corner_open};
+use crate::shape::closest::{Closest, Feature};
+use crate::shape::features::{FeatureCache, FeatureId};
+use crate::shape::piece::PlacedPiece;
+use nalgebra::Vector2;
+
+/// A side faces a direction when their cosine is above this (4.5 mrad).
+const FLAT_FACING: f64 = 0.99999;
+
+pub(super) fn touch_rounded(
+    a: &PairSide,
+    b: &PairSide,
+    closest: &Closest,
+    near: Near,
+    memory: &mut FeatureCache,
+) -> Option<ContactGeometry> {
+    let radii = a.piece.radius_m + b.piece.radius_m;
+    let gap = closest.distance_m - radii;
+    let face = face_of(closest).or_else(|| face_at_corners(a, b, closest));
+    memory.face = face.unwrap_or_default().0;
+    if gap > near.margin_m {
+        return None;
+    }
+    let normal = match (closest.feature_a, closest.feature_b) {
+        (Feature::Edge(i), _) => a.placed.normals[usize::from(i)],
+        (_, Feature::Edge(i)) => -b.placed.normals[usize::from(i)],
+        _ => (closest.on_b - closest.on_a) / closest.distance_m,
+    };
+    if !feature_open(a, closest.feature_a, normal) || !feature_open(b, closest.feature_b, -normal) {
+        return None;
+    }
+    if let Some((id, support)) = face {
+        let of_first = id.face_of == 1;
+        let chosen = Face { of_first, index: usize::from(id.face), support, separation_m: gap };
+        let touch = clip(a, b, &chosen, near)?;
+        memory.face = touch.id;
+        return Some(touch);
+    }
+    let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
+    let at = closest.on_a + normal * a.piece.radius_m;
+    Some(ContactGeometry { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], apart_m: gap, end: 0, id })
+}
+
+/// The edge among the closest features, if there is one, and the corner that faces it.
+fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
+    match (closest.feature_a, closest.feature_b) {
+        (Feature::Edge(face), other) => {
+            let corner = feature_index(other);
+            Some((FeatureId { face_of: 1, face, other: corner }, usize::from(corner)))
+        }
+        (other, Feature::Edge(face)) => {
+            let corner = feature_index(other);
+            Some((FeatureId { face_of: 2, face, other: corner }, usize::from(corner)))
+        }
+        _ => None,
+    }
+}
+
+/// Two flat sides that meet end to end look like two corners: the side of either that faces the other is the face.
+fn face_at_corners(a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(FeatureId, usize)> {
+    let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
+    let normal = (closest.on_b - closest.on_a) / closest.distance_m;
+    if let Some(face) = side_facing(a.placed, i, normal) {
+        return Some((FeatureId { face_of: 1, face, other: j }, usize::from(j)));
+    }
+    side_facing(b.placed, j, -normal).map(|face| (FeatureId { face_of: 2, face, other: i }, usize::from(i)))
+}
+
+/// The edge at a corner whose normal is the direction, if there is one.
+fn side_facing(placed: &PlacedPiece, corner: u8, direction: Vector2<f64>) -> Option<u8> {
+    if placed.count < 2 {
+        return None;
+    }
+    let before = if corner == 0 { placed.count as u8 - 1 } else { corner - 1 };
+    [corner, before].into_iter().find(|&e| placed.normals[usize::from(e)].dot(&direction) > FLAT_FACING)
+}
+
+#[inline]
+fn feature_index(feature: Feature) -> u8 {
+    match feature {
+        Feature::Corner(i) | Feature::Edge(i) => i,
+    }
+}
+
+#[inline]
+fn feature_open(side: &PairSide, feature: Feature, direction: Vector2<f64>) -> bool {
+    match feature {
+        Feature::Corner(i) => corner_open(side, usize::from(i), direction),
+        Feature::Edge(i) => side.piece.seams.as_ref().is_none_or(|seams| seams.internal_edges >> i & 1 == 0),
+    }
+}
+
+/// Cores that overlap (deeper than their radii): separating axes decide; two coinciding points part upwards.
+pub(super) fn touch_overlapping_cores(
+    a: &PairSide,
+    b: &PairSide,
+    near: Near,
+    memory: &mut FeatureCache,
+) -> Option<ContactGeometry> {
+    let radii = a.piece.radius_m + b.piece.radius_m;
+    if a.placed.count < 2 && b.placed.count < 2 {
+        let at = a.placed.corners[0];
+        let id = FeatureId::default();
+        let gap_m = [-radii, 0.0];
+        return Some(ContactGeometry {
+            normal: Vector2::y(),
+            count: 1,
+            gap_m,
+            at_m: [at, at],
+            apart_m: -radii,
+            end: 0,
+            id,
+        });
+    }
+    let face = reference_face(a, b, memory.face, near.margin_m, radii)?;
+    let touch = clip(a, b, &face, near)?;
+    memory.face = touch.id;
+    Some(touch)
+}

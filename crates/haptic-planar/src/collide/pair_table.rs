@@ -1,0 +1,141 @@
+//! The near pairs: a fixed-capacity list with a hash index, so that adding, finding and removing cost the same always.
+
+use crate::collide::warm_start::WarmStart;
+use crate::scene::Scene;
+use crate::shape::features::FeatureCache;
+
+/// Two pieces that are near each other, and what they remember from tick to tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// Indices of the pieces, smaller first unless the first is fixed.
+    pub pieces: [u32; 2],
+    /// Indices of their bodies.
+    pub bodies: [u32; 2],
+    /// Coulomb coefficient of the pair.
+    pub friction: f64,
+    /// Restitution of the pair.
+    pub restitution: f64,
+    /// Where the features were.
+    pub track: FeatureCache,
+    /// What the contact carried.
+    pub warm: WarmStart,
+}
+
+impl Pair {
+    /// Two pieces that remember nothing yet.
+    pub fn of(scene: &Scene, pieces: [u32; 2]) -> Self {
+        let bodies = pieces.map(|piece| scene.pieces[piece as usize].body);
+        let [a, b] = bodies.map(|body| body as usize);
+        Self {
+            pieces,
+            bodies,
+            friction: scene.friction_of(a, b),
+            restitution: scene.restitution_of(a, b),
+            track: FeatureCache::default(),
+            warm: WarmStart::default(),
+        }
+    }
+}
+
+const EMPTY: u32 = u32::MAX;
+
+/// Pairs in insertion order (removal swaps the last one in) with an open-addressing index over their keys.
+#[derive(Clone, Debug)]
+pub struct PairTable {
+    pairs: Vec<Pair>,
+    capacity: usize,
+    /// Pair index for each slot; the table is at most half full, so probes stay short.
+    slots: Vec<u32>,
+    mask: usize,
+}
+
+impl PairTable {
+    /// Room for `capacity` pairs; allocates all it will ever need.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let size = (capacity.max(1) * 2).next_power_of_two().max(8);
+        Self { pairs: Vec::with_capacity(capacity), capacity, slots: vec![EMPTY; size], mask: size - 1 }
+    }
+
+    /// All pairs.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// All pairs, to work on.
+    pub fn pairs_mut(&mut self) -> &mut [Pair] {
+        &mut self.pairs
+    }
+
+    /// Whether there is no room left.
+    pub fn is_full(&self) -> bool {
+        self.pairs.len() >= self.capacity
+    }
+
+    /// Whether the pair of these pieces is in the table. Real-time: a short probe, at most the table's size.
+    pub fn knows(&self, a: u32, b: u32) -> bool {
+        self.slots[self.probe(a, b)] != EMPTY
+    }
+
+    /// Adds a pair that is not in the table; the caller has seen that there is room.
+    pub fn insert(&mut self, pair: Pair) {
+        if self.is_full() {
+            return;
+        }
+        let slot = self.probe(pair.pieces[0], pair.pieces[1]);
+        self.slots[slot] = self.pairs.len() as u32;
+        self.pairs.push(pair);
+    }
+
+    /// Removes the pair at an index; the last one takes its place.
+    pub fn remove(&mut self, index: usize) {
+        let gone = self.pairs[index].pieces;
+        self.vacate(self.probe(gone[0], gone[1]));
+        let last = self.pairs.len() - 1;
+        if index != last {
+            let moved = self.pairs[last].pieces;
+            let slot = self.probe(moved[0], moved[1]);
+            self.slots[slot] = index as u32;
+        }
+        self.pairs.swap_remove(index);
+    }
+
+    /// Keeps the pairs for which `keep` holds. Real-time: once over the pairs.
+    pub fn retain(&mut self, keep: impl Fn(&Pair) -> bool) {
+        let mut index = self.pairs.len();
+        while index > 0 {
+            index -= 1;
+            if !keep(&self.pairs[index]) {
+                self.remove(index);
+            }
+        }
+    }
+
+    /// The slot of a key, or the empty one where it would go.
+    fn probe(&self, a: u32, b: u32) -> usize {
+        let mut slot = home(a, b) & self.mask;
+        while self.slots[slot] != EMPTY && self.pairs[self.slots[slot] as usize].pieces != [a, b] {
+            slot = (slot + 1) & self.mask;
+        }
+        slot
+    }
+
+    /// Empties a slot and moves later ones of its run back, so that every probe still finds its key.
+    fn vacate(&mut self, mut hole: usize) {
+        self.slots[hole] = EMPTY;
+        let mut slot = (hole + 1) & self.mask;
+        while self.slots[slot] != EMPTY {
+            let [a, b] = self.pairs[self.slots[slot] as usize].pieces;
+            let wanted = home(a, b) & self.mask;
+            if (slot.wrapping_sub(wanted) & self.mask) >= (slot.wrapping_sub(hole) & self.mask) {
+                self.slots.swap(hole, slot);
+                hole = slot;
+            }
+            slot = (slot + 1) & self.mask;
+        }
+    }
+}
+
+fn home(a: u32, b: u32) -> usize {
+    let key = (u64::from(a) << 32) | u64::from(b);
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
+}

@@ -1,0 +1,70 @@
+//! Where bodies touched in the last tick, and what they pressed there: for those who look on.
+
+use crate::solve::energy::EnergyBalance;
+use crate::solve::manifold::Manifold;
+use crate::state::State;
+use crate::tick::TICK_S;
+use nalgebra::Vector2;
+
+/// What one tick felt like.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepOutput {
+    /// Coupling force on the hand, world, N, before any guard. Pressing down on a floor gives y > 0.
+    pub force_on_hand_n: Vector2<f64>,
+    /// Contact points of the tool that carry load.
+    pub tool_contacts: u32,
+    /// Deepest penetration of the tool, m, zero or more.
+    pub tool_penetration_m: f64,
+    /// Sum of the tool's normal contact impulses over the tick, divided by the tick, N.
+    pub tool_normal_n: f64,
+    /// Sum of the tool's tangential contact impulses likewise, along t = (n_y, −n_x), n towards the tool, N.
+    pub tool_tangent_n: f64,
+    /// Contact points of the whole world that carry load.
+    pub contacts: u32,
+    /// Deepest penetration of any pair, m, zero or more.
+    pub penetration_m: f64,
+    /// Impacts resolved in this tick.
+    pub impacts: u32,
+    /// Near pairs that found no room this tick.
+    pub pairs_dropped: u32,
+    /// The energy account after this tick.
+    pub energy: EnergyBalance,
+}
+
+/// One loaded point between two bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// Bodies, first and second, in file order of the scene.
+    pub bodies: [u32; 2],
+    /// On the first body's surface, world, m.
+    pub point_m: Vector2<f64>,
+    /// From the first to the second body.
+    pub normal: Vector2<f64>,
+    /// On the second body, world, N; the first gets the opposite. A manifold's two points share its friction by load.
+    pub force_n: Vector2<f64>,
+}
+
+impl State {
+    /// The contacts that carried load in the last tick; the blow of an impact is not a load. Real-time: once over the
+    /// manifolds.
+    pub fn contacts(&self) -> impl Iterator<Item = Contact> + '_ {
+        self.manifolds.iter().flat_map(|manifold| {
+            (0..manifold.count)
+                .filter(|&point| manifold.impulse.normal[point] > 0.0)
+                .map(|point| self.contact(manifold, point))
+        })
+    }
+
+    /// A manifold knows its points by their arms: r × n is the way along the tangent, r × t the way against the normal.
+    fn contact(&self, manifold: &Manifold, point: usize) -> Contact {
+        let normal_impulse = manifold.impulse.normal[point];
+        let friction = manifold.impulse.tangent * (normal_impulse / manifold.load());
+        let centre = self.bodies[manifold.bodies[0]].centre_m;
+        Contact {
+            bodies: manifold.bodies.map(|body| body as u32),
+            point_m: centre + manifold.tangent * manifold.arm[0][point] - manifold.normal * manifold.slip_arm[0],
+            normal: manifold.normal,
+            force_n: (manifold.normal * normal_impulse + manifold.tangent * friction) / TICK_S,
+        }
+    }
+}

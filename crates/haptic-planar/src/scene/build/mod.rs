@@ -1,0 +1,225 @@
+//! From what a person wrote to a scene that cannot be wrong: the body of [`Scene::build`].
+
+#[cfg(test)]
+mod tests;
+
+use crate::nearest::nearest_name;
+use crate::scene::decompose::{DecomposeError, convex_parts};
+use crate::scene::description::{
+    BodyDescription, PairDescription, SceneDescription, ShapeDescription, ToolDescription,
+};
+use crate::scene::mass::{AreaProperties, Growth, box_corners};
+use crate::scene::polygon::{OutlineError, tidy};
+use crate::scene::seams::fill_seams;
+use crate::scene::validate::{self, At};
+use crate::scene::{Body, PairOverride, Scene, SceneError, Tool};
+use crate::shape::piece::{MAX_CORNERS, Piece};
+use nalgebra::Vector2;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Distance of a handle from the centre of mass that is only rounding, m.
+const AT_CENTRE_M: f64 = 1e-12;
+/// How many names an error lists when none is near the wrong one.
+const MOST_NAMES_LISTED: usize = 8;
+
+impl Scene {
+    /// Checks a description and works out everything that can be known at load.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place and the remedy.
+    pub fn build(description: &SceneDescription) -> Result<Self, SceneError> {
+        validate::world(description)?;
+        let names = names(&description.bodies)?;
+        let mut scene = Scene {
+            gravity_m_per_s2: description.gravity_m_per_s2,
+            restitution_law: description.restitution_law,
+            impact_state: description.impact_state,
+            rolling_friction_m: description.rolling_friction,
+            air_drag_n_m_s_per_rad: description.air_drag_n_m_s_per_rad,
+            bodies: Vec::with_capacity(description.bodies.len()),
+            pieces: Vec::new(),
+            pairs: pairs(&description.pairs, &names)?,
+            tool: None,
+        };
+        for (index, body) in description.bodies.iter().enumerate() {
+            add_body(&mut scene, index, body)?;
+        }
+        scene.tool = description.tool.as_ref().map(|held| tool(held, &names, &scene.bodies)).transpose()?;
+        fill_seams(&scene.bodies, &mut scene.pieces);
+        Ok(scene)
+    }
+}
+
+type Names<'a> = BTreeMap<&'a str, usize>;
+
+fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
+    let mut names = Names::new();
+    for (index, body) in bodies.iter().enumerate() {
+        let at = At::body(index, &body.name);
+        if body.name.trim().is_empty() {
+            return at.fail("name", format!("body {} has no name", index + 1), "give it a name of its own");
+        }
+        if let Some(first) = names.insert(&body.name, index) {
+            let problem = format!("bodies {} and {} are both named `{}`", first + 1, index + 1, body.name);
+            return at.fail("name", problem, "give each body a name of its own");
+        }
+    }
+    Ok(names)
+}
+
+/// Finds a body by name; `key` is where the name was written.
+fn find(at: &At, key: &'static str, name: &str, names: &Names) -> Result<usize, SceneError> {
+    let Some(&index) = names.get(name) else {
+        let remedy = match nearest_name(name, names.keys().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if names.is_empty() => "the scene has no bodies".to_owned(),
+            None => format!("the scene's bodies are {}", listed(names)),
+        };
+        return at.fail(key, format!("there is no body named `{name}`"), &remedy);
+    };
+    Ok(index)
+}
+
+fn listed(names: &Names) -> String {
+    let quoted: Vec<_> = names.keys().take(MOST_NAMES_LISTED).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > MOST_NAMES_LISTED { ", …" } else { "" };
+    quoted.join(", ") + more
+}
+
+fn pairs(pairs: &[PairDescription], names: &Names) -> Result<Vec<PairOverride>, SceneError> {
+    let mut found = BTreeSet::new();
+    let mut overrides = Vec::with_capacity(pairs.len());
+    for (index, pair) in pairs.iter().enumerate() {
+        let [one, other] = [&pair.bodies[0], &pair.bodies[1]];
+        let at = At::pair(index, one, other);
+        let (a, b) = (find(&at, "bodies", one, names)?, find(&at, "bodies", other, names)?);
+        if a == b {
+            return at.fail("bodies", format!("a pair names `{one}` twice"), "name two different bodies");
+        }
+        if !found.insert((a.min(b), a.max(b))) {
+            let problem = format!("the pair of `{one}` and `{other}` is there twice");
+            return at.fail("bodies", problem, "put both values into one [[pair]]");
+        }
+        validate::pair(&at, pair)?;
+        let bodies = [a.min(b), a.max(b)];
+        overrides.push(PairOverride { bodies, friction: pair.friction, restitution: pair.restitution });
+    }
+    overrides.sort_by_key(|pair| pair.bodies);
+    Ok(overrides)
+}
+
+fn tool(held: &ToolDescription, names: &Names, bodies: &[Body]) -> Result<Tool, SceneError> {
+    let at = At::tool();
+    let body = find(&at, "body", &held.body, names)?;
+    if bodies[body].fixed {
+        let problem = format!("the tool `{}` is a fixed body", held.body);
+        return at.fail("body", problem, "name a body that can move, or take away its `fixed = true`");
+    }
+    at.position("handle_m", held.handle_m)?;
+    let handle_m = held.handle_m - bodies[body].centre_m;
+    // A handle at the centre of mass but for rounding is at the centre of mass: its mass matrix is diagonal.
+    let at_centre = handle_m.norm() < AT_CENTRE_M;
+    Ok(Tool { body, handle_m: if at_centre { Vector2::zeros() } else { handle_m } })
+}
+
+fn add_body(scene: &mut Scene, index: usize, body: &BodyDescription) -> Result<(), SceneError> {
+    let at = At::body(index, &body.name);
+    validate::body(&at, body)?;
+    let (properties, mut cores, radius_m) = shape(&at, body)?;
+    let (mass_kg, inertia_kg_m2) = mass(&at, body, &properties)?;
+    cores.iter_mut().flatten().for_each(|corner| *corner -= properties.centroid_m);
+    let first = scene.pieces.len();
+    scene.pieces.extend(cores.iter().map(|core| Piece::new(index as u32, core, radius_m)));
+    scene.bodies.push(Body {
+        name: body.name.clone(),
+        fixed: body.fixed,
+        pieces: first..scene.pieces.len(),
+        mass_kg,
+        inertia_kg_m2,
+        centre_m: properties.centroid_m,
+        position_m: body.position_m,
+        angle_rad: body.angle_rad,
+        velocity_m_per_s: body.velocity_m_per_s,
+        angular_velocity_rad_per_s: body.angular_velocity_rad_per_s,
+        friction: body.friction,
+        restitution: body.restitution,
+        layer: body.layer,
+        colour: body.colour.clone(),
+    });
+    Ok(())
+}
+
+fn mass(at: &At, body: &BodyDescription, properties: &AreaProperties) -> Result<(f64, f64), SceneError> {
+    if body.fixed {
+        return Ok((f64::INFINITY, f64::INFINITY));
+    }
+    let mass_kg = body.mass_kg.unwrap_or(body.density_kg_per_m2 * properties.area_m2);
+    let inertia_kg_m2 = body.inertia_kg_m2.unwrap_or_else(|| properties.inertia_kg_m2(mass_kg));
+    // Positive inputs can still underflow to nothing or overflow.
+    if !(mass_kg.is_normal() && inertia_kg_m2.is_normal()) {
+        let key = if body.mass_kg.is_some() { "mass_kg" } else { "density_kg_per_m2" };
+        let problem = format!("body `{}` comes to {mass_kg:?} kg and {inertia_kg_m2:?} kg·m²", body.name);
+        return at.fail(key, problem, "both must be ordinary positive numbers");
+    }
+    Ok((mass_kg, inertia_kg_m2))
+}
+
+/// Area, convex cores in the shape's frame, and the radius by which they are grown.
+type Shape = (AreaProperties, Vec<Vec<Vector2<f64>>>, f64);
+
+fn shape(at: &At, body: &BodyDescription) -> Result<Shape, SceneError> {
+    let rounding_m = body.rounding_m;
+    match &body.shape {
+        ShapeDescription::Disc { radius_m } => {
+            let radius_m = radius_m + rounding_m;
+            Ok((AreaProperties::of_disc(radius_m), vec![vec![Vector2::zeros()]], radius_m))
+        }
+        ShapeDescription::Box { size_m } => {
+            Ok((AreaProperties::of_box(*size_m, rounding_m), vec![box_corners(*size_m).to_vec()], rounding_m))
+        }
+        ShapeDescription::Capsule { length_m, radius_m } => {
+            let (radius_m, end) = (radius_m + rounding_m, Vector2::new(0.5 * length_m, 0.0));
+            Ok((AreaProperties::of_capsule(*length_m, radius_m), vec![vec![-end, end]], radius_m))
+        }
+        ShapeDescription::Polygon { corners_m } => polygon(at, corners_m, rounding_m),
+    }
+}
+
+fn polygon(at: &At, corners_m: &[Vector2<f64>], rounding_m: f64) -> Result<Shape, SceneError> {
+    let outline = tidy(corners_m).or_else(|error| at.fail("shape", error.to_string(), remedy_of_outline(error)))?;
+    let parts = convex_parts(&outline).or_else(|error| at.fail("shape", error.to_string(), remedy_of_parts(error)))?;
+    let growth = Growth::limit_of(&outline);
+    if !growth.fits(rounding_m) {
+        let near = outline[growth.edge];
+        let problem = format!("rounding by {rounding_m:?} m fills up the outline near ({:?}, {:?})", near.x, near.y);
+        return at.fail(
+            "rounding_m",
+            problem,
+            &format!("this outline can be rounded by less than {:?} m", growth.most_m),
+        );
+    }
+    Ok((AreaProperties::of_polygon(&outline, rounding_m), parts, rounding_m))
+}
+
+fn remedy_of_outline(error: OutlineError) -> &'static str {
+    match error {
+        OutlineError::TooFewCorners { .. } => "give at least 3 corners that do not lie on one line",
+        OutlineError::NotFinite { .. } => "give each corner two plain numbers, in metres",
+        OutlineError::CornersTooClose { .. } => "take one of them away; corners must be at least 0.000001 m apart",
+        OutlineError::Flat => "move at least one corner off that line",
+        OutlineError::EdgesCross { .. } => "list the corners in order round the outline",
+        OutlineError::CornerOnEdge { .. } => {
+            "move them at least 0.000001 m apart, or make two polygons where the outline is pinched"
+        }
+    }
+}
+
+fn remedy_of_parts(error: DecomposeError) -> &'static str {
+    const { assert!(MAX_CORNERS == 16, "the text below says 16") };
+    match error {
+        DecomposeError::TooManyCorners { .. } => {
+            "use at most 16 corners; for something round use a disc, a capsule or `rounding_m`"
+        }
+        DecomposeError::NoCut { .. } => "leave out corners that hardly change the outline",
+    }
+}

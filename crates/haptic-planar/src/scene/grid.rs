@@ -1,0 +1,86 @@
+//! A uniform grid over the fixed pieces.
+
+use crate::shape::aabb::Aabb;
+use nalgebra::Vector2;
+
+/// Most cells of the grid over fixed pieces.
+const MAX_CELLS: usize = 1 << 17;
+
+/// A uniform grid over the boxes of fixed pieces; const after load.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    origin: Vector2<f64>,
+    cells_per_m: Vector2<f64>,
+    pub(crate) columns: usize,
+    rows: usize,
+    /// Entries of cell c are `entries[starts[c]..starts[c + 1]]`.
+    pub(crate) starts: Vec<u32>,
+    pub(crate) entries: Vec<u32>,
+}
+
+impl Grid {
+    pub fn over(boxes: &[(u32, Aabb)]) -> Self {
+        let mut all = Aabb::NOWHERE;
+        let mut side_sum = 0.0;
+        for (_, b) in boxes {
+            all = Aabb { low: all.low.inf(&b.low), high: all.high.sup(&b.high) };
+            side_sum += (b.high - b.low).amin();
+        }
+        if boxes.is_empty() {
+            all = Aabb { low: Vector2::zeros(), high: Vector2::new(1.0, 1.0) };
+        }
+        let extent = (all.high - all.low).sup(&Vector2::new(1e-3, 1e-3));
+        let wanted = (side_sum / boxes.len().max(1) as f64).max(5e-3);
+        let cell = wanted.max((extent.x * extent.y / MAX_CELLS as f64).sqrt());
+        let columns = ((extent.x / cell).ceil() as usize).clamp(1, MAX_CELLS);
+        let rows = ((extent.y / cell).ceil() as usize).clamp(1, MAX_CELLS);
+        let cells_per_m = Vector2::new(columns as f64 / extent.x, rows as f64 / extent.y);
+        let mut grid = Self {
+            origin: all.low,
+            cells_per_m,
+            columns,
+            rows,
+            starts: vec![0; columns * rows + 1],
+            entries: Vec::new(),
+        };
+        grid.fill(boxes);
+        grid
+    }
+
+    fn fill(&mut self, boxes: &[(u32, Aabb)]) {
+        for (_, b) in boxes {
+            self.each_cell(b, |starts, c| starts[c + 1] += 1);
+        }
+        for c in 0..self.columns * self.rows {
+            self.starts[c + 1] += self.starts[c];
+        }
+        let mut next = self.starts.clone();
+        let mut entries = vec![0; self.starts[self.columns * self.rows] as usize];
+        for (piece, b) in boxes {
+            self.each_cell(b, |_, c| {
+                entries[next[c] as usize] = *piece;
+                next[c] += 1;
+            });
+        }
+        self.entries = entries;
+    }
+
+    fn each_cell(&mut self, b: &Aabb, mut visit: impl FnMut(&mut Vec<u32>, usize)) {
+        let (columns, rows) = self.window(b);
+        for row in rows.0..=rows.1 {
+            for column in columns.0..=columns.1 {
+                visit(&mut self.starts, row * self.columns + column);
+            }
+        }
+    }
+
+    /// First and last column and row that a box covers, clamped to the grid.
+    #[inline]
+    pub fn window(&self, b: &Aabb) -> ((usize, usize), (usize, usize)) {
+        let low = (b.low - self.origin).component_mul(&self.cells_per_m);
+        let high = (b.high - self.origin).component_mul(&self.cells_per_m);
+        // A cast saturates, so places far outside fall on the border.
+        let clamp = |x: f64, n: usize| (x as usize).min(n - 1);
+        ((clamp(low.x, self.columns), clamp(high.x, self.columns)), (clamp(low.y, self.rows), clamp(high.y, self.rows)))
+    }
+}

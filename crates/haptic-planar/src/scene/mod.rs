@@ -1,0 +1,155 @@
+//! The const side of a world: everything known at load.
+
+pub mod body_state;
+mod build;
+pub(crate) mod capacity;
+pub mod decompose;
+pub mod description;
+pub(crate) mod grid;
+pub mod mass;
+pub mod polygon;
+pub mod seams;
+mod validate;
+
+use crate::math::rotate;
+use crate::scene::description::{ImpactState, RestitutionLaw};
+use crate::shape::piece::Piece;
+use nalgebra::Vector2;
+use std::fmt;
+use std::ops::Range;
+
+/// A checked scene; nothing in it changes while the world runs.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// m/s².
+    pub gravity_m_per_s2: Vector2<f64>,
+    /// How restitution is reckoned.
+    pub restitution_law: RestitutionLaw,
+    /// Which state impacts are resolved in.
+    pub impact_state: ImpactState,
+    /// Metres of spin-opposing torque per newton of normal force.
+    pub rolling_friction_m: f64,
+    /// N·m·s/rad.
+    pub air_drag_n_m_s_per_rad: f64,
+    /// In file order.
+    pub bodies: Vec<Body>,
+    /// Convex pieces of all bodies, body by body.
+    pub pieces: Vec<Piece>,
+    /// Overrides for single pairs, sorted by their bodies.
+    pub pairs: Vec<PairOverride>,
+    /// What the hand holds.
+    pub tool: Option<Tool>,
+}
+
+/// What one pair of bodies does differently.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairOverride {
+    /// Indices of the bodies, the lower first.
+    pub bodies: [usize; 2],
+    /// Coulomb coefficient of this pair, if given.
+    pub friction: Option<f64>,
+    /// Restitution of this pair, if given.
+    pub restitution: Option<f64>,
+}
+
+/// One rigid body.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Unique name.
+    pub name: String,
+    /// Never moves.
+    pub fixed: bool,
+    /// Its convex pieces in [`Scene::pieces`].
+    pub pieces: Range<usize>,
+    /// kg; infinite if fixed.
+    pub mass_kg: f64,
+    /// About the centre of mass, kg·m²; infinite if fixed.
+    pub inertia_kg_m2: f64,
+    /// Centre of mass in the shape's frame, m.
+    pub centre_m: Vector2<f64>,
+    /// Start of the shape's frame in the world, m.
+    pub position_m: Vector2<f64>,
+    /// Start angle, rad.
+    pub angle_rad: f64,
+    /// Start velocity of the centre of mass, m/s.
+    pub velocity_m_per_s: Vector2<f64>,
+    /// Start spin, rad/s.
+    pub angular_velocity_rad_per_s: f64,
+    /// Coulomb coefficient.
+    pub friction: f64,
+    /// Coefficient of restitution.
+    pub restitution: f64,
+    /// Bodies of different layers do not touch.
+    pub layer: i32,
+    /// `#rrggbb`.
+    pub colour: String,
+}
+
+impl Body {
+    /// Centre of mass in the world and (cos, sin) of the angle, at the start.
+    pub fn start_pose(&self) -> (Vector2<f64>, Vector2<f64>) {
+        let (sine, cosine) = libm::sincos(self.angle_rad);
+        let rotation = Vector2::new(cosine, sine);
+        (self.position_m + rotate(rotation, self.centre_m), rotation)
+    }
+}
+
+/// The body that the hand holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool {
+    /// Index of the body.
+    pub body: usize,
+    /// Handle relative to the centre of mass, body frame, m.
+    pub handle_m: Vector2<f64>,
+}
+
+/// Why a description is not a scene, in words, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneError {
+    /// The part of the description.
+    pub place: Place,
+    /// What is wrong.
+    pub problem: String,
+    /// What would be right.
+    pub remedy: String,
+}
+
+/// A part of a description; keys are those of the scene file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A key of `[world]`.
+    World(&'static str),
+    /// A key of the n-th `[[body]]`.
+    Body(usize, &'static str),
+    /// A key of the n-th `[[pair]]`.
+    Pair(usize, &'static str),
+    /// A key of `[tool]`.
+    Tool(&'static str),
+}
+
+impl fmt::Display for SceneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.problem, self.remedy)
+    }
+}
+
+impl std::error::Error for SceneError {}
+
+impl Scene {
+    /// Coulomb coefficient of a pair of bodies: its override, or the geometric mean. Real-time: log₂ of the overrides.
+    pub fn friction_of(&self, a: usize, b: usize) -> f64 {
+        let given = self.pair_override(a, b).and_then(|pair| pair.friction);
+        given.unwrap_or_else(|| (self.bodies[a].friction * self.bodies[b].friction).sqrt())
+    }
+
+    /// Restitution of a pair of bodies: its override, or the larger. Real-time: log₂ of the overrides.
+    pub fn restitution_of(&self, a: usize, b: usize) -> f64 {
+        let given = self.pair_override(a, b).and_then(|pair| pair.restitution);
+        given.unwrap_or_else(|| self.bodies[a].restitution.max(self.bodies[b].restitution))
+    }
+
+    fn pair_override(&self, a: usize, b: usize) -> Option<&PairOverride> {
+        let bodies = [a.min(b), a.max(b)];
+        self.pairs.binary_search_by_key(&bodies, |pair| pair.bodies).ok().map(|at| &self.pairs[at])
+    }
+}

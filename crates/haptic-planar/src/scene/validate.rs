@@ -1,0 +1,153 @@
+//! The numbers of a description, one by one.
+
+use super::{Place, SceneError};
+use crate::scene::description::{BodyDescription, PairDescription, SceneDescription, ShapeDescription};
+use crate::scene::polygon::CLEARANCE_M;
+use nalgebra::Vector2;
+
+/// Nothing is farther from the origin than this, m. Beyond it a micrometre drowns in rounding errors.
+const FARTHEST_M: f64 = 1000.0;
+
+/// A part of the description: makes errors that say where they are.
+pub(super) struct At {
+    place: Box<dyn Fn(&'static str) -> Place>,
+    whose: String,
+}
+
+impl At {
+    pub(super) fn world() -> Self {
+        Self { place: Box::new(Place::World), whose: "the world".to_owned() }
+    }
+
+    pub(super) fn body(index: usize, name: &str) -> Self {
+        Self { place: Box::new(move |key| Place::Body(index, key)), whose: format!("body `{name}`") }
+    }
+
+    pub(super) fn pair(index: usize, one: &str, other: &str) -> Self {
+        Self { place: Box::new(move |key| Place::Pair(index, key)), whose: format!("the pair `{one}`, `{other}`") }
+    }
+
+    pub(super) fn tool() -> Self {
+        Self { place: Box::new(Place::Tool), whose: "the tool".to_owned() }
+    }
+
+    pub(super) fn fail<T>(&self, key: &'static str, problem: String, remedy: &str) -> Result<T, SceneError> {
+        Err(SceneError { place: (self.place)(key), problem, remedy: remedy.to_owned() })
+    }
+
+    /// `name` is what the value is called, which for shapes is not the key it stands under.
+    fn check(&self, key: &'static str, name: &str, value: f64, good: bool, remedy: &str) -> Result<(), SceneError> {
+        if good && value.is_finite() {
+            return Ok(());
+        }
+        self.fail(key, format!("{name} of {} is {value:?}", self.whose), remedy)
+    }
+
+    fn finite(&self, key: &'static str, value: f64) -> Result<(), SceneError> {
+        self.check(key, key, value, true, "it must be a finite number")
+    }
+
+    fn positive(&self, key: &'static str, value: f64) -> Result<(), SceneError> {
+        self.check(key, key, value, value > 0.0, "it must be a finite number above 0")
+    }
+
+    fn not_negative(&self, key: &'static str, value: f64) -> Result<(), SceneError> {
+        self.check(key, key, value, value >= 0.0, "it must be a finite number, 0 or more")
+    }
+
+    fn restitution(&self, value: f64) -> Result<(), SceneError> {
+        let remedy = "it must lie between 0 (no bounce) and 1 (nothing lost)";
+        self.check("restitution", "restitution", value, (0.0..=1.0).contains(&value), remedy)
+    }
+
+    fn finite_vector(&self, key: &'static str, value: Vector2<f64>) -> Result<(), SceneError> {
+        self.finite(key, value.x)?;
+        self.finite(key, value.y)
+    }
+
+    pub(super) fn position(&self, key: &'static str, value: Vector2<f64>) -> Result<(), SceneError> {
+        self.coordinate(key, key, value.x)?;
+        self.coordinate(key, key, value.y)
+    }
+
+    fn coordinate(&self, key: &'static str, name: &str, value: f64) -> Result<(), SceneError> {
+        let remedy = "each coordinate must lie between -1000 and 1000 m";
+        self.check(key, name, value, value.abs() <= FARTHEST_M, remedy)
+    }
+
+    fn size(&self, name: &str, value: f64) -> Result<(), SceneError> {
+        let good = (CLEARANCE_M..=FARTHEST_M).contains(&value);
+        self.check("shape", name, value, good, "it must be above 0: between 0.000001 and 1000 m")
+    }
+}
+
+pub(super) fn world(description: &SceneDescription) -> Result<(), SceneError> {
+    let at = At::world();
+    at.finite_vector("gravity_m_per_s2", description.gravity_m_per_s2)?;
+    at.not_negative("rolling_friction", description.rolling_friction)?;
+    at.not_negative("air_drag_n_m_s_per_rad", description.air_drag_n_m_s_per_rad)
+}
+
+pub(super) fn pair(at: &At, pair: &PairDescription) -> Result<(), SceneError> {
+    pair.friction.map_or(Ok(()), |friction| at.not_negative("friction", friction))?;
+    pair.restitution.map_or(Ok(()), |restitution| at.restitution(restitution))
+}
+
+pub(super) fn body(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
+    at.position("position_m", body.position_m)?;
+    at.finite("angle_rad", body.angle_rad)?;
+    shape(at, &body.shape)?;
+    let good = (0.0..=FARTHEST_M).contains(&body.rounding_m);
+    at.check("rounding_m", "rounding_m", body.rounding_m, good, "it must be 0 (sharp) or more, at most 1000 m")?;
+    inertia(at, body)?;
+    at.not_negative("friction", body.friction)?;
+    at.restitution(body.restitution)?;
+    motion(at, body)?;
+    colour(at, body)
+}
+
+fn shape(at: &At, shape: &ShapeDescription) -> Result<(), SceneError> {
+    match shape {
+        ShapeDescription::Disc { radius_m } => at.size("disc_radius_m", *radius_m),
+        ShapeDescription::Box { size_m } => at.size("box_m", size_m.x).and(at.size("box_m", size_m.y)),
+        ShapeDescription::Capsule { length_m, radius_m } => {
+            at.size("capsule_m.length_m", *length_m).and(at.size("capsule_m.radius_m", *radius_m))
+        }
+        ShapeDescription::Polygon { corners_m } => corners_m.iter().enumerate().try_for_each(|(i, corner)| {
+            let name = format!("polygon_m, corner {},", i + 1);
+            at.coordinate("shape", &name, corner.x).and(at.coordinate("shape", &name, corner.y))
+        }),
+    }
+}
+
+/// Of a fixed body these say nothing, but they still have to be numbers.
+fn inertia(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
+    at.finite("density_kg_per_m2", body.density_kg_per_m2)?;
+    let given = [("mass_kg", body.mass_kg), ("inertia_kg_m2", body.inertia_kg_m2)];
+    for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+        if body.fixed { at.finite(key, value)? } else { at.positive(key, value)? }
+    }
+    if body.fixed || body.mass_kg.is_some() { Ok(()) } else { at.positive("density_kg_per_m2", body.density_kg_per_m2) }
+}
+
+fn motion(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
+    at.finite_vector("velocity_m_per_s", body.velocity_m_per_s)?;
+    at.finite("spin_rad_per_s", body.angular_velocity_rad_per_s)?;
+    let remedy = "leave it out, or take away `fixed = true`";
+    if body.fixed && body.velocity_m_per_s != Vector2::zeros() {
+        return at.fail("velocity_m_per_s", format!("{} is fixed but has a velocity", at.whose), remedy);
+    }
+    if body.fixed && body.angular_velocity_rad_per_s != 0.0 {
+        return at.fail("spin_rad_per_s", format!("{} is fixed but has a spin", at.whose), remedy);
+    }
+    Ok(())
+}
+
+fn colour(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
+    let digits = body.colour.strip_prefix('#');
+    if digits.is_some_and(|digits| digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
+        return Ok(());
+    }
+    let problem = format!("colour of {} is `{}`", at.whose, body.colour);
+    at.fail("colour", problem, "write it as # and six hexadecimal digits, such as `#8899aa`")
+}

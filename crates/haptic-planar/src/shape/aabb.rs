@@ -1,0 +1,73 @@
+//! Axis-aligned boxes.
+
+use crate::shape::piece::PlacedPiece;
+use nalgebra::Vector2;
+
+/// How much larger than needed a fat box is, m. Less: more look-ups; more: more pairs that do not touch.
+pub const AABB_MARGIN_M: f64 = 2e-3;
+
+/// An axis-aligned box, world, m.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aabb {
+    /// Lower left.
+    pub low: Vector2<f64>,
+    /// Upper right.
+    pub high: Vector2<f64>,
+}
+
+impl Aabb {
+    /// A box that touches nothing.
+    pub const NOWHERE: Self = Self {
+        low: Vector2::new(f64::INFINITY, f64::INFINITY),
+        high: Vector2::new(f64::NEG_INFINITY, f64::NEG_INFINITY),
+    };
+
+    /// Around a placed piece, grown by its radius and a margin.
+    #[inline]
+    pub fn around(placed: &PlacedPiece, grow_m: f64) -> Self {
+        let mut low = placed.corners[0];
+        let mut high = low;
+        for corner in &placed.corners[1..placed.count] {
+            low = low.inf(corner);
+            high = high.sup(corner);
+        }
+        let grow = Vector2::new(grow_m, grow_m);
+        Self { low: low - grow, high: high + grow }
+    }
+
+    /// Extended by a displacement.
+    #[inline]
+    pub fn swept(self, by: Vector2<f64>) -> Self {
+        Self { low: self.low + by.inf(&Vector2::zeros()), high: self.high + by.sup(&Vector2::zeros()) }
+    }
+
+    /// Larger by `m` on every side.
+    #[inline]
+    pub fn grown(self, m: f64) -> Self {
+        let grow = Vector2::new(m, m);
+        Self { low: self.low - grow, high: self.high + grow }
+    }
+
+    /// Whether `inner` lies within.
+    #[inline]
+    pub fn contains(&self, inner: &Self) -> bool {
+        self.low.x <= inner.low.x
+            && self.low.y <= inner.low.y
+            && self.high.x >= inner.high.x
+            && self.high.y >= inner.high.y
+    }
+
+    /// Whether the two share a point.
+    #[inline]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.low.x <= other.high.x
+            && other.low.x <= self.high.x
+            && self.low.y <= other.high.y
+            && other.low.y <= self.high.y
+    }
+
+    /// Squared distance between the boxes' centres, times four.
+    pub fn centre_distance(&self, other: &Self) -> f64 {
+        (self.low + self.high - other.low - other.high).norm_squared()
+    }
+}

@@ -1,0 +1,368 @@
+//! Closest features of two convex cores, tracked from tick to tick.
+//!
+//! A planar Lin–Canny walk. At any time it stands at a corner of one core (the *near* core) and an edge or a corner of
+//! the other (the *far* core). From there it either proves that the pair is closest or moves to a closer pair: round
+//! the far core to the feature whose Voronoi region holds the near corner, or down an edge of the near core when that
+//! edge leans towards the far one.
+//!
+//! The proof is local. When each of two points is the nearest of its core to the other, the strip between them holds
+//! no point of either core, so no other pair can be closer. A walk that ends with this proof is therefore right from
+//! whatever seed it began, and overlapping cores can never end that way: they end at a proof of overlap, or at the
+//! step budget and then in [`brute_force`].
+//!
+//! All tests use the unit normals: along edge `i` is normal `i` turned by a quarter, so that slabs, cones and distances
+//! are single products, without a division, and the one square root is that of a finished corner pair. A point has
+//! zero normals, which pass every cone test by themselves.
+
+mod brute;
+#[cfg(test)]
+mod tests;
+
+pub use brute::brute_force;
+
+use crate::math::cross;
+use crate::shape::piece::{MAX_CORNERS, PlacedPiece};
+use nalgebra::Vector2;
+
+/// Most features one walk may visit, then [`brute_force`] decides. Usually 1, from a stale seed about 5; the longest
+/// seen between 16-corner cores was 17, and a budget below that gives up walks that would have ended.
+pub const STEP_BUDGET: u32 = 32;
+
+/// Closer than this the cores count as touching, m. Below it the direction between the two points drowns in rounding.
+pub const TOUCHING_M: f64 = 1e-9;
+
+/// Sine of the angle below which an edge counts as parallel to another. It keeps the remembered corner of two parallel
+/// edges from changing with rounding; the distance is wrong by at most this much per metre of edge.
+const PARALLEL_SINE: f64 = 1e-13;
+
+/// Set in a seed beside an index: the feature is the edge that begins at that corner.
+const EDGE_MARK: u8 = 0x80;
+
+/// Takes an index into the arrays of a placed core, and lets the compiler see that it does.
+const INDEX_MASK: usize = MAX_CORNERS - 1;
+
+/// Remembered between ticks: the corner on each core to start the walk from; the highest bit marks the edge that begins
+/// there. Every value is allowed: a stale or senseless seed costs steps, never the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seed {
+    /// On the first core.
+    pub a: u8,
+    /// On the second core.
+    pub b: u8,
+}
+
+/// What of a core's outline is closest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// The corner of this index.
+    Corner(u8),
+    /// The inside of the edge that begins at the corner of this index.
+    Edge(u8),
+}
+
+/// The closest points of two cores that are apart: corner against edge, or corner against corner; never two edges.
+#[derive(Clone, Copy, Debug)]
+pub struct Closest {
+    /// Distance of the cores, m, above [`TOUCHING_M`].
+    pub distance_m: f64,
+    /// Closest point of the first core, m, world.
+    pub on_a: Vector2<f64>,
+    /// Closest point of the second core, m, world.
+    pub on_b: Vector2<f64>,
+    /// Where on the first core that is.
+    pub feature_a: Feature,
+    /// Where on the second core that is.
+    pub feature_b: Feature,
+    /// Features visited by the walk; 0 when there was none.
+    pub steps: u32,
+    /// Whether all pairs of features were compared instead.
+    pub fell_back: bool,
+}
+
+/// Closest points of two cores, walking from the features in `seed` and leaving there the ones it found. `None` when
+/// the cores overlap or are nearer than [`TOUCHING_M`].
+///
+/// Real-time: at most [`STEP_BUDGET`] steps, of which each looks at 4 edges or, behind a core, at its 16; then at most
+/// one [`brute_force`].
+pub fn track(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
+    let walk = Walk::from_seed(a, b, *seed);
+    match walk.look() {
+        Finding::Closest(distance_m) => walk.finish(distance_m, 1, seed),
+        finding => search(walk, finding, seed),
+    }
+}
+
+/// Goes on from a pair that is not closest. Kept out of line: from a good seed the first look is also the last.
+#[cold]
+#[inline(never)]
+fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Closest> {
+    for steps in 2..=STEP_BUDGET {
+        if walk.follow(finding) == Relation::Overlapping {
+            return None;
+        }
+        finding = walk.look();
+        if let Finding::Closest(distance_m) = finding {
+            return walk.finish(distance_m, steps, seed);
+        }
+    }
+    let (a, b) = if walk.swapped { (walk.far, walk.near) } else { (walk.near, walk.far) };
+    fall_back(a, b, seed)
+}
+
+/// Gives the walk up: all pairs of features decide, and the next walk starts from what they show.
+fn fall_back(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
+    let closest = brute_force(a, b)?;
+    *seed = Seed { a: closest.feature_a.seed(), b: closest.feature_b.seed() };
+    Some(Closest { steps: STEP_BUDGET, ..closest })
+}
+
+impl Feature {
+    #[inline]
+    fn seed(self) -> u8 {
+        match self {
+            Feature::Corner(index) => index,
+            Feature::Edge(index) => index | EDGE_MARK,
+        }
+    }
+}
+
+/// What a look at a pair of features shows. All but the first name a way to a closer pair.
+#[derive(Clone, Copy)]
+enum Finding {
+    /// The pair is closest, at this distance in metres.
+    Closest(f64),
+    /// The near corner is behind the far edge.
+    Behind,
+    /// The near corner is outside the far edge's slab, before its start.
+    BeforeStart,
+    /// The near corner is outside the far edge's slab, past its end.
+    PastEnd,
+    /// The near edge that starts at the corner leads closer to the far edge.
+    LeansAfter,
+    /// The near edge that ends at the corner leads closer to the far edge.
+    LeansBefore,
+    /// The far edge that starts at the far corner is closer than that corner.
+    FarEdgeAfter,
+    /// The far edge that ends at the far corner is closer than that corner.
+    FarEdgeBefore,
+    /// The near edge that starts at the near corner is closer than that corner.
+    NearEdgeAfter,
+    /// The near edge that ends at the near corner is closer than that corner.
+    NearEdgeBefore,
+}
+
+/// What following a finding proves about the cores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// Nothing yet.
+    Open,
+    /// An edge of one core crosses an edge of the other, or a corner of one lies inside the other.
+    Overlapping,
+}
+
+impl Relation {
+    fn overlapping_if(proven: bool) -> Self {
+        if proven { Relation::Overlapping } else { Relation::Open }
+    }
+}
+
+/// Where the walk stands.
+struct Walk<'cores> {
+    /// The core that takes part with a corner.
+    near: &'cores PlacedPiece,
+    /// The core that takes part with an edge or a corner.
+    far: &'cores PlacedPiece,
+    /// Corner of the near core.
+    corner: usize,
+    /// Edge or corner of the far core.
+    target: usize,
+    /// Whether `target` is an edge.
+    at_edge: bool,
+    /// Whether the near core is the second one.
+    swapped: bool,
+}
+
+impl<'cores> Walk<'cores> {
+    #[inline]
+    fn from_seed(a: &'cores PlacedPiece, b: &'cores PlacedPiece, seed: Seed) -> Self {
+        let swapped = seed.a & EDGE_MARK != 0;
+        let (near, far, corner, target) = if swapped { (b, a, seed.b, seed.a) } else { (a, b, seed.a, seed.b) };
+        let at_edge = target & EDGE_MARK != 0 && far.count > 1;
+        Self { near, far, corner: clamped(near, corner), target: clamped(far, target), at_edge, swapped }
+    }
+
+    #[inline]
+    fn look(&self) -> Finding {
+        if self.at_edge { self.look_at_edge() } else { self.look_at_corner() }
+    }
+
+    /// Corner against edge: the corner must stand before the edge, within its slab, and its core must not lean nearer.
+    #[inline]
+    fn look_at_edge(&self) -> Finding {
+        let (position, outward) = (corner(self.near, self.corner), normal(self.far, self.target));
+        let from_start = position - corner(self.far, self.target);
+        let from_end = position - corner(self.far, after(self.far, self.target));
+        let height = dot(outward, from_start);
+        if height <= 0.0 {
+            Finding::Behind
+        } else if cross(outward, from_start) <= 0.0 {
+            Finding::BeforeStart
+        } else if cross(outward, from_end) >= 0.0 {
+            Finding::PastEnd
+        } else if cross(normal(self.near, self.corner), outward) < -PARALLEL_SINE {
+            Finding::LeansAfter
+        } else if cross(normal(self.near, before(self.near, self.corner)), outward) > PARALLEL_SINE {
+            Finding::LeansBefore
+        } else {
+            Finding::Closest(height)
+        }
+    }
+
+    /// Corner against corner: the line between them must lie in the normal cones of both.
+    #[inline]
+    fn look_at_corner(&self) -> Finding {
+        let between = corner(self.far, self.target) - corner(self.near, self.corner);
+        if cross(normal(self.far, self.target), between) < 0.0 {
+            Finding::FarEdgeAfter
+        } else if cross(normal(self.far, before(self.far, self.target)), between) > 0.0 {
+            Finding::FarEdgeBefore
+        } else if cross(normal(self.near, self.corner), between) > 0.0 {
+            Finding::NearEdgeAfter
+        } else if cross(normal(self.near, before(self.near, self.corner)), between) < 0.0 {
+            Finding::NearEdgeBefore
+        } else {
+            Finding::Closest(between.norm_squared().sqrt())
+        }
+    }
+
+    /// Moves to the closer pair that was found.
+    fn follow(&mut self, finding: Finding) -> Relation {
+        let (near_before, far_before) = (before(self.near, self.corner), before(self.far, self.target));
+        match finding {
+            Finding::Closest(_) => {}
+            Finding::Behind => return self.come_round(),
+            Finding::BeforeStart => self.leave_edge(self.target, far_before),
+            Finding::PastEnd => self.leave_edge(after(self.far, self.target), after(self.far, self.target)),
+            Finding::LeansAfter => return self.descend(self.corner, after(self.near, self.corner)),
+            Finding::LeansBefore => return self.descend(near_before, near_before),
+            Finding::FarEdgeAfter => self.at_edge = true,
+            Finding::FarEdgeBefore => (self.target, self.at_edge) = (far_before, true),
+            Finding::NearEdgeAfter => self.change_sides(self.target, self.corner),
+            Finding::NearEdgeBefore => self.change_sides(self.target, near_before),
+        }
+        Relation::Open
+    }
+
+    /// The near corner is outside the slab of the far edge, past the corner `passed`: goes on to the edge beyond, if the
+    /// near corner reaches its slab, else stays at the corner. Beyond is the edge that starts at `passed` when going on
+    /// anticlockwise, and the one that ends there otherwise.
+    fn leave_edge(&mut self, passed: usize, beyond: usize) {
+        let from_passed = corner(self.near, self.corner) - corner(self.far, passed);
+        let along = cross(normal(self.far, beyond), from_passed);
+        self.at_edge = if beyond == passed { along > 0.0 } else { along < 0.0 };
+        self.target = if self.at_edge { beyond } else { passed };
+    }
+
+    /// The near core's `edge` leads from the near corner closer to the far edge, to its corner `end`. Follows it to that
+    /// end, or to where it leaves the slab: there the far edge's own corner is nearer, and the sides change.
+    fn descend(&mut self, edge: usize, end: usize) -> Relation {
+        let (position, outward) = (corner(self.near, end), normal(self.far, self.target));
+        let from_start = position - corner(self.far, self.target);
+        if cross(outward, from_start) <= 0.0 {
+            return self.pass_slab(edge, self.target);
+        }
+        let far_end = after(self.far, self.target);
+        if cross(outward, position - corner(self.far, far_end)) >= 0.0 {
+            return self.pass_slab(edge, far_end);
+        }
+        self.corner = end;
+        Relation::overlapping_if(dot(outward, from_start) <= 0.0)
+    }
+
+    /// The near core's `edge` leaves the slab of the far edge past the corner `passed`, outside of it or through it.
+    fn pass_slab(&mut self, edge: usize, passed: usize) -> Relation {
+        let edge_normal = normal(self.near, edge);
+        let height = dot(edge_normal, corner(self.far, passed) - corner(self.near, edge));
+        let facing = dot(edge_normal, normal(self.far, self.target));
+        self.change_sides(passed, edge);
+        Relation::overlapping_if(height * facing >= 0.0)
+    }
+
+    /// The near corner is behind the far edge: takes the edge that it is farthest before. None: it is inside. Only a
+    /// stale seed or a corner on the averted side leads here; a walk that is before an edge stays before edges.
+    fn come_round(&mut self) -> Relation {
+        let (position, mut farthest) = (corner(self.near, self.corner), 0.0);
+        for edge in 0..self.far.count.min(MAX_CORNERS) {
+            let height = dot(normal(self.far, edge), position - corner(self.far, edge));
+            if height > farthest {
+                (farthest, self.target) = (height, edge);
+            }
+        }
+        if farthest > 0.0 { Relation::Open } else { self.settle_on_line(position) }
+    }
+
+    /// Before no edge. Inside a polygon that is overlap; on the line of a segment the corners decide.
+    fn settle_on_line(&mut self, position: Vector2<f64>) -> Relation {
+        let along = |index| cross(normal(self.far, 0), position - corner(self.far, index));
+        let past_end = along(1) >= 0.0;
+        let inside = self.far.count > 2 || (along(0) > 0.0 && !past_end);
+        (self.target, self.at_edge) = (usize::from(past_end), false);
+        Relation::overlapping_if(inside)
+    }
+
+    /// Makes `corner` of the far core the near corner, before `edge` of what was the near core.
+    #[inline]
+    fn change_sides(&mut self, corner: usize, edge: usize) {
+        std::mem::swap(&mut self.near, &mut self.far);
+        (self.corner, self.target, self.at_edge, self.swapped) = (corner, edge, true, !self.swapped);
+    }
+
+    /// The result in the order of the caller's cores, unless they touch; the seed is left at it.
+    #[inline]
+    fn finish(&self, distance_m: f64, steps: u32, seed: &mut Seed) -> Option<Closest> {
+        if distance_m < TOUCHING_M {
+            return None;
+        }
+        let near = corner(self.near, self.corner);
+        let near_feature = Feature::Corner(self.corner as u8);
+        let (far, far_feature) = if self.at_edge {
+            (near - normal(self.far, self.target) * distance_m, Feature::Edge(self.target as u8))
+        } else {
+            (corner(self.far, self.target), Feature::Corner(self.target as u8))
+        };
+        let (on_a, on_b, feature_a, feature_b) =
+            if self.swapped { (far, near, far_feature, near_feature) } else { (near, far, near_feature, far_feature) };
+        *seed = Seed { a: feature_a.seed(), b: feature_b.seed() };
+        Some(Closest { distance_m, on_a, on_b, feature_a, feature_b, steps, fell_back: false })
+    }
+}
+
+#[inline]
+fn clamped(core: &PlacedPiece, seed: u8) -> usize {
+    (seed as usize & INDEX_MASK).min(core.count.saturating_sub(1))
+}
+
+#[inline]
+fn corner(core: &PlacedPiece, index: usize) -> Vector2<f64> {
+    core.corners[index & INDEX_MASK]
+}
+
+#[inline]
+fn normal(core: &PlacedPiece, index: usize) -> Vector2<f64> {
+    core.normals[index & INDEX_MASK]
+}
+
+#[inline]
+fn after(core: &PlacedPiece, index: usize) -> usize {
+    if index + 1 < core.count { index + 1 } else { 0 }
+}
+
+#[inline]
+fn before(core: &PlacedPiece, index: usize) -> usize {
+    if index == 0 { core.count.saturating_sub(1) } else { index - 1 }
+}
+
+#[inline]
+fn dot(a: Vector2<f64>, b: Vector2<f64>) -> f64 {
+    a.x * b.x + a.y * b.y
+}

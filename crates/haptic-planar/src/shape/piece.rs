@@ -1,0 +1,105 @@
+//! Convex pieces: what bodies are made of, in the body's frame and placed in the world.
+
+use crate::math::rotate;
+use nalgebra::Vector2;
+
+/// Most corners of one convex piece; arrays on the tick's path have this size.
+pub const MAX_CORNERS: usize = 16;
+
+/// A convex core (point, segment or polygon) grown by a radius, in its body's frame (origin at the centre of mass).
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Index of the body it belongs to.
+    pub body: u32,
+    /// How many of the corners are in use: 1 a disc, 2 a capsule, 3 and more a polygon.
+    pub count: u8,
+    /// Growth radius, m.
+    pub radius_m: f64,
+    /// Core corners, anticlockwise, m, body frame.
+    pub corners: [Vector2<f64>; MAX_CORNERS],
+    /// Unit outward normals; edge `i` runs from corner `i` to the next one. A segment has two, a point none.
+    pub normals: [Vector2<f64>; MAX_CORNERS],
+    /// Farthest point from the body's origin, radius included, m.
+    pub reach_m: f64,
+    /// Where the piece touches a neighbour that cannot move against it, if it does.
+    pub seams: Option<Box<Seams>>,
+}
+
+/// What of a piece's outline is covered by neighbours, so that nothing snags there.
+#[derive(Clone, Debug)]
+pub struct Seams {
+    /// Bit `i`: edge `i` is covered by a neighbour and takes part in no contact.
+    pub internal_edges: u16,
+    /// Directions in which corner `i` can be touched, body frame.
+    pub cones: [Cone; MAX_CORNERS],
+}
+
+/// The directions in which a corner can be touched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cone {
+    /// Uncut: every direction of the corner's own normal cone.
+    Full,
+    /// From the first unit direction anticlockwise to the second, less than a half turn.
+    Between(Vector2<f64>, Vector2<f64>),
+    /// Covered all round.
+    Empty,
+}
+
+impl Piece {
+    /// A piece from corners in anticlockwise order; normals and reach are worked out, seams are left open.
+    ///
+    /// # Panics
+    /// If there are no corners or more than [`MAX_CORNERS`].
+    pub fn new(body: u32, outline: &[Vector2<f64>], radius_m: f64) -> Self {
+        assert!((1..=MAX_CORNERS).contains(&outline.len()), "a piece has 1 to 16 corners");
+        let mut corners = [Vector2::zeros(); MAX_CORNERS];
+        let mut normals = [Vector2::zeros(); MAX_CORNERS];
+        let count = outline.len();
+        corners[..count].copy_from_slice(outline);
+        if count > 1 {
+            for i in 0..count {
+                let along = (outline[(i + 1) % count] - outline[i]).normalize();
+                normals[i] = Vector2::new(along.y, -along.x);
+            }
+        }
+        let reach_m = outline.iter().map(|c| c.norm()).fold(0.0, f64::max) + radius_m;
+        Self { body, count: count as u8, radius_m, corners, normals, reach_m, seams: None }
+    }
+
+    /// The corners in use.
+    pub fn outline(&self) -> &[Vector2<f64>] {
+        &self.corners[..self.count as usize]
+    }
+}
+
+/// A piece's core in world coordinates, refreshed each tick for moving bodies.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacedPiece {
+    /// How many corners are in use.
+    pub count: usize,
+    /// Corners, anticlockwise, m, world.
+    pub corners: [Vector2<f64>; MAX_CORNERS],
+    /// Unit outward normals, world.
+    pub normals: [Vector2<f64>; MAX_CORNERS],
+}
+
+impl PlacedPiece {
+    /// The piece moved to `centre` (the body's centre of mass) and turned by `rotation` = (cos, sin). Real-time: 16 corners.
+    pub fn of(piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
+        let mut placed = Self {
+            count: piece.count as usize,
+            corners: [Vector2::zeros(); MAX_CORNERS],
+            normals: [Vector2::zeros(); MAX_CORNERS],
+        };
+        placed.place(piece, centre, rotation);
+        placed
+    }
+
+    /// Moves an already placed piece. Real-time: 16 corners.
+    pub fn place(&mut self, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) {
+        for i in 0..(piece.count as usize).min(MAX_CORNERS) {
+            self.corners[i] = centre + rotate(rotation, piece.corners[i]);
+            self.normals[i] = rotate(rotation, piece.normals[i]);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The contact law of one manifold, solved exactly by trying its few modes.
+//!
+//! Unknowns are two normal impulses and one tangential impulse (points of one straight edge share their slip). The law,
+//! on end-of-step velocities: 0 ≤ P_i ⟂ u_i + bias_i ≥ 0 and |P_t| ≤ μ ΣP_i opposing slip. A manifold has at most ten
+//! modes: open, and {both, first, second} × {stick, slide forward, slide back}; the last one is tried first.
+
+use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
+
+/// Inverse inertia seen by a manifold: symmetric, rows first normal, second normal, tangent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InverseEffectiveMass {
+    /// First normal.
+    pub n11: f64,
+    /// Between the normals.
+    pub n12: f64,
+    /// Second normal.
+    pub n22: f64,
+    /// First normal with tangent.
+    pub n1t: f64,
+    /// Second normal with tangent.
+    pub n2t: f64,
+    /// Tangent.
+    pub tt: f64,
+}
+
+/// Relative slack in accepting a mode, so that rounding never rejects every one.
+const SLACK: f64 = 1e-12;
+
+/// All modes that load something, in the order in which they are tried after the last one.
+const LOADED_MODES: [Mode; 9] = [
+    Mode::Stick(Loaded::Both),
+    Mode::SlideForward(Loaded::Both),
+    Mode::SlideBack(Loaded::Both),
+    Mode::Stick(Loaded::First),
+    Mode::Stick(Loaded::Second),
+    Mode::SlideForward(Loaded::First),
+    Mode::SlideBack(Loaded::First),
+    Mode::SlideForward(Loaded::Second),
+    Mode::SlideBack(Loaded::Second),
+];
+
+/// The inverse that a mode of two loaded points needs, kept from sweep to sweep.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Factor {
+    mode: Mode,
+    /// Rows of the 2×2 inverse for the normal impulses.
+    inverse: [f64; 4],
+    /// Stick only: share of each normal impulse and of the slip in the tangential one.
+    shares: [f64; 3],
+}
+
+impl Factor {
+    /// The factor of a mode of two loaded points.
+    fn of(mode: Mode, mass: &InverseEffectiveMass, friction: f64) -> Self {
+        match mode {
+            Mode::Stick(_) => Self::stick(mode, mass),
+            Mode::SlideForward(_) => Self::slide(mode, mass, friction),
+            _ => Self::slide(mode, mass, -friction),
+        }
+    }
+
+    fn stick(mode: Mode, m: &InverseEffectiveMass) -> Self {
+        let soft = 1.0 / m.tt;
+        let (r1, r2) = (m.n1t * soft, m.n2t * soft);
+        let (s11, s12, s22) = (m.n11 - m.n1t * r1, m.n12 - m.n1t * r2, m.n22 - m.n2t * r2);
+        let scale = 1.0 / (s11 * s22 - s12 * s12);
+        let inverse = [s22 * scale, -s12 * scale, -s12 * scale, s11 * scale];
+        Self { mode, inverse, shares: [r1, r2, soft] }
+    }
+
+    /// `grip` is the friction coefficient, negative for slip along −t.
+    fn slide(mode: Mode, m: &InverseEffectiveMass, grip: f64) -> Self {
+        let (a11, a12) = (m.n11 - grip * m.n1t, m.n12 - grip * m.n1t);
+        let (a21, a22) = (m.n12 - grip * m.n2t, m.n22 - grip * m.n2t);
+        let scale = 1.0 / (a11 * a22 - a12 * a21);
+        Self { mode, inverse: [a22 * scale, -a12 * scale, -a21 * scale, a11 * scale], shares: [0.0; 3] }
+    }
+}
+
+/// One manifold's problem at its present impulses: what they must become for the law to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Inverse inertia.
+    pub mass: &'a InverseEffectiveMass,
+    /// Coulomb coefficient.
+    pub friction: f64,
+    /// Impulses now.
+    pub impulse: BlockImpulse,
+    /// Normal velocities now, plus bias, m/s; positive is open. A missing second point is +∞.
+    pub normal: [f64; 2],
+    /// Slip velocity now, m/s.
+    pub tangent: f64,
+}
+
+impl Block<'_> {
+    /// The impulses that fulfil the law, and their mode. Real-time: at most ten modes of a 2×2 solve.
+    #[inline(always)]
+    pub fn solve(&self, last: Mode, factor: &mut Factor) -> (BlockImpulse, Mode) {
+        let attempt = match last {
+            Mode::Open => None,
+            Mode::Stick(Loaded::Both) => self.stick_both(self.factored(last, factor)),
+            Mode::SlideForward(Loaded::Both) => self.slide_both(1.0, self.factored(last, factor)),
+            Mode::SlideBack(Loaded::Both) => self.slide_both(-1.0, self.factored(last, factor)),
+            _ => self.attempt_one(last),
+        };
+        match attempt {
+            Some(impulse) => (impulse, last),
+            None => self.search(),
+        }
+    }
+
+    #[inline(always)]
+    fn factored<'f>(&self, mode: Mode, factor: &'f mut Factor) -> &'f Factor {
+        if factor.mode != mode {
+            *factor = Factor::of(mode, self.mass, self.friction);
+        }
+        factor
+    }
+
+    #[inline(never)]
+    fn search(&self) -> (BlockImpulse, Mode) {
+        if self.opens() {
+            return (BlockImpulse::default(), Mode::Open);
+        }
+        for mode in LOADED_MODES {
+            if let Some(impulse) = self.attempt(mode) {
+                return (impulse, mode);
+            }
+        }
+        self.frictionless()
+    }
+
+    /// Whether both points would part without any impulse.
+    fn opens(&self) -> bool {
+        let ([p1, p2], pt, m) = (self.impulse.normal, self.impulse.tangent, self.mass);
+        self.normal[0] >= m.n11 * p1 + m.n12 * p2 + m.n1t * pt && self.normal[1] >= m.n12 * p1 + m.n22 * p2 + m.n2t * pt
+    }
+
+    fn attempt(&self, mode: Mode) -> Option<BlockImpulse> {
+        let two = self.normal[1] < f64::INFINITY;
+        match mode {
+            Mode::Stick(Loaded::Both) if two => self.stick_both(&Factor::stick(mode, self.mass)),
+            Mode::SlideForward(Loaded::Both) if two => {
+                self.slide_both(1.0, &Factor::slide(mode, self.mass, self.friction))
+            }
+            Mode::SlideBack(Loaded::Both) if two => {
+                self.slide_both(-1.0, &Factor::slide(mode, self.mass, -self.friction))
+            }
+            Mode::Open => None,
+            _ => self.attempt_one(mode),
+        }
+    }
+
+    /// Modes in which a single point carries the load.
+    #[inline(always)]
+    fn attempt_one(&self, mode: Mode) -> Option<BlockImpulse> {
+        match mode {
+            Mode::Stick(Loaded::First) => self.stick_one::<0>(),
+            Mode::Stick(Loaded::Second) => self.stick_one::<1>(),
+            Mode::SlideForward(Loaded::First) => self.slide_one::<0>(1.0),
+            Mode::SlideBack(Loaded::First) => self.slide_one::<0>(-1.0),
+            Mode::SlideForward(Loaded::Second) => self.slide_one::<1>(1.0),
+            Mode::SlideBack(Loaded::Second) => self.slide_one::<1>(-1.0),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn stick_both(&self, factor: &Factor) -> Option<BlockImpulse> {
+        let ([p1, p2], [r1, r2, soft], inverse) = (self.impulse.normal, factor.shares, &factor.inverse);
+        let (w1, w2) = (self.normal[0] - r1 * self.tangent, self.normal[1] - r2 * self.tangent);
+        let (d1, d2) = (-(inverse[0] * w1 + inverse[1] * w2), -(inverse[2] * w1 + inverse[3] * w2));
+        let (p1, p2) = (p1 + d1, p2 + d2);
+        let tangent = self.impulse.tangent - (soft * self.tangent + r1 * d1 + r2 * d2);
+        let inside = p1 >= 0.0 && p2 >= 0.0 && tangent.abs() <= self.friction * (p1 + p2) * (1.0 + SLACK);
+        inside.then_some(BlockImpulse { normal: [p1, p2], tangent })
+    }
+
+    #[inline(always)]
+    fn slide_both(&self, slip: f64, factor: &Factor) -> Option<BlockImpulse> {
+        let ([p1, p2], m, inverse) = (self.impulse.normal, self.mass, &factor.inverse);
+        let grip = slip * self.friction;
+        // How far the present tangential impulse is from what sliding would make it.
+        let off = self.impulse.tangent + grip * (p1 + p2);
+        let (w1, w2) = (m.n1t * off - self.normal[0], m.n2t * off - self.normal[1]);
+        let (d1, d2) = (inverse[0] * w1 + inverse[1] * w2, inverse[2] * w1 + inverse[3] * w2);
+        let (p1, p2) = (p1 + d1, p2 + d2);
+        let tangent = -grip * (p1 + p2);
+        let after = self.tangent + m.n1t * d1 + m.n2t * d2 + m.tt * (tangent - self.impulse.tangent);
+        (p1 >= 0.0 && p2 >= 0.0 && after * slip >= -SLACK).then_some(BlockImpulse { normal: [p1, p2], tangent })
+    }
+
+    #[inline(always)]
+    fn stick_one<const POINT: usize>(&self) -> Option<BlockImpulse> {
+        let (point, seen) = (POINT, self.one_point::<POINT>());
+        let ratio = seen.nt / self.mass.tt;
+        let change = (ratio * seen.tangent - seen.normal) / (seen.nn - seen.nt * ratio);
+        let p = self.impulse.normal[point] + change;
+        let tangent = self.impulse.tangent - (seen.tangent + seen.nt * change) / self.mass.tt;
+        let inside = p >= 0.0 && tangent.abs() <= self.friction * p * (1.0 + SLACK);
+        let impulse = single(point, p, tangent);
+        (inside && self.other_stays_open::<POINT>(&impulse)).then_some(impulse)
+    }
+
+    #[inline(always)]
+    fn slide_one<const POINT: usize>(&self, slip: f64) -> Option<BlockImpulse> {
+        let (point, seen) = (POINT, self.one_point::<POINT>());
+        let grip = slip * self.friction;
+        let off = self.impulse.tangent + grip * self.impulse.normal[point];
+        let change = (seen.nt * off - seen.normal) / (seen.nn - grip * seen.nt);
+        let p = self.impulse.normal[point] + change;
+        let tangent = -grip * p;
+        let after = seen.tangent + seen.nt * change + self.mass.tt * (tangent - self.impulse.tangent);
+        let impulse = single(point, p, tangent);
+        (p >= 0.0 && after * slip >= -SLACK && self.other_stays_open::<POINT>(&impulse)).then_some(impulse)
+    }
+
+    /// Velocities at one point once the other carries nothing.
+    #[inline(always)]
+    fn one_point<const POINT: usize>(&self) -> OnePoint {
+        let (point, m) = (POINT, self.mass);
+        let (nn, nt, other_t) = if point == 0 { (m.n11, m.n1t, m.n2t) } else { (m.n22, m.n2t, m.n1t) };
+        let other = self.impulse.normal[1 - point];
+        let (normal, tangent) = (self.normal[point] - m.n12 * other, self.tangent - other_t * other);
+        OnePoint { nn, nt, normal, tangent }
+    }
+
+    #[inline(always)]
+    fn other_stays_open<const POINT: usize>(&self, impulse: &BlockImpulse) -> bool {
+        let (point, other, m) = (POINT, 1 - POINT, self.mass);
+        let (own, slip) = if other == 0 { (m.n11, m.n1t) } else { (m.n22, m.n2t) };
+        let after = self.normal[other] - own * self.impulse.normal[other]
+            + m.n12 * (impulse.normal[point] - self.impulse.normal[point])
+            + slip * (impulse.tangent - self.impulse.tangent);
+        after >= -SLACK
+    }
+
+    /// Normals alone: the answer of last resort when rounding leaves no mode. It never adds energy.
+    #[cold]
+    fn frictionless(&self) -> (BlockImpulse, Mode) {
+        let bare = Block { friction: 0.0, ..*self };
+        for mode in LOADED_MODES {
+            if !matches!(mode, Mode::Stick(_))
+                && let Some(impulse) = bare.attempt(mode)
+            {
+                return (impulse, mode);
+            }
+        }
+        (BlockImpulse::default(), Mode::Open)
+    }
+}
+
+/// One loaded point's inverse inertia and velocities.
+struct OnePoint {
+    nn: f64,
+    nt: f64,
+    normal: f64,
+    tangent: f64,
+}
+
+#[inline(always)]
+fn single(point: usize, normal: f64, tangent: f64) -> BlockImpulse {
+    let mut impulse = BlockImpulse { normal: [0.0; 2], tangent };
+    impulse.normal[point] = normal;
+    impulse
+}

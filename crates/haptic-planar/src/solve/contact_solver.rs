@@ -1,0 +1,240 @@
+//! Contact over all manifolds: block Gauss–Seidel, accelerated by a nonsmooth nonlinear conjugate gradient.
+//!
+//! Each manifold is solved exactly in turn against the velocities the others left. The change of a whole sweep is a
+//! direction; as long as the changes shrink, a share of the last direction is added on top. The last sweep is plain, so
+//! every manifold ends inside its own law.
+
+use crate::collide::warm_start::BlockImpulse;
+use crate::solve::block::{Block, InverseEffectiveMass};
+use crate::solve::manifold::Manifold;
+use crate::solve::solver_body::{SolverBodies, SolverBody};
+use nalgebra::Vector2;
+
+/// Most sweeps of a tick in which every near pair touches. A tick with fewer manifolds may spend on more sweeps what it
+/// saves on manifolds, so the bound of a tick is that of a full one.
+pub const MAX_SWEEPS: usize = 64;
+/// Most sweeps of any tick: enough for a crowd that is pressed hard, and beyond that a sweep gains little.
+const MAX_SWEEPS_OF_FEW: usize = 160;
+/// When the sweeps may end: with up to so many manifolds, after so many sweeps, once one of them changed no velocity by more
+/// than this, m/s. The first pair of each row is a change that nobody feels (1e-5 m/s are ten nanometres in a tick) and ends
+/// them however few they were. A handful of manifolds converges quickly and is let off early; a crowd never quite does.
+const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
+    [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
+/// Velocity change of a sweep that is nothing, m/s: the solution is exact.
+const EXACT_M_PER_S: f64 = 1e-9;
+
+/// Working memory of the solver.
+#[derive(Clone, Debug)]
+pub struct Solver {
+    /// Most manifolds of a tick.
+    room: usize,
+    /// Direction of each manifold's impulses.
+    along: Vec<BlockImpulse>,
+    /// Direction of each body's velocity and spin.
+    body_along: Vec<(Vector2<f64>, f64)>,
+    /// Impulses and velocities at the start of the sweep.
+    before: Vec<BlockImpulse>,
+    body_before: Vec<(Vector2<f64>, f64)>,
+}
+
+/// How far a sweep moved things.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    /// Squared change weighted by inverse inertia.
+    square: f64,
+    /// Largest change of a velocity, m/s.
+    largest: f64,
+}
+
+impl Change {
+    #[inline]
+    fn add(&mut self, mass: &InverseEffectiveMass, delta: &BlockImpulse) {
+        let [d1, d2, dt] = [delta.normal[0] * mass.n11, delta.normal[1] * mass.n22, delta.tangent * mass.tt];
+        self.square += delta.normal[0] * d1 + delta.normal[1] * d2 + delta.tangent * dt;
+        // Plain comparisons: a maximum that minds NaN costs three times as much here.
+        for size in [d1.abs(), d2.abs(), dt.abs()] {
+            if size > self.largest {
+                self.largest = size;
+            }
+        }
+    }
+}
+
+impl Solver {
+    /// Room for a scene.
+    pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
+        Self {
+            room: manifolds,
+            along: Vec::with_capacity(manifolds),
+            body_along: Vec::with_capacity(bodies),
+            before: Vec::with_capacity(manifolds),
+            body_before: Vec::with_capacity(bodies),
+        }
+    }
+
+    /// Contact with rolling friction (Sauer et al.): a spin of one body against the other is opposed by up to `lever_m`
+    /// times the load. Its rows take turns with the manifolds, without acceleration.
+    /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds.
+    pub fn run_rolling(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, lever_m: f64) -> usize {
+        for manifold in manifolds.iter() {
+            manifold.push(works, &manifold.impulse);
+            twist(manifold, works, manifold.roll);
+        }
+        for count in 1..=MAX_SWEEPS {
+            let mut change = Change::default();
+            for manifold in manifolds.iter_mut() {
+                relax(manifold, works, &mut change);
+                relax_roll(manifold, works, lever_m, &mut change);
+            }
+            if change.largest < EXACT_M_PER_S {
+                return count;
+            }
+        }
+        MAX_SWEEPS
+    }
+
+    /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
+    /// Real-time: at most what [`MAX_SWEEPS`] sweeps over as many manifolds as there is room for would cost.
+    pub fn run(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) -> usize {
+        for manifold in manifolds.iter() {
+            if manifold.impulse != BlockImpulse::default() {
+                manifold.push(works, &manifold.impulse);
+            }
+        }
+        // A single manifold is solved exactly by its block, and most small worlds change little from tick to tick.
+        let change = sweep(manifolds, works);
+        if manifolds.len() < 2 || change.largest < EXACT_M_PER_S {
+            return 1;
+        }
+        self.accelerate(manifolds, works, moving)
+    }
+
+    fn accelerate(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) -> usize {
+        let good_enough = good_enough(manifolds.len());
+        let most = self.most_sweeps(manifolds.len(), moving.len());
+        let mut last_square = 0.0;
+        for count in 2..most {
+            self.note(manifolds, &works.all, moving);
+            let change = sweep(manifolds, works);
+            if good_enough.iter().any(|&(fewest, good)| count >= fewest && change.largest < good) {
+                return count;
+            }
+            let share = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
+            let keep = if share <= 1.0 && count + 1 < most { share } else { 0.0 };
+            self.extrapolate(manifolds, works, moving, keep, count == 2);
+            last_square = change.square;
+        }
+        sweep(manifolds, works);
+        most
+    }
+
+    /// As many sweeps as cost no more than [`MAX_SWEEPS`] of a tick that is full.
+    fn most_sweeps(&self, manifolds: usize, moving: usize) -> usize {
+        (MAX_SWEEPS * (self.room + moving) / (manifolds + moving)).min(MAX_SWEEPS_OF_FEW)
+    }
+
+    /// One accelerated sweep, whatever it changes: what each of the [`MAX_SWEEPS`] costs at most.
+    pub fn sweep_once(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) {
+        self.note(manifolds, &works.all, moving);
+        sweep(manifolds, works);
+        self.extrapolate(manifolds, works, moving, 0.0, true);
+    }
+
+    fn note(&mut self, manifolds: &[Manifold], works: &[SolverBody], moving: &[usize]) {
+        self.before.clear();
+        self.before.extend(manifolds.iter().map(|m| m.impulse));
+        self.body_before.clear();
+        self.body_before.extend(moving.iter().map(|&i| (works[i].velocity, works[i].angular_velocity)));
+    }
+
+    /// Adds `keep` of the last direction and turns the direction towards this sweep's change.
+    fn extrapolate(
+        &mut self,
+        manifolds: &mut [Manifold],
+        works: &mut SolverBodies,
+        moving: &[usize],
+        keep: f64,
+        first: bool,
+    ) {
+        if first {
+            self.along.clear();
+            self.along.resize(manifolds.len(), BlockImpulse::default());
+            self.body_along.clear();
+            self.body_along.resize(moving.len(), (Vector2::zeros(), 0.0));
+        }
+        for ((manifold, along), before) in manifolds.iter_mut().zip(&mut self.along).zip(&self.before) {
+            let p = &mut manifold.impulse;
+            rotation(&mut p.normal[0], &mut along.normal[0], before.normal[0], keep);
+            rotation(&mut p.normal[1], &mut along.normal[1], before.normal[1], keep);
+            rotation(&mut p.tangent, &mut along.tangent, before.tangent, keep);
+        }
+        for ((&i, along), before) in moving.iter().zip(&mut self.body_along).zip(&self.body_before) {
+            let work = &mut works.all[i];
+            rotation(&mut work.velocity.x, &mut along.0.x, before.0.x, keep);
+            rotation(&mut work.velocity.y, &mut along.0.y, before.0.y, keep);
+            rotation(&mut work.angular_velocity, &mut along.1, before.1, keep);
+        }
+    }
+}
+
+fn good_enough(manifolds: usize) -> &'static [(usize, f64)] {
+    GOOD_ENOUGH.iter().find(|&&(most, _)| manifolds <= most).map_or(&[], |&(_, pairs)| pairs)
+}
+
+/// value += keep·along; along = keep·along + (value − before).
+#[inline]
+fn rotation(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
+    let carried = keep * *along;
+    *along = carried + (*value - before);
+    *value += carried;
+}
+
+/// Solves every manifold once, in order.
+fn sweep(manifolds: &mut [Manifold], works: &mut SolverBodies) -> Change {
+    let mut change = Change::default();
+    for manifold in manifolds {
+        relax(manifold, works, &mut change);
+    }
+    change
+}
+
+/// Solves one manifold against the velocities the others left.
+#[inline]
+fn relax(manifold: &mut Manifold, works: &mut SolverBodies, change: &mut Change) {
+    let n1 = manifold.normal_speed(&works.all, 0) + manifold.bias[0];
+    let n2 = if manifold.count == 2 { manifold.normal_speed(&works.all, 1) + manifold.bias[1] } else { f64::INFINITY };
+    let [p1, p2] = manifold.impulse.normal;
+    let pt = manifold.impulse.tangent;
+    if p1 == 0.0 && p2 == 0.0 && pt == 0.0 && n1 >= 0.0 && n2 >= 0.0 {
+        return;
+    }
+    let m = &manifold.mass;
+    let slip = manifold.slip_speed(&works.all);
+    let block =
+        Block { mass: m, friction: manifold.friction, impulse: manifold.impulse, normal: [n1, n2], tangent: slip };
+    let (new, mode) = block.solve(manifold.mode, &mut manifold.factor);
+    let delta = BlockImpulse { normal: [new.normal[0] - p1, new.normal[1] - p2], tangent: new.tangent - pt };
+    change.add(m, &delta);
+    manifold.mode = mode;
+    manifold.impulse = new;
+    manifold.push(works, &delta);
+}
+
+/// Brings the spin of one body against the other towards rest, as far as the load allows.
+fn relax_roll(manifold: &mut Manifold, works: &mut SolverBodies, lever_m: f64, change: &mut Change) {
+    let [a, b] = manifold.bodies;
+    let softness = works.all[a].inverse_inertia + works.all[b].inverse_inertia;
+    let limit = lever_m * manifold.load();
+    let relative = works.all[b].angular_velocity - works.all[a].angular_velocity;
+    let wanted = (manifold.roll - relative / softness).clamp(-limit, limit);
+    let delta = wanted - manifold.roll;
+    manifold.roll = wanted;
+    change.largest = change.largest.max((delta * softness * lever_m).abs());
+    twist(manifold, works, delta);
+}
+
+/// Gives an angular impulse to the second body and takes it from the first.
+fn twist(manifold: &Manifold, works: &mut SolverBodies, angular: f64) {
+    works.push(manifold.bodies[0], Vector2::zeros(), -angular);
+    works.push(manifold.bodies[1], Vector2::zeros(), angular);
+}

@@ -1,0 +1,335 @@
+//! The coupling of one tick, solved inside the step.
+//!
+//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. Where no
+//! contact carries load the midpoint rule takes its place: lossless, and its frequency is right. Both store the same
+//! energy, so they may be switched from tick to tick.
+
+use crate::input::CouplingInput;
+use crate::math::integrate_rotation;
+use crate::math::rotate;
+use crate::math::{cross, spin_cross};
+use crate::scene::body_state::BodyState;
+use crate::scene::{Scene, Tool};
+use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
+use crate::tick::TICK_S;
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// Stiffness across a rail, N/m. Softer, and a load pushes the handle visibly off its line.
+const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
+/// Damping across a rail, N·s/m; keeps the stiff direction from ringing.
+const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
+
+/// The hand's hold on the tool, worked out for one tick.
+#[derive(Clone, Copy, Debug)]
+pub struct ImplicitCoupling {
+    tool: Tool,
+    mass_kg: f64,
+    inertia_kg_m2: f64,
+    /// Handle from the centre of mass in the middle of the tick, world, m.
+    arm_m: Vector2<f64>,
+    stiffness: Matrix2<f64>,
+    damping: Matrix2<f64>,
+    angular_stiffness: f64,
+    angular_damping: f64,
+    /// Hand from handle at the start of the tick, hand at the end of it, m.
+    stretch_m: Vector2<f64>,
+    hand_step_m: Vector2<f64>,
+    /// Angle still to go to the rest angle, rad.
+    twist_rad: f64,
+    saturated: bool,
+    max_force_n: f64,
+    /// Unit direction of the rail, if the handle rides on one.
+    rail: Option<Vector2<f64>>,
+    full_stiffness: f64,
+}
+
+/// Where the tool would fly in this tick.
+#[derive(Clone, Copy, Debug)]
+pub struct FreeMotion {
+    /// End velocity, m/s.
+    pub velocity: Vector2<f64>,
+    /// End spin, rad/s.
+    pub angular_velocity: f64,
+    /// Displacement of the centre of mass, m.
+    pub step: Vector2<f64>,
+    /// Displacement of the angle, rad.
+    pub step_angle: f64,
+    /// Displacement of the handle, m.
+    pub handle_step: Vector2<f64>,
+}
+
+impl ImplicitCoupling {
+    /// The hold of this tick. The force saturates here, on both ends alike: gains shrink by the predicted excess.
+    pub fn new(scene: &Scene, tool: Tool, motion: &BodyState, grip: &CouplingInput, rest_angle_rad: f64) -> Self {
+        let stretch = grip.hand_m - (motion.centre_m + rotate(motion.rotation, tool.handle_m));
+        let arm = middle_arm(tool, motion);
+        let hand_step = grip.hand_m - grip.hand_before_m;
+        let handle_step = (motion.velocity_m_per_s + spin_cross(motion.angular_velocity_rad_per_s, arm)) * TICK_S;
+        let (k, b) = (grip.stiffness_n_per_m, grip.damping_n_s_per_m);
+        let predicted = (stretch - handle_step) * k + (hand_step - handle_step) * (b / TICK_S);
+        let share = shrink(predicted, grip);
+        let (stiffness, damping) = gains(k * share, b * share, grip.rail);
+        Self {
+            tool,
+            mass_kg: scene.bodies[tool.body].mass_kg,
+            inertia_kg_m2: scene.bodies[tool.body].inertia_kg_m2,
+            arm_m: arm,
+            stiffness,
+            damping,
+            angular_stiffness: grip.angular_stiffness_n_m_per_rad,
+            angular_damping: grip.angular_damping_n_m_s_per_rad,
+            stretch_m: stretch,
+            hand_step_m: hand_step,
+            twist_rad: rest_angle_rad - motion.angle_rad,
+            saturated: share < 1.0,
+            max_force_n: grip.max_force_n,
+            rail: grip.rail,
+            full_stiffness: k,
+        }
+    }
+
+    /// Sets the tool's end-of-tick velocity and mass as the contact solve sees them. Real-time: two 3×3 solves.
+    pub fn seize(&self, works: &mut SolverBodies, motion: &BodyState) {
+        let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
+        let turning = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
+        let pull = self.stiffness * self.stretch_m * TICK_S + self.damping * self.hand_step_m;
+        let twist = self.angular_stiffness * self.twist_rad * TICK_S;
+        let work = &mut works.all[self.tool.body];
+        let momentum = work.velocity * self.mass_kg + pull;
+        let angular = work.angular_velocity * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
+        if self.is_plain() {
+            work.inverse_mass = 1.0 / (self.mass_kg + resistance.m11);
+            work.inverse_inertia = 1.0 / (self.inertia_kg_m2 + turning);
+            work.velocity = momentum * work.inverse_mass;
+            work.angular_velocity = angular * work.inverse_inertia;
+            works.joined = None;
+        } else {
+            let inverse = self.inverse(resistance, turning);
+            let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
+            // Momentum above counts the pull at the arm's end once; the matrix holds the arm's part of the resistance.
+            work.velocity = free.xy();
+            work.angular_velocity = free.z;
+            works.joined = Some(CoupledMass { body: self.tool.body, inverse });
+        }
+        let work = &mut works.all[self.tool.body];
+        work.acceleration = (work.velocity - motion.velocity_m_per_s) / TICK_S;
+        work.angular_acceleration = (work.angular_velocity - motion.angular_velocity_rad_per_s) / TICK_S;
+    }
+
+    /// An impact at τ after the start of the tick changed the bare velocity by (dv, dw): what the held tool makes of it.
+    pub fn strike(&self, works: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
+        let late = (self.stiffness * TICK_S + self.damping) * tau_s;
+        let force = late * (dv + spin_cross(dw, self.arm_m));
+        let turning = (self.angular_stiffness * TICK_S + self.angular_damping) * tau_s;
+        let impulse = dv * self.mass_kg + force;
+        let angular = dw * (self.inertia_kg_m2 + turning) + cross(self.arm_m, force);
+        works.push(self.tool.body, impulse, angular);
+    }
+
+    /// The coupling force on the tool over the tick, backward Euler, clipped to the limit; the clip acts on the tool too.
+    pub fn settle(&self, works: &mut SolverBodies) -> Vector2<f64> {
+        let work = &works.all[self.tool.body];
+        let step =
+            self.handle_step(work.velocity * TICK_S + work.shift, work.angular_velocity * TICK_S + work.shift_angle);
+        let force = self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_step_m - step) / TICK_S;
+        let clipped = self.clipped(force);
+        if clipped == force {
+            return force;
+        }
+        let excess = (clipped - force) * TICK_S;
+        works.push(self.tool.body, excess, cross(self.arm_m, excess));
+        clipped
+    }
+
+    /// A force cut to the limit; on a rail only its part along it, since the rail itself gives whatever it takes.
+    fn clipped(&self, force: Vector2<f64>) -> Vector2<f64> {
+        let limit = self.max_force_n;
+        match self.rail {
+            None if force.norm() > limit => force * (limit / force.norm()),
+            Some(axis) if axis.dot(&force).abs() > limit => {
+                let along = axis.dot(&force);
+                force + axis * (along.clamp(-limit, limit) - along)
+            }
+            _ => force,
+        }
+    }
+
+    /// Whether the midpoint rule may take this tick.
+    pub fn allows_midpoint(&self) -> bool {
+        !self.saturated && self.rail.is_none()
+    }
+
+    /// Whether a force keeps to the coupling's limit.
+    pub fn within_limit(&self, force: Vector2<f64>) -> bool {
+        force.norm_squared() <= self.max_force_n * self.max_force_n
+    }
+
+    /// The tool's flight by the midpoint rule, from the state at the start of the tick.
+    pub fn midpoint(&self, start: &BodyState, gravity: Vector2<f64>) -> FreeMotion {
+        let (v0, w0) = (start.velocity_m_per_s, start.angular_velocity_rad_per_s);
+        let handle_speed = v0 + spin_cross(w0, self.arm_m);
+        let middle = self.stretch_m - self.hand_step_m / 2.0 - handle_speed * (TICK_S / 4.0);
+        let pull = self.stiffness * middle * TICK_S + self.damping * (self.hand_step_m - handle_speed * (TICK_S / 2.0));
+        let twist = (self.angular_stiffness * (self.twist_rad - w0 * (TICK_S / 4.0)) - self.angular_damping * w0 / 2.0)
+            * TICK_S;
+        let momentum = (v0 + gravity * TICK_S) * self.mass_kg + pull;
+        let angular = w0 * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
+        let (v1, w1) = self.midpoint_response(momentum, angular);
+        let (step, step_angle) = (mean_step(v0, v1), (w0 + w1) * (TICK_S / 2.0));
+        FreeMotion {
+            velocity: v1,
+            angular_velocity: w1,
+            step,
+            step_angle,
+            handle_step: self.handle_step(step, step_angle),
+        }
+    }
+
+    /// Pushes a flight along a direction until it has gone `by_m` farther at the end of an arm; returns the impulse.
+    pub fn nudge(&self, flight: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
+        let (dv, dw) = self.midpoint_response(direction, arm_m);
+        let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
+        let impulse = by_m / give;
+        flight.velocity += dv * impulse;
+        flight.angular_velocity += dw * impulse;
+        flight.step += dv * (impulse * TICK_S / 2.0);
+        flight.step_angle += dw * (impulse * TICK_S / 2.0);
+        flight.handle_step = self.handle_step(flight.step, flight.step_angle);
+        impulse
+    }
+
+    /// What an impulse does to the held tool's velocity and spin under the midpoint rule.
+    fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
+        let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
+        let turning = self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
+        if self.is_plain() {
+            (impulse / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + turning))
+        } else {
+            let change = self.inverse(resistance, turning) * Vector3::new(impulse.x, impulse.y, angular);
+            (change.xy(), change.z)
+        }
+    }
+
+    /// The midpoint rule's force on the tool over a tick in which the handle moved by `step`.
+    pub fn midpoint_force(&self, step: Vector2<f64>) -> Vector2<f64> {
+        self.stiffness * (self.stretch_m - (self.hand_step_m + step) / 2.0)
+            + self.damping * (self.hand_step_m - step) / TICK_S
+    }
+
+    /// Energy stored in the coupling for a handle and an angle, J; beyond the limit the spring's force is constant.
+    pub fn stored_j(&self, hand_m: Vector2<f64>, handle_m: Vector2<f64>, twist_rad: f64) -> f64 {
+        let stretch = hand_m - handle_m;
+        let angular = 0.5 * self.angular_stiffness * twist_rad * twist_rad;
+        let Some(axis) = self.rail else { return self.spring_j(stretch.norm()) + angular };
+        let along = axis.dot(&stretch);
+        let across = stretch - axis * along;
+        self.spring_j(along.abs()) + 0.5 * RAIL_STIFFNESS_N_PER_M * across.norm_squared() + angular
+    }
+
+    /// Energy of the spring at a stretch, J. How far the gains of this tick are shrunk must not show: it differs from tick to tick.
+    fn spring_j(&self, stretch_m: f64) -> f64 {
+        if self.full_stiffness * stretch_m <= self.max_force_n {
+            0.5 * self.full_stiffness * stretch_m * stretch_m
+        } else {
+            self.max_force_n * (stretch_m - 0.5 * self.max_force_n / self.full_stiffness)
+        }
+    }
+
+    /// Energy that the coupling stores more at the end of the tick than at its start, J.
+    pub fn gain_j(&self, start: &BodyState, work: &SolverBody) -> f64 {
+        let step = self.handle_step(work.step, work.step_angle);
+        let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
+        let hand = handle + self.stretch_m;
+        self.stored_j(hand, handle + step, self.twist_rad - work.step_angle)
+            - self.stored_j(hand - self.hand_step_m, handle, self.twist_rad)
+    }
+
+    /// Energy taken out by the dampers over a tick in which the handle moved by `step` and the tool turned by `rotation`.
+    pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
+        let slip = self.hand_step_m - step;
+        (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
+    }
+
+    /// Displacement of the handle for one of the tool's centre and angle, to first order as the step solves it.
+    pub fn handle_step(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
+        centre + spin_cross(angle, self.arm_m)
+    }
+
+    /// The held body.
+    pub fn body(&self) -> usize {
+        self.tool.body
+    }
+
+    /// Hand movement of this tick, m.
+    pub fn hand_step_m(&self) -> Vector2<f64> {
+        self.hand_step_m
+    }
+
+    /// Held at the centre of mass and alike in all directions: the mass matrix stays diagonal.
+    fn is_plain(&self) -> bool {
+        self.rail.is_none() && self.tool.handle_m == Vector2::zeros()
+    }
+
+    /// Inverse of mass plus the coupling's resistance at the arm's end.
+    fn inverse(&self, resistance: Matrix2<f64>, turning: f64) -> Matrix3<f64> {
+        let around = spin_cross(1.0, self.arm_m);
+        let lever = resistance * around;
+        let corner = self.inertia_kg_m2 + turning + around.dot(&lever);
+        let mass = Matrix3::new(
+            self.mass_kg + resistance.m11,
+            resistance.m12,
+            lever.x,
+            resistance.m21,
+            self.mass_kg + resistance.m22,
+            lever.y,
+            lever.x,
+            lever.y,
+            corner,
+        );
+        // A positive definite matrix: bare mass plus a positive resistance.
+        mass.try_inverse().unwrap_or_else(Matrix3::zeros)
+    }
+}
+
+/// The arm of the middle of the tick: a turning handle moves along the chord at right angles to it.
+fn middle_arm(tool: Tool, motion: &BodyState) -> Vector2<f64> {
+    if tool.handle_m == Vector2::zeros() {
+        return Vector2::zeros();
+    }
+    rotate(integrate_rotation(motion.rotation, motion.angular_velocity_rad_per_s * (TICK_S / 2.0)), tool.handle_m)
+}
+
+/// By how much the gains shrink so that the predicted force keeps to the limit.
+fn shrink(predicted: Vector2<f64>, grip: &CouplingInput) -> f64 {
+    let size = match grip.rail {
+        Some(axis) => axis.dot(&predicted).abs(),
+        None => predicted.norm(),
+    };
+    if size > grip.max_force_n { grip.max_force_n / size } else { 1.0 }
+}
+
+/// Stiffness and damping in all directions; across a rail they are those of the rail.
+fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f64>) {
+    let all = Matrix2::identity();
+    match rail {
+        None => (all * k, all * b),
+        Some(axis) => {
+            let along = axis * axis.transpose();
+            let across = all - along;
+            (along * k + across * RAIL_STIFFNESS_N_PER_M, along * b + across * RAIL_DAMPING_N_S_PER_M)
+        }
+    }
+}
+
+/// Marks that the tool is held by nobody: its mass is its own.
+pub fn release(works: &mut SolverBodies, tool: usize) {
+    let work: &mut SolverBody = &mut works.all[tool];
+    work.inverse_mass = work.bare_inverse_mass;
+    work.inverse_inertia = work.bare_inverse_inertia;
+    works.joined = None;
+}
+
+/// Displacement of a tick from velocities at both ends, by the midpoint rule.
+fn mean_step(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
+    (before + after) * (TICK_S / 2.0)
+}

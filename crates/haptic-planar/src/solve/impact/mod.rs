@@ -1,0 +1,170 @@
+//! One planar impact with friction, in closed form.
+//!
+//! The normal impulse is the clock of an impact. Along it the contact first slips the way it came, at the edge of the
+//! friction cone; when that slip ends, it sticks, or slips the other way if the cone is too narrow to stick. In both
+//! phases both velocities are linear in the normal impulse, so the end of slip, the end of compression and the end of
+//! the impact all have closed forms. A contact that first speeds up its own approach (a jam) needs no case of its own:
+//! the slope of the slipping phase is then negative, and the coupling that makes it so is also what ends the slip.
+//!
+//! Restitution is reckoned by Stronge (the work of compression) or Poisson (its impulse). Newton's (the normal speed)
+//! is not offered: with friction it can add energy.
+
+#[cfg(test)]
+mod tests;
+
+use crate::scene::description::RestitutionLaw;
+
+/// Floor under the second phase's slope, as a part of the normal entry. Real bodies are far above it; it keeps a
+/// contact mass that is singular by rounding from dividing by zero.
+const LEAST_SLOPE: f64 = 1e-12;
+
+/// Inverse inertia seen at the contact, 1/kg: an impulse `p` changes the relative velocity by `K p`, in tangent and
+/// normal axes. Positive definite for bodies of which at least one can move; immovable ones add nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointInverseMass {
+    /// Tangential velocity per tangential impulse.
+    pub tangent: f64,
+    /// Tangential velocity per normal impulse, and the reverse.
+    pub cross: f64,
+    /// Normal velocity per normal impulse.
+    pub normal: f64,
+}
+
+/// What an impact gives to the body whose velocity is counted; the other body gets the opposite. N·s.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Impulse {
+    /// Along the tangent, within the friction cone.
+    pub tangent: f64,
+    /// Along the normal, never negative.
+    pub normal: f64,
+}
+
+/// The impulse of one impact at a point that closes with `normal_speed` < 0 and slips with `tangent_speed`, m/s. Zero
+/// when the point does not close, or neither body can move.
+///
+/// Never adds energy, never leaves the friction cone, and leaves the point opening or at rest along the normal, for any
+/// `friction` ≥ 0 and `restitution` in 0..=1.
+///
+/// Real-time: no loop, at most 5 divisions and one square root.
+pub fn resolve(
+    mass: &PointInverseMass,
+    tangent_speed: f64,
+    normal_speed: f64,
+    friction: f64,
+    restitution: f64,
+    law: RestitutionLaw,
+) -> Impulse {
+    if normal_speed < 0.0 && mass.normal > 0.0 {
+        let course = SlipPhases::plan(mass, tangent_speed, normal_speed, friction);
+        course.impulse_until(course.end(restitution, law))
+    } else {
+        Impulse::default()
+    }
+}
+
+/// A stretch of the impact in which the contact slips one way or sticks.
+#[derive(Clone, Copy)]
+struct Phase {
+    /// Tangential impulse per normal impulse.
+    lean: f64,
+    /// Normal velocity per normal impulse, 1/kg. Positive but in a jam, which only the first phase can be.
+    slope: f64,
+}
+
+impl Phase {
+    fn slip(mass: &PointInverseMass, friction: f64, direction: f64) -> Self {
+        let lean = -friction * direction;
+        Self { lean, slope: mass.normal + lean * mass.cross }
+    }
+
+    /// After the first slip has ended: sticks if the cone allows, else slips the way the normal impulse drives it.
+    fn after_slip(mass: &PointInverseMass, friction: f64) -> Self {
+        let phase = if mass.cross.abs() > friction * mass.tangent {
+            Self::slip(mass, friction, mass.cross.signum())
+        } else {
+            let lean = if mass.tangent > 0.0 { -mass.cross / mass.tangent } else { 0.0 };
+            Self { lean, slope: mass.normal + lean * mass.cross }
+        };
+        Self { slope: phase.slope.max(LEAST_SLOPE * mass.normal), ..phase }
+    }
+}
+
+/// How far compression goes.
+struct Compression {
+    /// Normal impulse at its end, N·s.
+    impulse: f64,
+    /// Work that the normal impulse took out, J, positive.
+    work: f64,
+}
+
+/// The two phases of an impact, and where the first gives way to the second.
+struct SlipPhases {
+    first: Phase,
+    second: Phase,
+    /// Normal impulse at which the first slip ends, N·s; infinite when it does not.
+    rotation: f64,
+    /// Normal velocity before the impact, m/s, negative.
+    approach: f64,
+}
+
+impl SlipPhases {
+    fn plan(mass: &PointInverseMass, tangent_speed: f64, approach: f64, friction: f64) -> Self {
+        let second = Phase::after_slip(mass, friction);
+        if tangent_speed == 0.0 {
+            return Self { first: second, second, rotation: 0.0, approach };
+        }
+        let direction = tangent_speed.signum();
+        let first = Phase::slip(mass, friction, direction);
+        let braking = -direction * (mass.cross + first.lean * mass.tangent);
+        let rotation = match (braking > 0.0, first.slope > 0.0) {
+            (true, _) => tangent_speed.abs() / braking,
+            (false, true) => f64::INFINITY,
+            // A jam always brakes its slip; only a contact mass that is singular by rounding comes here.
+            (false, false) => 0.0,
+        };
+        Self { first, second, rotation, approach }
+    }
+
+    /// Normal impulse at the end of the impact.
+    fn end(&self, restitution: f64, law: RestitutionLaw) -> f64 {
+        let compression = self.compress();
+        match law {
+            RestitutionLaw::Poisson => (1.0 + restitution) * compression.impulse,
+            RestitutionLaw::Stronge => self.restore(compression.impulse, restitution * restitution * compression.work),
+        }
+    }
+
+    fn compress(&self) -> Compression {
+        let (speed, first, second) = (self.approach, self.first.slope, self.second.slope);
+        // Never in a jam: there the right side is negative.
+        if -speed <= first * self.rotation {
+            return Compression { impulse: -speed / first, work: 0.5 * speed * speed / first };
+        }
+        let turning_speed = speed + first * self.rotation;
+        Compression {
+            impulse: self.rotation - turning_speed / second,
+            work: 0.5 * (turning_speed * turning_speed / second - (speed + turning_speed) * self.rotation),
+        }
+    }
+
+    /// Normal impulse at which `work` has been given back after compression ended at `compressed`.
+    fn restore(&self, compressed: f64, work: f64) -> f64 {
+        let (first, second) = (self.first.slope, self.second.slope);
+        if compressed >= self.rotation {
+            return compressed + (2.0 * work / second).sqrt();
+        }
+        let turning_speed = first * (self.rotation - compressed);
+        let work_until_turn = 0.5 * turning_speed * (self.rotation - compressed);
+        if work <= work_until_turn {
+            return compressed + (2.0 * work / first).sqrt();
+        }
+        let leaving_speed = (turning_speed * turning_speed + 2.0 * second * (work - work_until_turn)).sqrt();
+        self.rotation + (leaving_speed - turning_speed) / second
+    }
+
+    fn impulse_until(&self, normal: f64) -> Impulse {
+        let tangent =
+            self.first.lean * normal.min(self.rotation) + self.second.lean * (normal - self.rotation).max(0.0);
+        Impulse { tangent, normal }
+    }
+}

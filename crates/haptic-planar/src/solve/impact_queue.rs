@@ -1,0 +1,261 @@
+//! Impacts of one tick, in time order: inter-state position, current velocity, no time discarded.
+//!
+//! Every manifold point that closes within the tick is an event at its time τ. The impact happens in the velocity of
+//! that moment (the end-of-tick velocity brought back by the known acceleration); afterwards the body goes on as if it
+//! had flown with its new velocity from a *virtual start*: v += ΔV, shift −= τ ΔV. So energy is exact under a constant
+//! force whatever the error in τ, a body can be struck several times in a tick, and chains pass on what they receive.
+
+use crate::collide::warm_start::{BlockImpulse, Mode};
+use crate::scene::description::RestitutionLaw;
+use crate::solve::block::{Block, Factor, InverseEffectiveMass};
+use crate::solve::coupling::ImplicitCoupling;
+use crate::solve::impact::{PointInverseMass, resolve};
+use crate::solve::manifold::Manifold;
+use crate::solve::solver_body::SolverBodies;
+use crate::tick::TICK_S;
+
+/// Most impacts resolved in one tick; later ones go to the contact solve, which takes them without restitution.
+pub const MAX_IMPACTS: usize = 64;
+/// Slowest approach that can be an impact, m/s; below it restitution cannot be told from rest.
+const SLOWEST_M_PER_S: f64 = 1e-4;
+/// Two points of a manifold hit at once when the other's gap is below this, m …
+const FLAT_GAP_M: f64 = 2e-5;
+/// … plus this share of a tick of its approach.
+const FLAT_SHARE: f64 = 0.02;
+/// Relative slack in judging that a flat impact gained energy.
+const GAIN_SLACK: f64 = 1e-12;
+
+/// When each manifold is next struck in this tick.
+#[derive(Clone, Debug)]
+pub struct ImpactQueue {
+    /// Time after the start of the tick by manifold, s; infinite for none.
+    due_s: Vec<f64>,
+    /// The point that is struck.
+    point: Vec<u8>,
+}
+
+/// What the impacts of a tick did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImpactTotals {
+    /// How many were resolved.
+    pub count: u32,
+    /// Kinetic energy lost in them, J.
+    pub lost_j: f64,
+}
+
+/// How impacts are reckoned in this tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// Stronge or Poisson.
+    pub law: RestitutionLaw,
+    /// The hand's hold on the tool.
+    pub hold: Option<&'a ImplicitCoupling>,
+}
+
+impl ImpactQueue {
+    /// Room for a scene's manifolds.
+    pub fn with_capacity(manifolds: usize) -> Self {
+        Self { due_s: Vec::with_capacity(manifolds), point: Vec::with_capacity(manifolds) }
+    }
+
+    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] times once over the manifolds.
+    pub fn run(&mut self, manifolds: &[Manifold], works: &mut SolverBodies, rules: &Rules) -> ImpactTotals {
+        let mut struck = ImpactTotals::default();
+        let mut now_s = 0.0;
+        while struck.count < MAX_IMPACTS as u32 {
+            let Some(index) = self.earliest() else { break };
+            now_s = self.due_s[index].max(now_s);
+            let point = usize::from(self.point[index]);
+            let manifold = &manifolds[index];
+            match strike(manifold, point, now_s, works, rules) {
+                Some(lost_j) => {
+                    struck.count += 1;
+                    struck.lost_j += lost_j;
+                    self.requeue(manifolds, works, manifold.bodies, now_s);
+                }
+                // It closes only by acceleration later in the tick: the contact solve holds it.
+                None => self.due_s[index] = f64::INFINITY,
+            }
+        }
+        struck
+    }
+
+    /// Finds when each manifold is struck first; returns whether any is.
+    pub fn fill(&mut self, manifolds: &[Manifold], works: &SolverBodies) -> bool {
+        self.due_s.clear();
+        self.point.clear();
+        let mut any = false;
+        for manifold in manifolds {
+            let (due, point) = next_event(manifold, works, 0.0);
+            any |= due < f64::INFINITY;
+            self.due_s.push(due);
+            self.point.push(point);
+        }
+        any
+    }
+
+    fn earliest(&self) -> Option<usize> {
+        let mut best = (f64::INFINITY, None);
+        for (index, &due) in self.due_s.iter().enumerate() {
+            if due < best.0 {
+                best = (due, Some(index));
+            }
+        }
+        best.1
+    }
+
+    fn requeue(&mut self, manifolds: &[Manifold], works: &SolverBodies, bodies: [usize; 2], now_s: f64) {
+        for (index, manifold) in manifolds.iter().enumerate() {
+            let moved = |body: usize| works.all[body].bare_inverse_mass > 0.0 && manifold.involves(body);
+            if moved(bodies[0]) || moved(bodies[1]) {
+                (self.due_s[index], self.point[index]) = next_event(manifold, works, now_s);
+            }
+        }
+    }
+}
+
+/// When and at which point a manifold is struck next.
+#[inline]
+fn next_event(manifold: &Manifold, works: &SolverBodies, now_s: f64) -> (f64, u8) {
+    let mut next = (f64::INFINITY, 0);
+    for point in 0..manifold.count {
+        let speed = manifold.normal_speed(&works.all, point);
+        if speed >= -SLOWEST_M_PER_S {
+            continue;
+        }
+        let due = (manifold.gap_now(&works.all, point) / -speed).max(now_s);
+        if due <= TICK_S && due < next.0 && -speed > threshold(manifold, works, point) {
+            next = (due, point as u8);
+        }
+    }
+    next
+}
+
+/// Approach above which a touch is an impact: what forces and the load of the last tick explain is contact.
+fn threshold(manifold: &Manifold, works: &SolverBodies, point: usize) -> f64 {
+    let side = |which: usize| {
+        let work = &works.all[manifold.bodies[which]];
+        (manifold.normal.dot(&work.acceleration) + work.angular_acceleration * manifold.arm[which][point]).abs()
+    };
+    let mass = &manifold.mass;
+    let own = if point == 0 { mass.n11 } else { mass.n22 };
+    let load = own * manifold.last.normal[point] + (mass.n12 * manifold.last.normal[1 - point]).max(0.0);
+    SLOWEST_M_PER_S + 2.0 * TICK_S * (side(0) + side(1)) + 2.0 * load
+}
+
+/// One impact; returns the energy lost, or nothing if the point does not close at that moment.
+fn strike(manifold: &Manifold, point: usize, tau_s: f64, works: &mut SolverBodies, rules: &Rules) -> Option<f64> {
+    let (pull, drag) = manifold.acceleration(&works.all, point);
+    let left_s = TICK_S - tau_s;
+    let approach = manifold.normal_speed(&works.all, point) - left_s * pull;
+    if approach >= 0.0 {
+        return None;
+    }
+    let slip = manifold.slip_speed(&works.all) - left_s * drag;
+    let mass = manifold.bare_mass(&works.all);
+    let bounce = manifold.restitution;
+    let impulse = match flat_speed(manifold, 1 - point, tau_s, approach, works) {
+        Some(other) => {
+            let mut normal = [approach; 2];
+            normal[1 - point] = other;
+            flat(&mass, normal, slip, manifold.friction, bounce)
+        }
+        None => single(&mass, point, approach, slip, manifold.friction, bounce, rules.law),
+    };
+    let mut speeds = [0.0; 2];
+    for (i, speed) in speeds.iter_mut().enumerate().take(manifold.count) {
+        *speed = manifold.normal_speed(&works.all, i) - left_s * manifold.acceleration(&works.all, i).0;
+    }
+    let lost_j = -energy_change(&mass, speeds, slip, &impulse);
+    apply(manifold, &impulse, tau_s, works, rules.hold);
+    Some(lost_j)
+}
+
+/// The other point's approach, if it hits at the same moment.
+fn flat_speed(manifold: &Manifold, other: usize, tau_s: f64, approach: f64, works: &SolverBodies) -> Option<f64> {
+    if manifold.count < 2 {
+        return None;
+    }
+    let speed = manifold.normal_speed(&works.all, other);
+    let gap = manifold.gap_now(&works.all, other) + tau_s * speed;
+    let pull = manifold.acceleration(&works.all, other).0;
+    let then = speed - (TICK_S - tau_s) * pull;
+    let at_once = gap.abs() < FLAT_GAP_M + FLAT_SHARE * TICK_S * approach.abs() && then < 0.0;
+    at_once.then_some(then)
+}
+
+/// The impulse of one point alone.
+pub fn single(
+    mass: &InverseEffectiveMass,
+    point: usize,
+    approach: f64,
+    slip: f64,
+    friction: f64,
+    restitution: f64,
+    law: RestitutionLaw,
+) -> BlockImpulse {
+    let (normal, cross) = if point == 0 { (mass.n11, mass.n1t) } else { (mass.n22, mass.n2t) };
+    let seen = PointInverseMass { tangent: mass.tt, cross, normal };
+    let impulse = resolve(&seen, slip, approach, friction, restitution, law);
+    let mut block = BlockImpulse { normal: [0.0; 2], tangent: impulse.tangent };
+    block.normal[point] = impulse.normal;
+    block
+}
+
+/// Both points at once: one after the other they would set a flat box spinning. The plastic impulses are found
+/// together and scaled; friction then takes what slip is left, or is scaled alike if that would add energy.
+fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
+    let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
+    let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
+    let scale = 1.0 + restitution;
+    let [p1, p2] = [plastic.normal[0] * scale, plastic.normal[1] * scale];
+    let limit = friction * (p1 + p2);
+    let left = slip + mass.n1t * p1 + mass.n2t * p2;
+    let sticking = BlockImpulse { normal: [p1, p2], tangent: (-left / mass.tt).clamp(-limit, limit) };
+    let before = normal[0].abs() + normal[1].abs();
+    if energy_change(mass, normal, slip, &sticking) <= GAIN_SLACK * before * before {
+        sticking
+    } else {
+        BlockImpulse { normal: [p1, p2], tangent: plastic.tangent * scale }
+    }
+}
+
+/// Change of kinetic energy by an impulse: p·u + ½ pᵀ K p, J.
+pub fn energy_change(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, p: &BlockImpulse) -> f64 {
+    let ([p1, p2], pt) = (p.normal, p.tangent);
+    let work = p1 * normal[0] + p2 * normal[1] + pt * slip;
+    let square = p1 * p1 * mass.n11
+        + p2 * p2 * mass.n22
+        + pt * pt * mass.tt
+        + 2.0 * (p1 * p2 * mass.n12 + p1 * pt * mass.n1t + p2 * pt * mass.n2t);
+    work + 0.5 * square
+}
+
+/// Gives the impulse to both bodies at its moment.
+pub fn apply(
+    manifold: &Manifold,
+    p: &BlockImpulse,
+    tau_s: f64,
+    works: &mut SolverBodies,
+    hold: Option<&ImplicitCoupling>,
+) {
+    let [p1, p2] = p.normal;
+    let force = manifold.normal * (p1 + p2) + manifold.tangent * p.tangent;
+    for (side, sign) in [(0, -1.0), (1, 1.0)] {
+        let body = manifold.bodies[side];
+        let about = manifold.arm[side][0] * p1 + manifold.arm[side][1] * p2 + manifold.slip_arm[side] * p.tangent;
+        let work = &mut works.all[body];
+        let dv = force * (sign * work.bare_inverse_mass);
+        let dw = about * (sign * work.bare_inverse_inertia);
+        work.shift -= dv * tau_s;
+        work.shift_angle -= dw * tau_s;
+        work.struck = true;
+        match hold {
+            Some(hold) if hold.body() == body => hold.strike(works, tau_s, dv, dw),
+            _ => {
+                work.velocity += dv;
+                work.angular_velocity += dw;
+            }
+        }
+    }
+}

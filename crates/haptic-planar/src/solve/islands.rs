@@ -1,0 +1,57 @@
+//! Bodies that touch each other, directly or through others: the smallest part of a world whose energy can be judged.
+
+use crate::solve::manifold::Manifold;
+use crate::solve::solver_body::SolverBody;
+
+/// Groups of touching bodies and what energy each gained in a tick.
+#[derive(Clone, Debug)]
+pub struct Islands {
+    /// Towards the representative of each body's island.
+    parent: Vec<u32>,
+    /// Energy gained in the tick, J, kept at the representative.
+    gain_j: Vec<f64>,
+}
+
+impl Islands {
+    /// Room for a scene.
+    pub fn with_capacity(bodies: usize) -> Self {
+        Self { parent: vec![0; bodies], gain_j: vec![0.0; bodies] }
+    }
+
+    /// Finds the islands of a tick. Fixed bodies join nothing. Real-time: once over moving bodies and manifolds.
+    pub fn find(&mut self, manifolds: &[Manifold], works: &[SolverBody], moving: &[usize]) {
+        for &body in moving {
+            self.parent[body] = body as u32;
+            self.gain_j[body] = 0.0;
+        }
+        for manifold in manifolds {
+            let [a, b] = manifold.bodies;
+            if works[a].bare_inverse_mass > 0.0 && works[b].bare_inverse_mass > 0.0 {
+                let (a, b) = (self.root(a), self.root(b));
+                // The smaller index leads, so that the result does not depend on the order of manifolds.
+                self.parent[a.max(b)] = a.min(b) as u32;
+            }
+        }
+    }
+
+    /// Adds to the energy that a body's island gained.
+    pub fn add(&mut self, body: usize, gain_j: f64) {
+        let root = self.root(body);
+        self.gain_j[root] += gain_j;
+    }
+
+    /// Energy that a body's island gained, J.
+    pub fn gain_j(&mut self, body: usize) -> f64 {
+        let root = self.root(body);
+        self.gain_j[root]
+    }
+
+    /// The representative of a body; halves the path to it on the way.
+    fn root(&mut self, mut body: usize) -> usize {
+        while self.parent[body] as usize != body {
+            self.parent[body] = self.parent[self.parent[body] as usize];
+            body = self.parent[body] as usize;
+        }
+        body
+    }
+}

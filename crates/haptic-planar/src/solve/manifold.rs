@@ -1,0 +1,262 @@
+//! A contact of one tick, as the solver sees it.
+
+use crate::collide::narrow::ContactGeometry;
+use crate::collide::pair_table::Pair;
+use crate::collide::warm_start::WarmStart;
+use crate::collide::warm_start::{BlockImpulse, Mode};
+use crate::math::{cross, tangent_of};
+use crate::shape::features::FeatureId;
+use crate::solve::block::{Factor, InverseEffectiveMass};
+use crate::solve::solver_body::{SolverBodies, SolverBody};
+use crate::tick::TICK_S;
+use nalgebra::{Vector2, Vector3};
+
+/// Contacts whose normals agree better than this cosine are the same contact in the next tick.
+const SAME_CONTACT: f64 = 0.95;
+
+/// Up to two points on one plane between two bodies.
+#[derive(Clone, Copy, Debug)]
+pub struct Manifold {
+    /// Bodies, first and second.
+    pub bodies: [usize; 2],
+    /// Index of the near pair.
+    pub pair: usize,
+    /// From the first to the second body.
+    pub normal: Vector2<f64>,
+    /// t = (n_y, −n_x).
+    pub tangent: Vector2<f64>,
+    /// One or two.
+    pub count: usize,
+    /// At the start of the tick, m.
+    pub gap_m: [f64; 2],
+    /// r × n of each point, for either body, m.
+    pub arm: [[f64; 2]; 2],
+    /// r × t, for either body, m; the points share it.
+    pub slip_arm: [f64; 2],
+    /// Inverse inertia with the coupling inside.
+    pub mass: InverseEffectiveMass,
+    /// Coulomb coefficient.
+    pub friction: f64,
+    /// Restitution.
+    pub restitution: f64,
+    /// Velocity by which each point may close in this tick, m/s.
+    pub bias: [f64; 2],
+    /// Impulses of this tick so far, N·s.
+    pub impulse: BlockImpulse,
+    /// How they are carried.
+    pub mode: Mode,
+    /// Angular impulse of rolling friction so far, N·m·s.
+    pub roll: f64,
+    /// The inverse for that mode.
+    pub factor: Factor,
+    /// Impulses of the last tick, for the threshold between impact and contact.
+    pub last: BlockImpulse,
+    /// How they were carried.
+    pub last_mode: Mode,
+    /// Features.
+    pub id: FeatureId,
+    /// End of a single point.
+    pub end: usize,
+}
+
+impl Manifold {
+    /// Works out arms and masses of a touch, and takes over the load of the last tick where it is the same contact.
+    pub fn new(
+        index: usize,
+        pair: &Pair,
+        touch: &ContactGeometry,
+        centres: [Vector2<f64>; 2],
+        works: &SolverBodies,
+    ) -> Self {
+        let bodies = [pair.bodies[0] as usize, pair.bodies[1] as usize];
+        let (normal, tangent) = (touch.normal, tangent_of(touch.normal));
+        let mut arm = [[0.0; 2]; 2];
+        let mut slip_arm = [0.0; 2];
+        // Friction acts on each body's own surface, which are a gap apart before they meet.
+        let apart = normal * touch.apart_m;
+        let surface = if touch.id.face_of == 2 {
+            [touch.at_m[0] - apart, touch.at_m[0]]
+        } else {
+            [touch.at_m[0], touch.at_m[0] + apart]
+        };
+        for side in 0..2 {
+            let centre = centres[side];
+            slip_arm[side] = cross(surface[side] - centre, tangent);
+            arm[side][0] = cross(touch.at_m[0] - centre, normal);
+            if touch.count == 2 {
+                arm[side][1] = cross(touch.at_m[1] - centre, normal);
+            }
+        }
+        let (impulse, mode) = warm_start(&pair.warm, touch);
+        let mut manifold = Self {
+            bodies,
+            pair: index,
+            normal,
+            tangent,
+            count: touch.count,
+            gap_m: touch.gap_m,
+            arm,
+            slip_arm,
+            mass: InverseEffectiveMass::default(),
+            friction: pair.friction,
+            restitution: pair.restitution,
+            bias: [0.0; 2],
+            impulse,
+            mode,
+            roll: pair.warm.roll,
+            factor: Factor::default(),
+            last: impulse,
+            last_mode: mode,
+            id: touch.id,
+            end: touch.end,
+        };
+        manifold.mass = manifold.effective_mass(works);
+        manifold
+    }
+
+    /// Normal velocity of a point, m/s; negative is closing.
+    #[inline]
+    pub fn normal_speed(&self, works: &[SolverBody], point: usize) -> f64 {
+        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+        self.normal.dot(&(b.velocity - a.velocity)) + b.angular_velocity * self.arm[1][point]
+            - a.angular_velocity * self.arm[0][point]
+    }
+
+    /// Slip velocity, m/s.
+    #[inline]
+    pub fn slip_speed(&self, works: &[SolverBody]) -> f64 {
+        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+        self.tangent.dot(&(b.velocity - a.velocity)) + b.angular_velocity * self.slip_arm[1]
+            - a.angular_velocity * self.slip_arm[0]
+    }
+
+    /// Gap of a point at the (virtual) start of the tick: moved by the impacts so far, m.
+    #[inline]
+    pub fn gap_now(&self, works: &[SolverBody], point: usize) -> f64 {
+        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+        self.gap_m[point] + self.normal.dot(&(b.shift - a.shift)) + b.shift_angle * self.arm[1][point]
+            - a.shift_angle * self.arm[0][point]
+    }
+
+    /// Gap of a point at the end of the tick, to first order, m.
+    #[inline]
+    pub fn gap_after(&self, works: &[SolverBody], point: usize) -> f64 {
+        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+        self.gap_m[point] + self.normal.dot(&(b.step - a.step)) + b.step_angle * self.arm[1][point]
+            - a.step_angle * self.arm[0][point]
+    }
+
+    /// Normal and tangential relative acceleration of a point by the forces known at the start of the tick, m/s².
+    pub fn acceleration(&self, works: &[SolverBody], point: usize) -> (f64, f64) {
+        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+        let linear = b.acceleration - a.acceleration;
+        let normal = self.normal.dot(&linear) + b.angular_acceleration * self.arm[1][point]
+            - a.angular_acceleration * self.arm[0][point];
+        let slip = self.tangent.dot(&linear) + b.angular_acceleration * self.slip_arm[1]
+            - a.angular_acceleration * self.slip_arm[0];
+        (normal, slip)
+    }
+
+    /// Applies a change of impulse to both bodies, the coupling inside.
+    #[inline(always)]
+    pub fn push(&self, works: &mut SolverBodies, change: &BlockImpulse) {
+        let [p1, p2] = change.normal;
+        let force = self.normal * (p1 + p2) + self.tangent * change.tangent;
+        let about =
+            |side: usize| self.arm[side][0] * p1 + self.arm[side][1] * p2 + self.slip_arm[side] * change.tangent;
+        works.push(self.bodies[0], -force, -about(0));
+        works.push(self.bodies[1], force, about(1));
+    }
+
+    /// How fast each point may close: down to touching, but a penetration is left to the position correction.
+    pub fn set_bias(&mut self, works: &[SolverBody]) {
+        for point in 0..self.count {
+            self.bias[point] = (self.gap_now(works, point) - self.gap_m[point].min(0.0)) / TICK_S;
+        }
+        if self.count == 1 {
+            self.bias[1] = f64::INFINITY;
+        }
+    }
+
+    /// Sum of the normal impulses, N·s.
+    #[inline]
+    pub fn load(&self) -> f64 {
+        self.impulse.normal[0] + self.impulse.normal[1]
+    }
+
+    /// Whether a body takes part.
+    #[inline]
+    pub fn involves(&self, body: usize) -> bool {
+        self.bodies[0] == body || self.bodies[1] == body
+    }
+
+    /// The load by end of the manifold, for the next tick.
+    pub fn warm_start(&self) -> WarmStart {
+        let mut impulse = self.impulse;
+        if self.count == 1 && self.end == 1 {
+            impulse.normal = [0.0, self.impulse.normal[0]];
+        }
+        WarmStart { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
+    }
+
+    fn effective_mass(&self, works: &SolverBodies) -> InverseEffectiveMass {
+        if works.is_joined(self.bodies[0]) || works.is_joined(self.bodies[1]) {
+            return self.joined_mass(works);
+        }
+        let (a, b) = (&works.all[self.bodies[0]], &works.all[self.bodies[1]]);
+        self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)
+    }
+
+    /// Inverse inertia of the bare bodies, as impacts see it.
+    pub fn bare_mass(&self, works: &[SolverBody]) -> InverseEffectiveMass {
+        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+        self.diagonal_mass(a.bare_inverse_mass + b.bare_inverse_mass, a.bare_inverse_inertia, b.bare_inverse_inertia)
+    }
+
+    #[inline]
+    fn diagonal_mass(&self, linear: f64, about_a: f64, about_b: f64) -> InverseEffectiveMass {
+        let [[a1, a2], [b1, b2]] = self.arm;
+        let [at, bt] = self.slip_arm;
+        let second = if self.count == 2 { linear } else { 0.0 };
+        InverseEffectiveMass {
+            n11: linear + about_a * a1 * a1 + about_b * b1 * b1,
+            n12: second + about_a * a1 * a2 + about_b * b1 * b2,
+            n22: second + about_a * a2 * a2 + about_b * b2 * b2,
+            n1t: about_a * a1 * at + about_b * b1 * bt,
+            n2t: about_a * a2 * at + about_b * b2 * bt,
+            tt: linear + about_a * at * at + about_b * bt * bt,
+        }
+    }
+
+    fn joined_mass(&self, works: &SolverBodies) -> InverseEffectiveMass {
+        let mut mass = InverseEffectiveMass::default();
+        for (side, &body) in self.bodies.iter().enumerate() {
+            let row = |axis: Vector2<f64>, arm: f64| Vector3::new(axis.x, axis.y, arm);
+            let first = row(self.normal, self.arm[side][0]);
+            let second = if self.count == 2 { row(self.normal, self.arm[side][1]) } else { Vector3::zeros() };
+            let slip = row(self.tangent, self.slip_arm[side]);
+            mass.n11 += works.compliance(body, first, first);
+            mass.n12 += works.compliance(body, first, second);
+            mass.n22 += works.compliance(body, second, second);
+            mass.n1t += works.compliance(body, first, slip);
+            mass.n2t += works.compliance(body, second, slip);
+            mass.tt += works.compliance(body, slip, slip);
+        }
+        mass
+    }
+}
+
+/// The impulses of the last tick for the same contact: by features, or failing that by a like normal.
+fn warm_start(warm: &WarmStart, touch: &ContactGeometry) -> (BlockImpulse, Mode) {
+    if warm.id != touch.id && warm.normal.dot(&touch.normal) < SAME_CONTACT {
+        return (BlockImpulse::default(), Mode::Open);
+    }
+    let mut impulse = warm.impulse;
+    if touch.count == 1 {
+        let kept = impulse.normal[touch.end];
+        let total = impulse.normal[0] + impulse.normal[1];
+        impulse.tangent = if total > 0.0 { impulse.tangent * (kept / total) } else { 0.0 };
+        impulse.normal = [kept, 0.0];
+    }
+    (impulse, if touch.count == 1 { warm.mode.of_single() } else { warm.mode })
+}

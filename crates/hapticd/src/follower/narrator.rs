@@ -1,0 +1,108 @@
+//! Captions: what the hand does, from measured values.
+
+use haptic_draw::placement::Placement;
+use haptic_draw::touch::touched;
+use haptic_draw::view::SceneView;
+use haptic_loop::engagement::Phase;
+use haptic_loop::report::TickReport;
+
+/// Longest contact that counts as a tap, ticks.
+const TAP_TICKS: u64 = 350;
+/// Time for which a finished contact is still reported, ticks.
+const REMEMBERED_TICKS: u64 = 350;
+/// Speed below which the tool counts as resting, m/s.
+const STILL_M_PER_S: f64 = 0.004;
+/// Smallest load for which friction is reported, N.
+const LIGHT_N: f64 = 0.05;
+
+/// Last contact of the tool: distinguishes taps from holds, and pulling off from free motion.
+#[derive(Clone, Debug, Default)]
+pub struct Narrator {
+    /// Bodies that the tool touches, or touched last.
+    bodies: Vec<usize>,
+    /// First tick of the contact.
+    began: u64,
+    /// Last tick with contact; `None` before the first contact.
+    last: Option<u64>,
+    is_touching: bool,
+}
+
+impl Narrator {
+    /// Updates the contact and returns the caption of this tick.
+    pub fn narrate(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) -> String {
+        self.update(view, placements, report);
+        match report.phase {
+            _ if view.tool.is_none() => "this scene has no tool".to_owned(),
+            _ if report.paused => "paused".to_owned(),
+            _ if report.stale => "no reading from the device".to_owned(),
+            Phase::Waiting => "waiting for the tool to be free of contact".to_owned(),
+            Phase::Ramping => format!("force ramping up: {:.0} %", report.share * 100.0),
+            Phase::Engaged => self.describe_engaged(view, report),
+        }
+    }
+
+    fn update(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) {
+        let was_touching = self.is_touching;
+        self.is_touching = report.felt.tool_contacts > 0;
+        if !self.is_touching {
+            return;
+        }
+        let bodies = touched(view, placements);
+        if !bodies.is_empty() {
+            self.bodies = bodies;
+        }
+        if !was_touching {
+            self.began = report.tick;
+        }
+        self.last = Some(report.tick);
+    }
+
+    fn describe_engaged(&self, view: &SceneView, report: &TickReport) -> String {
+        let names = names(view, &self.bodies);
+        let Some(last) = self.last.filter(|_| !names.is_empty()) else { return "free".to_owned() };
+        let is_tap = last - self.began < TAP_TICKS;
+        if self.is_touching {
+            self.describe_contact(view, report, &names)
+        } else if report.tick - last > REMEMBERED_TICKS {
+            "free".to_owned()
+        } else if is_tap {
+            format!("tapped {names}")
+        } else {
+            format!("pulled off {names}")
+        }
+    }
+
+    fn describe_contact(&self, view: &SceneView, report: &TickReport, names: &str) -> String {
+        let felt = &report.felt;
+        let moved: Vec<usize> = self.bodies.iter().copied().filter(|&body| !view.bodies[body].fixed).collect();
+        if !moved.is_empty() {
+            return format!("pushing {}", self::names(view, &moved));
+        }
+        let is_moving = report.tool.velocity_m_per_s.norm() > STILL_M_PER_S;
+        match self.bodies[..] {
+            [body] if is_moving && felt.tool_normal_n > LIGHT_N && self.is_slipping(view, body, report) => format!(
+                "sliding on {names}: Ft/Fn {:.2}, μ {:.2}",
+                (felt.tool_tangent_n / felt.tool_normal_n).abs(),
+                view.bodies[body].friction_with_tool
+            ),
+            _ if report.tick - self.began < TAP_TICKS => format!("tapping {names}"),
+            [_] => format!("pressing on {names}: {:.2} N", felt.tool_normal_n),
+            _ => format!("touching {names}"),
+        }
+    }
+
+    /// Whether friction is at its limit. A sticking tool moves a little with the hand, too.
+    fn is_slipping(&self, view: &SceneView, body: usize, report: &TickReport) -> bool {
+        let (tangent_n, normal_n) = (report.felt.tool_tangent_n.abs(), report.felt.tool_normal_n);
+        tangent_n > 0.95 * view.bodies[body].friction_with_tool * normal_n
+    }
+}
+
+fn names(view: &SceneView, bodies: &[usize]) -> String {
+    let names: Vec<&str> = bodies.iter().filter_map(|&body| view.bodies.get(body)).map(|body| &*body.name).collect();
+    match names[..] {
+        [] => String::new(),
+        [one] => one.to_owned(),
+        [ref some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}

@@ -1,0 +1,83 @@
+//! Still pictures of scenes: `hapticd snapshot`.
+//!
+//! [`trail`] first runs the world if asked to. [`compose`] lays the scene out on a page, and [`svg`] and [`png`] write
+//! the page to a file; both show the same drawing.
+
+pub mod trail;
+
+use crate::cli::SnapshotArguments;
+use crate::failure::Failure;
+use crate::file_use::PathConflicts;
+use haptic_config::builtin::SCENES;
+use haptic_config::scene;
+use haptic_config::setup::{Setup, open_profile};
+use haptic_draw::compose::{Content, Words, compose};
+use haptic_draw::drawing::Drawing;
+use haptic_draw::view::SceneView;
+use haptic_draw::{png, svg};
+use std::path::Path;
+
+/// Encodes a drawing in one file format.
+pub type Writer = fn(&Drawing) -> Result<Vec<u8>, Failure>;
+
+/// Draws the scene and writes the picture.
+///
+/// # Errors
+/// If the input is invalid or the picture cannot be written.
+pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
+    let writer = writer_for(&arguments.out)?;
+    let content = content(arguments)?;
+    let words = if arguments.no_names { Words::NoNames } else { Words::All };
+    let picture = writer(&compose(&content, words))?;
+    std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))
+}
+
+/// Writes SVG.
+///
+/// # Errors
+/// Never; all writers have one signature.
+pub fn write_svg(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
+    Ok(svg::write(drawing).into_bytes())
+}
+
+fn write_png(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
+    png::write(drawing).map_err(|error| Failure::Runtime(error.to_string()))
+}
+
+/// Writer for the extension of a file name.
+///
+/// # Errors
+/// If the extension is neither `.svg` nor `.png`.
+pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
+    let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+    match extension.as_ref().and_then(|extension| extension.to_str()) {
+        Some("svg") => Ok(write_svg),
+        Some("png") => Ok(write_png),
+        _ => {
+            let right = path.with_extension("svg");
+            let problem = format!("--out {}: pictures are written as .svg or .png", path.display());
+            Err(Failure::BadInput(format!("{problem}; write e.g. --out {}", right.display())))
+        }
+    }
+}
+
+/// Without `--seconds` the device is not needed and not opened.
+fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
+    match arguments.seconds {
+        None => {
+            let profile = open_profile(&arguments.input)?;
+            let source = profile.scene.open(&SCENES)?;
+            let used =
+                PathConflicts::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
+            used.writes("--out", Some(&arguments.out)).check()?;
+            Ok(Content::at_start(&scene::load(&source)?))
+        }
+        Some(seconds) => {
+            let setup = Setup::open(&arguments.input, None)?;
+            PathConflicts::from_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
+            let view = SceneView::new(&setup.scene);
+            let (trail, placements) = trail::run(setup, seconds)?;
+            Ok(Content { view, placements, trail: Some(trail) })
+        }
+    }
+}
