@@ -8,6 +8,6 @@
         if (theme === 'light' || theme === 'dark') root.dataset.theme = theme;
         if (localStorage.getItem('hapticd.large-type') === 'yes') root.dataset.type = 'large';
     } catch {
-        // Without storage the page uses the system's theme.
+        // Without storage the page shows the system's theme.
     }
 })();

@@ -1,6 +1,6 @@
-/** The page's elements. */
+/** Access to the elements of index.html. */
 
-/** An element of index.html by its id, as the type that the caller expects.
+/** An element of index.html by its id, as the type that the caller declares.
  * @template {HTMLElement} Kind
  * @param {string} id
  * @returns {Kind} */

@@ -2,24 +2,24 @@
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** Time after a release until the hand's own path resumes, ms. Set by the daemon, shown on the page. */
+/** Time after a release until the hand's own path resumes, ms. The daemon's rule, shown on the page. */
 const RESUME_MS = 2000;
 
-/** Emits `change` when the hand is taken or released. */
+/** Dispatches `change` when the hand was taken or released. */
 export class HandGuide extends EventTarget {
-    /** @type {Vector|null} Target of the hand, m; null when this page does not control it. */
+    /** @type {Vector|null} Target of the hand, m; null while this page does not control it. */
     target = null;
     #releasedAt = -Infinity;
-    /** Whether the daemon has confirmed that this page controls the hand. */
-    #isKnown = false;
+    /** Whether the daemon has confirmed that this page controls the hand; until then its states do not count. */
+    #isConfirmed = false;
 
     /** @param {import('./session.js').Session} session */
     constructor(session) {
         super();
         this.session = session;
         session.connection.addEventListener('change', () => { if (!session.connection.connected) this.#forget(); });
-        session.addEventListener('state', () => this.#updateOwner());
-        // A hidden page gets no frames, which release a hand that is no longer moved by keys.
+        session.addEventListener('state', () => this.#checkOwner());
+        // A hidden page draws no frames, and it is the frames that release a hand which was moved by keys.
         document.addEventListener('visibilitychange', () => { if (document.hidden) this.release(); });
     }
 
@@ -27,13 +27,13 @@ export class HandGuide extends EventTarget {
         return this.target !== null;
     }
 
-    /** Time until the path resumes, s; zero after that, and while the hand is controlled.
+    /** Time until the path resumes, s; zero afterwards and while the hand is controlled.
      * @param {number} now ms */
     resumesIn(now) {
         return this.isHolding ? 0 : Math.max(0, this.#releasedAt + RESUME_MS - now) / 1000;
     }
 
-    /** Moves the target of the hand; takes the hand if needed.
+    /** Moves the hand towards a position; takes control first if necessary.
      * @param {Vector} position m */
     pull(position) {
         if (!this.session.isHandFree) return;
@@ -50,16 +50,16 @@ export class HandGuide extends EventTarget {
         this.#forget();
     }
 
-    /** The last page to send a target controls the hand; if that is another page, this one has lost it. */
-    #updateOwner() {
+    /** The last page to send a target controls the hand. If that is another one, this page has lost it. */
+    #checkOwner() {
         const leads = Boolean(this.session.state?.leads);
-        if (this.#isKnown && !leads) this.#forget();
-        this.#isKnown = this.isHolding && leads;
+        if (this.#isConfirmed && !leads) this.#forget();
+        this.#isConfirmed = this.isHolding && leads;
     }
 
     #forget() {
         if (!this.isHolding) return;
-        this.#isKnown = false;
+        this.#isConfirmed = false;
         this.target = null;
         this.dispatchEvent(new Event('change'));
     }

@@ -1,10 +1,10 @@
-/** Scene picker: built-in scenes with pictures, or a local file. */
+/** Scene picker: built-in scenes with pictures, or a scene file. */
 
 import { byId } from './dom.js';
 import { orToast, toast } from './notices.js';
-import { ask, withToken } from './requests.js';
+import { request, withToken } from './requests.js';
 
-/** Largest scene file. */
+/** Larger files are not scenes. */
 const MAX_FILE_BYTES = 1_000_000;
 
 export class ScenePicker {
@@ -30,9 +30,10 @@ export class ScenePicker {
 
     open() {
         return orToast(async () => {
-            const { scenes, current } = await ask('GET', '/api/scenes');
-            byId('scene-list').replaceChildren(...scenes.map((/** @type {import('./protocol.js').SceneEntry} */ entry) => (
-                this.#card(entry, entry.name === current))));
+            const { scenes, current } = await request('GET', '/api/scenes');
+            /** @type {import('./protocol.js').SceneEntry[]} */
+            const entries = scenes;
+            byId('scene-list').replaceChildren(...entries.map((entry) => this.#card(entry, entry.name === current)));
             if (!this.dialog.open) this.dialog.showModal();
         });
     }
@@ -43,30 +44,33 @@ export class ScenePicker {
         const card = Object.assign(document.createElement('button'), { className: 'scene-card', type: 'button' });
         card.dataset.scene = name;
         if (isCurrent) card.setAttribute('aria-current', 'true');
-        const picture = Object.assign(document.createElement('img'), { src: withToken(thumbnail), alt: '', loading: 'lazy' });
-        const words = document.createElement('span');
-        words.textContent = title === name ? '' : title;
-        card.append(picture, Object.assign(document.createElement('b'), { textContent: name }), words);
+        const picture = Object.assign(document.createElement('img'), {
+            src: withToken(thumbnail), alt: '', loading: 'lazy',
+        });
+        const description = document.createElement('span');
+        description.textContent = title === name ? '' : title;
+        card.append(picture, Object.assign(document.createElement('b'), { textContent: name }), description);
         card.addEventListener('click', () => this.#choose({ name }));
         return card;
     }
 
-    /** @param {{name: string}|{toml: string}} wish */
-    #choose(wish) {
+    /** @param {{name: string}|{toml: string}} scene */
+    #choose(scene) {
         this.dialog.close();
-        return orToast(() => ask('POST', '/api/scene', wish));
+        return orToast(() => request('POST', '/api/scene', scene));
     }
 
     /** @param {File} file */
     #load(file) {
-        if (file.size > MAX_FILE_BYTES) return toast(`${file.name} is too large for a scene: more than 1 MB.`);
+        if (file.size > MAX_FILE_BYTES) return toast(`${file.name} is too large for a scene file (more than 1 MB).`);
         return orToast(async () => {
             const toml = await file.text();
             await this.#choose({ toml });
         });
     }
 
-    /** Ignores a file dropped while disconnected; by default the browser would open it instead of this page.
+    /** Loads dropped files, and ignores them while offline. Without a handler the browser would open the file instead
+     * of this page.
      * @param {import('./connection.js').Connection} connection */
     #acceptDrops(connection) {
         const root = document.documentElement;
@@ -74,7 +78,9 @@ export class ScenePicker {
             event.preventDefault();
             root.classList.toggle('dragging-file', connection.connected);
         });
-        root.addEventListener('dragleave', (event) => { if (!event.relatedTarget) root.classList.remove('dragging-file'); });
+        root.addEventListener('dragleave', (event) => {
+            if (!event.relatedTarget) root.classList.remove('dragging-file');
+        });
         root.addEventListener('drop', (event) => {
             event.preventDefault();
             root.classList.remove('dragging-file');

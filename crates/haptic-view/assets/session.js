@@ -1,4 +1,4 @@
-/** The newest message of each kind from the daemon. */
+/** The newest message of each type from the daemon. */
 
 import { History } from './history.js';
 
@@ -7,7 +7,7 @@ import { History } from './history.js';
 /** @typedef {import('./protocol.js').Settings} Settings */
 /** @typedef {import('./protocol.js').Timing} Timing */
 
-/** Emits `scene`, `state`, `settings` and `timing` on arrival, and `error` (detail: the daemon's message). */
+/** Dispatches `scene`, `state`, `settings` and `timing` on arrival, and `error` (detail: the daemon's message). */
 export class Session extends EventTarget {
     /** @type {Scene|null} */
     scene = null;
@@ -18,7 +18,7 @@ export class Session extends EventTarget {
     /** @type {Timing|null} */
     timing = null;
     history = new History();
-    /** @type {State|null} The displayed state: all numbers are of the same moment, and change slowly enough to be read. */
+    /** @type {State|null} The state that the numbers show: all of one tick, and updated slowly enough to be read. */
     displayed = null;
 
     /** @param {import('./connection.js').Connection} connection */
@@ -28,7 +28,7 @@ export class Session extends EventTarget {
         connection.addEventListener('message', (event) => this.#receive(/** @type {CustomEvent} */ (event).detail));
     }
 
-    /** Whether this page can control the hand. */
+    /** Whether this page can move the hand. */
     get isHandFree() {
         return this.connection.connected && Boolean(this.settings?.device.can_be_guided && this.scene?.tool);
     }
@@ -42,7 +42,7 @@ export class Session extends EventTarget {
     #receive(message) {
         switch (message.type) {
         case 'scene': this.scene = message; break;
-        case 'state': this.#takeState(message); break;
+        case 'state': this.#receiveState(message); break;
         case 'settings': this.settings = message; break;
         case 'timing': this.timing = message; break;
         case 'error': this.dispatchEvent(new CustomEvent('error', { detail: message.error })); return;
@@ -52,8 +52,9 @@ export class Session extends EventTarget {
     }
 
     /** @param {State} state */
-    #takeState(state) {
-        if (this.state && (state.tick < this.state.tick || state.scene_id !== this.state.scene_id)) this.history.clear();
+    #receiveState(state) {
+        const { state: last } = this;
+        if (last && (state.tick < last.tick || state.scene_id !== last.scene_id)) this.history.clear();
         this.state = state;
         for (const sample of state.samples ?? []) this.history.add(sample);
     }

@@ -1,8 +1,8 @@
-/** Settings that the browser stores for the next visit. Without storage they last as long as the page. */
+/** Values stored in the browser for the next visit. Without storage they last as long as the page. */
 
 /** @param {string} key
  * @returns {string|null} */
-export function recall(key) {
+export function load(key) {
     try {
         return localStorage.getItem(key);
     } catch {
@@ -12,11 +12,11 @@ export function recall(key) {
 
 /** @param {string} key
  * @param {string|null} value null removes it. */
-export function keep(key, value) {
+export function store(key, value) {
     try {
         if (value === null) localStorage.removeItem(key);
         else localStorage.setItem(key, value);
     } catch {
-        // As above.
+        // Storage is not available.
     }
 }

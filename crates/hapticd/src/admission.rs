@@ -1,4 +1,4 @@
-//! Measures the worst tick of a scene on this machine and decides whether a loop may run it.
+//! Cost of a scene's worst tick on this machine, and whether a loop may run with it.
 
 use crate::failure::Failure;
 use haptic_planar::scene::Scene;
@@ -11,41 +11,41 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Repetitions of a measurement. The shortest one counts, because disturbances only add time.
+/// Repetitions of which the shortest counts: disturbances only ever lengthen a measurement.
 const REPETITIONS: u32 = 200;
-/// Repetitions that are made whatever the time budget.
+/// Repetitions that are made in any case.
 const MIN_REPETITIONS: u32 = 3;
 /// Fraction of the period that the worst tick may take; the rest is for the device, late wake-ups and the system.
 pub const MAX_FRACTION: f64 = 0.5;
 
-/// Time limit for measuring the worst tick before a scene runs.
+/// Time limit for measuring the worst tick before a scene is run.
 const ADMISSION_BUDGET: Duration = Duration::from_millis(200);
-/// Measurements before a scene is rejected: on a busy machine single measurements are too long.
-const MAX_MEASUREMENTS: usize = 8;
+/// Measurements that must all be too long before a scene is rejected: a busy machine lengthens single ones.
+const MEASUREMENTS_TO_REJECT: usize = 8;
 
-/// The cost of the worst tick.
+/// Cost of the worst tick.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WorstTick {
     /// Duration, ns.
     pub ns: u64,
-    /// Duration as a fraction of the period.
+    /// Fraction of the period, 0 to 1 and above.
     pub share_of_period: f64,
     /// Near pairs in it: the full capacity.
     pub pairs: usize,
-    /// Fixed part of the duration, ns, from a line through measurements with a quarter, half and all of the pairs.
+    /// Cost without pairs, ns; fitted to measurements with a quarter, half and all of the pairs.
     pub fixed_ns: f64,
-    /// Duration per near pair, ns, from the same line.
+    /// Cost per near pair, ns; of the same fit.
     pub per_pair_ns: f64,
 }
 
-/// Decides whether a scene may run. A worst tick that is too long is an error on hardware, where it endangers the hand, and
-/// a warning on a simulated device.
+/// Decides whether a scene may run. If its worst tick does not fit into the period, hardware rejects it, because the
+/// hand is at risk; a model accepts it with the returned warning.
 ///
 /// # Errors
-/// When the cost of the scene is unbounded, or too high for hardware.
+/// If the scene has no bound on its cost, or costs too much for hardware.
 pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<String>, Failure> {
     if scene.impact_state == ImpactState::Exact {
-        let problem = "world.impact_state: \"exact\" has no bound on its cost and is for `simulate` only";
+        let problem = "world.impact_state: \"exact\" has no bound on its cost and works with `simulate` only";
         return Err(Failure::BadInput(format!("{name}: {problem}; write impact_state = \"inter-state\"")));
     }
     match WorstTick::measure_for_admission(scene).objection().map(|text| format!("{name}: {text}")) {
@@ -55,7 +55,7 @@ pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<Str
 }
 
 impl WorstTick {
-    /// Measures it within a time budget.
+    /// Measures the worst tick within a time limit.
     pub fn measure(scene: &Scene, budget: Duration) -> Self {
         let pairs = State::new(scene).pair_capacity();
         let points = [pairs / 4, pairs / 2, pairs].map(|count| {
@@ -67,10 +67,10 @@ impl WorstTick {
         Self { ns: worst_ns as u64, share_of_period: worst_ns * 1e-9 / TICK_S, pairs, fixed_ns, per_pair_ns }
     }
 
-    /// Repeats the measurement until it is short enough, [`MAX_MEASUREMENTS`] times at most; the shortest counts.
+    /// Measures until the worst tick is short enough, or was too long often enough; the shortest counts.
     fn measure_for_admission(scene: &Scene) -> Self {
         let mut least = Self::measure(scene, ADMISSION_BUDGET);
-        for _ in 1..MAX_MEASUREMENTS {
+        for _ in 1..MEASUREMENTS_TO_REJECT {
             if least.objection().is_none() {
                 break;
             }
@@ -80,16 +80,16 @@ impl WorstTick {
         least
     }
 
-    /// Reason why a loop should not run it, if there is one.
+    /// Why a loop should not run with it; `None` if it fits.
     pub fn objection(&self) -> Option<String> {
         if self.share_of_period <= MAX_FRACTION {
             return None;
         }
-        let [worst_us, max_us] = [self.share_of_period, MAX_FRACTION].map(|fraction| fraction * TICK_S * 1e6);
+        let [worst_us, most_us] = [self.share_of_period, MAX_FRACTION].map(|share| share * TICK_S * 1e6);
         Some(format!(
-            "the worst tick takes {worst_us:.0} µs on this machine, {:.0} µs more than half the period; use fewer bodies near \
-             each other, fewer corners, convex shapes instead of concave ones, or layers that separate bodies",
-            worst_us - max_us
+            "the worst tick takes {worst_us:.0} µs on this machine, {:.0} µs more than half the period; use fewer \
+             bodies near each other, fewer corners, convex instead of concave shapes, or layers",
+            worst_us - most_us
         ))
     }
 }
@@ -99,12 +99,13 @@ impl std::fmt::Display for WorstTick {
         let Self { ns, share_of_period, pairs, fixed_ns, per_pair_ns } = self;
         let [worst_us, fixed_us, per_pair_us] = [*ns as f64, *fixed_ns, *per_pair_ns].map(|ns| ns / 1e3);
         let percent = share_of_period * 100.0;
-        write!(f, "worst tick: {worst_us:.1} µs with {pairs} contact pairs, {percent:.1} % of the period; ")?;
+        let noun = if *pairs == 1 { "pair" } else { "pairs" };
+        write!(f, "worst tick: {worst_us:.1} µs with {pairs} {noun}, {percent:.1} % of the period; ")?;
         write!(f, "estimated cost: {fixed_us:.1} µs + {per_pair_us:.2} µs per pair")
     }
 }
 
-/// Shortest duration of a worst tick with a number of pairs, ns.
+/// Shortest duration of a worst tick with this many pairs, ns.
 fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     let mut worst = WorstCase::with_pairs(scene, pairs);
     let began = Instant::now();
@@ -120,7 +121,7 @@ fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     least
 }
 
-/// Offset and slope of the least-squares line through points; slope 0 if all have the same x.
+/// Offset and slope of the line nearest to some points, by least squares; flat if they have no extent.
 fn line_through(points: &[(f64, f64)]) -> (f64, f64) {
     let count = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
@@ -140,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn half_the_period_is_admitted_and_an_objection_names_the_excess() {
+    fn half_the_period_is_admitted_and_more_is_told_by_how_much() {
         assert_eq!(taking(500_000).objection(), None);
         let text = taking(812_000).objection().unwrap();
         assert!(text.contains("takes 812 µs") && text.contains("312 µs more than half"), "{text}");
     }
 
     #[test]
-    fn the_estimated_cost_is_the_line_through_the_measurements() {
+    fn the_law_of_growth_is_the_line_through_the_measurements() {
         let (fixed, slope) = line_through(&[(10.0, 130.0), (20.0, 160.0), (40.0, 220.0)]);
         assert!((fixed - 100.0).abs() < 1e-9 && (slope - 3.0).abs() < 1e-9);
         assert_eq!(line_through(&[(0.0, 5.0), (0.0, 7.0)]), (6.0, 0.0));

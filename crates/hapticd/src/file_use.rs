@@ -1,6 +1,7 @@
-//! Files that a command reads and writes. No output may be an input or another output.
+//! Files that a command reads and writes. Rejects a command that would write a file that it reads, or write one twice.
 //!
-//! The check runs before anything is opened for writing, because opening truncates a file.
+//! This is checked before any file is opened for writing, because opening truncates a file. The `same-file` crate was
+//! considered: it opens both files, which blocks on a pipe and fails for files that do not exist yet.
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
@@ -10,7 +11,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Symbolic links followed at most; the kernel has the same limit.
+/// Links that are followed at most; the kernel has the same limit.
 const MAX_LINKS: usize = 40;
 
 /// The files of one command.
@@ -20,7 +21,7 @@ pub struct PathConflicts {
     written: Vec<Named>,
 }
 
-/// A path, and the flag that named it.
+/// A file and the flag or key that names it.
 #[derive(Clone, Debug)]
 struct Named {
     by: String,
@@ -32,13 +33,13 @@ struct Named {
 enum FileId {
     /// An existing file: device and inode.
     Existing(u64, u64),
-    /// A file that would be created, with its real folder.
+    /// A file to be created: its path with a canonical folder.
     New(PathBuf),
 }
 
 impl PathConflicts {
-    /// The files of a setup; built-in ones are not files.
-    pub fn of_setup(setup: &Setup, input: &InputArguments) -> Self {
+    /// The files of a setup; built-ins are not files.
+    pub fn from_setup(setup: &Setup, input: &InputArguments) -> Self {
         let by = |flag: Option<&String>, key: &str| {
             if flag.is_some() { format!("--{key}") } else { format!("{key} of the profile") }
         };
@@ -48,34 +49,34 @@ impl PathConflicts {
             .reads_source(&by(input.device.as_ref(), "device"), &setup.sources.device)
     }
 
-    /// Adds an input, with the flag that names it.
+    /// Adds a file that is read, and the flag or key that names it.
     pub fn reads(mut self, by: &str, path: Option<&Path>) -> Self {
         self.read.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
     }
 
-    /// Adds a source as an input, if it is a file.
+    /// Adds a source, if it is a file.
     pub fn reads_source(self, by: &str, source: &Source) -> Self {
         self.reads(by, source.file())
     }
 
-    /// Adds an output, with the flag that names it.
+    /// Adds a file that will be written, and the flag that names it.
     pub fn writes(mut self, by: &str, path: Option<&Path>) -> Self {
         self.written.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
     }
 
-    /// Checks that all outputs may be opened for writing.
+    /// Checks that all files may be opened for writing.
     ///
     /// # Errors
-    /// When an output is also an input, or the same as another output.
+    /// If a file would be both read and written, or written twice.
     pub fn check(&self) -> Result<(), Failure> {
         for (index, output) in self.written.iter().enumerate() {
             if let Some(input) = self.read.iter().find(|input| input.is_same_file_as(output)) {
-                return Err(output.conflict(input, "is an input and would be overwritten"));
+                return Err(output.rejected(input, "is read, and writing would destroy it"));
             }
             if let Some(other) = self.written[..index].iter().find(|other| other.is_same_file_as(output)) {
-                return Err(output.conflict(other, "is also written"));
+                return Err(output.rejected(other, "is also written"));
             }
         }
         Ok(())
@@ -87,7 +88,7 @@ impl Named {
         self.id().is_some_and(|id| other.id() == Some(id))
     }
 
-    /// `None` for terminals, pipes and `/dev/null`, which have no content to destroy.
+    /// `None` for files without content that could be destroyed: terminals, pipes, `/dev/null`.
     fn id(&self) -> Option<FileId> {
         if is_stream(&self.path) {
             return None;
@@ -98,14 +99,14 @@ impl Named {
         }
     }
 
-    fn conflict(&self, other: &Self, why: &str) -> Failure {
+    fn rejected(&self, other: &Self, why: &str) -> Failure {
         let (path, theirs) = (self.path.display(), other.path.display());
         let problem = format!("{} {path} is the same file as {} {theirs}, which {why}", self.by, other.by);
         Failure::BadInput(format!("{problem}; name another file for {}", self.by))
     }
 }
 
-/// Streams that the shell opened.
+/// Standard streams and open file descriptors.
 fn is_stream(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"].iter().any(|start| path.starts_with(start))
 }
@@ -114,7 +115,7 @@ fn has_content(metadata: &Metadata) -> bool {
     metadata.is_file() || metadata.is_dir()
 }
 
-/// The target of dangling symbolic links, where a file would be created.
+/// Target of a chain of links that may end at a file that does not exist yet.
 fn link_end(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -124,7 +125,7 @@ fn link_end(path: &Path) -> PathBuf {
     path
 }
 
-/// The path with its real folder; unchanged if the folder does not exist, which opening the file will report.
+/// The path with a canonical folder; unchanged if the folder does not exist, which opening the file reports.
 fn real_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (path.parent().map(std::fs::canonicalize), path.file_name()) {
@@ -138,26 +139,26 @@ mod tests {
     use super::*;
     use haptic_testing::TestFolder;
 
-    fn check(input: &Path, output: &Path) -> Result<(), Failure> {
+    fn of(input: &Path, output: &Path) -> Result<(), Failure> {
         PathConflicts::default().reads("--scene", Some(input)).writes("--trace", Some(output)).check()
     }
 
     #[test]
-    fn a_file_is_recognized_by_every_path_to_it() {
+    fn a_file_is_known_by_every_name_that_leads_to_it() {
         let folder = TestFolder::new();
         let file = folder.write("s.toml", "");
         std::fs::hard_link(&file, folder.join("hard")).unwrap();
         std::os::unix::fs::symlink("s.toml", folder.join("soft")).unwrap();
         for other in ["s.toml", "hard", "soft", "./s.toml"] {
-            let conflict = check(&file, &folder.join(other)).unwrap_err();
-            assert_eq!(conflict.exit_code(), 2);
-            assert!(conflict.to_string().contains("--trace") && conflict.to_string().contains("--scene"), "{conflict}");
+            let refused = of(&file, &folder.join(other)).unwrap_err();
+            assert_eq!(refused.exit_code(), 2);
+            assert!(refused.to_string().contains("--trace") && refused.to_string().contains("--scene"), "{refused}");
         }
-        assert_eq!(check(&file, &folder.join("other")), Ok(()));
+        assert_eq!(of(&file, &folder.join("other")), Ok(()));
     }
 
     #[test]
-    fn new_files_are_distinguished_by_their_real_folders() {
+    fn files_that_are_not_there_yet_are_told_apart_by_their_real_folders() {
         let folder = TestFolder::new();
         std::fs::create_dir(folder.join("deep")).unwrap();
         std::os::unix::fs::symlink("deep", folder.join("short")).unwrap();
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_may_be_given_twice() {
+    fn what_keeps_nothing_may_be_given_twice() {
         for path in ["/dev/null", "/dev/stdout", "/dev/fd/1"].map(Path::new) {
             let both = PathConflicts::default().reads("--hand", Some(path)).writes("--trace", Some(path));
             assert_eq!(both.writes("--trace-bodies", Some(path)).check(), Ok(()), "{}", path.display());

@@ -14,7 +14,6 @@ pub mod failure;
 pub mod figures;
 pub mod file_use;
 pub mod follower;
-pub mod generated;
 pub mod golden;
 pub mod hardware;
 pub mod log;

@@ -46,14 +46,14 @@ impl Status {
     /// Shows the newest state if it is due, and returns whether the user ends the run.
     pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> UserAction {
         match self {
-            Self::Silent => UserAction::GoOn,
+            Self::Silent => UserAction::Continue,
             Self::Picture(screen) => match screen.show(snapshot, figures) {
                 Ok(action) => action,
                 Err(error) => {
                     // A closed terminal does not end the daemon.
                     *self = Self::Log { logged_at: Instant::now() };
                     tracing::warn!("live picture stopped: {error}");
-                    UserAction::GoOn
+                    UserAction::Continue
                 }
             },
             Self::Log { logged_at } => {
@@ -61,7 +61,7 @@ impl Status {
                     *logged_at = Instant::now();
                     tracing::info!("{}", line(snapshot, figures));
                 }
-                UserAction::GoOn
+                UserAction::Continue
             }
         }
     }

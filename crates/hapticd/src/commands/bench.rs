@@ -1,18 +1,19 @@
-//! `hapticd bench`: the cost of a tick per scene, and its growth with scene size.
+//! `hapticd bench`: what a tick costs, scene by scene, and how that grows.
+
+mod generated;
 
 use super::simulate::SimulationRun;
 use super::{print_json, print_line};
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
 use crate::figures::ticks_in;
-use crate::generated::{self, Generated};
 use crate::stopwatch::Stopwatch;
+use generated::Generated;
 use haptic_config::builtin::SCENES;
-use haptic_config::hand::{FollowedPath, HandPath};
 use haptic_config::scene;
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::model::WorstAxisModel;
-use haptic_device::PrescribedDevice;
+use haptic_device::{Path, PrescribedDevice};
 use haptic_loop::settings::{Safety, Settings};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
@@ -21,12 +22,12 @@ use haptic_planar::state::State;
 use haptic_realtime::histogram::Percentiles;
 use serde::Serialize;
 
-/// Numbers of fixed octagons in the scenes of fixed bodies.
+/// How many fixed octagons the family of fixed bodies has.
 const OCTAGONS: [usize; 5] = [15, 100, 1_000, 3_000, 10_000];
-/// Numbers of boxes in the piles.
+/// How many boxes the family of piles has.
 const BOXES: [usize; 4] = [10, 30, 100, 300];
 
-/// A stiff coupling, so that contacts carry high loads.
+/// A stiff coupling, so that contact is worked hard.
 const COUPLING: Gains = Gains {
     stiffness_n_per_m: 800.0,
     damping_n_s_per_m: 4.0,
@@ -67,7 +68,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&serde_json::json!({ "worlds": costs })) } else { Ok(()) }
 }
 
-/// The worlds, built one at a time.
+/// The worlds, made one at a time.
 fn sessions() -> impl Iterator<Item = (String, Result<SimulationRun, Failure>)> {
     let built_in = SCENES.entries.iter().map(|(name, _)| ((*name).to_owned(), built_in(name)));
     let fixed = OCTAGONS.iter().map(|&count| (format!("octagons {count}"), generated(generated::octagons(count))));
@@ -86,9 +87,9 @@ fn generated(world: Generated) -> Result<SimulationRun, Failure> {
     session(scene, world.hand)
 }
 
-/// The whole tick with a prescribed hand and force from the first tick on.
-fn session(scene: Scene, hand: HandPath) -> Result<SimulationRun, Failure> {
-    let device = PrescribedDevice::new(2, FollowedPath::new(hand));
+/// The whole tick with a hand that is led, force from the first tick on.
+fn session(scene: Scene, hand: Path) -> Result<SimulationRun, Failure> {
+    let device = PrescribedDevice::new(2, hand);
     let safety = Safety { engage_ramp_s: 0.0, ..Safety::default() };
     let settings = Settings { coupling: COUPLING, safety, ..Settings::default() };
     HapticLoop::new(Box::new(device), &WorstAxisModel::default(), World::new(scene), &settings)

@@ -36,7 +36,7 @@ fn file_use(arguments: &ExportArguments, kept: &OpenRecording) -> PathConflicts 
 
 /// Writes the files that the recording was made with, and prints the command that uses them.
 fn export_files(kept: &OpenRecording, folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
     for (name, text) in &kept.attachments {
         // The names come from an untrusted file: write nothing outside the folder.
         let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
@@ -45,7 +45,7 @@ fn export_files(kept: &OpenRecording, folder: &Path) -> Result<(), Failure> {
             return Err(Failure::BadInput(format!("{}: {problem}", kept.name())));
         }
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+        std::fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
     }
     print_line(&start_command(kept, folder))
 }
@@ -65,20 +65,20 @@ fn export_tables(arguments: &ExportArguments, kept: &OpenRecording) -> Result<()
     let replay = Replay::new(kept, Settings::AsRecorded)?;
     let mut csv = Traces::of_ticks(arguments.csv.as_deref())?;
     let mut parquet = match &arguments.parquet {
-        Some(path) => Some(ParquetWriter::create(path, columns()).map_err(|error| unwritable(path, &error))?),
+        Some(path) => Some(ParquetWriter::create(path, columns()).map_err(|error| Failure::unwritable(path, &error))?),
         None => None,
     };
     let (result, _) = replay.run(kept, |rendering| {
         csv.write(rendering.last(), rendering.world())?;
         if let (Some(table), Some(path)) = (&mut parquet, &arguments.parquet) {
             let row = tick_row(rendering.last(), rendering.world());
-            table.row(&row).map_err(|error| unwritable(path, &error))?;
+            table.row(&row).map_err(|error| Failure::unwritable(path, &error))?;
         }
         Ok(())
     })?;
     csv.finish()?;
     if let (Some(table), Some(path)) = (parquet, &arguments.parquet) {
-        table.finish().map_err(|error| unwritable(path, &error))?;
+        table.finish().map_err(|error| Failure::unwritable(path, &error))?;
     }
     check_result(kept, &result)
 }
@@ -89,11 +89,6 @@ fn columns() -> Vec<Column> {
         Column { name: name.to_owned(), kind }
     };
     TICK_COLUMNS.split(',').map(column).collect()
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    let advice = "name a file in a folder that exists and has room";
-    Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", path.display()))
 }
 
 fn check_result(kept: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {

@@ -24,10 +24,10 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;
     let record = arguments.recording.record.as_deref();
-    PathConflicts::of_setup(&setup, &arguments.input).writes("--record", record).check()?;
+    PathConflicts::from_setup(&setup, &arguments.input).writes("--record", record).check()?;
     let warning = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
-    setup.learn_from(device.as_ref());
+    setup.update_from_device(device.as_ref());
     let signals = Signals::register()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
@@ -54,7 +54,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     if !setup.is_simulated() {
-        setup.profile.bareness.refuse_on_hardware(i_know)?;
+        setup.profile.simulation_only.reject_on_hardware(i_know)?;
     }
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }

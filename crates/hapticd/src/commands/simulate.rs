@@ -80,7 +80,7 @@ impl<'a> GoldenFile<'a> {
 
 fn file_use(arguments: &SimulateArguments, setup: &Setup) -> PathConflicts {
     let (golden, is_updated) = (arguments.golden.as_deref(), arguments.update_golden);
-    PathConflicts::of_setup(setup, &arguments.input)
+    PathConflicts::from_setup(setup, &arguments.input)
         .reads("--hand", arguments.hand.as_deref())
         .reads("--golden", golden.filter(|_| !is_updated))
         .writes("--golden", golden.filter(|_| is_updated))

@@ -109,7 +109,7 @@ impl Reload {
     /// When the other profile must not be used with this device.
     pub fn compare(&self, new: &Profile) -> Result<Change, Failure> {
         if !self.is_simulated {
-            new.bareness.refuse_on_hardware(self.i_know)?;
+            new.simulation_only.reject_on_hardware(self.i_know)?;
         }
         let frame = new.mapping.activate(self.axes).map_err(|error| Failure::BadInput(error.to_string()))?;
         let (old, simulated) = (&self.profile, self.is_simulated);
@@ -124,8 +124,8 @@ impl Reload {
             commands.push(Command::SetMapping(frame));
         }
         let restarts = [
-            ("scene", new.scene.names_other_than(&old.scene)),
-            ("device", new.device.names_other_than(&old.device)),
+            ("scene", new.scene.differs_from(&old.scene)),
+            ("device", new.device.differs_from(&old.device)),
             ("realtime", new.realtime != old.realtime),
             ("view", new.view_listen != old.view_listen),
         ];
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn reload(old: &str) -> Reload {
-        let setup = Setup::of_profile(profile_of(old), None).unwrap();
+        let setup = Setup::from_profile(profile_of(old), None).unwrap();
         Reload::new(&setup, InputArguments::default(), false)
     }
 

@@ -1,4 +1,4 @@
-//! A progress bar, and keys that abort a measurement. Without a terminal it does nothing.
+//! Progress bar of a measurement, and abort by any key. Without a terminal there is neither.
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
@@ -10,35 +10,35 @@ const WIDTH: usize = 30;
 
 /// The terminal, if there is one. Dropping it restores the terminal.
 pub struct Console {
-    shows_bar: bool,
-    reads_keys: bool,
+    has_bar: bool,
+    has_keys: bool,
 }
 
 impl Console {
-    /// A bar without keys.
+    /// Shows a bar only.
     pub fn bar() -> Self {
-        Self { shows_bar: std::io::stderr().is_terminal(), reads_keys: false }
+        Self { has_bar: std::io::stderr().is_terminal(), has_keys: false }
     }
 
-    /// A bar, and any key aborts.
+    /// Shows a bar and reads keys.
     pub fn with_keys() -> Self {
-        let shows_bar = std::io::stderr().is_terminal();
-        let reads_keys = shows_bar && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
-        Self { shows_bar, reads_keys }
+        let has_bar = std::io::stderr().is_terminal();
+        let has_keys = has_bar && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
+        Self { has_bar, has_keys }
     }
 
-    /// Shows the finished fraction, 0 to 1, and the current activity.
+    /// Shows the completed fraction, 0 to 1, and the present activity.
     pub fn show(&self, fraction: f64, activity: &str) {
-        if self.shows_bar {
-            let hint = if self.reads_keys { "; any key aborts" } else { "" };
-            // A closed terminal needs no bar.
+        if self.has_bar {
+            let hint = if self.has_keys { "; any key aborts" } else { "" };
+            // A failed write to the bar does not matter.
             _ = write!(std::io::stderr(), "\r{}{hint}\x1b[K", bar(fraction, activity));
         }
     }
 
-    /// Waits up to `timeout` for a key; returns whether one was pressed.
+    /// Whether a key was pressed within `timeout`.
     pub fn was_key_pressed(&self, timeout: Duration) -> bool {
-        if !self.reads_keys {
+        if !self.has_keys {
             std::thread::sleep(timeout);
             return false;
         }
@@ -49,10 +49,10 @@ impl Console {
 
 impl Drop for Console {
     fn drop(&mut self) {
-        if self.shows_bar {
+        if self.has_bar {
             _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-        if self.reads_keys {
+        if self.has_keys {
             _ = disable_raw_mode();
         }
     }

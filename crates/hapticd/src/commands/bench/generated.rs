@@ -1,23 +1,23 @@
-//! Generated worlds, to measure how the cost of a tick grows with their size.
+//! Worlds made by rule, to see how the cost of a tick grows with what is in them.
 
-use haptic_config::hand::{HandPath, HandRow};
+use haptic_device::Path;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
-/// A world and a hand that moves its tool.
+/// A world and a hand that keeps its tool busy.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The world.
     pub scene: SceneDescription,
     /// The hand, world frame.
-    pub hand: HandPath,
+    pub hand: Path,
 }
 
 const FRICTION: f64 = 0.4;
 const RESTITUTION: f64 = 0.3;
 
-/// Fixed octagons of radius 12 mm on a grid of 40 mm, in about as many rows as columns, and a tool of 10 mm that moves
-/// between and over them, without gravity.
+/// Fixed octagons of radius 12 mm on a grid of 40 mm, in about as many rows as columns, and a tool of 10 mm that is led
+/// between and over them without gravity.
 pub fn octagons(count: usize) -> Generated {
     let columns = ceil_sqrt(count);
     let place = |index: usize| Vector2::new((index % columns) as f64, (index / columns) as f64) * 0.04;
@@ -47,8 +47,8 @@ pub fn pile(count: usize) -> Generated {
     Generated { scene, hand: sweep(start_m, Vector2::new(width_m / 3.0, -start_m.y / 2.0)) }
 }
 
-/// A hand on a circle of 10 mm below its start, twice per second.
-pub fn circling(start_m: Vector2<f64>) -> HandPath {
+/// A hand that goes round a circle of 10 mm under the place where it starts, twice a second.
+pub fn circling(start_m: Vector2<f64>) -> Path {
     let at = |t_s: f64| {
         let (sin, cos) = libm::sincos(t_s * 2.0 * std::f64::consts::TAU);
         start_m + Vector2::new(sin, cos - 1.0) * 0.01
@@ -56,19 +56,20 @@ pub fn circling(start_m: Vector2<f64>) -> HandPath {
     hand(at)
 }
 
-/// A hand that oscillates over a span, with different periods along x and y.
-fn sweep(start_m: Vector2<f64>, span_m: Vector2<f64>) -> HandPath {
+/// A hand that goes to and fro over a span, fast along x and slow along y.
+fn sweep(start_m: Vector2<f64>, span_m: Vector2<f64>) -> Path {
     let swing = |t_s: f64, period_s: f64| 0.5 - 0.5 * libm::cos(t_s * std::f64::consts::TAU / period_s);
     hand(|t_s| start_m + Vector2::new(span_m.x * swing(t_s, 4.0), span_m.y * swing(t_s, 1.5)))
 }
 
 /// Rows for 60 s, every 5 ms.
-fn hand(at: impl Fn(f64) -> Vector2<f64>) -> HandPath {
+fn hand(at: impl Fn(f64) -> Vector2<f64>) -> Path {
     let row = |index: u32| {
         let t_s = f64::from(index) / 200.0;
-        HandRow { t_s, position_m: at(t_s) }
+        let position_m = at(t_s);
+        [t_s, position_m.x, position_m.y]
     };
-    HandPath::of((0..12_000).map(row).collect())
+    Path::new((0..12_000).map(row).collect(), false).expect("the times increase")
 }
 
 fn tool() -> Option<ToolDescription> {
