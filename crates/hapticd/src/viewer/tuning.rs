@@ -44,8 +44,8 @@ pub fn retuned(gains: &Gains, keys: &Map<String, Value>, limits: &LimitsMessage)
     reject_unknown_keys(keys)?;
     let text = profile_with(gains, keys)?;
     let retuned = profile::load(&Source::in_memory("coupling", &text)).map_err(|errors| {
-        let told = errors.0.iter().map(|problem| format!("{}: {}; {}", problem.key, problem.problem, problem.remedy));
-        ControlError::Invalid(told.collect::<Vec<_>>().join("\n"))
+        let lines = errors.0.iter().map(|problem| format!("{}: {}; {}", problem.key, problem.problem, problem.remedy));
+        ControlError::Invalid(lines.collect::<Vec<_>>().join("\n"))
     })?;
     within(limits, retuned.coupling, keys)
 }
