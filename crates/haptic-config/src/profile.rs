@@ -3,12 +3,15 @@
 use crate::builtin::{DEVICES, Library, SCENES};
 use crate::error::{FileErrors, Problem};
 use crate::kind::FileKind;
-use crate::rule::{ANY, POSITIVE, UP_TO_A_FIFTH_OF_A_TICK, ZERO_OR_MORE};
+use crate::rule::{ANY, UP_TO_A_FIFTH_OF_A_TICK};
 use crate::section::{Document, Section};
 use crate::source::Source;
-use haptic_coupling::coupling::Gains;
+use haptic_coupling::coupling::{GAIN_KEYS, Gains};
+use haptic_coupling::key::KeyError;
 use haptic_coupling::tank::Passivity;
-use haptic_loop::settings::{MappingSettings, SIMULATED_ENGAGE_RAMP_S, Safety};
+use haptic_loop::settings::{
+    MAPPING_KEYS, MappingSettings, SAFETY_KEYS, SIMULATED_ENGAGE_RAMP_S, Safety, SimulationOnly,
+};
 use nalgebra::Vector2;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,7 +30,7 @@ pub struct Profile {
     /// What protects the hand and the device.
     pub safety: Protection,
     /// What of it is for models only.
-    pub bareness: SimulationOnly,
+    pub simulation_only: SimulationOnlySettings,
     /// How the loop runs.
     pub realtime: Realtime,
     /// Where the viewer listens.
@@ -65,22 +68,26 @@ impl Protection {
     }
 }
 
-/// The settings that are for models only, and where the profile makes them.
+/// The settings that are for simulated devices only, and their locations in the profile.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SimulationOnly {
-    always: Vec<Problem>,
-    /// Only with the user's word that it is meant.
-    unwatched: Option<Problem>,
-}
+pub struct SimulationOnlySettings(Vec<(SimulationOnly, Problem)>);
 
-impl SimulationOnly {
-    /// Why the profile must not drive hardware; `i_know` is the user's word that going without the tank is meant.
+impl SimulationOnlySettings {
+    fn new(section: &Section<'_>, limits: &Safety) -> Self {
+        let located = |rule: SimulationOnly| {
+            let (problem, remedy) = (rule.problem.to_owned(), rule.remedy.to_owned());
+            (rule, Problem { problem, remedy, ..section.place_of(rule.key) })
+        };
+        Self(limits.simulation_only().map(located).collect())
+    }
+
+    /// Rejects a profile that must not drive hardware; `i_know` permits running without the tank.
     ///
     /// # Errors
-    /// Every setting that takes away what protects a hand.
+    /// Every setting that removes a protection of the hand.
     pub fn refuse_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
-        let unwatched = self.unwatched.iter().filter(|_| !i_know);
-        let refused: Vec<Problem> = self.always.iter().chain(unwatched).cloned().collect();
+        let refused = self.0.iter().filter(|(rule, _)| !(rule.can_be_confirmed && i_know));
+        let refused: Vec<Problem> = refused.map(|(_, problem)| problem.clone()).collect();
         if refused.is_empty() { Ok(()) } else { Err(FileErrors(refused)) }
     }
 }
@@ -151,7 +158,7 @@ fn profile(root: &Section<'_>, source: &Source) -> Profile {
         device: reference(root, "device", DEVICES.entries[0].0, source),
         coupling: coupling(&root.section("coupling")),
         mapping: mapping(&root.section("mapping")),
-        bareness: bareness(&safety_section, &safety.limits),
+        simulation_only: SimulationOnlySettings::new(&safety_section, &safety.limits),
         safety,
         realtime: realtime(&root.section("realtime")),
         view_listen: view(&root.section("view")),
@@ -171,23 +178,18 @@ fn reference(root: &Section<'_>, key: &'static str, default: &str, source: &Sour
 }
 
 fn coupling(section: &Section<'_>) -> Gains {
-    let coupling = Gains {
-        stiffness_n_per_m: section.number("stiffness_n_per_m", 400.0, ZERO_OR_MORE),
-        damping_n_s_per_m: section.number("damping_n_s_per_m", 0.1, ZERO_OR_MORE),
-        angular_stiffness_n_m_per_rad: section.number("angular_stiffness_n_m_per_rad", 0.0, ZERO_OR_MORE),
-        angular_damping_n_m_s_per_rad: section.number("angular_damping_n_m_s_per_rad", 0.0, ZERO_OR_MORE),
-    };
+    let coupling = section.settings(&GAIN_KEYS);
     section.reject_unknown_keys();
     coupling
 }
 
 fn mapping(section: &Section<'_>) -> MappingSettings {
+    let numbers = section.settings(&MAPPING_KEYS);
     let mapping = MappingSettings {
-        scale: section.number("scale", 1.0, POSITIVE),
-        rotation_rad: section.number("rotation_rad", 0.0, ANY),
-        offset_m: section.vector("offset_m", Vector2::zeros(), ANY),
+        offset_m: section.vector("offset_m", numbers.offset_m, ANY),
         axis: axis(section),
-        rail: section.flag("rail", true),
+        rail: section.flag("rail", numbers.rail),
+        ..numbers
     };
     section.reject_unknown_keys();
     mapping
@@ -202,45 +204,14 @@ fn axis(section: &Section<'_>) -> Vector2<f64> {
 }
 
 fn protection(section: &Section<'_>) -> Protection {
-    let passivities = [("tank", Passivity::Tank), ("observer", Passivity::Observer), ("off", Passivity::Off)];
-    let default = Safety::default();
-    let number = |key, default, rule| section.number(key, default, rule);
-    let limits = Safety {
-        max_force_n: number("max_force_n", default.max_force_n, POSITIVE),
-        slew_n_per_s: number("slew_n_per_s", default.slew_n_per_s, ZERO_OR_MORE),
-        engage_ramp_s: number("engage_ramp_s", default.engage_ramp_s, ZERO_OR_MORE),
-        stale_after_s: number("stale_after_s", default.stale_after_s, POSITIVE),
-        lost_after_s: number("lost_after_s", default.lost_after_s, POSITIVE),
-        max_speed_m_per_s: number("max_speed_m_per_s", default.max_speed_m_per_s, POSITIVE),
-        passivity: section.choice("passivity", &passivities, default.passivity),
-    };
-    if limits.lost_after_s < limits.stale_after_s {
-        let problem = format!("must not be less than stale_after_s, {}", limits.stale_after_s);
-        section.complain("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
+    let numbers = section.settings(&SAFETY_KEYS);
+    let passivity = section.choice("passivity", &Passivity::NAMES, numbers.passivity);
+    let limits = Safety { passivity, ..numbers };
+    if let Err(KeyError { key, problem }) = limits.checked() {
+        section.complain(key, problem, "write e.g. lost_after_s = 0.1");
     }
     section.reject_unknown_keys();
     Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
-}
-
-fn bareness(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
-    let bare = |key: &str, problem: &str, remedy: &str| {
-        let problem = format!("{problem} is for a simulated device or a prescribed hand only");
-        Problem { problem, remedy: remedy.to_owned(), ..section.place_of(key) }
-    };
-    let no_ramp = limits.engage_ramp_s == 0.0;
-    let no_slew = limits.slew_n_per_s == 0.0;
-    let watching = limits.passivity == Passivity::Observer;
-    let settings = [
-        no_ramp.then(|| bare("engage_ramp_s", "no ramp", "write e.g. engage_ramp_s = 2.0")),
-        no_slew.then(|| bare("slew_n_per_s", "no limit on the change of force", "write e.g. slew_n_per_s = 2000.0")),
-        watching.then(|| bare("passivity", "only watching the energy", "write passivity = \"tank\"")),
-    ];
-    let unwatched = (limits.passivity == Passivity::Off).then(|| {
-        let problem = "not watching the energy at all can hurt a hand";
-        let remedy = "write passivity = \"tank\", or give --i-know if it is meant";
-        Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.place_of("passivity") }
-    });
-    SimulationOnly { always: settings.into_iter().flatten().collect(), unwatched }
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {

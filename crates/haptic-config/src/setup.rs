@@ -103,7 +103,7 @@ impl Setup {
     /// tank is meant, `run` asks.
     fn protected(self) -> Result<Self, FileErrors> {
         if !self.is_simulated() && self.hand.is_none() {
-            self.profile.bareness.refuse_on_hardware(true)?;
+            self.profile.simulation_only.refuse_on_hardware(true)?;
         }
         Ok(self)
     }

@@ -54,7 +54,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     if !setup.is_simulated() {
-        setup.profile.bareness.refuse_on_hardware(i_know)?;
+        setup.profile.simulation_only.refuse_on_hardware(i_know)?;
     }
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }

@@ -109,7 +109,7 @@ impl Reload {
     /// When the other must not be used with this device.
     pub fn compare(&self, new: &Profile) -> Result<Change, Failure> {
         if !self.is_simulated {
-            new.bareness.refuse_on_hardware(self.i_know)?;
+            new.simulation_only.refuse_on_hardware(self.i_know)?;
         }
         let frame = new.mapping.activate(self.axes).map_err(|error| Failure::BadInput(error.to_string()))?;
         let (old, simulated) = (&self.profile, self.is_simulated);

@@ -2,7 +2,6 @@
 
 use super::library;
 use super::session::ViewerSession;
-use super::settings::coupling_message;
 use super::tuning::retuned;
 use crate::admission;
 use crate::hardware::discovery;
@@ -13,7 +12,6 @@ use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
 use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::ScenesMessage;
-use haptic_view::message::settings::CouplingMessage;
 use haptic_view::{ControlError, Controller};
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
@@ -43,13 +41,13 @@ impl Controller for ViewerSession {
         ViewerSession::reset(self)
     }
 
-    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError> {
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<Gains, ControlError> {
         let mut gains = Gains::default();
         self.apply_with(|settings| {
-            gains = retuned(&settings.coupling, keys, &self.facts.limits(settings))?;
+            gains = retuned(&settings.coupling, keys, &self.facts.max_gains(settings))?;
             Ok(Command::SetGains(gains))
         })?;
-        Ok(coupling_message(&gains))
+        Ok(gains)
     }
 
     fn scenes(&self) -> ScenesMessage {
