@@ -14,25 +14,25 @@ pub struct Rule {
     /// Whether a finite number within the largest magnitude is valid.
     pub holds: fn(f64) -> bool,
     /// What the number must be.
-    pub words: &'static str,
+    pub text: &'static str,
 }
 
 /// Any finite number.
-pub const ANY: Rule = Rule { holds: |_| true, words: "a number" };
+pub const ANY: Rule = Rule { holds: |_| true, text: "a number" };
 /// More than zero.
-pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, words: "more than zero" };
+pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, text: "more than zero" };
 /// Zero or more.
-pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, words: "zero or more" };
+pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, text: "zero or more" };
 
 impl Rule {
-    /// What is wrong with the number, if anything.
-    pub fn objection(&self, number: f64) -> Option<String> {
+    /// Describes how a number violates the rule; `None` if it does not.
+    pub fn violation(&self, number: f64) -> Option<String> {
         if !number.is_finite() {
             Some(format!("must be a finite number, got {number}"))
         } else if number.abs() > MAX_MAGNITUDE {
             Some(format!("must be within ±{MAX_MAGNITUDE:e}, got {number:e}"))
         } else if !(self.holds)(number) {
-            Some(format!("must be {}, got {number}", self.words))
+            Some(format!("must be {}, got {number}", self.text))
         } else {
             None
         }
@@ -79,7 +79,7 @@ impl std::error::Error for KeyError {}
 /// # Errors
 /// The first value that breaks its rule.
 pub fn check<T: Copy>(keys: &[Key<T>], settings: &T) -> Result<(), KeyError> {
-    let objection =
-        |key: &Key<T>| key.rule.objection(key.get(settings)).map(|problem| KeyError { key: key.name, problem });
-    keys.iter().find_map(objection).map_or(Ok(()), Err)
+    let violation =
+        |key: &Key<T>| key.rule.violation(key.get(settings)).map(|problem| KeyError { key: key.name, problem });
+    keys.iter().find_map(violation).map_or(Ok(()), Err)
 }

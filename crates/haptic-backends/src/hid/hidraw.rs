@@ -5,7 +5,7 @@
 use super::link::{HidLink, HidPort, Opened};
 use super::report::Report;
 use haptic_realtime::ioctl::{Request, request};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use haptic_realtime::poll::readable;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -196,12 +196,7 @@ impl HidLink for Hidraw {
     }
 
     fn read(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
-        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(0),
-            Ok(_) => self.file.read(into),
-            Err(error) => Err(error.into()),
-        }
+        if readable(&self.file, wait)? { self.file.read(into) } else { Ok(0) }
     }
 
     fn set_feature(&mut self, report: &Report) -> io::Result<()> {

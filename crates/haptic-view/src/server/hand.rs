@@ -3,7 +3,8 @@
 use super::limits::TARGETS_PER_S;
 use super::lock;
 use super::rate_limiter::RateLimiter;
-use crate::controller::{ControlError, Controller};
+use crate::controller::Controller;
+use haptic_loop::control::ControlError;
 use nalgebra::Vector2;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

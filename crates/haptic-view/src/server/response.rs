@@ -1,11 +1,11 @@
 //! Responses: JSON, or an error that says what would be correct.
 
 use super::limits::MAX_BODY_BYTES;
-use crate::controller::ControlError;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use haptic_loop::control::ControlError;
 use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;

@@ -103,12 +103,12 @@ impl Replay {
             Settings::AsRecorded => recorded,
             Settings::Of(profile) => *profile,
         };
-        let mut setup = Setup::of_sources(profile, sources_of(&kept.header.texts))?;
+        let mut setup = Setup::from_sources(profile, sources_of(&kept.header.texts))?;
         setup.device_rate_hz = kept.header.device.rate_hz;
         let (device, prompter) = replay_device(&kept.header.device);
         let worlds = kept.worlds().filter_map(|number| world_of(kept, number)).collect::<Result<_, Failure>>()?;
         let instead = (!is_as_recorded).then(|| setup.settings());
-        let rendering = setup.into_loop_of_every_tick(Box::new(device))?;
+        let rendering = setup.into_unpaced_loop(Box::new(device))?;
         let proof = ReplayResult {
             ticks: 0,
             state_hash: String::new(),

@@ -3,7 +3,7 @@
 use haptic_config::section::nearest;
 use haptic_coupling::coupling::{GAIN_KEYS, Gains};
 use haptic_coupling::key::Key;
-use haptic_view::ControlError;
+use haptic_loop::control::ControlError;
 use serde_json::{Map, Value};
 
 /// The only form there is: the keys themselves, not in a table as a profile has them.
@@ -44,7 +44,7 @@ fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
 fn checked(key: &Key<Gains>, value: &Value, max: &Gains) -> Result<f64, String> {
     let example = format!("send e.g. {{\"{}\":{:?}}}", key.name, key.get(&Gains::default()));
     let number = value.as_f64().ok_or_else(|| format!("must be a number, got {value}; {example}"))?;
-    if let Some(problem) = key.rule.objection(number) {
+    if let Some(problem) = key.rule.violation(number) {
         return Err(format!("{problem}; {example}"));
     }
     let max = key.get(max);

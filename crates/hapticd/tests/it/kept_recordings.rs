@@ -197,5 +197,5 @@ fn crowd() -> String {
 fn setup_of(scene: &str, profile: &str) -> Setup {
     let profile = profile::load(&Source::in_memory("profile", profile)).unwrap();
     let device = DEVICE_FILES.built_in(DEVICES[0]).unwrap();
-    Setup::of_sources(profile, Sources { scene: Source::in_memory("scene", scene), device, hand: None }).unwrap()
+    Setup::from_sources(profile, Sources { scene: Source::in_memory("scene", scene), device, hand: None }).unwrap()
 }
