@@ -1,8 +1,8 @@
 //! The viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
 //!
 //! It runs on one ordinary thread with a low priority and never touches the loop. The daemon publishes messages to a
-//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a client
-//! can be dropped; neither affects the loop.
+//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a
+//! client can be dropped; neither affects the loop.
 //!
 //! - [`message`]: the JSON messages.
 //! - [`telemetry`]: the newest message of each kind, as published by the daemon.
