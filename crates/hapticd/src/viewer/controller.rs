@@ -2,7 +2,6 @@
 
 use super::library;
 use super::session::ViewerSession;
-use super::settings::coupling_message;
 use super::tuning::retuned;
 use crate::admission;
 use crate::hardware::discovery;
@@ -15,7 +14,6 @@ use haptic_loop::control::ControlError;
 use haptic_view::Controller;
 use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::ScenesMessage;
-use haptic_view::message::settings::CouplingMessage;
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
 
@@ -44,13 +42,13 @@ impl Controller for ViewerSession {
         ViewerSession::reset(self)
     }
 
-    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError> {
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<Gains, ControlError> {
         let mut gains = Gains::default();
         self.apply_with(|settings| {
-            gains = retuned(&settings.coupling, keys, &self.facts.limits(settings))?;
+            gains = retuned(&settings.coupling, keys, &self.facts.max_gains(settings))?;
             Ok(Command::SetGains(gains))
         })?;
-        Ok(coupling_message(&gains))
+        Ok(gains)
     }
 
     fn scenes(&self) -> ScenesMessage {
