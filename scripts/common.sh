@@ -44,9 +44,9 @@ need_packages() {
         { echo "apt-get could not install ${missing[*]}" >&2; return 1; }
 }
 
-# static_cargo SUBCOMMAND ARGUMENT…: cargo for a release build without shared libraries, so that it runs in a guest that has none.
-# It is optimised like any release, but not across crates and without debug information: both take minutes, and no result depends
-# on them.
+# static_cargo SUBCOMMAND ARGUMENT…: cargo for a release build without shared libraries, so that it runs in a guest that
+# has none. It is optimised like any release, but not across crates and without debug information: both take minutes,
+# and no result depends on them.
 static_cargo() {
     local subcommand="$1"
     shift
@@ -54,7 +54,8 @@ static_cargo() {
         RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" "$@"
 }
 
-# build_static: every program that is tested from outside, in one build: each alone would select other features of shared crates.
+# build_static: every program that is tested from outside, in one build: each alone would select other features of
+# shared crates.
 build_static() {
     static_cargo build --quiet --package hapticd --package haptic-testing --package haptic-emulator
 }

@@ -1,17 +1,19 @@
 //! The `evdev` backend: whatever force feedback the kernel itself drives.
 //!
-//! Coarser than talking to the device: some drivers keep only eight bits of a force, some apply it when a timer says so. What is the
-//! same everywhere is [`node`]: an input device with axes, to which constant effects are uploaded.
+//! Coarser than talking to the device: some drivers keep only eight bits of a force, some apply it when a timer says
+//! so. What is the same everywhere is [`node`]: an input device with axes, to which constant effects are uploaded.
 //!
-//! As with joysticks each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than drivers pass
-//! them on, since what is queued in between only makes the force late, and effects have a finite length, so that a device whose
-//! host hangs lets go; one whose host dies is stopped by the kernel.
+//! As with joysticks each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than
+//! drivers pass them on, since what is queued in between only makes the force late, and effects have a finite length,
+//! so that a device whose host hangs lets go; one whose host dies is stopped by the kernel.
 
 pub mod node;
 
 use crate::hid::joystick::JoystickSettings;
 use crate::scale::{AxisScale, encoder_step_m, limits};
-use crate::threaded::{Connect, Connection, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice};
+use crate::threaded::{
+    Connection, Connector, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
+};
 use haptic_device::{DeviceKind, Identity, MAX_AXES};
 use nalgebra::Vector2;
 use node::{Axis, Effect, EventFile, NodeInfo};
@@ -28,12 +30,12 @@ const RESTART_NS: u64 = 50_000_000;
 /// Largest level.
 const FULL_LEVEL: f64 = 32767.0;
 
-/// Bearings of the force of each axis as the kernel counts them, a full turn being 65536: 0xC000 pushes to the right, 0x8000 away
-/// from the user.
+/// Bearings of the force of each axis as the kernel counts them, a full turn being 65536: 0xC000 pushes to the right,
+/// 0x8000 away from the user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
 /// Finds one device among those that are plugged in.
-pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + std::marker::Send>;
+pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + Send>;
 
 /// Opens a device, uploads its effects with no force and starts to serve it by threads of that priority.
 ///
@@ -62,7 +64,7 @@ struct EvdevConnector {
     settings: JoystickSettings,
 }
 
-impl Connect for EvdevConnector {
+impl Connector for EvdevConnector {
     fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
         let info = (self.find)()?;
         self.arm(&info).map(|(connection, _)| connection)
@@ -133,7 +135,7 @@ impl EvdevSender {
     }
 }
 
-impl Send for EvdevSender {
+impl Transmitter for EvdevSender {
     fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         if now_ns >= self.restart_ns {
             self.restart_ns = now_ns + RESTART_NS;
@@ -159,7 +161,7 @@ impl Send for EvdevSender {
         Ok(SendOutcome::Again)
     }
 
-    fn let_go(&mut self) {
+    fn disable(&mut self) {
         for effect in &mut self.effects {
             effect.set_level(0);
             // Closing the file erases the effects in any case.
@@ -176,7 +178,7 @@ struct EvdevReceiver {
     is_first: bool,
 }
 
-impl Receive for EvdevReceiver {
+impl Receiver for EvdevReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
         // The kernel passes on changes only: where the handle is at the start must be asked for.
         let has_changed = std::mem::take(&mut self.is_first) || self.file.read_axes(&mut self.values, wait)?;
@@ -190,7 +192,7 @@ impl Receive for EvdevReceiver {
         Ok(Received::Position(position_m, None))
     }
 
-    fn habit(&self) -> ReportingMode {
-        ReportingMode::TellsChanges
+    fn reporting_mode(&self) -> ReportingMode {
+        ReportingMode::ReportsChanges
     }
 }

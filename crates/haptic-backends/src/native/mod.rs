@@ -1,8 +1,8 @@
 //! The host side of the native protocol (`firmware-protocol/PROTOCOL.md`), generic over its [`Framing`].
 //!
-//! [`handshake`] opens a session, [`transmit`] encodes efforts, [`receive`] decodes samples and re-arms a board after a fault. All
-//! three are pure: bytes and times are arguments. A serial line and HID reports differ in the framing only; how bytes are read and
-//! written is up to [`crate::serial`] and [`crate::hid`].
+//! [`handshake`] opens a session, [`transmit`] encodes efforts, [`receive`] decodes samples and re-arms a board after a
+//! fault. All three are pure: bytes and times are arguments. A serial line and HID reports differ in the framing only;
+//! how bytes are read and written is up to [`crate::serial`] and [`crate::hid`].
 
 pub mod framing;
 mod handshake;
@@ -55,7 +55,7 @@ impl<F: Framing> NativeProtocol<F> {
 }
 
 impl<F: Framing> Protocol for NativeProtocol<F> {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+    fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
         self.nonce = self.nonce.wrapping_add(1);
         let (monitor, first_board) = (Arc::clone(&self.monitor), Arc::clone(&self.first_board));
         Box::new(NativeHandshake::<F>::new(self.settings, monitor, first_board, self.nonce, now))

@@ -1,9 +1,9 @@
 //! The Haply 2diy: two motors and a five-bar linkage behind USB-CDC.
 //!
-//! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque is
-//! the first and the last thing it hears. The encoders are set to the home angles when it is set up, so the arm must then
-//! stand at its home stop; nothing on the line can tell whether it does. So it is set up once, when a person has just started the
-//! program and knows; a board that forgot its angles in the middle of a run is not taken up again.
+//! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque
+//! is the first and the last thing it hears. The encoders are set to the home angles when it is set up, so the arm must
+//! then stand at its home stop; nothing on the line can tell whether it does. So it is set up once, when a person has
+//! just started the program and knows; a board that forgot its angles in the middle of a run is not taken up again.
 
 mod handshake;
 pub mod message;
@@ -89,25 +89,26 @@ impl HaplyVariant {
 /// The protocol with its settings.
 pub struct HaplyProtocol {
     variant: HaplyVariant,
-    ledger: Arc<LinkMonitor>,
-    /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any pose for home.
+    monitor: Arc<LinkMonitor>,
+    /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any
+    /// pose for home.
     was_set_up: bool,
 }
 
 impl HaplyProtocol {
     /// Ready to greet.
-    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
-        Self { variant, ledger, was_set_up: false }
+    pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
+        Self { variant, monitor, was_set_up: false }
     }
 }
 
 impl Protocol for HaplyProtocol {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+    fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
         let keeps_angles = std::mem::replace(&mut self.was_set_up, true);
-        Box::new(HaplyHandshake::new(self.variant, Arc::clone(&self.ledger), keeps_angles, now))
+        Box::new(HaplyHandshake::new(self.variant, Arc::clone(&self.monitor), keeps_angles, now))
     }
 
     fn dead_man_frame(&self) -> Option<TxBytes> {
-        Some(message::let_go(&self.variant))
+        Some(message::stop(&self.variant))
     }
 }

@@ -3,12 +3,12 @@
 use super::print_json;
 use crate::admission;
 use crate::cli::RunArguments;
-use crate::daemon::signals::Signals;
 use crate::daemon::{self, Options};
 use crate::failure::Failure;
 use crate::figures::ticks_in;
 use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
+use crate::realtime_setup::signals::Signals;
 use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
@@ -24,16 +24,16 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;
     let record = arguments.recording.record.as_deref();
-    PathConflicts::of_setup(&setup, &arguments.input).writes("--record", record).check()?;
-    let objection = admit(&setup, arguments.i_know)?;
+    PathConflicts::from_setup(&setup, &arguments.input).writes("--record", record).check()?;
+    let warning = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
-    setup.learn_from(device.as_ref());
-    let signals = Signals::watched()?;
+    setup.update_from_device(device.as_ref());
+    let signals = Signals::register()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
-    tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");
-    tell_of_slow_service(&setup);
-    if let Some(text) = objection {
+    tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C stops it");
+    warn_of_slow_service(&setup);
+    if let Some(text) = warning {
         tracing::warn!("{text}");
     }
     let options = Options {
@@ -54,19 +54,19 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     if !setup.is_simulated() {
-        setup.profile.bareness.refuse_on_hardware(i_know)?;
+        setup.profile.simulation_only.reject_on_hardware(i_know)?;
     }
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }
 
-/// A link that cannot carry what the profile asks for is served less often, and the user must know.
-fn tell_of_slow_service(setup: &Setup) {
-    let (asked, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
-    if served < asked {
-        let (name, able) = (&setup.profile.device.name, setup.device_rate_hz);
-        let advice = "walls must be softer at this rate; a faster line (baud = 1000000) or native USB allows 1000 Hz";
+/// Warns if the link does not support the rate of the profile and is served less often.
+fn warn_of_slow_service(setup: &Setup) {
+    let (requested, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
+    if served < requested {
+        let (name, supported) = (&setup.profile.device.name, setup.device_rate_hz);
+        let advice = "use a lower stiffness, a faster line (baud = 1000000) or native USB";
         tracing::warn!(
-            "{name}: the device and its line take {able:.0} Hz at most and are served at {served} Hz; {advice}"
+            "{name}: device and line support {supported:.0} Hz at most and are served at {served} Hz; {advice}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `hapticd zwidth`: which stiffness and damping does this device bear? A picture and numbers.
+//! `hapticd zwidth`: the region of stable stiffness and damping of a device, as a picture and as numbers.
 
 use super::{print_json, print_line};
 use crate::cli::{InputArguments, ZwidthArguments};
@@ -13,7 +13,7 @@ use haptic_config::builtin::PROFILES;
 use haptic_config::device::DeviceFile;
 use haptic_config::proposals::Proposals;
 use haptic_config::setup::Setup;
-use haptic_config::stability::hand_of;
+use haptic_config::stability::hand_impedance;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_tuning::boundary::{Limits, dampings};
@@ -25,34 +25,34 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Dampings that are tried on a device itself, as multiples of its own.
+/// Damping values tested on the device, as multiples of its own damping.
 const MEASURED_SHARES: [f64; 4] = [0.1, 0.5, 2.0, 8.0];
-/// How far the handle may come while springs are tried, m.
+/// Maximum travel of the handle while springs are tested, m.
 const TRAVEL_M: f64 = 0.015;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the input is wrong, the picture cannot be written, or the device cannot be measured.
+/// When the input is invalid, the picture cannot be written, or the device cannot be measured.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
     let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
-    arguments.out.as_deref().map_or(Ok(()), atomic_write::refuse_impossible)?;
+    arguments.out.as_deref().map_or(Ok(()), atomic_write::check_writable)?;
     let input = InputArguments {
         profile: arguments.profile.clone(),
         device: arguments.device.clone(),
         ..InputArguments::default()
     };
     let setup = auto::open_setup(&input)?;
-    PathConflicts::of_setup(&setup, &input).writes("--out", arguments.out.as_deref()).check()?;
+    PathConflicts::from_setup(&setup, &input).writes("--out", arguments.out.as_deref()).check()?;
     let region = region(&setup, arguments)?;
     if let Some(out) = &arguments.out {
         atomic_write::write(out, &writer(&region.draw())?)?;
     }
-    if arguments.json { print_json(&told(&region)) } else { print_line(words(&region, arguments).trim_end()) }
+    if arguments.json { print_json(&to_json(&region)) } else { print_line(describe(&region, arguments).trim_end()) }
 }
 
 fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure> {
-    let (device, hand) = (setup.device_model(), hand_of(setup));
+    let (device, hand) = (setup.device_model(), hand_impedance(setup));
     let scale = setup.settings().mapping.scale;
     let gains = setup.settings().coupling;
     let at_device = |gain: f64| gain * scale * scale;
@@ -68,16 +68,16 @@ fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure>
             stiffness_n_per_m: at_device(gains.stiffness_n_per_m),
             damping_n_s_per_m: at_device(gains.damping_n_s_per_m),
         },
-        proposals: Proposals::of(&device, 1.0),
+        proposals: Proposals::new(&device, 1.0),
     })
 }
 
-/// The name of a file without folder and ending; a built-in's name as it is.
+/// Name of a file without folder and extension; the name of a built-in stays as it is.
 fn plain_name(name: &str) -> String {
     Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// The boundaries for each damping, on all cores, with a bar.
+/// The boundaries for each damping, computed on all cores, with a progress bar.
 fn boundaries(
     setup: &Setup,
     device: &WorstAxisModel,
@@ -90,13 +90,13 @@ fn boundaries(
     let limits = |damping: f64| {
         let limits = Limits::of(device, hand, &tapped, damping);
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-        console.show(count as f64 / points as f64, "tapping the loop");
+        console.show(count as f64 / points as f64, "simulating taps");
         limits
     };
     Ok(dampings(device, hand, points).into_par_iter().map(limits).collect())
 }
 
-/// The stiffest springs, tried on the device itself with nobody holding it.
+/// Maximum stable stiffness, measured on the free device.
 fn measured(
     setup: &Setup,
     device: &WorstAxisModel,
@@ -110,7 +110,7 @@ fn measured(
     });
     let rungs: Vec<DampingTrial> = rungs.into_iter().filter(|rung| rung.predicted_n_per_m > 1.0).collect();
     let mut opened = drive::paced(hardware::open(&free)?);
-    let place_m = drive::place_of(opened.as_mut())?;
+    let place_m = drive::handle_position(opened.as_mut())?;
     let axes = usize::from(opened.identity().axes);
     let allowance = MeasurementLimits {
         force_n: setup.max_force_n().min(opened.limits().max_force_n),
@@ -124,7 +124,7 @@ fn measured(
     }
 }
 
-fn told(region: &Region) -> Value {
+fn to_json(region: &Region) -> Value {
     let limits = |limits: &Limits| {
         json!({
             "damping_n_s_per_m": limits.damping_n_s_per_m,
@@ -159,7 +159,7 @@ fn told(region: &Region) -> Value {
     })
 }
 
-fn words(region: &Region, arguments: &ZwidthArguments) -> String {
+fn describe(region: &Region, arguments: &ZwidthArguments) -> String {
     let row = |limits: &Limits| {
         let Limits { damping_n_s_per_m, passive_n_per_m, spectral_n_per_m, simulated_n_per_m } = limits;
         format!(
@@ -174,7 +174,7 @@ fn words(region: &Region, arguments: &ZwidthArguments) -> String {
     let measured: String = region.measured.iter().map(found).collect();
     let written = arguments.out.as_ref().map_or(String::new(), |out| format!("written to {}", out.display()));
     format!(
-        "stiffest coupling of {}, N/m\n{:>12} {:>12} {:>12} {:>12}\n{rows}{measured}{}{written}",
+        "maximum stiffness of the coupling of {}, N/m\n{:>12} {:>12} {:>12} {:>12}\n{rows}{measured}{}{written}",
         region.name, "damping", "passive", "eigenvalues", "tapped", region.proposals
     )
 }

@@ -180,7 +180,7 @@ fn what_cannot_be_opened_is_bad_input() {
         "tabel: no such file, and no built-in scene of that name; name a file or one of table,",
     );
     assert_refused(&simulate("."), 2, ".: is a folder, not a file");
-    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not UTF-8 text");
+    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not valid UTF-8");
     assert_refused(
         &simulate(&folder.file("empty.toml", "")),
         2,
@@ -214,7 +214,7 @@ fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
 fn a_trace_that_cannot_be_written_is_told_plainly() {
     let folder = Folder::new();
     let trace = |path: &str| folder.hapticd(&["simulate", "--seconds", "1", "--trace", path]);
-    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be created: ");
+    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be written: ");
     if Path::new("/dev/full").exists() {
         assert_refused(&trace("/dev/full"), 1, "/dev/full: cannot be written: ");
     }
@@ -300,7 +300,7 @@ fn times_that_make_no_sense_are_refused_with_what_would() {
         (&["run", "--seconds", "-1"], "a number of seconds from 0"),
         (&["simulate", "--seconds", "-0.5"], "a number of seconds from 0"),
         (&["run", "--record", "r.mcap", "--record-rotate-mb", "-3"], "a number above zero"),
-        (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a share from 0 to 1"),
+        (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a fraction from 0 to 1"),
     ] {
         let output = folder.hapticd(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -309,7 +309,7 @@ fn times_that_make_no_sense_are_refused_with_what_would() {
 }
 
 #[test]
-fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
+fn address_and_summary_of_a_run_are_printed_whatever_the_log_filters() {
     let folder = Folder::new();
     let run = |format: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
@@ -319,14 +319,14 @@ fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
         stderr(&output)
     };
     let text = run("text");
-    assert!(text.contains("see it at http://127.0.0.1:") && text.contains(" ran "), "{text}");
-    assert!(!text.contains("Ctrl-C ends it"), "RUST_LOG=off leaves out the rest: {text}");
+    assert!(text.contains("INFO hapticd: Viewer: http://127.0.0.1:") && text.contains(" Ran "), "{text}");
+    assert!(!text.contains("Ctrl-C stops it"), "RUST_LOG=off leaves out the rest: {text}");
     let lines: Vec<Value> = run("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told = |words: &str| {
-        let is_told = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(words));
-        lines.iter().any(is_told)
+    let has_line = |words: &str| {
+        let has_words = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(words));
+        lines.iter().any(has_words)
     };
-    assert!(told("see it at http://127.0.0.1:") && told("felt up to "), "{lines:?}");
+    assert!(has_line("Viewer: http://127.0.0.1:") && has_line("Maximum force "), "{lines:?}");
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn check_tells_every_file_in_words_and_in_json() {
     assert!(
         String::from_utf8(words.stdout)
             .unwrap()
-            .starts_with("good.toml: a good scene\n  1 bodies (0 fixed, 1 dynamic)")
+            .starts_with("good.toml: valid scene\n  bodies: 1 (0 fixed, 1 dynamic)")
     );
     let findings = json(&folder.hapticd(&["check", "--json", &good, &bad]));
     assert_eq!(findings["files"][0]["kind"], "scene");
@@ -377,7 +377,8 @@ fn check_warns_of_hardware_that_was_never_measured() {
     let device = folder.file("d.toml", "kind = \"serial\"\nport = \"/dev/ttyACM0\"\n");
     let output = folder.hapticd(&["check", &device]);
     assert_done(&output);
-    assert!(String::from_utf8(output.stdout).unwrap().contains("warning: model.damping_n_s_per_m is not given; 0.05"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("warning: model.damping_n_s_per_m is missing, 0.05 is assumed"), "{text}");
 }
 
 #[test]
@@ -388,7 +389,7 @@ fn what_bares_the_physics_is_refused_on_hardware_and_allowed_with_a_prescribed_h
     let bare = "device = \"d.toml\"\n[safety]\nengage_ramp_s = 0\nslew_n_per_s = 0\npassivity = \"observer\"\n";
     let profile = folder.file("p.toml", bare);
     let refused = folder.hapticd(&["check", &profile]);
-    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is for a simulated device");
+    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is only permitted with a simulated device");
     let text = stderr(&refused);
     assert!(
         text.contains("\np.toml:4:16: safety.slew_n_per_s: ") && text.contains("\np.toml:5:13: safety.passivity: ")
@@ -439,8 +440,12 @@ fn hardware_without_its_tank_needs_the_users_word() {
     let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
     folder.file("s.toml", BALL);
     let run = |more: &[&str]| folder.hapticd(&[&["run", "--profile", &profile, "--seconds", "0.01"], more].concat());
-    assert_refused(&run(&[]), 2, "p.toml:4:13: safety.passivity: not watching the energy at all can hurt a hand");
-    assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port is not there");
+    assert_refused(
+        &run(&[]),
+        2,
+        "p.toml:4:13: safety.passivity: is off: without the energy tank the force can hurt a hand",
+    );
+    assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port does not exist");
 }
 
 #[test]
@@ -469,7 +474,7 @@ fn check_tells_the_stability_margins_of_a_profile() {
     let folder = Folder::new();
     let profile = folder.file("p.toml", "scene = \"wall\"\n[coupling]\nstiffness_n_per_m = 2000\n");
     let words = String::from_utf8(folder.hapticd(&["check", &profile]).stdout).unwrap();
-    assert!(words.contains("not passive: the device has 0.500 N·s/m of damping"), "{words}");
+    assert!(words.contains("not passive: device damping 0.500 N·s/m"), "{words}");
     let facts = json(&folder.hapticd(&["check", "--json", &profile]));
     let stability = &facts["files"][0]["profile"]["stability"];
     assert_eq!(stability["passive"], false);
@@ -487,7 +492,7 @@ fn run_refuses_what_has_no_bound() {
         let output = folder.hapticd(&["check", "--json", &file]);
         assert_done(&output);
         let warning = json(&output)["files"][0]["warnings"][0].as_str().unwrap_or_default().to_owned();
-        assert!(warning.contains("`simulate` takes it, `run` refuses it"), "{file}: {warning}");
+        assert!(warning.contains("`simulate` accepts it, `run` rejects it"), "{file}: {warning}");
     }
 }
 

@@ -1,0 +1,34 @@
+//! Keeps the other threads of the process off the core that the loop runs on.
+//!
+//! A thread of the normal policy is preempted at once, except while the kernel runs a section for it that cannot be
+//! preempted. Sending a frame through the network stack takes tens of microseconds, and the loop would wake up late by
+//! that time. Threads on other cores do not delay it.
+
+use std::io;
+
+use rustix::thread::{Pid, sched_getaffinity, sched_setaffinity};
+
+/// Removes `cpu` from the affinity of every thread of the process except `owner`. Later threads inherit the affinity. A
+/// thread with no other core stays: on a machine with one core there is nothing to do.
+pub(super) fn reserve_core(cpu: usize, owner: Pid) -> io::Result<()> {
+    for task in std::fs::read_dir("/proc/self/task")? {
+        let name = task?.file_name();
+        let Some(thread) = name.to_str().and_then(|text| text.parse().ok()).and_then(Pid::from_raw) else { continue };
+        if thread != owner {
+            move_away(thread, cpu)?;
+        }
+    }
+    Ok(())
+}
+
+fn move_away(thread: Pid, cpu: usize) -> io::Result<()> {
+    let outcome = sched_getaffinity(Some(thread)).and_then(|mut mask| {
+        mask.unset(cpu);
+        if mask.count() == 0 { Ok(()) } else { sched_setaffinity(Some(thread), &mask) }
+    });
+    match outcome {
+        // The thread has ended.
+        Err(rustix::io::Errno::SRCH) => Ok(()),
+        other => other.map_err(io::Error::from),
+    }
+}
