@@ -63,7 +63,8 @@ build_static() {
 # require_guest_tools WHAT: installs what a guest needs, or skips the test WHAT with the reason. Sets $kernel.
 require_guest_tools() {
     [[ "$(uname -m)" == x86_64 ]] || skip "$1" "It needs an x86-64 host, this is $(uname -m)."
-    need_packages qemu-system-x86 busybox-static cpio kmod xz-utils jq || skip "$1" "QEMU and its tools are missing (see above)."
+    need_packages qemu-system-x86 busybox-static cpio kmod xz-utils jq ||
+        skip "$1" "QEMU and its tools are missing (see above)."
     kernel="$("$repository/scripts/kernel/fetch")" || skip "$1" "No real-time kernel is available (see above)."
 }
 
