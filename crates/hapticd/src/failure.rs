@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked, and the exit code that says so.
+//! Reason for the failure of a command, and its exit code.
 
 use haptic_config::error::FileErrors;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::path::Path;
 pub enum Failure {
     /// It failed while running: exit code 1.
     Runtime(String),
-    /// What was given is wrong: exit code 2.
+    /// The input is invalid: exit code 2.
     BadInput(String),
     /// Hardware is not driven without real time: exit code 3.
     NoRealtime(String),
