@@ -304,7 +304,8 @@ fn check_path(section: &Section<'_>, hand: &HandModel) {
             section.row_error("path", row, "must be finite numbers", "write t_s, x_m, y_m");
         }
         Err(PathError::Empty) => {
-            let remedy = "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.0], [2.0, 0.0, 0.03]]";
+            let remedy =
+                "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.0], [2.0, 0.0, 0.03]]";
             section.error("path", "is empty", remedy);
         }
     }

@@ -97,12 +97,12 @@ impl NativeConnector {
         }
         self.monitor.forget_all();
         let mut link = ReportLink { reading: opened.reading, writing: opened.writing };
-        let mut handshake = self.protocol.greet(now());
+        let mut handshake = self.protocol.start_handshake(now());
         let session = run_handshake(&mut link, handshake.as_mut(), stop).map_err(|error| error.to_string())?;
-        let OpenSession { identity, limits, voice, ear } = *session.map_err(|error| error.to_string())?;
+        let OpenSession { identity, limits, transmit, receive } = *session.map_err(|error| error.to_string())?;
         let (reply_sender, replies) = sync_channel(1);
-        let receiving = NativeReceiver::new(link.reading, ear, reply_sender, now());
-        let sending = NativeSender { link: link.writing, transmit: voice, replies, sent_ns: 0 };
+        let receiving = NativeReceiver::new(link.reading, receive, reply_sender, now());
+        let sending = NativeSender { link: link.writing, transmit, replies, sent_ns: 0 };
         Ok((Connection { receiving: Box::new(receiving), sending: Box::new(sending) }, identity, limits))
     }
 }
@@ -149,7 +149,7 @@ impl Transmitter for NativeSender {
             Err(_) if !is_new && now_ns < due_ns => return Ok(SendOutcome::Idle { until_ns: due_ns }),
             Err(_) => {
                 self.sent_ns = now_ns;
-                self.transmit.say(Effort { force_n }, &Sample::nothing_yet(), MonotonicNs(now_ns)).0
+                self.transmit.encode(Effort { force_n }, &Sample::default(), MonotonicNs(now_ns)).0
             }
         };
         self.link.write(&report(bytes.bytes())).map(|()| SendOutcome::Again)
@@ -197,7 +197,7 @@ impl NativeReceiver {
 
     /// `report` is empty if none arrived.
     fn on_report(&mut self, report: &[u8], now: MonotonicNs) -> io::Result<Received> {
-        let received = self.receive.hear(report, now);
+        let received = self.receive.receive(report, now);
         if let Some(reply) = received.reply {
             // If the queue is full, an ARM message already waits.
             let _ = self.replies.try_send(reply);
@@ -261,11 +261,11 @@ mod tests {
     struct Healths(u32);
 
     impl ReceiveHalf for Healths {
-        fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) -> protocol::Received {
+        fn receive(&mut self, bytes: &[u8], _now: MonotonicNs) -> protocol::Received {
             let sample = bytes.first().map(|byte| {
                 self.0 += 1;
                 let health = if *byte == 1 { Health::Ready } else { Health::Faulted(FaultCode::Disarmed) };
-                Sample { health, sequence: self.0, ..Sample::nothing_yet() }
+                Sample { health, sequence: self.0, ..Sample::default() }
             });
             protocol::Received { sample, reply: None }
         }

@@ -36,7 +36,7 @@ pub struct PartialFrame {
 impl PartialFrame {
     /// Nothing left to send.
     pub fn none() -> Self {
-        Self::after(TxBytes::nothing(), 0)
+        Self::after(TxBytes::EMPTY, 0)
     }
 
     /// The rest of a frame of which `sent` bytes were sent.
@@ -126,12 +126,12 @@ mod tests {
     struct PushOrStop;
 
     impl TransmitHalf for PushOrStop {
-        fn say(&mut self, _: Effort, _: &Sample, _: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
-            (TxBytes::of(b"push!"), Ok(()))
+        fn encode(&mut self, _: Effort, _: &Sample, _: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+            (TxBytes::new(b"push!"), Ok(()))
         }
 
         fn stop_frame(&mut self) -> TxBytes {
-            TxBytes::of(b"stop.")
+            TxBytes::new(b"stop.")
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
     fn stop_frames_are_whole_and_follow_the_rest_of_a_partial_frame() {
         for (sent, capacity) in (0..=5).flat_map(|sent| (1..=6).map(move |capacity| (sent, capacity))) {
             let port = Narrow::with_capacity_for(capacity);
-            PartialFrame::after(TxBytes::of(b"push!"), sent).send_stop(&mut PushOrStop, &port).unwrap();
+            PartialFrame::after(TxBytes::new(b"push!"), sent).send_stop(&mut PushOrStop, &port).unwrap();
             let expected = [&b"push!"[sent..], b"stop.stop."].concat();
             assert_eq!(*port.taken.borrow(), expected, "{sent} bytes sent before, {capacity} bytes at a time");
         }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_port_that_accepts_nothing_is_given_up_without_a_stop_frame() {
         let port = Narrow::with_capacity_for(0);
-        PartialFrame::after(TxBytes::of(b"push!"), 2).send_stop(&mut PushOrStop, &port).unwrap();
+        PartialFrame::after(TxBytes::new(b"push!"), 2).send_stop(&mut PushOrStop, &port).unwrap();
         assert_eq!((port.taken.borrow().len(), port.tries.get()), (0, STOP_FRAMES * WRITE_WITHIN.as_millis() as u32));
     }
 }

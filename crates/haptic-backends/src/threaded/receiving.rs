@@ -161,7 +161,7 @@ impl Receiving {
         self.shared.is_held.store(true, Relaxed);
         // The channel is empty: the sending thread has taken the transmitter of the last connection.
         let _ = self.sender.hand_over.send(sending);
-        self.monitor.note_reconnect();
+        self.monitor.record_reconnect();
         self.sender.thread.unpark();
         receiving
     }

@@ -187,11 +187,11 @@ fn other_boards_than_the_file_says_are_refused_with_what_to_write() {
     let bench = Bench::new("native-1dof", &[]);
     bench.device("serial", "axes = 2");
     let text = bench.refusal();
-    assert!(text.contains("the board has 1 axes, the device file says 2; write axes = 1"), "{text}");
+    assert!(text.contains("the board has 1 axis, the device file 2; write axes = 1"), "{text}");
     // It stays silent until it is greeted in its own protocol.
     bench.device("odrive", "");
     let text = bench.refusal();
-    assert!(text.contains("nothing answered within 5 s") && text.contains("firmware for this kind"), "{text}");
+    assert!(text.contains("no answer within 5 s") && text.contains("firmware for this kind"), "{text}");
     let bench = Bench::new("odrive", &[]);
     bench.device("serial", "");
     let text = bench.refusal();
