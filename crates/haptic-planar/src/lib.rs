@@ -6,7 +6,6 @@ mod collide;
 mod impact_states;
 pub mod input;
 pub mod math;
-pub mod nearest;
 pub mod output;
 pub mod scene;
 pub mod shape;

@@ -112,6 +112,17 @@ pub struct SceneError {
     pub problem: String,
     /// What would be right.
     pub remedy: String,
+    /// Set when the description names a body that is not in it.
+    pub unknown_name: Option<UnknownName>,
+}
+
+/// A name that no body has, and the names there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// The name as written.
+    pub name: String,
+    /// Names of all bodies, in alphabetical order.
+    pub candidates: Vec<String>,
 }
 
 /// A part of a description; keys are those of the scene file.

@@ -31,8 +31,12 @@ impl At {
         Self { place: Box::new(Place::Tool), whose: "the tool".to_owned() }
     }
 
+    pub(super) fn error(&self, key: &'static str, problem: String, remedy: &str) -> SceneError {
+        SceneError { place: (self.place)(key), problem, remedy: remedy.to_owned(), unknown_name: None }
+    }
+
     pub(super) fn fail<T>(&self, key: &'static str, problem: String, remedy: &str) -> Result<T, SceneError> {
-        Err(SceneError { place: (self.place)(key), problem, remedy: remedy.to_owned() })
+        Err(self.error(key, problem, remedy))
     }
 
     /// `name` is what the value is called, which for shapes is not the key it stands under.

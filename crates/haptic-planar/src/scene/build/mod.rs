@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use crate::nearest::nearest_name;
 use crate::scene::decompose::{DecomposeError, convex_parts};
 use crate::scene::description::{
     BodyDescription, PairDescription, SceneDescription, ShapeDescription, ToolDescription,
@@ -12,15 +11,15 @@ use crate::scene::mass::{AreaProperties, Growth, box_corners};
 use crate::scene::polygon::{OutlineError, tidy};
 use crate::scene::seams::fill_seams;
 use crate::scene::validate::{self, At};
-use crate::scene::{Body, PairOverride, Scene, SceneError, Tool};
+use crate::scene::{Body, PairOverride, Scene, SceneError, Tool, UnknownName};
 use crate::shape::piece::{MAX_CORNERS, Piece};
 use nalgebra::Vector2;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Distance of a handle from the centre of mass that is only rounding, m.
 const AT_CENTRE_M: f64 = 1e-12;
-/// How many names an error lists when none is near the wrong one.
-const MOST_NAMES_LISTED: usize = 8;
+/// Names that an error lists at most.
+const MAX_NAMES_LISTED: usize = 8;
 
 impl Scene {
     /// Checks a description and works out everything that can be known at load.
@@ -69,21 +68,22 @@ fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
 
 /// Finds a body by name; `key` is where the name was written.
 fn find(at: &At, key: &'static str, name: &str, names: &Names) -> Result<usize, SceneError> {
-    let Some(&index) = names.get(name) else {
-        let remedy = match nearest_name(name, names.keys().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None if names.is_empty() => "the scene has no bodies".to_owned(),
-            None => format!("the scene's bodies are {}", listed(names)),
-        };
-        return at.fail(key, format!("there is no body named `{name}`"), &remedy);
-    };
-    Ok(index)
+    names.get(name).copied().ok_or_else(|| SceneError {
+        unknown_name: Some(UnknownName {
+            name: name.to_owned(),
+            candidates: names.keys().map(|&candidate| candidate.to_owned()).collect(),
+        }),
+        ..at.error(key, format!("there is no body named `{name}`"), &listed(names))
+    })
 }
 
 fn listed(names: &Names) -> String {
-    let quoted: Vec<_> = names.keys().take(MOST_NAMES_LISTED).map(|name| format!("`{name}`")).collect();
-    let more = if names.len() > MOST_NAMES_LISTED { ", …" } else { "" };
-    quoted.join(", ") + more
+    if names.is_empty() {
+        return "the scene has no bodies".to_owned();
+    }
+    let quoted: Vec<_> = names.keys().take(MAX_NAMES_LISTED).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > MAX_NAMES_LISTED { ", …" } else { "" };
+    format!("the scene's bodies are {}{more}", quoted.join(", "))
 }
 
 fn pairs(pairs: &[PairDescription], names: &Names) -> Result<Vec<PairOverride>, SceneError> {
