@@ -1,6 +1,7 @@
 //! Planar rigid bodies for haptics, one millisecond at a time, at a cost that is bounded at load.
 #![forbid(unsafe_code)]
 
+pub mod bits;
 pub mod checkpoint;
 mod collide;
 mod impact_states;
@@ -13,3 +14,4 @@ pub mod solve;
 pub mod state;
 pub mod step;
 pub mod tick;
+pub mod workspace;

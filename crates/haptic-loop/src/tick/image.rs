@@ -6,7 +6,7 @@
 use super::HapticLoop;
 use crate::report::TickReport;
 use crate::world::World;
-use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, carry_felt};
+use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_output};
 
 /// Words that everything but the world takes at most.
 const WORDS_BESIDES: usize = 192;
@@ -30,7 +30,7 @@ impl HapticLoop {
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
-        carry_felt(&mut { self.last().felt }, &mut out);
+        archive_output(&mut { self.last().felt }, &mut out);
         self.world.state.write_image(&mut out);
     }
 
@@ -51,7 +51,7 @@ impl HapticLoop {
         self.guard.carry(&mut from);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));
         let mut page = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
-        carry_felt(&mut page.felt, &mut from);
+        archive_output(&mut page.felt, &mut from);
         *self.recorder.latest_mut() = page;
         let World { scene, state, .. } = self.world.as_mut();
         state.read_image(scene, &mut from)?;

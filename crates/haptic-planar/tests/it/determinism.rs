@@ -48,7 +48,7 @@ fn a_clone_of_a_world_goes_on_identically() {
     stir(&mut lab, 1500);
     let mut twin = lab.clone();
     assert_eq!(stir(&mut lab, 1500), stir(&mut twin, 1500));
-    assert_eq!(lab.state.ledger, twin.state.ledger);
+    assert_eq!(lab.state.energy, twin.state.energy);
 }
 
 #[test]

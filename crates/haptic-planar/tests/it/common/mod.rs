@@ -174,11 +174,11 @@ impl Lab {
 
     /// Kinetic and potential energy now, J.
     pub fn energy_j(&self) -> f64 {
-        self.state.ledger.kinetic_j + self.state.ledger.potential_j
+        self.state.energy.kinetic_j + self.state.energy.potential_j
     }
 
     /// The largest rise of stored energy that no work explains, J.
     pub fn gain_j(&self) -> f64 {
-        self.state.ledger.gain_max_j
+        self.state.energy.gain_max_j
     }
 }
