@@ -1,9 +1,8 @@
-//! What a serial line costs the tick, and how long its round trip is, in three ways against one emulated board:
-//! waiting for each answer with the `serialport` crate, as a plain client does; reading and writing from the tick; and the way
-//! of `SerialDevice`, with a thread that listens.
+//! Measures the cost of a serial line in the tick and its round trip, in three ways against one emulated board: a plain client of the
+//! `serialport` crate that waits for each answer; reading and writing in the tick; and `SerialDevice`, with its reader thread.
 //!
-//! The three take turns, so that what else the machine does meets all of them; medians are told at the end, and the least of all
-//! turns. It fails if the median round trip of `SerialDevice` is more than 1.3 times that of the plain client at the 99th percentile.
+//! The three take turns, so that other load on the machine affects all of them. The medians and the minima of all turns are printed at
+//! the end. It fails if the median round trip of `SerialDevice` is more than 1.3 times that of the plain client at the 99th percentile.
 //!
 //! `cargo run --release -p haptic-backends --example line_cost -- [TICKS [TURNS]]`
 
@@ -26,8 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const TICK_NS: u64 = 1_000_000;
-/// The round trip may be so many times that of a plain client.
-const MOST_TIMES_PLAIN: f64 = 1.3;
+/// Largest permitted ratio of the round trip to that of a plain client.
+const MAX_RATIO: f64 = 1.3;
 
 fn request(name: &str, priority: u8) -> ThreadRequest {
     ThreadRequest {
@@ -39,16 +38,16 @@ fn request(name: &str, priority: u8) -> ThreadRequest {
     }
 }
 
-fn protocol(ledger: &Arc<LinkMonitor>, nonce: u32) -> Box<NativeProtocol> {
+fn protocol(monitor: &Arc<LinkMonitor>, nonce: u32) -> Box<NativeProtocol> {
     let settings = NativeSettings { axes: Some(2), lever_m: 1.0, max_force_n: 4.0, watchdog_ms: 100, baud: None };
-    Box::new(NativeProtocol::new(settings, Arc::clone(ledger), nonce))
+    Box::new(NativeProtocol::new(settings, Arc::clone(monitor), nonce))
 }
 
-fn dial(port: &Path, ledger: &Arc<LinkMonitor>, nonce: u32) -> Connection {
+fn connect(port: &Path, monitor: &Arc<LinkMonitor>, nonce: u32) -> Connection {
     let name = port.display().to_string();
     let find = Box::new(move || Ok(name.clone()));
-    let mut dialler = SerialConnector { find, baud: 1_000_000, protocol: protocol(ledger, nonce), guardian: None };
-    dialler.dial(&AtomicBool::new(false)).expect("the emulated board answers")
+    let mut connector = SerialConnector { find, baud: 1_000_000, protocol: protocol(monitor, nonce), dead_man: None };
+    connector.connect(&AtomicBool::new(false)).expect("the emulated board answers")
 }
 
 /// Runs `tick` every millisecond and records how long it took.
@@ -64,7 +63,7 @@ fn paced(ticks: u32, mut tick: impl FnMut(MonotonicNs)) -> Box<Histogram> {
     cost
 }
 
-/// What came of one way in one turn, µs.
+/// Results of one way in one turn, µs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     tick_p50: f64,
@@ -75,9 +74,9 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(cost: Option<&Histogram>, ledger: &LinkMonitor) -> Self {
+    fn of(cost: Option<&Histogram>, monitor: &LinkMonitor) -> Self {
         let micro = |ns: u64| ns as f64 / 1e3;
-        let (link, cost) = (ledger.statistics(1000.0), cost.map(Histogram::percentiles));
+        let (link, cost) = (monitor.statistics(1000.0), cost.map(Histogram::percentiles));
         Self {
             tick_p50: cost.as_ref().map_or(0.0, |cost| micro(cost.p50)),
             tick_p99: cost.as_ref().map_or(0.0, |cost| micro(cost.p99)),
@@ -87,12 +86,12 @@ impl Figures {
         }
     }
 
-    /// Figure by figure, the one at this place when they are sorted; 0 is the least.
-    fn sorted_at(place: usize, turns: &[Self]) -> Self {
+    /// Each figure at this rank among the turns; 0 is the minimum.
+    fn at_rank(rank: usize, turns: &[Self]) -> Self {
         let of = |field: fn(&Self) -> f64| {
             let mut values: Vec<f64> = turns.iter().map(field).collect();
             values.sort_by(f64::total_cmp);
-            values[place]
+            values[rank]
         };
         Self {
             tick_p50: of(|turn| turn.tick_p50),
@@ -103,7 +102,7 @@ impl Figures {
         }
     }
 
-    fn tell(&self, way: &str) {
+    fn print(&self, way: &str) {
         let Self { tick_p50, tick_p99, trip_p50, trip_p99, lost } = self;
         let trip = format!("round trip p50 {trip_p50:6.1} p99 {trip_p99:6.1} µs, {lost} lost");
         if *tick_p50 > 0.0 {
@@ -114,17 +113,17 @@ impl Figures {
     }
 }
 
-/// Greets the board through the `serialport` crate alone.
-fn greet(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> OpenSession {
+/// Runs the handshake through the `serialport` crate alone.
+fn open_session(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> OpenSession {
     let now = || MonotonicNs(monotonic_ns());
-    let mut greeting = protocol.greet(now());
+    let mut handshake = protocol.start_handshake(now());
     let mut buffer = [0; 256];
     loop {
-        match greeting.step(now()) {
-            Step::Say(words) => plain.write_all(words.bytes()).expect("the board takes it"),
+        match handshake.step(now()) {
+            Step::Send(bytes) => plain.write_all(bytes.bytes()).expect("the board takes it"),
             Step::Wait { .. } => {
                 let count = plain.read(&mut buffer).unwrap_or(0);
-                greeting.hear(&buffer[..count], now());
+                handshake.receive(&buffer[..count], now());
             }
             Step::Done(session) => return *session,
             Step::Failed(error) => panic!("{error}"),
@@ -132,46 +131,46 @@ fn greet(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> OpenSession {
     }
 }
 
-/// Writes, then waits for the answer, as anybody would who has the `serialport` crate.
+/// Writes, then waits for the answer.
 fn plain_client(port: &Path, ticks: u32) -> Figures {
-    let ledger = Arc::new(LinkMonitor::default());
+    let monitor = Arc::new(LinkMonitor::default());
     let builder = serialport::new(port.display().to_string(), 1_000_000).timeout(Duration::from_millis(50));
     let mut plain = builder.open_native().expect("the port is there");
-    let OpenSession { mut voice, mut ear, .. } = greet(&mut plain, protocol(&ledger, 100).as_mut());
+    let OpenSession { mut transmit, mut receive, .. } = open_session(&mut plain, protocol(&monitor, 100).as_mut());
     paced(ticks, |_| {
-        let (words, _) = voice.say(Effort::zero(), &Sample::nothing_yet(), MonotonicNs(monotonic_ns()));
-        plain.write_all(words.bytes()).expect("the board takes it");
+        let (bytes, _) = transmit.encode(Effort::zero(), &Sample::default(), MonotonicNs(monotonic_ns()));
+        plain.write_all(bytes.bytes()).expect("the board takes it");
         let mut buffer = [0; 256];
         let count = plain.read(&mut buffer).expect("the board answers");
-        ear.hear(&buffer[..count], MonotonicNs(monotonic_ns()));
+        receive.receive(&buffer[..count], MonotonicNs(monotonic_ns()));
     });
-    Figures::of(None, &ledger)
+    Figures::of(None, &monitor)
 }
 
-/// Reads what is there and writes, both from the tick.
-fn from_the_tick(port: &Path, ticks: u32) -> Figures {
-    let ledger = Arc::new(LinkMonitor::default());
-    let mut connection = dial(port, &ledger, 200);
+/// Reads and writes in the tick.
+fn in_the_tick(port: &Path, ticks: u32) -> Figures {
+    let monitor = Arc::new(LinkMonitor::default());
+    let mut connection = connect(port, &monitor, 200);
     let cost = paced(ticks, |now| {
         let mut buffer = [0; 256];
-        let count = connection.line.port.read_within(&mut buffer, Duration::ZERO).expect("the board is there");
-        connection.ear.hear(&buffer[..count], now);
-        let (words, _) = connection.line.voice.say(Effort::zero(), &Sample::nothing_yet(), now);
-        connection.line.port.write(words.bytes()).expect("the board takes it");
+        let count = connection.tx_link.port.read_within(&mut buffer, Duration::ZERO).expect("the board is there");
+        connection.receive.receive(&buffer[..count], now);
+        let (bytes, _) = connection.tx_link.transmit.encode(Effort::zero(), &Sample::default(), now);
+        connection.tx_link.port.write(bytes.bytes()).expect("the board takes it");
     });
-    Figures::of(Some(&cost), &ledger)
+    Figures::of(Some(&cost), &monitor)
 }
 
-/// Reads a slot and writes; a thread listens.
+/// Reads a slot and writes; a thread receives.
 ///
-/// Here it writes only when the last command was answered, because the plain client cannot do otherwise: while a machine stalls for
-/// five milliseconds that one has a single command under way, which is late once, and the tick would have five.
-fn with_a_listener(port: &Path, ticks: u32) -> Figures {
-    let (ledger, name) = (Arc::new(LinkMonitor::default()), port.display().to_string());
+/// Here it writes only when the last command was answered, like the plain client: while the machine stalls for five milliseconds, that
+/// one has a single command in flight, which is late once, and the tick would have five.
+fn with_a_reader_thread(port: &Path, ticks: u32) -> Figures {
+    let (monitor, name) = (Arc::new(LinkMonitor::default()), port.display().to_string());
     let find = Box::new(move || Ok(name.clone()));
     let (baud, priority) = (1_000_000, 79);
-    let (protocol, guardian) = (protocol(&ledger, 300), None);
-    let settings = SerialSettings { find, baud, protocol, ledger: Arc::clone(&ledger), guardian, priority };
+    let (protocol, dead_man) = (protocol(&monitor, 300), None);
+    let settings = SerialSettings { find, baud, protocol, monitor: Arc::clone(&monitor), dead_man, priority };
     let mut device = SerialDevice::open(settings).expect("the emulated board answers");
     let mut answered = None;
     let cost = paced(ticks, |now| {
@@ -181,7 +180,7 @@ fn with_a_listener(port: &Path, ticks: u32) -> Figures {
         }
     });
     device.close();
-    Figures::of(Some(&cost), &ledger)
+    Figures::of(Some(&cost), &monitor)
 }
 
 /// One way of serving a line.
@@ -189,15 +188,15 @@ type Way = (&'static str, fn(&Path, u32) -> Figures);
 
 const WAYS: [Way; 3] = [
     ("plain client of serialport", plain_client),
-    ("read and write from the tick", from_the_tick),
-    ("write from the tick, a thread listens", with_a_listener),
+    ("read and write from the tick", in_the_tick),
+    ("write from the tick, a thread listens", with_a_reader_thread),
 ];
 
 /// Tells the figures of all ways at a place of their sorted turns.
 fn tell_all(what: &str, place: usize, figures: &[Vec<Figures>; 3]) -> [Figures; 3] {
     println!("{what}:");
-    let chosen = figures.each_ref().map(|turns| Figures::sorted_at(place, turns));
-    WAYS.iter().zip(&chosen).for_each(|((name, _), figures)| figures.tell(name));
+    let chosen = figures.each_ref().map(|turns| Figures::at_rank(place, turns));
+    WAYS.iter().zip(&chosen).for_each(|((name, _), figures)| figures.print(name));
     chosen
 }
 
@@ -207,7 +206,7 @@ fn compare(port: &Path, ticks: u32, turns: usize) -> bool {
     for _ in 0..turns {
         for ((name, way), figures) in WAYS.iter().zip(&mut figures) {
             let found = way(port, ticks);
-            found.tell(name);
+            found.print(name);
             figures.push(found);
         }
     }
@@ -215,7 +214,7 @@ fn compare(port: &Path, ticks: u32, turns: usize) -> bool {
     let [plain, _, listened] = tell_all(&format!("medians of {turns} turns of {ticks} ticks"), turns / 2, &figures);
     let ratio = listened.trip_p99 / plain.trip_p99;
     println!("round trip at the 99th percentile: {ratio:.2} times that of the plain client");
-    ratio <= MOST_TIMES_PLAIN
+    ratio <= MAX_RATIO
 }
 
 fn main() -> ExitCode {

@@ -37,11 +37,11 @@ pub fn run_handshake(
     let mut buffer = [0; 256];
     while !stop.load(Ordering::Relaxed) {
         match handshake.step(now()) {
-            Step::Say(words) => link.send(words.bytes())?,
+            Step::Send(bytes) => link.send(bytes.bytes())?,
             Step::Wait { until } => {
                 let wait = Duration::from_nanos(until.since(now())).min(CHECK_EVERY);
                 let count = link.receive(&mut buffer, wait)?;
-                handshake.hear(&buffer[..count], now());
+                handshake.receive(&buffer[..count], now());
             }
             Step::Done(session) => return Ok(Ok(session)),
             Step::Failed(cause) => return Ok(Err(cause)),

@@ -12,6 +12,7 @@ pub mod link_monitor;
 pub mod native;
 pub mod pantograph;
 pub mod protocol;
+pub mod reconnect;
 pub mod scale;
 pub mod serial;
 pub mod threaded;

@@ -1,30 +1,30 @@
-//! What is counted on a line: when each command went out, what came back and when. The voice writes on the tick, the ear
-//! on its own thread; both count in one series of sequence numbers.
+//! Statistics of a link: when each command was sent, which were answered and when. The transmit half records in the tick, the receive
+//! half on its own thread; both take their sequence numbers from one series.
 
 use haptic_device::{LinkStatistics, MonotonicNs, RoundTrip};
 use haptic_realtime::histogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Sequence numbers there are.
+/// Number of sequence numbers.
 const NUMBERS: usize = 256;
 
-/// No command has this number.
+/// Entry of a sequence number without an unanswered command.
 const NOT_SENT: u64 = 0;
 
-/// The books of one device, kept over all its sessions.
+/// Statistics of one device over all its sessions.
 pub struct LinkMonitor {
-    /// When the command of each sequence number went out, ns.
+    /// Time at which the command of each sequence number was sent, ns.
     sent_at_ns: [AtomicU64; NUMBERS],
     next_sequence: AtomicU8,
     commands: AtomicU64,
-    /// Commands that were answered or given up.
+    /// Commands that were answered or counted as lost.
     settled: AtomicU64,
-    account: Mutex<Account>,
+    counters: Mutex<Counters>,
 }
 
-/// What only the listening thread writes, and reports read.
-struct Account {
+/// Written by the receiving thread, read by reports.
+struct Counters {
     round_trips: Box<Histogram>,
     frames_lost: u64,
     crc_errors: u64,
@@ -33,26 +33,26 @@ struct Account {
 
 impl Default for LinkMonitor {
     fn default() -> Self {
-        let account = Account { round_trips: Box::new(Histogram::new()), frames_lost: 0, crc_errors: 0, reconnects: 0 };
+        let round_trips = Box::new(Histogram::new());
         Self {
             sent_at_ns: [const { AtomicU64::new(NOT_SENT) }; NUMBERS],
             next_sequence: AtomicU8::new(0),
             commands: AtomicU64::new(0),
             settled: AtomicU64::new(0),
-            account: Mutex::new(account),
+            counters: Mutex::new(Counters { round_trips, frames_lost: 0, crc_errors: 0, reconnects: 0 }),
         }
     }
 }
 
 impl LinkMonitor {
-    /// A number for the next frame, whoever sends it.
+    /// Sequence number of the next frame, from either thread.
     ///
     /// Real-time: one atomic addition.
     pub fn next_sequence(&self) -> u8 {
         self.next_sequence.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A command went out.
+    /// A command was sent.
     ///
     /// Real-time: two atomic stores.
     pub fn record_sent(&self, sequence: u8, now: MonotonicNs) {
@@ -60,43 +60,43 @@ impl LinkMonitor {
         self.commands.fetch_add(1, Ordering::Release);
     }
 
-    /// A command that did not go out after all.
+    /// A recorded command was not sent after all.
     ///
     /// Real-time: two atomic stores.
-    pub fn note_unsent(&self, sequence: u8) {
+    pub fn record_unsent(&self, sequence: u8) {
         self.sent_at_ns[usize::from(sequence)].store(NOT_SENT, Ordering::Release);
         self.commands.fetch_sub(1, Ordering::Release);
     }
 
-    /// Commands that went out so far.
+    /// Number of commands sent so far.
     pub fn commands(&self) -> u64 {
         self.commands.load(Ordering::Acquire)
     }
 
-    /// Commands on their way: neither answered nor given up.
+    /// Number of commands in flight: sent, and neither answered nor counted as lost.
     ///
     /// Real-time: two atomic loads.
-    pub fn open_commands(&self) -> u64 {
+    pub fn in_flight(&self) -> u64 {
         self.commands().saturating_sub(self.settled.load(Ordering::Acquire))
     }
 
-    /// A command was answered: when it went out, if it was one of ours. Not for the tick.
-    pub fn note_answer(&self, sequence: u8, now: MonotonicNs) -> Option<MonotonicNs> {
+    /// A command was answered. Returns when it was sent, if it was a recorded one. Not for the tick.
+    pub fn record_answer(&self, sequence: u8, now: MonotonicNs) -> Option<MonotonicNs> {
         let sent_at = MonotonicNs(self.sent_at_ns[usize::from(sequence)].swap(NOT_SENT, Ordering::AcqRel));
         (sent_at.0 != NOT_SENT).then(|| {
             self.settled.fetch_add(1, Ordering::AcqRel);
-            self.account().round_trips.record(now.since(sent_at));
+            self.counters().round_trips.record(now.since(sent_at));
             sent_at
         })
     }
 
-    /// Commands after `answered` and before `answered_now` that nobody answered are lost. Not for the tick.
-    pub fn note_gap(&self, answered: u8, answered_now: u8) {
+    /// Counts the unanswered commands between two answered ones as lost. Not for the tick.
+    pub fn record_gap(&self, answered: u8, answered_now: u8) {
         let between = usize::from(haptic_wire::sequence::lost_between(answered, answered_now));
         let numbers = (1..=between).map(|step| answered.wrapping_add(step as u8));
         let lost = numbers.filter(|&number| self.forget(number)).count() as u64;
         if lost > 0 {
-            self.note_lost(lost);
+            self.record_lost(lost);
         }
     }
 
@@ -104,7 +104,7 @@ impl LinkMonitor {
         self.sent_at_ns[usize::from(sequence)].swap(NOT_SENT, Ordering::AcqRel) != NOT_SENT
     }
 
-    /// At the end of a session: what was on its way then is neither answered nor lost.
+    /// Ends a session: commands in flight are neither answered nor lost.
     pub fn forget_all(&self) {
         for sent_at_ns in &self.sent_at_ns {
             sent_at_ns.store(NOT_SENT, Ordering::Release);
@@ -112,40 +112,40 @@ impl LinkMonitor {
         self.settled.store(self.commands(), Ordering::Release);
     }
 
-    /// Commands that were not answered. Not for the tick.
-    pub fn note_lost(&self, count: u64) {
+    /// Commands were lost. Not for the tick.
+    pub fn record_lost(&self, count: u64) {
         self.settled.fetch_add(count, Ordering::AcqRel);
-        self.account().frames_lost += count;
+        self.counters().frames_lost += count;
     }
 
-    /// Answers that arrived damaged. Not for the tick.
-    pub fn note_damaged(&self, count: u32) {
+    /// Frames arrived damaged. Not for the tick.
+    pub fn record_damaged(&self, count: u32) {
         if count > 0 {
-            self.account().crc_errors += u64::from(count);
+            self.counters().crc_errors += u64::from(count);
         }
     }
 
-    /// The link was found again. Not for the tick.
-    pub fn note_reconnect(&self) {
-        self.account().reconnects += 1;
+    /// The device was reconnected. Not for the tick.
+    pub fn record_reconnect(&self) {
+        self.counters().reconnects += 1;
     }
 
-    /// What it all comes to, for a device that is served so often. Not for the tick.
+    /// Statistics of a device with this rate. Not for the tick.
     pub fn statistics(&self, rate_hz: f64) -> LinkStatistics {
-        let account = self.account();
-        let percentiles = account.round_trips.percentiles();
+        let counters = self.counters();
+        let percentiles = counters.round_trips.percentiles();
         LinkStatistics {
             round_trip: RoundTrip { p50_ns: percentiles.p50, p99_ns: percentiles.p99, max_ns: percentiles.max },
-            frames_lost: account.frames_lost,
-            crc_errors: account.crc_errors,
-            reconnects: account.reconnects,
+            frames_lost: counters.frames_lost,
+            crc_errors: counters.crc_errors,
+            reconnects: counters.reconnects,
             rate_hz,
         }
     }
 
-    fn account(&self) -> MutexGuard<'_, Account> {
-        // Numbers are right whatever a panicking thread left undone.
-        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counters(&self) -> MutexGuard<'_, Counters> {
+        // Counters are valid even if a thread panicked between two of them.
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -154,45 +154,45 @@ mod tests {
     use super::*;
 
     fn sent(count: u8) -> LinkMonitor {
-        let ledger = LinkMonitor::default();
+        let monitor = LinkMonitor::default();
         for _ in 0..count {
-            let sequence = ledger.next_sequence();
-            ledger.record_sent(sequence, MonotonicNs(1000 * u64::from(sequence) + 1));
+            let sequence = monitor.next_sequence();
+            monitor.record_sent(sequence, MonotonicNs(1000 * u64::from(sequence) + 1));
         }
-        ledger
+        monitor
     }
 
     #[test]
-    fn an_answer_tells_when_its_command_went_out_and_only_once() {
-        let ledger = sent(3);
-        assert_eq!(ledger.note_answer(2, MonotonicNs(2501)), Some(MonotonicNs(2001)));
-        assert_eq!(ledger.note_answer(2, MonotonicNs(2502)), None);
-        assert_eq!(ledger.statistics(1000.0).round_trip.max_ns, 500);
+    fn an_answer_returns_the_time_of_its_command_once() {
+        let monitor = sent(3);
+        assert_eq!(monitor.record_answer(2, MonotonicNs(2501)), Some(MonotonicNs(2001)));
+        assert_eq!(monitor.record_answer(2, MonotonicNs(2502)), None);
+        assert_eq!(monitor.statistics(1000.0).round_trip.max_ns, 500);
     }
 
     #[test]
     fn commands_skipped_by_an_answer_are_lost_and_other_frames_are_not() {
-        let ledger = sent(3);
-        ledger.next_sequence();
-        let sequence = ledger.next_sequence();
-        ledger.record_sent(sequence, MonotonicNs(9000));
-        ledger.note_answer(0, MonotonicNs(9001));
-        ledger.note_gap(0, sequence);
-        assert_eq!(ledger.statistics(1000.0).frames_lost, 2);
+        let monitor = sent(3);
+        monitor.next_sequence();
+        let sequence = monitor.next_sequence();
+        monitor.record_sent(sequence, MonotonicNs(9000));
+        monitor.record_answer(0, MonotonicNs(9001));
+        monitor.record_gap(0, sequence);
+        assert_eq!(monitor.statistics(1000.0).frames_lost, 2);
     }
 
     #[test]
-    fn what_never_went_out_is_not_lost() {
-        let ledger = sent(3);
-        ledger.note_unsent(1);
-        ledger.note_gap(0, 2);
-        assert_eq!((ledger.statistics(1000.0).frames_lost, ledger.commands()), (0, 2));
+    fn a_command_that_was_not_sent_is_not_lost() {
+        let monitor = sent(3);
+        monitor.record_unsent(1);
+        monitor.record_gap(0, 2);
+        assert_eq!((monitor.statistics(1000.0).frames_lost, monitor.commands()), (0, 2));
     }
 
     #[test]
-    fn numbers_go_on_across_the_wrap() {
-        let ledger = LinkMonitor::default();
-        let numbers: Vec<u8> = (0..258).map(|_| ledger.next_sequence()).collect();
+    fn sequence_numbers_wrap() {
+        let monitor = LinkMonitor::default();
+        let numbers: Vec<u8> = (0..258).map(|_| monitor.next_sequence()).collect();
         assert_eq!(numbers[254..], [254, 255, 0, 1]);
     }
 }

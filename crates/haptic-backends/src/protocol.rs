@@ -1,43 +1,43 @@
-//! What every serial protocol is made of: a greeting, an ear and a voice. None of them knows a clock or a port: bytes and
-//! times come in, bytes and samples go out.
+//! Protocols as pure state machines: a handshake, a receive half and a transmit half.
+//!
+//! None of them has a clock or a port: bytes and times are arguments, bytes and samples are results. A protocol can therefore be tested
+//! without a device, and serial lines and HID reports can carry the same one.
 
 use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs, WriteError};
 use nalgebra::Vector2;
 use std::fmt;
 
-/// The most bytes said at once. Commands have at most 64, one full-speed USB packet; some greetings are longer.
-pub const SPOKEN_MAX: usize = 128;
+/// Capacity of [`TxBytes`]. Commands have at most 64 bytes, one full-speed USB packet; some handshakes send more.
+pub const TX_MAX: usize = 128;
 
-/// A few bytes to be sent, without a heap.
+/// Bytes to send, without an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxBytes {
-    bytes: [u8; SPOKEN_MAX],
+    bytes: [u8; TX_MAX],
     length: usize,
 }
 
 impl TxBytes {
-    /// Nothing to say.
-    pub const fn nothing() -> Self {
-        Self { bytes: [0; SPOKEN_MAX], length: 0 }
-    }
+    /// No bytes.
+    pub const EMPTY: Self = Self { bytes: [0; TX_MAX], length: 0 };
 
-    /// The first `SPOKEN_MAX` of some bytes.
+    /// The first `TX_MAX` of these bytes.
     ///
     /// Real-time: one short copy.
-    pub fn of(bytes: &[u8]) -> Self {
-        let mut spoken = Self::nothing();
-        spoken.append(bytes);
-        spoken
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut copy = Self::EMPTY;
+        copy.append(bytes);
+        copy
     }
 
-    /// Adds as many bytes as there is room for.
+    /// Appends as many bytes as fit.
     ///
     /// Real-time: one short copy.
     pub fn append(&mut self, bytes: &[u8]) {
-        for (place, byte) in self.bytes[self.length..].iter_mut().zip(bytes) {
-            *place = *byte;
+        for (to, from) in self.bytes[self.length..].iter_mut().zip(bytes) {
+            *to = *from;
         }
-        self.length = (self.length + bytes.len()).min(SPOKEN_MAX);
+        self.length = (self.length + bytes.len()).min(TX_MAX);
     }
 
     /// The bytes.
@@ -53,26 +53,26 @@ impl fmt::Write for TxBytes {
     }
 }
 
-/// One state of the device, as the ear understood it.
+/// One sample of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Handle position, device frame, m.
     pub position_m: Vector2<f64>,
     /// Handle velocity, device frame, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Angles of the motors, for linkages whose torques depend on them, rad; else zero.
+    /// Motor angles of a linkage whose torques depend on them, rad; otherwise zero.
     pub joints_rad: Vector2<f64>,
-    /// How the device is.
+    /// State of the device.
     pub health: Health,
-    /// The sample was taken no earlier than this: when the command that it answers went out.
+    /// Earliest time at which the sample can have been taken: when the command that it answers was sent.
     pub taken_at: MonotonicNs,
-    /// Counts samples, wrapping.
+    /// Number of the sample, wrapping.
     pub sequence: u32,
 }
 
-impl Sample {
-    /// Nothing was heard yet.
-    pub fn nothing_yet() -> Self {
+impl Default for Sample {
+    /// Before the first sample.
+    fn default() -> Self {
         Self {
             position_m: Vector2::zeros(),
             velocity_m_per_s: Vector2::zeros(),
@@ -84,53 +84,53 @@ impl Sample {
     }
 }
 
-/// Why a device cannot be talked to.
+/// Why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandshakeError {
-    /// Nothing came back.
+    /// No bytes arrived.
     Silent {
-        /// How long was waited, s.
+        /// Time waited, s.
         within_s: u64,
     },
-    /// Something came back that makes no sense.
+    /// The bytes that arrived are not of this protocol.
     NotUnderstood {
-        /// How many bytes.
+        /// Number of bytes.
         bytes: usize,
-        /// What was expected, for people.
+        /// Description of the expected ones, for the user.
         expected: &'static str,
     },
-    /// The firmware speaks another version of the protocol.
+    /// The firmware uses another version of the protocol.
     Version {
-        /// What the firmware speaks.
+        /// Version of the firmware.
         theirs: (u8, u8),
-        /// What is spoken here.
+        /// Version of this program.
         ours: (u8, u8),
     },
-    /// The device file says another number of axes.
+    /// The device file has another number of axes.
     Axes {
-        /// What the file says.
+        /// Number in the file.
         wanted: u8,
-        /// What the board has.
+        /// Number that the board has.
         found: u8,
     },
-    /// The board is not the one that was there before.
+    /// The board is not the one of the first session.
     OtherBoard {
-        /// The one that was there.
+        /// Serial number of the first one.
         wanted: String,
-        /// The one that answers now.
+        /// Serial number of this one.
         found: String,
     },
-    /// The device refused, in its own words.
+    /// The device rejected a request, for this reason.
     Refused(String),
-    /// The arm does not stand where it must when it is switched on.
+    /// The arm is not at its home stop at start.
     NotHome {
-        /// What the encoders say, in whole degrees.
+        /// Angles of the encoders, in whole degrees.
         found_deg: (i32, i32),
-        /// What they must say.
+        /// Angles at the home stop.
         home_deg: (i32, i32),
     },
-    /// The device forgot in the middle of a run where its arm stands.
-    PlaceForgotten,
+    /// The device lost the position of its arm during a run.
+    PositionLost,
 }
 
 impl fmt::Display for HandshakeError {
@@ -138,33 +138,34 @@ impl fmt::Display for HandshakeError {
         match self {
             Self::Silent { within_s } => write!(
                 f,
-                "nothing answered within {within_s} s; is it powered, is this its port, does it run the firmware for this \
-                 kind of device?"
+                "no answer within {within_s} s; check that it is powered, that this is its port, that no other program uses it, \
+                 and that it runs the firmware for this kind of device"
             ),
             Self::NotUnderstood { bytes, expected } => write!(
                 f,
-                "something answers ({bytes} bytes), but not {expected}; check `kind` and `baud`, and the firmware on the board"
+                "it answered ({bytes} bytes), but not {expected}; check `kind` and `baud`, and the firmware on the board"
             ),
             Self::Version { theirs, ours } => write!(
                 f,
-                "the firmware speaks protocol {}.{}, this program {}.{}; flash the firmware of this release",
+                "the firmware uses protocol {}.{}, this program {}.{}; flash the firmware of this release",
                 theirs.0, theirs.1, ours.0, ours.1
             ),
             Self::Axes { wanted, found } => {
-                write!(f, "the board has {found} axes, the device file says {wanted}; write axes = {found}")
+                let axes = if *found == 1 { "axis" } else { "axes" };
+                write!(f, "the board has {found} {axes}, the device file {wanted}; write axes = {found}")
             }
             Self::OtherBoard { wanted, found } => {
-                write!(f, "another board answers: {found} in place of {wanted}; plug that one in, or start anew")
+                write!(f, "another board answered: {found} instead of {wanted}; plug that one in, or restart hapticd")
             }
-            Self::Refused(text) => write!(f, "the device refused: {text}"),
-            Self::PlaceForgotten => write!(
+            Self::Refused(text) => write!(f, "the device rejected the session: {text}"),
+            Self::PositionLost => write!(
                 f,
-                "the board does not know any more where its arm stands, as after a loss of power, and gets no force; hold the arm \
-                 against its home stop and start anew"
+                "the board lost the position of its arm, as after a loss of power, and gets no force; hold the arm against its \
+                 home stop and restart hapticd"
             ),
             Self::NotHome { found_deg, home_deg } => write!(
                 f,
-                "the arm stands at {}°, {}° and not at its home stop of {}°, {}°; hold it against the stop and start anew",
+                "the arm is at {}°, {}° and not at its home stop of {}°, {}°; hold it against the stop and restart hapticd",
                 found_deg.0, found_deg.1, home_deg.0, home_deg.1
             ),
         }
@@ -173,82 +174,82 @@ impl fmt::Display for HandshakeError {
 
 impl std::error::Error for HandshakeError {}
 
-/// What a greeting wants next.
+/// Next step of a handshake.
 pub enum Step {
-    /// Send this.
-    Say(TxBytes),
-    /// Listen until then, then ask again.
+    /// Send these bytes.
+    Send(TxBytes),
+    /// Receive until then, then call [`Handshake::step`] again.
     Wait {
-        /// Until when.
+        /// Latest time of the next step.
         until: MonotonicNs,
     },
-    /// All is agreed.
+    /// The session is open.
     Done(Box<OpenSession>),
-    /// It cannot be.
+    /// The session cannot be opened.
     Failed(HandshakeError),
 }
 
-/// Getting to know a device on a port that was just opened.
+/// Opens a session with a device on a link that was just opened.
 pub trait Handshake: Send {
-    /// Takes what arrived.
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs);
+    /// Handles received bytes.
+    fn receive(&mut self, bytes: &[u8], now: MonotonicNs);
 
-    /// Says what to do next.
+    /// Returns what to do next.
     fn step(&mut self, now: MonotonicNs) -> Step;
 }
 
-/// A device that was greeted, ready for commands.
+/// A session with a device that accepts commands.
 pub struct OpenSession {
-    /// Who it is.
+    /// Name, serial number and firmware.
     pub identity: Identity,
-    /// What it can do, and how often.
+    /// Force, travel and rate.
     pub limits: Limits,
-    /// The tick's half.
-    pub voice: Box<dyn TransmitHalf>,
-    /// The listening thread's half.
-    pub ear: Box<dyn ReceiveHalf>,
+    /// Efforts to bytes.
+    pub transmit: Box<dyn TransmitHalf>,
+    /// Bytes to samples.
+    pub receive: Box<dyn ReceiveHalf>,
 }
 
-/// From efforts to bytes, on the tick.
+/// Transmit half: efforts to bytes.
 pub trait TransmitHalf: Send {
-    /// The bytes that ask for an effort, sent at `now`; `newest` is the newest sample there is.
+    /// Bytes of a command that is sent at `now`; `newest` is the newest sample.
     ///
     /// # Errors
-    /// An effort that is not a number; zero is asked for instead.
+    /// An effort that is not finite; the command then requests zero.
     ///
     /// Real-time: no allocation, lock, wait or log.
-    fn say(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>);
+    fn encode(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>);
 
-    /// The last bytes asked for did not go out and never will.
+    /// The bytes encoded last were not sent and will not be.
     ///
     /// Real-time: constant.
     fn cancel_last(&mut self) {}
 
-    /// The bytes that end all force.
+    /// Bytes that end all force.
     fn stop_frame(&mut self) -> TxBytes;
 }
 
-/// What the ear made of some bytes.
+/// Result of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Received {
     /// The newest sample among them.
     pub sample: Option<Sample>,
-    /// What to answer at once, such as arming again after a fault.
+    /// Bytes to send at once, such as a request to arm after a fault.
     pub reply: Option<TxBytes>,
 }
 
-/// From bytes to samples, on the listening thread.
+/// Receive half: bytes to samples.
 pub trait ReceiveHalf: Send {
-    /// Takes what arrived, which may be nothing.
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received;
+    /// Handles received bytes. Called without bytes as well when none arrive.
+    fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received;
 }
 
-/// One protocol with its settings: begins a conversation, again after every loss.
+/// A protocol with its settings; opens a session at the start and after every loss.
 pub trait Protocol: Send {
-    /// Begins anew on a port that was just opened.
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake>;
+    /// Starts a handshake on a link that was just opened.
+    fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake>;
 
-    /// What another process must say when this one dies: the bytes that end all force, for devices that have no watchdog.
+    /// Bytes that the dead-man process sends to end all force; None for devices with a watchdog of their own.
     fn dead_man_frame(&self) -> Option<TxBytes> {
         None
     }
@@ -259,24 +260,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_to_say_is_cut() {
-        let mut spoken = TxBytes::of(&[1; SPOKEN_MAX - 4]);
-        spoken.append(&[2; 10]);
-        assert_eq!((spoken.bytes().len(), spoken.bytes()[SPOKEN_MAX - 1]), (SPOKEN_MAX, 2));
+    fn bytes_beyond_the_capacity_are_dropped() {
+        let mut bytes = TxBytes::new(&[1; TX_MAX - 4]);
+        bytes.append(&[2; 10]);
+        assert_eq!((bytes.bytes().len(), bytes.bytes()[TX_MAX - 1]), (TX_MAX, 2));
     }
 
     #[test]
-    fn every_reason_comes_with_a_remedy() {
-        let reasons = [
+    fn every_error_message_has_a_remedy() {
+        let errors = [
             HandshakeError::Silent { within_s: 5 },
             HandshakeError::NotUnderstood { bytes: 9, expected: "in this protocol" },
             HandshakeError::Version { theirs: (2, 0), ours: (1, 0) },
             HandshakeError::Axes { wanted: 2, found: 1 },
-            HandshakeError::PlaceForgotten,
+            HandshakeError::PositionLost,
         ];
-        let remedies = ["powered", "`kind`", "flash", "axes = 1", "against its home stop and start anew"];
-        for (reason, remedy) in reasons.iter().zip(remedies) {
-            assert!(reason.to_string().contains(remedy), "{reason}");
+        let remedies = ["powered", "`kind`", "flash", "axes = 1", "against its home stop and restart hapticd"];
+        for (error, remedy) in errors.iter().zip(remedies) {
+            assert!(error.to_string().contains(remedy), "{error}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! What is compiled in, so that the binary alone runs from any folder.
+//! Built-in files, compiled in so that the program runs from any folder without others.
 
 use crate::error::{FileErrors, Problem};
 use crate::source::Source;
 use std::path::Path;
 
-/// The compiled-in files of one kind.
+/// The built-in files of one kind.
 pub struct Library {
-    /// What they are: `scene`, `profile`, `device`.
+    /// Kind: `scene`, `profile` or `device`.
     pub kind: &'static str,
     /// Names and texts.
     pub entries: &'static [(&'static str, &'static str)],
@@ -21,14 +21,14 @@ macro_rules! library {
     };
 }
 
-/// The compiled-in scenes.
+/// Built-in scenes.
 pub static SCENES: Library = library!(
     "scene",
     "scenes",
     ["table", "wall", "tiles", "newton", "ramp", "tower", "peg", "heap", "compound", "capsules"]
 );
 
-/// The compiled-in profiles.
+/// Built-in profiles.
 pub static PROFILES: Library = library!(
     "profile",
     "profiles",
@@ -48,7 +48,7 @@ pub static PROFILES: Library = library!(
     ]
 );
 
-/// The compiled-in devices.
+/// Built-in devices.
 pub static DEVICES: Library = library!(
     "device",
     "devices",
@@ -56,11 +56,11 @@ pub static DEVICES: Library = library!(
 );
 
 impl Library {
-    /// Opens a file, or what is compiled in under that name. A bare word names a built-in before it names a file, so
-    /// that the same command means the same in every folder; `./word` always names the file.
+    /// Opens a built-in or a file. A bare word names a built-in before it names a file, so that the same command has
+    /// the same meaning in every folder; `./word` always names the file.
     ///
     /// # Errors
-    /// When there is neither.
+    /// If there is neither.
     pub fn open(&self, name: &str, folder: Option<&Path>) -> Result<Source, FileErrors> {
         if let Some(source) = self.built_in(name) {
             return Ok(source);
@@ -73,7 +73,7 @@ impl Library {
         Source::read(&path)
     }
 
-    /// What is compiled in under that name.
+    /// The built-in of that name.
     pub fn built_in(&self, name: &str) -> Option<Source> {
         let (_, text) = self.entries.iter().find(|(entry, _)| *entry == name)?;
         Some(Source::in_memory(&format!("built-in {} '{name}'", self.kind), text))
@@ -82,6 +82,6 @@ impl Library {
     fn unknown(&self, name: &str) -> FileErrors {
         let names: Vec<&str> = self.entries.iter().map(|(name, _)| *name).collect();
         let problem = format!("no such file, and no built-in {} of that name", self.kind);
-        Problem::of_file(name, problem, format!("name a file or one of {}", names.join(", "))).into()
+        Problem::in_file(name, problem, format!("name a file or one of {}", names.join(", "))).into()
     }
 }

@@ -1,16 +1,16 @@
-//! How the counts of a joystick become metres: keys of the device file that only people can know.
+//! Calibration of joysticks: keys of the device file that no descriptor gives.
 
 use crate::rule::{ANY, POSITIVE};
 use crate::section::Section;
 
-/// What a device does not say of itself.
+/// Properties that a device does not report itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// From one end of each axis to the other, at the handle, m.
+    /// Travel of each axis from end to end, at the handle, m.
     pub travel_m: Option<[f64; 2]>,
-    /// The count of each axis in the middle.
+    /// Count of each axis at its centre.
     pub centre_counts: Option<[f64; 2]>,
-    /// The motor of an axis pushes the wrong way.
+    /// Whether the motor of an axis pushes in the wrong direction.
     pub reverse_force: [bool; 2],
 }
 

@@ -1,4 +1,4 @@
-//! The device file: what is driven, how it behaves, and for a simulated one, the hand that holds it.
+//! Device files: kind, identity, model, and the simulated hand of a simulated device.
 
 use crate::calibration::Calibration;
 use crate::error::FileErrors;
@@ -8,32 +8,32 @@ use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_device::{DeviceModel, HandModel};
 
-/// A whole device file.
+/// A device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFile {
-    /// Which backend drives it.
+    /// Backend that drives it.
     pub kind: DeviceKind,
-    /// 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: usize,
-    /// The file says how many axes there are; a board that was asked for without tells its own number.
+    /// Whether the file gives the number of axes; if not, the board reports its own.
     pub axes_are_given: bool,
-    /// How it is found on this machine.
+    /// How the device is found.
     pub identity: Identity,
-    /// Metres per radian of rotary axes.
+    /// Lever of rotary axes, m per rad.
     pub lever_m: f64,
-    /// Silence after which the device itself cuts its force, s.
+    /// Time without commands after which the device switches its force off, s.
     pub watchdog_s: f64,
-    /// How its counts become metres and its largest magnitudes newtons.
+    /// Conversion from counts to metres.
     pub calibration: Calibration,
-    /// How it behaves.
+    /// Dynamics.
     pub model: Model,
     /// The simulated hand that holds it, if any.
-    pub hand: Option<SimulatedHand>,
-    /// Keys that are there and change nothing, in words.
+    pub hand: Option<HandModel>,
+    /// Warnings about keys without effect.
     pub ignored_keys: Vec<String>,
 }
 
-/// Which backend drives a device.
+/// Backend that drives a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the file")]
 pub enum DeviceKind {
@@ -46,7 +46,7 @@ pub enum DeviceKind {
     Odrive,
 }
 
-/// The kinds by their names in the file.
+/// The kinds by their names in device files.
 pub const DEVICE_KINDS: [(&str, DeviceKind); 7] = [
     ("simulated", DeviceKind::Simulated),
     ("serial", DeviceKind::Serial),
@@ -58,32 +58,32 @@ pub const DEVICE_KINDS: [(&str, DeviceKind); 7] = [
 ];
 
 impl DeviceKind {
-    /// Its name in the file.
+    /// Name in device files.
     pub fn name(self) -> &'static str {
         DEVICE_KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 }
 
-/// How a device is found: by where it is plugged in, or by what it says it is.
+/// How a device is found: by its port or node, or by the identity that it reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Serial port.
     pub port: Option<String>,
     /// Bits per second of the serial port.
     pub baud: u32,
-    /// Which make of the Haply 2DIY.
+    /// Variant of the Haply 2DIY.
     pub variant: HaplyVariant,
     /// Device node.
     pub path: Option<String>,
-    /// USB vendor.
+    /// USB vendor id.
     pub vendor_id: Option<u16>,
-    /// USB product.
+    /// USB product id.
     pub product_id: Option<u16>,
     /// Serial number.
     pub serial_number: Option<String>,
 }
 
-/// Makes of the Haply 2DIY.
+/// Variants of the Haply 2DIY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the file")]
 pub enum HaplyVariant {
@@ -93,42 +93,27 @@ pub enum HaplyVariant {
     Kit,
 }
 
-/// How a device behaves; one value per axis.
+/// Dynamics of a device; one value per axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     /// Moving mass, kg.
     pub mass_kg: [f64; 2],
     /// Viscous friction, N·s/m.
     pub damping_n_s_per_m: [f64; 2],
-    /// The damping was not given and is a cautious guess.
+    /// Whether the damping is an assumed value, because the file gives none.
     pub damping_is_assumed: bool,
     /// Dry friction, N.
     pub coulomb_n: [f64; 2],
-    /// Step of the encoder, m; zero for none.
+    /// Resolution of the encoder, m; zero for a perfect one.
     pub encoder_step_m: [f64; 2],
-    /// From the command to the force, s.
+    /// Delay from command to force, s.
     pub delay_s: [f64; 2],
     /// Largest force, N.
     pub max_force_n: [f64; 2],
 }
 
-/// The hand that holds a simulated device.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SimulatedHand {
-    /// Spring to the path, N/m.
-    pub stiffness_n_per_m: f64,
-    /// Damper to the path, N·s/m.
-    pub damping_n_s_per_m: f64,
-    /// Mass that rides on the device, kg.
-    pub mass_kg: f64,
-    /// Rows of t_s, x_m, y_m in the device's frame; at least one, times increasing.
-    pub path: Vec<[f64; 3]>,
-    /// Starts over after the last point.
-    pub repeats: bool,
-}
-
 impl DeviceFile {
-    /// The dynamics, as the simulated device obeys them. The force limit of the weaker axis holds for the whole vector.
+    /// Model of the simulated device. The force limit of the weaker axis applies to the force vector.
     pub fn axes_model(&self) -> DeviceModel {
         let Model { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } = self.model;
         let max_force_n = max_force_n[..self.axes].iter().copied().fold(f64::INFINITY, f64::min);
@@ -136,26 +121,26 @@ impl DeviceFile {
     }
 }
 
-impl SimulatedHand {
-    /// The hand, as the simulated device obeys it.
-    pub fn model(&self) -> HandModel {
-        let Self { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, repeats } = self.clone();
-        HandModel { stiffness_n_per_m, damping_n_s_per_m, mass_kg, path, looped: repeats }
-    }
-}
-
 /// Reads a device file.
 ///
 /// # Errors
-/// Everything that is wrong in the text.
+/// All problems in the text.
 pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
-    load_device(source).map_err(|errors| FileKind::Device.blame(source, errors))
+    load_device(source).map_err(|errors| FileKind::Device.explain(source, errors))
 }
 
 fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {
     let document = Document::parse(source)?;
     let device = device(&document.root());
-    document.conclude(Some(device))
+    document.finish(Some(device))
+}
+
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    let root = empty.root();
+    device(&root);
+    root.asked_keys()
 }
 
 fn device(root: &Section<'_>) -> DeviceFile {
@@ -177,7 +162,7 @@ fn device(root: &Section<'_>) -> DeviceFile {
     device
 }
 
-/// Every key that only some kinds of device obey, and which do.
+/// Keys that only some kinds of device use, and those kinds.
 const KEYS_OF_KINDS: [(&str, &[DeviceKind]); 13] = {
     use DeviceKind::{Evdev, Haply2Diy, HidNative, HidPid, Odrive, Serial};
     const LINE: &[DeviceKind] = &[Serial, Haply2Diy, Odrive];
@@ -200,20 +185,20 @@ const KEYS_OF_KINDS: [(&str, &[DeviceKind]); 13] = {
     ]
 };
 
-/// A key that changes nothing was perhaps written for a reason; or the file is for several kinds, of which one is chosen.
+/// Keys without effect are warnings, not errors: a file may serve several kinds, one of which is chosen.
 fn ignored_keys(root: &Section<'_>, kind: DeviceKind) -> Vec<String> {
-    let is_idle = |(key, kinds): &(&'static str, &[DeviceKind])| root.has(key) && !kinds.contains(&kind);
-    let told = |(key, kinds): (&str, &[DeviceKind])| {
+    let is_ignored = |(key, kinds): &(&'static str, &[DeviceKind])| root.has(key) && !kinds.contains(&kind);
+    let warning = |(key, kinds): (&str, &[DeviceKind])| {
         let names: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.name())).collect();
         format!("{key} has no effect on a device of kind \"{}\", only with kind = {}", kind.name(), names.join(" or "))
     };
-    KEYS_OF_KINDS.into_iter().filter(is_idle).map(told).collect()
+    KEYS_OF_KINDS.into_iter().filter(is_ignored).map(warning).collect()
 }
 
-/// Where a serial device is looked for if nothing says where.
+/// Serial port that is tried if the file gives none.
 pub const DEFAULT_PORT: &str = "/dev/ttyACM0";
 
-/// Some kinds have a number of axes of their own.
+/// Some kinds have a fixed number of axes.
 fn axes(root: &Section<'_>, kind: DeviceKind) -> usize {
     let own = match kind {
         DeviceKind::Odrive => Some(1),
@@ -223,7 +208,7 @@ fn axes(root: &Section<'_>, kind: DeviceKind) -> usize {
     let axes = root.whole("axes", own.unwrap_or(2), 1..=2);
     if let Some(own) = own.filter(|own| *own != axes) {
         let problem = format!("is {axes}, but a device of kind {} has {own}", kind.name());
-        root.complain("axes", problem, format!("write axes = {own}"));
+        root.error("axes", problem, format!("write axes = {own}"));
     }
     axes as usize
 }
@@ -241,19 +226,19 @@ fn identity(root: &Section<'_>) -> Identity {
     }
 }
 
-/// No host that is well stays silent for longer, and no firmware waits longer, s.
-const LONGEST_WATCHDOG_S: f64 = 0.1;
+/// Longest permitted watchdog time, s. A working host is never silent for longer, and firmware must not wait longer.
+const MAX_WATCHDOG_S: f64 = 0.1;
 
 fn watchdog_s(root: &Section<'_>) -> f64 {
     let watchdog_s = root.number("watchdog_s", 0.02, POSITIVE);
-    if watchdog_s > LONGEST_WATCHDOG_S {
-        let problem = format!("is {watchdog_s}: a device whose host has died must let go sooner");
-        root.complain("watchdog_s", problem, "write watchdog_s = 0.1 or less");
+    if watchdog_s > MAX_WATCHDOG_S {
+        let problem = format!("{watchdog_s} s is too long: motors must switch off sooner when the host dies");
+        root.error("watchdog_s", problem, "write watchdog_s = 0.1 or less");
     }
     watchdog_s
 }
 
-/// Damping of hardware that nobody measured, N·s/m: low, so that the stability margins err on the safe side.
+/// Assumed damping of hardware that was not measured, N·s/m: low, so that the stability margins are on the safe side.
 const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
 
 fn model(section: &Section<'_>, kind: DeviceKind, axes: usize) -> Model {
@@ -272,43 +257,43 @@ fn model(section: &Section<'_>, kind: DeviceKind, axes: usize) -> Model {
     model
 }
 
-fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<SimulatedHand> {
+fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<HandModel> {
     let section = root.section("hand");
     if !section.is_present() {
         return None;
     }
     if kind != DeviceKind::Simulated {
         let problem = format!("a {} device is held by a real hand", kind.name());
-        root.complain("hand", problem, "remove [hand], or write kind = \"simulated\"");
+        root.error("hand", problem, "remove [hand], or write kind = \"simulated\"");
     }
-    let default_path = || vec![[0.0, 0.0, 0.03], [1.0, 0.0, -0.01], [2.0, 0.0, 0.03]];
-    let hand = SimulatedHand {
-        stiffness_n_per_m: section.number("stiffness_n_per_m", 300.0, ZERO_OR_MORE),
-        damping_n_s_per_m: section.number("damping_n_s_per_m", 3.0, ZERO_OR_MORE),
-        mass_kg: section.number("mass_kg", 0.2, ZERO_OR_MORE),
-        path: section.triples("path").unwrap_or_else(default_path),
-        repeats: section.flag("loop", true),
+    let default = HandModel::default();
+    let hand = HandModel {
+        stiffness_n_per_m: section.number("stiffness_n_per_m", default.stiffness_n_per_m, ZERO_OR_MORE),
+        damping_n_s_per_m: section.number("damping_n_s_per_m", default.damping_n_s_per_m, ZERO_OR_MORE),
+        mass_kg: section.number("mass_kg", default.mass_kg, ZERO_OR_MORE),
+        path: section.triples("path").unwrap_or(default.path),
+        looped: section.flag("loop", default.looped),
     };
     section.reject_unknown_keys();
     check_path(&section, &hand);
     Some(hand)
 }
 
-fn check_path(section: &Section<'_>, hand: &SimulatedHand) {
+fn check_path(section: &Section<'_>, hand: &HandModel) {
     let ([first, ..], [.., last]) = (&hand.path[..], &hand.path[..]) else {
-        section.complain("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
+        section.error("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
         return;
     };
     if first[0] < 0.0 {
-        section.complain_of_row("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
+        section.row_error("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
     }
     for (row, pair) in hand.path.windows(2).enumerate().filter(|(_, pair)| pair[1][0] <= pair[0][0]) {
         let problem = format!("times must increase, but {} s follows {} s", pair[1][0], pair[0][0]);
-        section.complain_of_row("path", row + 1, problem, "sort the rows by time");
+        section.row_error("path", row + 1, problem, "sort the rows by time");
     }
-    if hand.repeats && first[1..] != last[1..] {
+    if hand.looped && first[1..] != last[1..] {
         let problem =
             format!("must end where it starts to repeat: ends at {:?}, starts at {:?}", &last[1..], &first[1..]);
-        section.complain_of_row("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
+        section.row_error("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
     }
 }

@@ -1,23 +1,23 @@
-//! What is wrong in a file: where, what, and what would be right.
+//! Problems in a file: location, problem and remedy.
 
 use std::fmt;
 
-/// One thing that is wrong in a file.
+/// One problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
-    /// The file as the user named it.
+    /// Name of the file as the user gave it.
     pub file: String,
-    /// Line and column, from 1; `None` when the file as a whole is meant.
+    /// Line and column; `None` for a problem of the whole file.
     pub position: Option<Position>,
-    /// The key, such as `body[2].friction`; empty when no key is meant.
+    /// The key, such as `body[2].friction`; empty if the problem has no key.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What would be right.
+    /// How to correct it.
     pub remedy: String,
 }
 
-/// A place in a text, counted in characters from 1.
+/// A position in a text, counted in characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
     /// Line, from 1.
@@ -27,15 +27,15 @@ pub struct Position {
 }
 
 impl Problem {
-    /// A problem with the file as a whole.
-    pub fn of_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// A problem of the whole file.
+    pub fn in_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (problem, remedy) = (problem.into(), remedy.into());
         Self { file: file.to_owned(), position: None, key: String::new(), problem, remedy }
     }
 
-    /// A problem at a place in the file where no key is meant.
+    /// A problem at a position that has no key.
     pub fn at(file: &str, position: Position, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { position: Some(position), ..Self::of_file(file, problem, remedy) }
+        Self { position: Some(position), ..Self::in_file(file, problem, remedy) }
     }
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong in a file, in the order of the file; at least one problem.
+/// All problems of a file, in the order of the file; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileErrors(pub Vec<Problem>);
 

@@ -1,51 +1,34 @@
-//! A prescribed hand: a CSV file of times and positions in the device's frame.
+//! Prescribed hand: a CSV file of times and positions in the device frame.
 
 use crate::error::{FileErrors, Position, Problem};
 use crate::kind::FileKind;
 use crate::source::Source;
-use haptic_device::prescribed::Trajectory;
-use nalgebra::Vector2;
+use haptic_device::Path;
 
 const HEADER: [&str; 3] = ["t_s", "x_m", "y_m"];
-
-/// A hand's way: linear between rows, held before the first and after the last.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HandPath {
-    rows: Vec<HandRow>,
-}
-
-/// Where the hand is at one time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HandRow {
-    /// Time, s.
-    pub t_s: f64,
-    /// Device frame, m.
-    pub position_m: Vector2<f64>,
-}
 
 /// Reads a hand file.
 ///
 /// # Errors
-/// The first thing that is wrong, with its place.
-pub fn load(source: &Source) -> Result<HandPath, FileErrors> {
-    load_hand(source).map_err(|errors| FileKind::Hand.blame(source, errors))
+/// The first problem, with its location.
+pub fn load(source: &Source) -> Result<Path, FileErrors> {
+    load_hand(source).map_err(|errors| FileKind::Hand.explain(source, errors))
 }
 
-fn load_hand(source: &Source) -> Result<HandPath, FileErrors> {
+fn load_hand(source: &Source) -> Result<Path, FileErrors> {
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
     let mut lines =
         text.lines().enumerate().map(|(index, line)| (index + 1, line)).filter(|(_, line)| !line.trim().is_empty());
     check_header(source, lines.next())?;
-    let mut rows: Vec<HandRow> = Vec::new();
+    let mut rows: Vec<[f64; 3]> = Vec::new();
     for (line, text) in lines {
         let row = row(source, line, text)?;
         check_order(source, line, rows.last(), &row)?;
         rows.push(row);
     }
-    if rows.is_empty() {
-        return Err(Problem::of_file(&source.name, "has no rows", "write at least one row, e.g. 0.0,0.0,0.03").into());
-    }
-    Ok(HandPath { rows })
+    // Numbers and times are checked above, with line and column.
+    Path::new(rows, false)
+        .map_err(|_| Problem::in_file(&source.name, "has no rows", "write at least one row, e.g. 0.0,0.0,0.03").into())
 }
 
 fn problem(source: &Source, line: usize, column: usize, key: &str, problem: String, remedy: &str) -> FileErrors {
@@ -62,7 +45,7 @@ fn check_header(source: &Source, first: Option<(usize, &str)>) -> Result<(), Fil
     Err(problem(source, line, 1, "", what, "write t_s,x_m,y_m"))
 }
 
-fn row(source: &Source, line: usize, text: &str) -> Result<HandRow, FileErrors> {
+fn row(source: &Source, line: usize, text: &str) -> Result<[f64; 3], FileErrors> {
     let fields: Vec<&str> = text.split(',').collect();
     if fields.len() != HEADER.len() {
         let what = format!("must have {} numbers, has {}", HEADER.len(), fields.len());
@@ -77,75 +60,21 @@ fn row(source: &Source, line: usize, text: &str) -> Result<HandRow, FileErrors> 
         })?;
         column += field.chars().count() + 1;
     }
-    Ok(HandRow { t_s: numbers[0], position_m: Vector2::new(numbers[1], numbers[2]) })
+    Ok(numbers)
 }
 
 fn number(field: &str) -> Result<f64, String> {
     let number: f64 = field.trim().parse().map_err(|_| format!("is not a number: {:?}", field.trim()))?;
-    crate::rule::ANY.objection(number).map_or(Ok(number), Err)
+    crate::rule::ANY.violation(number).map_or(Ok(number), Err)
 }
 
-fn check_order(source: &Source, line: usize, before: Option<&HandRow>, row: &HandRow) -> Result<(), FileErrors> {
+fn check_order(source: &Source, line: usize, before: Option<&[f64; 3]>, row: &[f64; 3]) -> Result<(), FileErrors> {
     match before {
-        Some(before) if row.t_s <= before.t_s => {
-            let what = format!("times must increase, but {} follows {}", row.t_s, before.t_s);
+        Some(before) if row[0] <= before[0] => {
+            let what = format!("times must increase, but {} follows {}", row[0], before[0]);
             Err(problem(source, line, 1, "t_s", what, "sort the rows by time"))
         }
         _ => Ok(()),
-    }
-}
-
-impl HandPath {
-    /// A hand of given rows, in the order of their times.
-    pub fn of(rows: Vec<HandRow>) -> Self {
-        Self { rows }
-    }
-
-    /// How many rows it has.
-    pub fn rows(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// The time of the last row, s.
-    pub fn end_s(&self) -> f64 {
-        self.rows.last().map_or(0.0, |row| row.t_s)
-    }
-
-    /// Where the hand is at a time, device frame, m. `segment` remembers the row last used, so that times that only
-    /// grow cost one comparison each. Real-time: each row is passed once in the whole run.
-    #[inline]
-    pub fn at(&self, t_s: f64, segment: &mut usize) -> Vector2<f64> {
-        while self.rows.get(*segment + 1).is_some_and(|next| next.t_s <= t_s) {
-            *segment += 1;
-        }
-        let Some(from) = self.rows.get(*segment) else { return Vector2::zeros() };
-        match self.rows.get(*segment + 1) {
-            Some(to) if t_s > from.t_s => {
-                let share = (t_s - from.t_s) / (to.t_s - from.t_s);
-                from.position_m + (to.position_m - from.position_m) * share
-            }
-            _ => from.position_m,
-        }
-    }
-}
-
-/// A hand on its way, for a device that follows it.
-#[derive(Clone, Debug)]
-pub struct FollowedPath {
-    path: HandPath,
-    segment: usize,
-}
-
-impl FollowedPath {
-    /// At the start.
-    pub fn new(path: HandPath) -> Self {
-        Self { path, segment: 0 }
-    }
-}
-
-impl Trajectory for FollowedPath {
-    fn at(&mut self, time_s: f64) -> Vector2<f64> {
-        self.path.at(time_s, &mut self.segment)
     }
 }
 
@@ -153,7 +82,7 @@ impl Trajectory for FollowedPath {
 mod tests {
     use super::*;
 
-    fn path(text: &str) -> HandPath {
+    fn path(text: &str) -> Path {
         load(&Source::in_memory("hand.csv", text)).unwrap()
     }
 
@@ -164,10 +93,9 @@ mod tests {
     #[test]
     fn is_linear_between_rows_and_held_outside() {
         let path = path("t_s,x_m,y_m\r\n1.0,0.0,1.0\r\n2.0,4.0,3.0\r\n\r\n");
-        let mut segment = 0;
-        let xs = [0.0, 1.0, 1.25, 2.0, 9.0].map(|t| path.at(t, &mut segment).x);
+        let xs = [0.0, 1.0, 1.25, 2.0, 9.0].map(|t| path.at(t).x);
         assert_eq!(xs, [0.0, 0.0, 1.0, 4.0, 4.0]);
-        assert_eq!(path.at(9.0, &mut segment).y, 3.0);
+        assert_eq!(path.at(9.0).y, 3.0);
     }
 
     #[test]

@@ -1,24 +1,25 @@
-//! Which kind a file is, told by its keys.
+//! Kind of a file, detected from its keys.
 
 use crate::error::{FileErrors, Problem};
-use crate::section::nearest;
+use crate::section::{Document, nearest};
 use crate::source::Source;
 use toml::de::DeTable;
 
-/// The kinds of file that a person writes.
+/// Kinds of file that users write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
     /// Bodies and a tool.
     Scene,
-    /// What is joined and how.
+    /// A scene, a device and the settings between them.
     Profile,
-    /// What is driven.
+    /// A device and its model.
     Device,
-    /// A prescribed hand, CSV.
+    /// A prescribed hand, as CSV.
     Hand,
 }
 
+/// Keys at the top of each kind of TOML file. A test compares them with those that the parsers read.
 const KEYS: [(FileKind, &[&str]); 3] = [
     (FileKind::Scene, &["world", "body", "pair", "joint", "tool"]),
     (FileKind::Profile, &["scene", "device", "coupling", "mapping", "safety", "realtime", "view"]),
@@ -46,47 +47,47 @@ const KEYS: [(FileKind, &[&str]); 3] = [
     ),
 ];
 
-/// Most typing slips in a key that still say which kind was meant.
+/// Largest edit distance at which a misspelt key still identifies the kind.
 const MAX_SLIPS: usize = 2;
 
 impl FileKind {
-    /// The kind whose keys the file uses most; with none, the kind whose keys it nearly uses.
+    /// The kind that has most of the file's keys; if none has any, the kind with the most similar keys.
     ///
     /// # Errors
-    /// When the text is not TOML or nothing in it tells.
-    pub fn of(source: &Source) -> Result<Self, FileErrors> {
+    /// If the text is not TOML or no key identifies a kind.
+    pub fn detect(source: &Source) -> Result<Self, FileErrors> {
         if source.name.ends_with(".csv") {
             return Ok(Self::Hand);
         }
-        let document = crate::section::Document::parse(source)?;
+        let document = Document::parse(source)?;
         let table = document.table();
         best(table, 0).or_else(|| best(table, MAX_SLIPS)).ok_or_else(|| unknown(source, table))
     }
 
-    /// What is wrong with a file that was read as this kind: all its mistakes, or only that it is of another kind, since
-    /// its keys are then no slips.
-    pub fn blame(self, source: &Source, errors: FileErrors) -> FileErrors {
-        match Self::of(source) {
-            Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.in_place_of(self, source),
+    /// Errors of a file that was read as this kind: the given ones, or only that the file is of another kind, because
+    /// its keys are not mistakes then.
+    pub fn explain(self, source: &Source, errors: FileErrors) -> FileErrors {
+        match Self::detect(source) {
+            Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.instead_of(self, source),
             _ => errors,
         }
     }
 
-    /// Whether any key of the file is right for this kind.
+    /// Whether the file has a key of this kind.
     fn has_a_key_of(self, source: &Source) -> bool {
-        let Ok(document) = crate::section::Document::parse(source) else { return false };
+        let Ok(document) = Document::parse(source) else { return false };
         KEYS.iter().any(|(kind, keys)| *kind == self && score(document.table(), keys, 0) > 0)
     }
 
-    fn in_place_of(self, wanted: Self, source: &Source) -> FileErrors {
+    fn instead_of(self, wanted: Self, source: &Source) -> FileErrors {
         let problem = format!("is a {}, not a {}", self.name(), wanted.name());
         let is_file = source.folder.is_some();
         let remedy =
             if is_file { format!("give it with --{}", self.name()) } else { format!("give a {}", wanted.name()) };
-        Problem::of_file(&source.name, problem, remedy).into()
+        Problem::in_file(&source.name, problem, remedy).into()
     }
 
-    /// Its name, and that of the flag that takes it.
+    /// Name of the kind and of the flag that takes it.
     fn name(self) -> &'static str {
         match self {
             Self::Scene => "scene",
@@ -112,7 +113,27 @@ fn is_near(key: &str, keys: &[&str], slips: usize) -> bool {
 }
 
 fn unknown(source: &Source, table: &DeTable<'_>) -> FileErrors {
-    let problem = if table.is_empty() { "is empty" } else { "is no scene, profile or device: no key tells which" };
+    let problem =
+        if table.is_empty() { "is empty" } else { "is not a scene, profile or device: no key identifies its kind" };
     let remedy = "a scene has [[body]], a profile scene or [coupling], a device kind or [model]";
-    Problem::of_file(&source.name, problem, remedy).into()
+    Problem::in_file(&source.name, problem, remedy).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{device, profile, scene};
+
+    #[test]
+    fn every_kind_has_the_keys_that_its_parser_reads() {
+        let source = Source::in_memory("empty.toml", "");
+        let empty = Document::parse(&source).unwrap();
+        let read = [scene::keys(&empty), profile::keys(&empty), device::keys(&empty)];
+        for ((kind, keys), mut read) in KEYS.into_iter().zip(read) {
+            let mut keys = keys.to_vec();
+            keys.sort_unstable();
+            read.sort_unstable();
+            assert_eq!(keys, read, "{kind:?}");
+        }
+    }
 }

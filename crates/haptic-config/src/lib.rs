@@ -1,5 +1,31 @@
-//! Reading what people write: scenes, profiles, devices and hands. Input is checked here, once, with its place in the
-//! file; what comes out is plain data that the rest can rely on.
+//! Scene, profile, device and hand files of hapticd: from text to checked types.
+//!
+//! A [`source::Source`] is the text of a file or of a built-in. [`scene::load`], [`profile::load`], [`device::load`]
+//! and [`hand::load`] parse it and check every value once. They return plain data that the rest of the program can rely
+//! on, or [`error::FileErrors`]: all problems with file, line, column, key and remedy. [`setup::Setup`] opens a profile
+//! together with the scene, the device and the hand that it names; [`stability`] and [`proposals`] assess the result.
+//!
+//! The crate links no server, no terminal and no device I/O.
+//!
+//! ```
+//! use haptic_config::scene;
+//! use haptic_config::source::Source;
+//!
+//! let text = r#"
+//! [[body]]
+//! name = "probe"
+//! shape = { disc_radius_m = 0.01 }
+//! mass_kg = 0.1
+//! "#;
+//! let scene = scene::load(&Source::in_memory("probe.toml", text))?;
+//! assert_eq!(scene.bodies[0].mass_kg, 0.1);
+//!
+//! let wrong = text.replace("mass_kg = 0.1", "mass_kg = -1");
+//! let errors = scene::load(&Source::in_memory("probe.toml", &wrong)).unwrap_err();
+//! let expected = "probe.toml:5:11: body[0].mass_kg: must be more than zero, got -1; write e.g. mass_kg = 0.1";
+//! assert_eq!(errors.to_string(), expected);
+//! # Ok::<(), haptic_config::error::FileErrors>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod builtin;

@@ -1,5 +1,5 @@
-//! Bodies that are inside each other at the start. No motion leads there, so it is a slip of the author, and the world
-//! would answer with a jump.
+//! Bodies that overlap at the start. No motion leads to such a state, so it is a mistake in the file, and the bodies
+//! would jump apart.
 
 use haptic_planar::scene::Scene;
 use haptic_planar::shape::closest::{Seed, track};
@@ -7,44 +7,44 @@ use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
-/// Deepest overlap that is let pass, m: what rounded figures in a file come to.
+/// Largest permitted overlap, m: the effect of rounded numbers in a file.
 const ALLOWED_M: f64 = 1e-4;
 
-/// Two bodies that are inside each other.
+/// Two overlapping bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// The earlier body in the file.
     pub first: usize,
     /// The later body in the file.
     pub second: usize,
-    /// How deep, m.
+    /// Depth, m.
     pub depth_m: f64,
 }
 
-/// A piece with where it stands and how far along x it reaches.
-struct Standing<'s> {
+/// A piece at its start pose, and its extent along x.
+struct StartPiece<'s> {
     piece: &'s Piece,
     placed: PlacedPiece,
     from_x: f64,
     to_x: f64,
 }
 
-/// Bodies that start too deep in each other, in file order, at most so many pairs; each pair of bodies once.
+/// Pairs of bodies that overlap by more than is permitted, in file order, each pair once, at most `max`.
 ///
-/// Pieces are swept along x, so that only neighbours are compared.
-pub fn find(scene: &Scene, most: usize) -> Vec<Overlap> {
-    let mut standing: Vec<Standing<'_>> = scene.pieces.iter().map(|piece| stand(scene, piece)).collect();
-    standing.sort_by(|a, b| a.from_x.total_cmp(&b.from_x));
+/// The pieces are sorted along x, so that only neighbours are compared.
+pub fn find(scene: &Scene, max: usize) -> Vec<Overlap> {
+    let mut pieces: Vec<StartPiece<'_>> = scene.pieces.iter().map(|piece| start_piece(scene, piece)).collect();
+    pieces.sort_by(|a, b| a.from_x.total_cmp(&b.from_x));
     let mut depths: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    for (index, a) in standing.iter().enumerate() {
-        for b in standing[index + 1..].iter().take_while(|b| b.from_x <= a.to_x).filter(|b| may_touch(scene, a, b)) {
+    for (index, a) in pieces.iter().enumerate() {
+        for b in pieces[index + 1..].iter().take_while(|b| b.from_x <= a.to_x).filter(|b| may_touch(scene, a, b)) {
             let depth_m = depth_m(a, b);
             if depth_m > ALLOWED_M {
                 let (one, other) = (a.piece.body as usize, b.piece.body as usize);
                 let deepest = depths.entry((one.max(other), one.min(other))).or_default();
                 *deepest = deepest.max(depth_m);
             }
-            if depths.len() >= most {
+            if depths.len() >= max {
                 return listed(depths);
             }
         }
@@ -56,22 +56,22 @@ fn listed(depths: BTreeMap<(usize, usize), f64>) -> Vec<Overlap> {
     depths.into_iter().map(|((second, first), depth_m)| Overlap { first, second, depth_m }).collect()
 }
 
-fn stand<'s>(scene: &'s Scene, piece: &'s Piece) -> Standing<'s> {
+fn start_piece<'s>(scene: &'s Scene, piece: &'s Piece) -> StartPiece<'s> {
     let (centre, rotation) = scene.bodies[piece.body as usize].start_pose();
     let placed = PlacedPiece::new(piece, centre, rotation);
     let xs = placed.corners[..placed.count].iter().map(|corner| corner.x);
     let from_x = xs.clone().fold(f64::INFINITY, f64::min) - piece.radius_m;
     let to_x = xs.fold(f64::NEG_INFINITY, f64::max) + piece.radius_m;
-    Standing { piece, placed, from_x, to_x }
+    StartPiece { piece, placed, from_x, to_x }
 }
 
-fn may_touch(scene: &Scene, a: &Standing<'_>, b: &Standing<'_>) -> bool {
+fn may_touch(scene: &Scene, a: &StartPiece<'_>, b: &StartPiece<'_>) -> bool {
     let (first, second) = (&scene.bodies[a.piece.body as usize], &scene.bodies[b.piece.body as usize]);
     a.piece.body != b.piece.body && first.layer == second.layer && !(first.fixed && second.fixed)
 }
 
-/// How deep two pieces are in each other, m; negative: how far apart.
-fn depth_m(a: &Standing<'_>, b: &Standing<'_>) -> f64 {
+/// Depth by which two pieces overlap, m; negative: their distance.
+fn depth_m(a: &StartPiece<'_>, b: &StartPiece<'_>) -> f64 {
     let radii_m = a.piece.radius_m + b.piece.radius_m;
     match track(&a.placed, &b.placed, &mut Seed::default()) {
         Some(closest) => radii_m - closest.distance_m,
@@ -79,14 +79,15 @@ fn depth_m(a: &Standing<'_>, b: &Standing<'_>) -> f64 {
     }
 }
 
-/// The least way out through an edge of the first core, m; cores that overlap have it on one of the two.
+/// Smallest separation through an edge of the first core, m. For overlapping cores, one of the two orders gives the
+/// depth.
 fn core_depth_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
-    let way_out = |edge: usize| {
+    let separation_m = |edge: usize| {
         let reach = |corner: &Vector2<f64>| (a.corners[edge] - corner).dot(&a.normals[edge]);
         b.corners[..b.count].iter().map(reach).fold(f64::NEG_INFINITY, f64::max)
     };
     let edges = if a.count > 1 { a.count } else { 0 };
-    let least = (0..edges).map(way_out).fold(f64::INFINITY, f64::min);
-    // Two points in one place have no edge to leave through; their radii say it all.
+    let least = (0..edges).map(separation_m).fold(f64::INFINITY, f64::min);
+    // Two coinciding points have no edge; their depth is the sum of the radii.
     if a.count == 1 && b.count == 1 { 0.0 } else { least }
 }

@@ -1,9 +1,9 @@
-//! The profile file: which scene, which device, and how they are joined.
+//! Profile files: a scene, a device, and the settings between them.
 
 use crate::builtin::{DEVICES, Library, SCENES};
 use crate::error::{FileErrors, Problem};
 use crate::kind::FileKind;
-use crate::rule::{ANY, POSITIVE, UP_TO_A_FIFTH_OF_A_TICK, ZERO_OR_MORE};
+use crate::rule::{ANY, FIFTH_OF_A_TICK, POSITIVE, ZERO_OR_MORE};
 use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_coupling::coupling::Gains;
@@ -13,51 +13,51 @@ use nalgebra::Vector2;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// A whole profile.
+/// A profile file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// The scene.
     pub scene: Reference,
     /// The device.
     pub device: Reference,
-    /// How the hand holds the tool.
+    /// Gains of the coupling between hand and tool.
     pub coupling: Gains,
-    /// From the device's frame to the world's.
+    /// Mapping from the device frame to the world frame.
     pub mapping: MappingSettings,
-    /// What protects the hand and the device.
+    /// Limits that protect the hand and the device.
     pub safety: Protection,
-    /// What of it is for models only.
-    pub bareness: SimulationOnly,
-    /// How the loop runs.
+    /// Settings that hardware rejects.
+    pub simulation_only: SimulationOnly,
+    /// Real-time thread and service rate.
     pub realtime: Realtime,
-    /// Where the viewer listens.
+    /// Address on which the viewer listens.
     pub view_listen: SocketAddr,
-    /// What it was read from.
+    /// Text of the profile.
     pub source: Source,
 }
 
-/// A file or a built-in, as a profile names it.
+/// A file or a built-in that a profile refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// A path, or a built-in's name.
+    /// Path of the file or name of the built-in.
     pub name: String,
-    /// The folder that a relative path starts from; `None`: the working directory.
+    /// Folder that a relative path starts from; `None` for the working directory.
     pub folder: Option<PathBuf>,
-    /// Where it was said; `None` for a flag or a default.
-    said_at: Option<Problem>,
+    /// Location of the key in the profile; `None` for a flag or a default.
+    location: Option<Problem>,
 }
 
-/// What protects the hand and the device; the keys of `[safety]`.
+/// Limits that protect the hand and the device: the keys of `[safety]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Protection {
-    /// The limits, with the ramp of hardware where none is given.
+    /// The limits, with the default ramp of hardware if the profile gives none.
     limits: Safety,
-    /// Whether the profile says how long the force takes to come up.
+    /// Whether the profile gives the engagement ramp.
     ramp_is_given: bool,
 }
 
 impl Protection {
-    /// The limits for a model or for hardware; only the default of the ramp differs.
+    /// The limits for a model or for hardware; only the default ramp differs.
     pub fn limits(&self, simulated: bool) -> Safety {
         let shorter = simulated && !self.ramp_is_given;
         let engage_ramp_s = if shorter { SIMULATED_ENGAGE_RAMP_S } else { self.limits.engage_ramp_s };
@@ -65,81 +65,89 @@ impl Protection {
     }
 }
 
-/// The settings that are for models only, and where the profile makes them.
+/// Settings that are permitted with models only, as problems with their locations in the profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulationOnly {
     always: Vec<Problem>,
-    /// Only with the user's word that it is meant.
-    unwatched: Option<Problem>,
+    /// Passivity is off: rejected unless the user confirms it.
+    passivity_off: Option<Problem>,
 }
 
 impl SimulationOnly {
-    /// Why the profile must not drive hardware; `i_know` is the user's word that going without the tank is meant.
+    /// Rejects a profile that must not drive hardware. `i_know` confirms that passivity is off on purpose.
     ///
     /// # Errors
-    /// Every setting that takes away what protects a hand.
-    pub fn refuse_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
-        let unwatched = self.unwatched.iter().filter(|_| !i_know);
-        let refused: Vec<Problem> = self.always.iter().chain(unwatched).cloned().collect();
-        if refused.is_empty() { Ok(()) } else { Err(FileErrors(refused)) }
+    /// Every setting that removes a protection of the hand.
+    pub fn reject_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
+        let passivity_off = self.passivity_off.iter().filter(|_| !i_know);
+        let rejected: Vec<Problem> = self.always.iter().chain(passivity_off).cloned().collect();
+        if rejected.is_empty() { Ok(()) } else { Err(FileErrors(rejected)) }
     }
 }
 
-/// How the loop runs; the keys of `[realtime]`.
+/// Real-time thread and service rate: the keys of `[realtime]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Realtime {
-    /// How often the device is served, Hz; a divisor of 1000.
+    /// Service rate of the device, Hz; a divisor of 1000.
     pub rate_hz: u32,
-    /// The processor that the loop is pinned to; `None`: chosen by the daemon.
+    /// Core that the loop is pinned to; `None`: chosen by the daemon.
     pub cpu: Option<u32>,
     /// Priority of the real-time thread, 1 to 99.
     pub priority: u8,
-    /// Whether memory is locked.
+    /// Whether to lock the process memory.
     pub lock_memory: bool,
-    /// So long before each tick the loop is up and waits awake, ns.
+    /// Busy wait before each tick, ns.
     pub wake_early_ns: u64,
 }
 
 /// Reads a profile file.
 ///
 /// # Errors
-/// Everything that is wrong in the text.
+/// All problems in the text.
 pub fn load(source: &Source) -> Result<Profile, FileErrors> {
-    load_profile(source).map_err(|errors| FileKind::Profile.blame(source, errors))
+    load_profile(source).map_err(|errors| FileKind::Profile.explain(source, errors))
 }
 
 fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
     let document = Document::parse(source)?;
     let profile = profile(&document.root(), source);
-    document.conclude(Some(profile))
+    document.finish(Some(profile))
+}
+
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    let root = empty.root();
+    profile(&root, &Source::in_memory("", ""));
+    root.asked_keys()
 }
 
 impl Reference {
-    /// What a flag names.
+    /// A reference given by a flag.
     pub fn from_flag(name: &str) -> Self {
-        Self { name: name.to_owned(), folder: None, said_at: None }
+        Self { name: name.to_owned(), folder: None, location: None }
     }
 
-    /// Whether it names another file than `other`, wherever that was said.
-    pub fn names_other_than(&self, other: &Self) -> bool {
+    /// Whether it names another file than `other`; the location of the key does not count.
+    pub fn differs_from(&self, other: &Self) -> bool {
         (&self.name, &self.folder) != (&other.name, &other.folder)
     }
 
-    /// Opens it in the library of its kind.
+    /// Opens the file, or the built-in of the library.
     ///
     /// # Errors
-    /// When it cannot be opened; told with the place where it was named, if that was in a file.
+    /// If it cannot be opened; with the location of the key, if the name comes from a file.
     pub fn open(&self, library: &Library) -> Result<Source, FileErrors> {
-        library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.blame(errors))
+        library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
 
-    fn blame(&self, errors: FileErrors) -> FileErrors {
-        let Some(place) = &self.said_at else { return errors };
-        let blame_one = |inner: Problem| {
+    fn locate(&self, errors: FileErrors) -> FileErrors {
+        let Some(location) = &self.location else { return errors };
+        let locate_one = |inner: Problem| {
             let problem = format!("'{}': {}", inner.file, inner.problem);
-            Problem { problem, remedy: inner.remedy, ..place.clone() }
+            Problem { problem, remedy: inner.remedy, ..location.clone() }
         };
-        FileErrors(errors.0.into_iter().map(blame_one).collect())
+        FileErrors(errors.0.into_iter().map(locate_one).collect())
     }
 }
 
@@ -151,7 +159,7 @@ fn profile(root: &Section<'_>, source: &Source) -> Profile {
         device: reference(root, "device", DEVICES.entries[0].0, source),
         coupling: coupling(&root.section("coupling")),
         mapping: mapping(&root.section("mapping")),
-        bareness: bareness(&safety_section, &safety.limits),
+        simulation_only: simulation_only(&safety_section, &safety.limits),
         safety,
         realtime: realtime(&root.section("realtime")),
         view_listen: view(&root.section("view")),
@@ -165,7 +173,7 @@ fn reference(root: &Section<'_>, key: &'static str, default: &str, source: &Sour
     match root.text(key, default) {
         None => Reference::from_flag(default),
         Some(name) => {
-            Reference { name: name.to_owned(), folder: source.folder.clone(), said_at: Some(root.place_of(key)) }
+            Reference { name: name.to_owned(), folder: source.folder.clone(), location: Some(root.location(key)) }
         }
     }
 }
@@ -196,7 +204,7 @@ fn mapping(section: &Section<'_>) -> MappingSettings {
 fn axis(section: &Section<'_>) -> Vector2<f64> {
     let given = section.vector("axis", Vector2::x(), ANY);
     given.try_normalize(f64::MIN_POSITIVE).unwrap_or_else(|| {
-        section.complain("axis", "has no direction: its length is zero", "write e.g. axis = [1.0, 0.0]");
+        section.error("axis", "has no direction: its length is zero", "write e.g. axis = [1.0, 0.0]");
         Vector2::x()
     })
 }
@@ -216,31 +224,32 @@ fn protection(section: &Section<'_>) -> Protection {
     };
     if limits.lost_after_s < limits.stale_after_s {
         let problem = format!("must not be less than stale_after_s, {}", limits.stale_after_s);
-        section.complain("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
+        section.error("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
     }
     section.reject_unknown_keys();
     Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
 }
 
-fn bareness(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
-    let bare = |key: &str, problem: &str, remedy: &str| {
-        let problem = format!("{problem} is for a simulated device or a prescribed hand only");
-        Problem { problem, remedy: remedy.to_owned(), ..section.place_of(key) }
+fn simulation_only(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
+    let rejected = |key: &str, problem: &str, remedy: &str| {
+        let problem = format!("{problem} is only permitted with a simulated device or a prescribed hand");
+        Problem { problem, remedy: remedy.to_owned(), ..section.location(key) }
     };
     let no_ramp = limits.engage_ramp_s == 0.0;
     let no_slew = limits.slew_n_per_s == 0.0;
-    let watching = limits.passivity == Passivity::Observer;
+    let observes = limits.passivity == Passivity::Observer;
     let settings = [
-        no_ramp.then(|| bare("engage_ramp_s", "no ramp", "write e.g. engage_ramp_s = 2.0")),
-        no_slew.then(|| bare("slew_n_per_s", "no limit on the change of force", "write e.g. slew_n_per_s = 2000.0")),
-        watching.then(|| bare("passivity", "only watching the energy", "write passivity = \"tank\"")),
+        no_ramp.then(|| rejected("engage_ramp_s", "no ramp", "write e.g. engage_ramp_s = 2.0")),
+        no_slew.then(|| rejected("slew_n_per_s", "no slew limit", "write e.g. slew_n_per_s = 2000.0")),
+        observes
+            .then(|| rejected("passivity", "observing the energy without limiting it", "write passivity = \"tank\"")),
     ];
-    let unwatched = (limits.passivity == Passivity::Off).then(|| {
-        let problem = "not watching the energy at all can hurt a hand";
-        let remedy = "write passivity = \"tank\", or give --i-know if it is meant";
-        Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.place_of("passivity") }
+    let passivity_off = (limits.passivity == Passivity::Off).then(|| {
+        let problem = "is off: without the energy tank the force can hurt a hand";
+        let remedy = "write passivity = \"tank\", or confirm with --i-know";
+        Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.location("passivity") }
     });
-    SimulationOnly { always: settings.into_iter().flatten().collect(), unwatched }
+    SimulationOnly { always: settings.into_iter().flatten().collect(), passivity_off }
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {
@@ -249,18 +258,18 @@ fn realtime(section: &Section<'_>) -> Realtime {
         cpu: cpu(section),
         priority: section.whole("priority", 80, 1..=99) as u8,
         lock_memory: section.flag("lock_memory", true),
-        wake_early_ns: (section.number("wake_early_s", 0.0, UP_TO_A_FIFTH_OF_A_TICK) * 1e9).round() as u64,
+        wake_early_ns: (section.number("wake_early_s", 0.0, FIFTH_OF_A_TICK) * 1e9).round() as u64,
     };
     section.reject_unknown_keys();
     realtime
 }
 
-/// The simulation's step is fixed at 1 ms; a device may be served every n-th step.
+/// The step is fixed at 1 ms; a device may be served every n-th step.
 fn rate_hz(section: &Section<'_>) -> u32 {
     let rate = section.whole("rate_hz", 1000, 1..=1000);
     if 1000 % rate != 0 {
-        let remedy = "write a rate that divides 1000: 1000, 500, 250, 200, 125 or 100";
-        section.complain("rate_hz", format!("{rate} Hz is not served every n-th millisecond"), remedy);
+        let remedy = "write e.g. 1000, 500, 250, 200, 125 or 100";
+        section.error("rate_hz", format!("{rate} Hz does not divide 1000 Hz"), remedy);
     }
     rate as u32
 }
@@ -278,7 +287,7 @@ fn view(section: &Section<'_>) -> SocketAddr {
     section.reject_unknown_keys();
     text.parse().unwrap_or_else(|_| {
         let remedy = format!("write an address and a port, e.g. listen = \"{DEFAULT}\"");
-        section.complain("listen", format!("is not an address: {text:?}"), remedy);
+        section.error("listen", format!("is not an address: {text:?}"), remedy);
         SocketAddr::from(([127, 0, 0, 1], 8520))
     })
 }

@@ -1,4 +1,4 @@
-//! Gains for a device, for those who do not want to guess.
+//! Proposed gains for a device.
 
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::{Margins, crisp_gains, passive_gains};
@@ -6,28 +6,28 @@ use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use serde::Serialize;
 use std::fmt;
 
-/// A pair of gains as a profile writes them.
+/// A pair of gains, with the keys of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of the profile")]
 pub struct Proposal {
     pub stiffness_n_per_m: f64,
     pub damping_n_s_per_m: f64,
-    /// What is felt once the tank cuts, N/m.
+    /// Stiffness that remains when the tank limits the force, N/m.
     pub displayed_stiffness_n_per_m: f64,
 }
 
-/// Two ways to set the coupling for a device.
+/// Two proposals for the coupling with a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Proposals {
-    /// Cannot gain energy, whatever the hand and the world.
+    /// Passive with any hand and any world.
     pub passive: Proposal,
-    /// Stable with a hand that really holds the handle; not passive, so the tank may cut.
+    /// Stable with a hand that holds the handle; not passive, so the tank may limit the force.
     pub crisp: Proposal,
 }
 
 impl Proposals {
-    /// For a device behind a mapping of so many world metres per device metre: profiles give gains in the world.
-    pub fn of(device: &WorstAxisModel, scale: f64) -> Self {
+    /// Proposals in the world frame, as profiles give gains; `scale` is world metres per device metre.
+    pub fn new(device: &WorstAxisModel, scale: f64) -> Self {
         let proposal = |gains: Gains| {
             let displayed = Margins::of(device, &HandImpedance::NOMINAL, &gains, 1.0, None).displayed_stiffness_n_per_m;
             let in_world = |value: f64| three_digits(value / (scale * scale));
@@ -54,20 +54,20 @@ impl fmt::Display for Proposals {
             "proposed, crisp:   stiffness_n_per_m = {stiffness_n_per_m}, damping_n_s_per_m = {damping_n_s_per_m}"
         )?;
         if displayed_stiffness_n_per_m < stiffness_n_per_m {
-            write!(f, " (the tank lets {displayed_stiffness_n_per_m} N/m last)")?;
+            write!(f, " (about {displayed_stiffness_n_per_m} N/m sustained under the energy tank)")?;
         }
         writeln!(f)
     }
 }
 
-/// Rounded down to three digits: a proposal must not become bolder by rounding.
+/// Rounds down to three digits: rounding must not make a proposal stiffer.
 fn three_digits(value: f64) -> f64 {
     if !(value > 0.0 && value.is_finite()) {
         return value;
     }
     let place = libm::pow(10.0, libm::floor(libm::log10(value)) - 2.0);
     let rounded = libm::floor(value / place) * place;
-    // Away with digits like 437.00000000000006.
+    // Removes digits like those of 437.00000000000006.
     format!("{rounded:.12}").parse().unwrap_or(rounded)
 }
 
@@ -83,18 +83,16 @@ mod tests {
     #[test]
     fn a_mapping_that_magnifies_asks_for_softer_gains_in_the_world() {
         let device = WorstAxisModel::default();
-        let (plain, magnified) = (Proposals::of(&device, 1.0), Proposals::of(&device, 2.0));
+        let (plain, magnified) = (Proposals::new(&device, 1.0), Proposals::new(&device, 2.0));
         assert_eq!(plain.passive.stiffness_n_per_m, 437.0);
         assert_eq!(magnified.passive.stiffness_n_per_m, 109.0);
     }
 
     #[test]
     fn the_words_can_be_copied_into_a_profile() {
-        let text = Proposals::of(&WorstAxisModel::default(), 1.0).to_string();
+        let text = Proposals::new(&WorstAxisModel::default(), 1.0).to_string();
         assert!(text.contains("passive: stiffness_n_per_m = 437, damping_n_s_per_m = 0.1\n"), "{text}");
-        assert!(
-            text.contains("crisp:   stiffness_n_per_m = 3750, damping_n_s_per_m = 5 (the tank lets 625 N/m last)"),
-            "{text}"
-        );
+        let crisp = "crisp:   stiffness_n_per_m = 3750, damping_n_s_per_m = 5 (about 625 N/m sustained";
+        assert!(text.contains(crisp), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The scene file: bodies, pairs, the tool; from text to a checked [`Scene`].
+//! Scene files: bodies, pairs and the tool, from text to a checked [`Scene`].
 
 use crate::error::FileErrors;
 use crate::kind::FileKind;
@@ -12,35 +12,41 @@ use haptic_planar::scene::description::{
 use haptic_planar::scene::{Place, Scene, SceneError, UnknownName};
 use nalgebra::Vector2;
 
-/// Overlaps told at once; a grid with a wrong pitch has thousands.
-const MOST_OVERLAPS_TOLD: usize = 10;
+/// Overlaps reported at most; a grid with a wrong pitch has thousands.
+const MAX_OVERLAPS_REPORTED: usize = 10;
 
 /// Reads a scene file and builds the scene.
 ///
 /// # Errors
-/// Everything that is wrong in the text; if the text is right, the first thing that is wrong with the scene.
+/// All problems in the text; if there are none, the first problem of the scene.
 pub fn load(source: &Source) -> Result<Scene, FileErrors> {
-    load_scene(source).map_err(|errors| FileKind::Scene.blame(source, errors))
+    load_scene(source).map_err(|errors| FileKind::Scene.explain(source, errors))
 }
 
 fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
     let document = Document::parse(source)?;
     let scene = {
-        let sections = SceneSections::of(&document);
+        let sections = SceneSections::new(&document);
         let description = sections.describe();
         if document.is_clean() { sections.build(&description) } else { None }
     };
-    document.conclude(scene)
+    document.finish(scene)
 }
 
-/// Reads a scene file without building the scene: overlaps and the like are not looked at.
+/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+#[cfg(test)]
+pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    SceneSections::new(empty).root.asked_keys()
+}
+
+/// Reads a scene file without building the scene; overlaps and the like are not checked.
 ///
 /// # Errors
-/// Everything that is wrong in the text.
+/// All problems in the text.
 pub fn describe(source: &Source) -> Result<SceneDescription, FileErrors> {
     let document = Document::parse(source)?;
-    let description = SceneSections::of(&document).describe();
-    document.conclude(Some(description))
+    let description = SceneSections::new(&document).describe();
+    document.finish(Some(description))
 }
 
 const RESTITUTION_LAWS: [(&str, RestitutionLaw); 2] =
@@ -62,7 +68,7 @@ enum Order {
     Second,
 }
 
-/// The parts of a scene file, kept so that a fault found while building is told with its place in the text.
+/// The sections of a scene file, so that an error found while building the scene is reported at its location.
 struct SceneSections<'d> {
     root: Section<'d>,
     world: Section<'d>,
@@ -72,13 +78,13 @@ struct SceneSections<'d> {
 }
 
 impl<'d> SceneSections<'d> {
-    fn of(document: &'d Document<'_>) -> Self {
+    fn new(document: &'d Document<'_>) -> Self {
         let root = document.root();
         let world = root.section("world");
         let (bodies, pairs) = (root.sections("body"), root.sections("pair"));
         let tool = root.section("tool");
         if root.has("joint") {
-            root.complain("joint", "joints are not yet supported", "remove the [[joint]] sections");
+            root.error("joint", "joints are not yet supported", "remove the [[joint]] sections");
         }
         root.reject_unknown_keys();
         Self { root, world, bodies, pairs, tool }
@@ -86,7 +92,7 @@ impl<'d> SceneSections<'d> {
 
     fn describe(&self) -> SceneDescription {
         if self.bodies.is_empty() && !self.root.has("body") {
-            self.root.complain("body", "a scene needs at least one body", "write [[body]] with a name and a shape");
+            self.root.error("body", "a scene needs at least one body", "write [[body]] with a name and a shape");
         }
         let bodies = self.bodies.iter().filter_map(body).collect();
         let pairs = self.pairs.iter().filter_map(pair).collect();
@@ -95,21 +101,21 @@ impl<'d> SceneSections<'d> {
     }
 
     fn build(&self, description: &SceneDescription) -> Option<Scene> {
-        let scene = Scene::build(description).map_err(|error| self.complain(&error)).ok()?;
-        for overlap in overlap::find(&scene, MOST_OVERLAPS_TOLD) {
-            self.complain_of_overlap(&scene, &overlap);
+        let scene = Scene::build(description).map_err(|error| self.scene_error(&error)).ok()?;
+        for overlap in overlap::find(&scene, MAX_OVERLAPS_REPORTED) {
+            self.overlap_error(&scene, &overlap);
         }
         Some(scene)
     }
 
-    fn complain_of_overlap(&self, scene: &Scene, overlap: &Overlap) {
+    fn overlap_error(&self, scene: &Scene, overlap: &Overlap) {
         let [first, second] = [overlap.first, overlap.second].map(|body| &scene.bodies[body].name);
         let problem = format!("`{second}` starts {:.2} mm inside `{first}`", overlap.depth_m * 1e3);
         let remedy = "move them apart, or put them on different layers";
-        self.bodies[overlap.second].complain("position_m", problem, remedy);
+        self.bodies[overlap.second].error("position_m", problem, remedy);
     }
 
-    fn complain(&self, error: &SceneError) {
+    fn scene_error(&self, error: &SceneError) {
         let (section, key) = match error.place {
             Place::World(key) => (Some(&self.world), key),
             Place::Body(index, key) => (self.bodies.get(index), key),
@@ -118,7 +124,7 @@ impl<'d> SceneSections<'d> {
         };
         let suggestion = error.unknown_name.as_ref().and_then(suggestion);
         let remedy = suggestion.as_ref().unwrap_or(&error.remedy);
-        section.unwrap_or(&self.root).complain(key, &error.problem, remedy);
+        section.unwrap_or(&self.root).error(key, &error.problem, remedy);
     }
 }
 
@@ -144,7 +150,7 @@ fn world(section: &Section<'_>) -> SceneDescription {
     };
     let orders = [("second", Order::Second), ("first", Order::First)];
     if section.choice("order", &orders, Order::Second) == Order::First {
-        section.complain("order", "first-order worlds are not yet supported", "write order = \"second\"");
+        section.error("order", "first-order worlds are not yet supported", "write order = \"second\"");
     }
     section.reject_unknown_keys();
     description
@@ -175,15 +181,15 @@ fn body(section: &Section<'_>) -> Option<BodyDescription> {
     };
     section.reject_unknown_keys();
     if section.has("mass_kg") && section.has("density_kg_per_m2") {
-        let problem = "is given beside mass_kg, which alone would count";
-        section.complain("density_kg_per_m2", problem, "write mass_kg or density_kg_per_m2, not both");
+        let problem = "is given besides mass_kg, which overrides it";
+        section.error("density_kg_per_m2", problem, "write mass_kg or density_kg_per_m2, not both");
     }
     Some(BodyDescription { name: name?.to_owned(), shape: shape?, ..body })
 }
 
 fn required_text<'d>(section: &Section<'d>, key: &'static str, example: &str) -> Option<&'d str> {
     if !section.has(key) {
-        section.complain(key, "is missing", format!("write e.g. {key} = \"{example}\""));
+        section.error(key, "is missing", format!("write e.g. {key} = \"{example}\""));
     }
     section.text(key, example)
 }
@@ -193,7 +199,7 @@ fn colour(section: &Section<'_>, default: &str) -> String {
     let digits = text.strip_prefix('#').unwrap_or_default();
     if digits.len() != 6 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let remedy = format!("write # and six hexadecimal digits, e.g. colour = \"{default}\"");
-        section.complain("colour", format!("is not a colour: {text:?}"), remedy);
+        section.error("colour", format!("is not a colour: {text:?}"), remedy);
     }
     text.to_owned()
 }
@@ -203,7 +209,7 @@ fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
                           { polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]] }, \
                           { capsule_m = { length_m = 0.02, radius_m = 0.005 } }";
     if !body.has("shape") {
-        body.complain("shape", "is missing", REMEDY);
+        body.error("shape", "is missing", REMEDY);
         return None;
     }
     let section = body.section("shape");
@@ -214,10 +220,10 @@ fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
     let has_unknown = section.reject_unknown_keys();
     match ["disc_radius_m", "box_m", "polygon_m", "capsule_m"].into_iter().filter(|key| section.has(key)).count() {
         1 => {}
-        // The outline is there, under a name that is told already.
+        // The misspelt outline key is already reported.
         0 if has_unknown => {}
-        0 => body.complain("shape", "has no outline", REMEDY),
-        _ => body.complain("shape", "has more than one outline", REMEDY),
+        0 => body.error("shape", "has no outline", REMEDY),
+        _ => body.error("shape", "has more than one outline", REMEDY),
     }
     shapes.into_iter().flatten().next()
 }
@@ -242,7 +248,7 @@ fn capsule(section: &Section<'_>) -> Option<ShapeDescription> {
         return None;
     }
     for key in ["length_m", "radius_m"].into_iter().filter(|key| !capsule.has(key)) {
-        capsule.complain(key, "is missing", "write capsule_m = { length_m = 0.02, radius_m = 0.005 }");
+        capsule.error(key, "is missing", "write capsule_m = { length_m = 0.02, radius_m = 0.005 }");
     }
     let length_m = capsule.number("length_m", 0.02, POSITIVE);
     let radius_m = capsule.number("radius_m", 0.005, POSITIVE);
@@ -256,7 +262,7 @@ fn pair(section: &Section<'_>) -> Option<PairDescription> {
         return None;
     }
     if !section.has("bodies") {
-        section.complain("bodies", "is missing", format!("write e.g. bodies = {EXAMPLE}"));
+        section.error("bodies", "is missing", format!("write e.g. bodies = {EXAMPLE}"));
     }
     let bodies = section.two_texts("bodies", EXAMPLE);
     let friction = section.optional_number("friction", 0.5, ZERO_OR_MORE);

@@ -1,7 +1,7 @@
-//! Reading the tables of a TOML file key by key, noting everything that is wrong with its place.
+//! Reads the tables of a TOML file key by key and collects all problems with their locations.
 //!
-//! A [`Section`] remembers which keys were asked for, so the known keys are written down once: where they are read.
-//! Getters never fail: they note the problem and go on with the default, so that one run reports every mistake.
+//! A [`Section`] remembers which keys were asked for, so the valid keys are listed only where they are read. Getters
+//! never fail: they report the problem to the document and return the default, so that one pass finds every mistake.
 
 use crate::error::{FileErrors, Problem};
 use crate::rule::Rule;
@@ -13,7 +13,7 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A parsed file and what was found wrong with it so far.
+/// A parsed file and the problems found in it so far.
 pub struct Document<'s> {
     source: &'s Source,
     root: Spanned<DeTable<'s>>,
@@ -24,7 +24,7 @@ impl<'s> Document<'s> {
     /// Parses a file.
     ///
     /// # Errors
-    /// When the text is not TOML.
+    /// If the text is not TOML.
     pub fn parse(source: &'s Source) -> Result<Self, FileErrors> {
         let root = DeTable::parse(&source.text).map_err(|error| not_toml(source, &error))?;
         Ok(Self { source, root, problems: RefCell::default() })
@@ -35,16 +35,16 @@ impl<'s> Document<'s> {
         Section::new(self, String::new(), 0..0, Some(self.root.get_ref()))
     }
 
-    /// The table of the whole file, unread.
+    /// The table of the whole file without getters.
     pub fn table(&self) -> &DeTable<'s> {
         self.root.get_ref()
     }
 
-    /// The value, unless anything was noted as wrong. A value that could not be made must have been complained of.
+    /// Returns the value if there are no problems. A `None` value requires that a problem was reported.
     ///
     /// # Errors
-    /// Everything that was noted, in the order of the file.
-    pub fn conclude<T>(self, value: Option<T>) -> Result<T, FileErrors> {
+    /// All reported problems, in the order of the file.
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, FileErrors> {
         let mut problems = self.problems.into_inner();
         match value {
             Some(value) if problems.is_empty() => Ok(value),
@@ -55,12 +55,12 @@ impl<'s> Document<'s> {
         }
     }
 
-    /// Whether nothing was noted as wrong so far.
+    /// Whether no problem was reported so far.
     pub fn is_clean(&self) -> bool {
         self.problems.borrow().is_empty()
     }
 
-    fn note(&self, offset: usize, key: String, problem: String, remedy: String) {
+    fn report(&self, offset: usize, key: String, problem: String, remedy: String) {
         let position = Some(self.source.position(offset));
         let problem = Problem { file: self.source.name.clone(), position, key, problem, remedy };
         self.problems.borrow_mut().push((offset, problem));
@@ -76,7 +76,7 @@ fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
 
 type Value<'d> = &'d Spanned<DeValue<'d>>;
 
-/// One table of a file, or the lack of one (then every key is at its default).
+/// One table of a file, or an absent one, in which every key has its default.
 pub struct Section<'d> {
     document: &'d Document<'d>,
     path: String,
@@ -105,10 +105,10 @@ impl<'d> Section<'d> {
         self.optional_number(key, default, rule).unwrap_or(default)
     }
 
-    /// A number that may be missing; the example is what an error proposes.
+    /// A number that may be missing; errors show the example.
     pub fn optional_number(&self, key: &'static str, example: f64, rule: Rule) -> Option<f64> {
         let value = self.get(key)?;
-        self.judge_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
+        self.check_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
     }
 
     /// A vector of two numbers.
@@ -145,22 +145,22 @@ impl<'d> Section<'d> {
     pub fn flag(&self, key: &'static str, default: bool) -> bool {
         let Some(value) = self.get(key) else { return default };
         value.get_ref().as_bool().unwrap_or_else(|| {
-            self.object(key, value, "must be true or false", format!("write e.g. {key} = {default}"));
+            self.type_error(key, value, "must be true or false", format!("write e.g. {key} = {default}"));
             default
         })
     }
 
-    /// A text; the example is what an error proposes.
+    /// A text; errors show the example.
     pub fn text(&self, key: &'static str, example: &str) -> Option<&'d str> {
         let value = self.get(key)?;
         let text = value.get_ref().as_str().filter(|text| !text.is_empty());
         if text.is_none() {
-            self.object(key, value, "must be a text", format!("write e.g. {key} = \"{example}\""));
+            self.type_error(key, value, "must be a text", format!("write e.g. {key} = \"{example}\""));
         }
         text
     }
 
-    /// Whether the value is this very text.
+    /// Whether the value equals this text.
     pub fn text_is(&self, key: &'static str, text: &str) -> bool {
         self.get(key).is_some_and(|value| value.get_ref().as_str() == Some(text))
     }
@@ -173,7 +173,7 @@ impl<'d> Section<'d> {
         match texts.as_deref() {
             Some([first, second]) => Some([(*first).to_owned(), (*second).to_owned()]),
             _ => {
-                self.object(key, value, "must be a list of two names", format!("write e.g. {key} = {example}"));
+                self.type_error(key, value, "must be a list of two names", format!("write e.g. {key} = {example}"));
                 None
             }
         }
@@ -191,7 +191,7 @@ impl<'d> Section<'d> {
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             let problem = format!("must be a whole number from {} to {}", range.start(), range.end());
-            self.object(key, value, &problem, format!("write e.g. {key} = {example}"));
+            self.type_error(key, value, &problem, format!("write e.g. {key} = {example}"));
         }
         number
     }
@@ -204,7 +204,7 @@ impl<'d> Section<'d> {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
             let nearest = nearest(word, &names).unwrap_or_default();
             let problem = format!("must be one of {}", quoted(&names));
-            self.object(key, value, &problem, format!("write e.g. {key} = \"{nearest}\""));
+            self.type_error(key, value, &problem, format!("write e.g. {key} = \"{nearest}\""));
             default
         })
     }
@@ -215,7 +215,7 @@ impl<'d> Section<'d> {
         let Some(value) = self.get(key) else { return Section::new(self.document, path, self.span.clone(), None) };
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.object(key, value, "must be a table", format!("write [{path}] on a line of its own"));
+            self.type_error(key, value, "must be a table", format!("write [{path}] on a line of its own"));
         }
         Section::new(self.document, path, value.span(), table)
     }
@@ -224,7 +224,7 @@ impl<'d> Section<'d> {
     pub fn sections(&self, key: &'static str) -> Vec<Section<'d>> {
         let Some(value) = self.get(key) else { return Vec::new() };
         let Some(entries) = value.get_ref().as_array() else {
-            self.object(key, value, "must be a list of tables", format!("write [[{key}]] on a line of its own"));
+            self.type_error(key, value, "must be a list of tables", format!("write [[{key}]] on a line of its own"));
             return Vec::new();
         };
         entries.iter().enumerate().map(|(index, entry)| self.entry(key, index, entry)).collect()
@@ -235,27 +235,33 @@ impl<'d> Section<'d> {
         let table = entry.get_ref().as_table();
         if table.is_none() {
             let problem = format!("must be a table, got {}", describe(entry.get_ref()));
-            self.document.note(entry.span().start, path.clone(), problem, format!("write [[{key}]]"));
+            self.document.report(entry.span().start, path.clone(), problem, format!("write [[{key}]]"));
         }
         Section::new(self.document, path, entry.span(), table)
     }
 
-    /// Notes a problem with a key of this section: at its value if the file gives it, else at the section.
-    pub fn complain(&self, key: &str, problem: impl Display, remedy: impl Display) {
+    /// Reports a problem with a key: at its value if the file gives one, else at the section.
+    pub fn error(&self, key: &str, problem: impl Display, remedy: impl Display) {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
-        self.document.note(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
+        self.document.report(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
     }
 
-    /// Notes a problem with a row of a list of this section.
-    pub fn complain_of_row(&self, key: &str, row: usize, problem: impl Display, remedy: impl Display) {
+    /// Reports a problem with a row of a list.
+    pub fn row_error(&self, key: &str, row: usize, problem: impl Display, remedy: impl Display) {
         let rows = self.find(key).and_then(|value| value.get_ref().as_array());
         let span = rows.and_then(|rows| rows.get(row)).map_or(self.span.clone(), Spanned::span);
         let path = format!("{}[{row}]", self.path_of(key));
-        self.document.note(span.start, path, problem.to_string(), remedy.to_string());
+        self.document.report(span.start, path, problem.to_string(), remedy.to_string());
     }
 
-    /// Notes every key that was never asked for, with the nearest right one, and says whether there were any. Call it after the last
-    /// getter.
+    /// Keys that were asked for, in the order of the getters.
+    #[cfg(test)]
+    pub fn asked_keys(&self) -> Vec<&'static str> {
+        self.asked.borrow().clone()
+    }
+
+    /// Reports every key that was never asked for, with the closest valid one, and returns whether there were any. Call
+    /// it after the last getter.
     pub fn reject_unknown_keys(&self) -> bool {
         let asked = self.asked.borrow();
         let mut has_unknown = false;
@@ -264,14 +270,14 @@ impl<'d> Section<'d> {
                 has_unknown = true;
                 let nearest = nearest(key.get_ref(), &asked).unwrap_or_default();
                 let remedy = format!("did you mean {nearest}? The keys here are {}", asked.join(", "));
-                self.document.note(key.span().start, self.path_of(key.get_ref()), "unknown key".to_owned(), remedy);
+                self.document.report(key.span().start, self.path_of(key.get_ref()), "unknown key".to_owned(), remedy);
             }
         }
         has_unknown
     }
 
-    /// The place of a key's value, as a problem whose words are still to be filled in.
-    pub fn place_of(&self, key: &str) -> Problem {
+    /// Location of a key's value, as a problem without a text.
+    pub fn location(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         let source = self.document.source;
         let blank = Problem::at(&source.name, source.position(span.start), "", "");
@@ -294,21 +300,21 @@ impl<'d> Section<'d> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    fn object(&self, key: &str, value: Value<'_>, problem: &str, remedy: String) {
+    fn type_error(&self, key: &str, value: Value<'_>, problem: &str, remedy: String) {
         let problem = format!("{problem}, got {}", describe(value.get_ref()));
-        self.document.note(value.span().start, self.path_of(key), problem, remedy);
+        self.document.report(value.span().start, self.path_of(key), problem, remedy);
     }
 
-    fn judge_number(&self, key: &str, value: Value<'_>, rule: Rule, remedy: impl Fn() -> String) -> Option<f64> {
+    fn check_number(&self, key: &str, value: Value<'_>, rule: Rule, remedy: impl Fn() -> String) -> Option<f64> {
         let Some(number) = number_of(value.get_ref()) else {
-            self.object(key, value, "must be a number", remedy());
+            self.type_error(key, value, "must be a number", remedy());
             return None;
         };
-        let objection = rule.objection(number);
-        if let Some(problem) = &objection {
-            self.document.note(value.span().start, self.path_of(key), problem.clone(), remedy());
+        let violation = rule.violation(number);
+        if let Some(problem) = &violation {
+            self.document.report(value.span().start, self.path_of(key), problem.clone(), remedy());
         }
-        objection.is_none().then_some(number)
+        violation.is_none().then_some(number)
     }
 
     fn numbers(&self, key: &str, value: Value<'_>, rule: Rule, example: &[f64]) -> Option<Vector2<f64>> {
@@ -320,11 +326,11 @@ impl<'d> Section<'d> {
         let remedy = || format!("write e.g. {example:?}");
         match value.get_ref().as_array() {
             Some(entries) if entries.len() == example.len() => {
-                let numbers: Vec<_> = entries.iter().map(|entry| self.judge_number(key, entry, rule, remedy)).collect();
+                let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, entry, rule, remedy)).collect();
                 numbers.into_iter().collect()
             }
             _ => {
-                self.object(key, value, &format!("must be a list of {} numbers", example.len()), remedy());
+                self.type_error(key, value, &format!("must be a list of {} numbers", example.len()), remedy());
                 None
             }
         }
@@ -333,7 +339,12 @@ impl<'d> Section<'d> {
     fn rows<T>(&self, key: &'static str, read: impl Fn(&Self, Value<'_>) -> Option<T>) -> Option<Vec<T>> {
         let value = self.get(key)?;
         let Some(entries) = value.get_ref().as_array() else {
-            self.object(key, value, "must be a list of rows", format!("write e.g. {key} = [[0.0, 0.0], [0.01, 0.0]]"));
+            self.type_error(
+                key,
+                value,
+                "must be a list of rows",
+                format!("write e.g. {key} = [[0.0, 0.0], [0.01, 0.0]]"),
+            );
             return None;
         };
         let rows: Vec<_> = entries.iter().map(|row| read(self, row)).collect();
@@ -366,7 +377,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The word that takes the fewest typing slips to become `word`.
+/// The name with the smallest edit distance to `word`.
 pub fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().min_by_key(|name| strsim::damerau_levenshtein(word, name))
 }

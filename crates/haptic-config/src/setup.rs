@@ -1,9 +1,8 @@
-//! From flags to what is run: profile, scene, device and hand, opened and checked.
+//! A session: profile, scene, device and hand, opened and checked.
 
 use crate::builtin::{DEVICES, PROFILES, SCENES};
-use crate::device::{DeviceFile, DeviceKind, SimulatedHand};
+use crate::device::{DeviceFile, DeviceKind};
 use crate::error::{FileErrors, Problem};
-use crate::hand::{FollowedPath, HandPath};
 use crate::profile::{Profile, Reference};
 use crate::source::Source;
 use crate::{device, hand, profile, scene};
@@ -16,24 +15,24 @@ use haptic_planar::scene::Scene;
 use haptic_planar::tick::TICK_S;
 use std::path::Path;
 
-/// Everything that a session is made of.
+/// Everything that a session needs.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// How things are joined.
+    /// Settings.
     pub profile: Profile,
-    /// The world.
+    /// Scene.
     pub scene: Scene,
-    /// What the hand holds.
+    /// Device file.
     pub device: DeviceFile,
-    /// A prescribed hand, if there is one.
-    pub hand: Option<HandPath>,
-    /// The open device cannot be served more often than this, Hz.
+    /// Path of the prescribed hand, if there is one.
+    pub hand: Option<haptic_device::Path>,
+    /// Highest service rate of the open device, Hz; infinite before it is open.
     pub device_rate_hz: f64,
-    /// What scene, device and hand were read from.
+    /// Texts of scene, device and hand.
     pub sources: Sources,
 }
 
-/// What a session was read from, besides the profile.
+/// Texts of a session; the profile holds its own.
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// The scene.
@@ -44,7 +43,7 @@ pub struct Sources {
     pub hand: Option<Source>,
 }
 
-/// Files or built-ins by name, as the flags give them; the profile and its own references fill in the rest.
+/// Names of files or built-ins, as flags give them. The profile supplies what is `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FileNames<'a> {
     /// Profile; `None`: the default one.
@@ -56,25 +55,25 @@ pub struct FileNames<'a> {
 }
 
 impl Setup {
-    /// Opens what the flags name, and for the rest what the profile names.
+    /// Opens the named files, and those that the profile names for the rest.
     ///
     /// # Errors
-    /// Everything that is wrong in the profile; if it is right, everything that is wrong in scene, device and hand.
+    /// All problems of the profile; if it has none, all problems of scene, device and hand.
     pub fn open<'a>(names: impl Into<FileNames<'a>>, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
-        Self::of_profile(open_profile(names)?, hand_file)
+        Self::from_profile(open_profile(names)?, hand_file)
     }
 
-    /// Opens what a profile names.
+    /// Opens the files that a profile names.
     ///
     /// # Errors
-    /// Everything that is wrong in scene, device and hand.
-    pub fn of_profile(profile: Profile, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
+    /// All problems of scene, device and hand.
+    pub fn from_profile(profile: Profile, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
         let scene = profile.scene.open(&SCENES);
         let device = profile.device.open(&DEVICES);
         let hand = hand_file.map(Source::read).transpose();
         match (scene, device, hand) {
-            (Ok(scene), Ok(device), Ok(hand)) => Self::of_sources(profile, Sources { scene, device, hand }),
-            // What could be opened is read nevertheless, so that all is told at once.
+            (Ok(scene), Ok(device), Ok(hand)) => Self::from_sources(profile, Sources { scene, device, hand }),
+            // The files that could be opened are parsed too, so that all problems are reported at once.
             (scene, device, hand) => Err(joined([
                 scene.and_then(|source| scene::load(&source)).err(),
                 device.and_then(|source| device::load(&source)).err(),
@@ -83,32 +82,32 @@ impl Setup {
         }
     }
 
-    /// Reads what was opened.
+    /// Parses the texts.
     ///
     /// # Errors
-    /// Everything that is wrong in scene, device and hand.
-    pub fn of_sources(profile: Profile, sources: Sources) -> Result<Self, FileErrors> {
+    /// All problems of scene, device and hand.
+    pub fn from_sources(profile: Profile, sources: Sources) -> Result<Self, FileErrors> {
         let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
         match (scene, device, hand) {
             (Ok(scene), Ok(device), Ok(hand)) => {
                 let device_rate_hz = f64::INFINITY;
-                Self { profile, scene, device, hand, device_rate_hz, sources }.protected()
+                Self { profile, scene, device, hand, device_rate_hz, sources }.checked_for_hardware()
             }
             (scene, device, hand) => Err(joined([scene.err(), device.err(), hand.err()])),
         }
     }
 
-    /// Hardware needs everything that protects the hand; a prescribed hand moves no hardware. Whether going without the
-    /// tank is meant, `run` asks.
-    fn protected(self) -> Result<Self, FileErrors> {
+    /// Rejects settings that hardware must not run with. A prescribed hand moves no hardware. `run` itself checks that
+    /// passivity is off only on purpose.
+    fn checked_for_hardware(self) -> Result<Self, FileErrors> {
         if !self.is_simulated() && self.hand.is_none() {
-            self.profile.bareness.refuse_on_hardware(true)?;
+            self.profile.simulation_only.reject_on_hardware(true)?;
         }
         Ok(self)
     }
 
-    /// The largest force on the device, N: of two limits the smaller holds.
+    /// Largest force on the device, N: the smaller of the profile's and the device's limit.
     pub fn max_force_n(&self) -> f64 {
         self.settings().safety.max_force_n.min(self.device.axes_model().max_force_n)
     }
@@ -118,82 +117,81 @@ impl Setup {
         self.device.kind == DeviceKind::Simulated
     }
 
-    /// Whether no motor moves a real hand.
+    /// Whether no motor can move a real hand.
     pub fn moves_no_motor(&self) -> bool {
         self.is_simulated() || self.hand.is_some()
     }
 
-    /// What the loop is told of the profile.
+    /// Settings of the loop.
     pub fn settings(&self) -> Settings {
         let moves_no_motor = self.moves_no_motor();
         let Profile { coupling, mapping, safety, .. } = &self.profile;
         Settings { coupling: *coupling, mapping: *mapping, safety: safety.limits(moves_no_motor) }
     }
 
-    /// Every so many ticks the device is served: as the profile wishes, and no more often than the device can. Slower
-    /// devices get a whole divisor of 1000 Hz.
+    /// Ticks between two services of the device: as the profile demands, and not below what the device permits. The
+    /// service rate is a divisor of 1000 Hz.
     pub fn ticks_per_service(&self) -> u32 {
-        let wished = 1000 / self.profile.realtime.rate_hz;
-        let is_fit = |ticks: &u32| 1000 % ticks == 0 && 1000.0 / f64::from(*ticks) <= self.device_rate_hz;
-        (wished..=1000).find(is_fit).unwrap_or(1000)
+        let demanded = 1000 / self.profile.realtime.rate_hz;
+        let is_possible = |ticks: &u32| 1000 % ticks == 0 && 1000.0 / f64::from(*ticks) <= self.device_rate_hz;
+        (demanded..=1000).find(is_possible).unwrap_or(1000)
     }
 
-    /// What only the open device can tell: how often it can be served, and its axes where the file says none.
-    pub fn learn_from(&mut self, device: &dyn Device) {
+    /// Takes over what only the open device knows: its service rate, and its axes if the file gives none.
+    pub fn update_from_device(&mut self, device: &dyn Device) {
         self.device_rate_hz = device.limits().rate_hz;
         let axes = device.identity().axes;
         if !self.device.axes_are_given && self.device.axes != usize::from(axes) {
-            // A recording keeps the text, and must run again with the same axes.
+            // A recording stores the text, and its replay needs the same axes.
             self.device.axes = usize::from(axes);
             self.sources.device.text.insert_str(0, &format!("axes = {axes}\n"));
         }
     }
 
-    /// How often the device is served, Hz.
+    /// Service rate of the device, Hz.
     pub fn service_rate_hz(&self) -> u32 {
         1000 / self.ticks_per_service()
     }
 
-    /// The device as tank and margins see it: its worst axis.
+    /// Worst axis of the device, for tank and stability margins.
     pub fn device_model(&self) -> WorstAxisModel {
         let period_s = f64::from(self.ticks_per_service()) * TICK_S;
         worst_axis(&self.device.axes_model(), self.device.axes as u8, period_s)
     }
 
-    /// The whole loop at its start, and the world in it; `device` is what the hand holds.
+    /// The loop at its start, with a device that is served as often as the setup demands.
     ///
     /// # Errors
-    /// A model or a mapping that cannot be used.
+    /// An invalid model or mapping.
     pub fn into_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let every = self.ticks_per_service();
         let device: Box<dyn Device> = if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device };
-        self.into_loop_of_every_tick(device)
+        self.into_unpaced_loop(device)
     }
 
-    /// The same with a device that is already served as often as it shall be.
+    /// The loop at its start, with a device that already paces itself.
     ///
     /// # Errors
-    /// A model or a mapping that cannot be used.
-    pub fn into_loop_of_every_tick(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
+    /// An invalid model or mapping.
+    pub fn into_unpaced_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let (model, settings) = (self.device_model(), self.settings());
         let name = self.profile.device.name;
         HapticLoop::new(device, &model, World::new(self.scene), &settings)
-            .map_err(|error| Problem::of_file(&name, error.to_string(), "").into())
+            .map_err(|error| Problem::in_file(&name, error.to_string(), "").into())
     }
 
-    /// The device that needs no hardware: the prescribed hand if there is one, else the model with its own hand.
+    /// The device without hardware: the prescribed hand if there is one, else the model with its simulated hand.
     ///
     /// # Errors
-    /// A model that cannot be simulated.
+    /// An invalid model.
     pub fn simulated_device(&self) -> Result<Box<dyn Device>, FileErrors> {
         let axes = self.device.axes as u8;
         if let Some(path) = &self.hand {
-            return Ok(Box::new(PrescribedDevice::new(axes, FollowedPath::new(path.clone()))));
+            return Ok(Box::new(PrescribedDevice::new(axes, path.clone())));
         }
-        let hand = self.device.hand.as_ref().map(SimulatedHand::model);
-        match SimulatedDevice::new(axes, &self.device.axes_model(), hand.as_ref()) {
+        match SimulatedDevice::new(axes, &self.device.axes_model(), self.device.hand.as_ref()) {
             Ok(device) => Ok(Box::new(device)),
-            Err(error) => Err(Problem::of_file(&self.profile.device.name, error.to_string(), "").into()),
+            Err(error) => Err(Problem::in_file(&self.profile.device.name, error.to_string(), "").into()),
         }
     }
 }
@@ -202,10 +200,10 @@ fn joined<const N: usize>(errors: [Option<FileErrors>; N]) -> FileErrors {
     FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect())
 }
 
-/// Opens the profile that the flags name, with what they put in place of its own words.
+/// Opens the named profile, or the default one, and replaces its scene and device by the named ones.
 ///
 /// # Errors
-/// Everything that is wrong in the profile.
+/// All problems of the profile.
 pub fn open_profile<'a>(names: impl Into<FileNames<'a>>) -> Result<Profile, FileErrors> {
     let names = names.into();
     let name = names.profile.unwrap_or(PROFILES.entries[0].0);

@@ -1,22 +1,22 @@
-//! A file's text, where it came from, and how to name a place in it.
+//! Text of a file, its origin, and line and column of a byte offset.
 
 use crate::error::{FileErrors, Position, Problem};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Largest file that is read, bytes. A scene of 10,000 bodies has 4 MB, a hand of an hour at 1 kHz 100 MB; anything
-/// beyond is a slip (such as a device node that never ends) and would only eat memory.
+/// Largest file accepted, bytes. A scene of 10,000 bodies has 4 MB, an hour of hand positions at 1 kHz 100 MB. Anything
+/// larger is a mistake, such as a device node that never ends.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// The text of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The file as the user named it, or `built-in scene 'table'`.
+    /// Name of the file as the user gave it, or `built-in scene 'table'`.
     pub name: String,
-    /// Its text.
+    /// Content.
     pub text: String,
-    /// The folder that relative paths in it start from; `None` for what is compiled in.
+    /// Folder that relative paths in the file start from; `None` for built-ins and texts in memory.
     pub folder: Option<PathBuf>,
 }
 
@@ -24,24 +24,24 @@ impl Source {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it is missing, not a file, unreadable, too large or not UTF-8.
+    /// If it is missing, not a file, unreadable, too large or not UTF-8.
     pub fn read(path: &Path) -> Result<Self, FileErrors> {
         let name = path.display().to_string();
         let bytes = read_bytes(path).map_err(|error| unreadable(&name, &error))?;
         if bytes.len() as u64 > MAX_BYTES {
             let problem = format!("is larger than {} MiB", MAX_BYTES >> 20);
-            return Err(Problem::of_file(&name, problem, "give a scene, profile, device or hand file").into());
+            return Err(Problem::in_file(&name, problem, "give a scene, profile, device or hand file").into());
         }
         let text = String::from_utf8(bytes).map_err(|error| not_text(&name, &error))?;
         Ok(Self { name, text, folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()) })
     }
 
-    /// The file that it was read from; none for what did not come from the disk.
+    /// Path of the file; `None` for built-ins and texts in memory.
     pub fn file(&self) -> Option<&Path> {
         self.folder.as_ref().map(|_| Path::new(&self.name))
     }
 
-    /// A text that did not come from the disk.
+    /// A text that is not a file on disk.
     pub fn in_memory(name: &str, text: &str) -> Self {
         Self { name: name.to_owned(), text: text.to_owned(), folder: None }
     }
@@ -62,19 +62,18 @@ fn unreadable(name: &str, error: &std::io::Error) -> FileErrors {
     let (problem, remedy) = match error.kind() {
         ErrorKind::NotFound => ("no such file".to_owned(), "check the spelling and the folder"),
         ErrorKind::IsADirectory => ("is a folder, not a file".to_owned(), "name a file in it"),
-        ErrorKind::PermissionDenied => ("may not be read".to_owned(), "check the file's permissions"),
+        ErrorKind::PermissionDenied => ("permission denied".to_owned(), "check the file's permissions"),
         _ => (format!("cannot be read: {error}"), "give a readable file"),
     };
-    Problem::of_file(name, problem, remedy).into()
+    Problem::in_file(name, problem, remedy).into()
 }
 
 fn not_text(name: &str, error: &std::string::FromUtf8Error) -> FileErrors {
-    let good = error.utf8_error().valid_up_to();
-    let position = position_in(error.as_bytes(), good);
-    Problem::at(name, position, "is not UTF-8 text from here on", "save the file as UTF-8").into()
+    let position = position_in(error.as_bytes(), error.utf8_error().valid_up_to());
+    Problem::at(name, position, "is not valid UTF-8 from here on", "save the file as UTF-8").into()
 }
 
-/// Columns count characters: bytes that continue a character do not count.
+/// Columns count characters; continuation bytes of UTF-8 are skipped.
 fn position_in(bytes: &[u8], offset: usize) -> Position {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! How far a profile is from trouble on its device, for `check`.
+//! Stability margins of a profile on its device, for `check`.
 
 use crate::proposals::Proposals;
 use crate::setup::Setup;
@@ -6,7 +6,7 @@ use haptic_coupling::margins::Margins;
 use haptic_coupling::model::HandImpedance;
 use serde::Serialize;
 
-/// The margins of a profile, in numbers and in words.
+/// Stability margins of a profile, as numbers and as text.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "the names say it, unit included")]
 pub struct Stability {
@@ -19,31 +19,31 @@ pub struct Stability {
     pub spectral_radius: f64,
     #[serde(rename = "stiffest_stable_n_per_m")]
     pub max_stable_stiffness_n_per_m: f64,
-    /// None: a perfect encoder is quiet at any stiffness.
+    /// `None`: a perfect encoder is quiet at any stiffness.
     pub stiffest_quiet_n_per_m: Option<f64>,
     pub displayed_stiffness_n_per_m: f64,
     pub force_quantum_n: f64,
     pub tool_damping_ratio: Option<f64>,
     pub tool_frequency_hz: Option<f64>,
     pub advice: Vec<String>,
-    /// Gains for this device and mapping.
+    /// Proposed gains for this device and mapping.
     pub proposals: Proposals,
-    /// The same for people, line by line.
+    /// The margins and proposals as lines of text.
     #[serde(skip)]
-    pub words: String,
+    pub text: String,
 }
 
 impl Stability {
-    /// Works out the margins. Stability may count on the simulated hand; passivity counts on none.
-    pub fn of(setup: &Setup) -> Self {
+    /// Computes the margins. Stability may rely on the simulated hand; passivity relies on no hand.
+    pub fn new(setup: &Setup) -> Self {
         let tool_mass_kg = setup.scene.tool.map(|tool| setup.scene.bodies[tool.body].mass_kg);
         let settings = setup.settings();
         let (device, scale) = (setup.device_model(), settings.mapping.scale);
-        let margins = Margins::of(&device, &hand_of(setup), &settings.coupling, scale, tool_mass_kg);
-        Self::told(&margins, Proposals::of(&device, scale))
+        let margins = Margins::of(&device, &hand_impedance(setup), &settings.coupling, scale, tool_mass_kg);
+        Self::from_margins(&margins, Proposals::new(&device, scale))
     }
 
-    fn told(margins: &Margins, proposals: Proposals) -> Self {
+    fn from_margins(margins: &Margins, proposals: Proposals) -> Self {
         Self {
             passive: margins.is_passive(),
             stable: margins.is_stable(),
@@ -60,14 +60,14 @@ impl Stability {
             tool_frequency_hz: margins.frequency_hz,
             advice: margins.advice(),
             proposals,
-            words: format!("{margins}{proposals}"),
+            text: format!("{margins}{proposals}"),
         }
     }
 }
 
-/// The hand that stability may count on: the simulated one if there is one, none if nobody holds a simulated device, and
-/// on hardware the least that a hand brings along.
-pub fn hand_of(setup: &Setup) -> HandImpedance {
+/// Impedance of the hand that stability may rely on: that of the simulated hand; zero for a simulated device without a
+/// hand; on hardware the smallest that a hand has.
+pub fn hand_impedance(setup: &Setup) -> HandImpedance {
     match &setup.device.hand {
         Some(hand) => HandImpedance {
             mass_kg: hand.mass_kg,

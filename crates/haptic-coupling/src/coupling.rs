@@ -8,6 +8,7 @@ mod image;
 use haptic_planar::input::CouplingInput;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How long a change of gains takes, s. Shorter is felt as a knock.
@@ -17,7 +18,8 @@ pub const RAMP_S: f64 = 0.05;
 const RAMP_SHARE: f64 = TICK_S / RAMP_S;
 
 /// How stiffly the hand holds the tool.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gains {
     /// Spring between hand and handle, N/m.
     pub stiffness_n_per_m: f64,

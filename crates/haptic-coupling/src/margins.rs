@@ -116,14 +116,14 @@ impl Margins {
         }
         if !self.is_stable() {
             let stiffest = 0.5 * self.max_stable_stiffness_n_per_m;
-            advice.push(format!("lower the stiffness below {stiffest:.0} N/m, half of what comes to rest"));
+            advice.push(format!("lower the stiffness below {stiffest:.0} N/m, half of the stable limit"));
         }
         if !self.is_quiet() {
             let stiffest = self.stiffest_quiet_n_per_m;
-            advice.push(format!("a finer encoder, or at most {stiffest:.0} N/m, keeps encoder steps from being felt"));
+            advice.push(format!("encoder steps may be felt: use a finer encoder or at most {stiffest:.0} N/m"));
         }
         if self.tool_mass_kg.is_some_and(|mass| mass < self.advised_mass_kg) {
-            advice.push(format!("make the tool at least {:.3} kg heavy, as felt at the device", self.advised_mass_kg));
+            advice.push(format!("use a tool mass of at least {:.3} kg, as felt at the device", self.advised_mass_kg));
         }
         advice
     }
@@ -132,10 +132,12 @@ impl Margins {
         let left = self.device.damping_n_s_per_m - self.damping_n_s_per_m;
         if left > 0.0 {
             let stiffest = left / self.device.effective_delay_s();
-            format!("stiffness up to {stiffest:.0} N/m is passive with this damping; above it the tank cuts")
+            format!(
+                "stiffness up to {stiffest:.0} N/m is passive with this damping; above it the tank limits the force"
+            )
         } else {
             let damping = PASSIVE_DAMPING_SHARE * self.device.damping_n_s_per_m;
-            format!("the coupling's damper alone spends all of the device's damping: try {damping:.3} N·s/m")
+            format!("the coupling's damper alone uses all of the device's damping: try {damping:.3} N·s/m")
         }
     }
 }
@@ -192,14 +194,14 @@ impl Margins {
         let verdict = if self.is_passive() { "passive" } else { "not passive" };
         writeln!(
             f,
-            "{verdict}: the device has {:.3} N·s/m of damping and needs {:.3} N·s/m (a rigid wall {:.3} N·s/m), {:.2} times as much as it must",
+            "{verdict}: device damping {:.3} N·s/m, required {:.3} N·s/m (rigid wall {:.3} N·s/m), safety factor {:.2}",
             self.device.damping_n_s_per_m,
             self.needed_damping_n_s_per_m,
             self.needed_for_wall_n_s_per_m,
             self.passive_margin()
         )?;
         if self.displayed_stiffness_n_per_m < self.stiffness_n_per_m {
-            writeln!(f, "the tank will cut: about {:.0} N/m is really felt", self.displayed_stiffness_n_per_m)?;
+            writeln!(f, "about {:.0} N/m sustained under the energy tank", self.displayed_stiffness_n_per_m)?;
         }
         Ok(())
     }
@@ -208,23 +210,40 @@ impl Margins {
         let verdict = if self.is_stable() { "stable" } else { "unstable" };
         writeln!(
             f,
-            "{verdict} with a hand of {:.2} N·s/m: spectral radius {:.5}, up to {:.0} N/m comes to rest",
-            self.hand.damping_n_s_per_m, self.spectral_radius, self.max_stable_stiffness_n_per_m
+            "{verdict} with a hand of {:.2} N·s/m: spectral radius {:.5}, stable up to {} N/m",
+            self.hand.damping_n_s_per_m,
+            self.spectral_radius,
+            grouped(self.max_stable_stiffness_n_per_m)
         )?;
         let verdict = if self.is_quiet() { "quiet" } else { "perhaps not quiet" };
-        let (quantum, limit) = (self.force_quantum_n, self.stiffest_quiet_n_per_m);
-        writeln!(f, "{verdict}: one encoder step is {quantum:.4} N; dry friction swallows it up to {limit:.0} N/m")
+        let (quantum, limit) = (self.force_quantum_n, grouped(self.stiffest_quiet_n_per_m));
+        writeln!(f, "{verdict}: one encoder step is {quantum:.4} N; masked by dry friction up to {limit} N/m")
     }
 
     fn write_feel(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(mass), Some(ratio), Some(frequency)) = (self.tool_mass_kg, self.damping_ratio, self.frequency_hz)
         else {
-            return writeln!(f, "no tool to swing on the coupling");
+            return writeln!(f, "no tool on the coupling");
         };
-        writeln!(f, "the tool of {mass:.3} kg swings on the coupling at {frequency:.1} Hz, damping ratio {ratio:.2}")?;
-        let explicit = self.explicit_mass_kg;
-        writeln!(f, "no least mass: the coupling is solved inside the step (else it would be {explicit:.5} kg)")
+        writeln!(
+            f,
+            "the tool of {mass:.3} kg oscillates on the coupling at {frequency:.1} Hz, damping ratio {ratio:.2}"
+        )?;
+        writeln!(f, "no minimum tool mass (implicit coupling)")
     }
+}
+
+/// A number without decimals, with commas between thousands.
+fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && digit.is_ascii_digit() && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -280,14 +299,20 @@ mod tests {
         let stiff = Gains { stiffness_n_per_m: 1000.0, damping_n_s_per_m: 0.3, ..Gains::default() };
         let text = Margins::of(&WorstAxisModel::default(), &hand(), &stiff, 1.0, Some(0.005)).to_string();
         for words in [
-            "not passive: the device has 0.500 N·s/m of damping and needs 1.100",
-            "about 625 N/m is really felt",
+            "not passive: device damping 0.500 N·s/m, required 1.100",
+            "about 625 N/m sustained",
             "stiffness up to 250 N/m is passive",
             "at least 0.020 kg",
             "one encoder step is 0.0130 N",
         ] {
             assert!(text.contains(words), "‘{words}’ is missing in:\n{text}");
         }
+    }
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!([0.4, 999.0, 1000.0, 13_328.0, 1e6].map(grouped), ["0", "999", "1,000", "13,328", "1,000,000"]);
+        assert_eq!(grouped(f64::INFINITY), "inf");
     }
 
     #[test]

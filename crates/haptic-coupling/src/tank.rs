@@ -20,13 +20,15 @@
 mod image;
 
 use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
 
 /// Energy on account beyond what the world stores, J. It covers the rounding and the warm start of the contact solver
 /// (9e-6 J were seen); at 50 mJ a limit cycle lives on it.
 pub const RESERVE_J: f64 = 1e-4;
 
 /// What the tank does about a force that cannot be paid for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Passivity {
     /// Scales it down.
     #[default]

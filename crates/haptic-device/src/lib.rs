@@ -5,6 +5,7 @@
 //! [`prescribed`] follows a motion known beforehand, [`paced`] serves a device slower than the tick, and [`faulty`] injects faults.
 #![forbid(unsafe_code)]
 
+pub mod codes;
 pub mod contract;
 pub mod faulty;
 pub mod mapping;

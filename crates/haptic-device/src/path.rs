@@ -66,6 +66,11 @@ impl Path {
         Ok(Self { rows, looped })
     }
 
+    /// The rows: t_s, x_m, y_m.
+    pub fn rows(&self) -> &[[f64; 3]] {
+        &self.rows
+    }
+
     /// Where the path is at a time: held at the first row before it and, unless it loops, at the last row after it.
     ///
     /// Real-time: a binary search of the rows.

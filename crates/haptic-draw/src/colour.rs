@@ -1,4 +1,4 @@
-//! Colours of bodies.
+//! Colours.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
-/// What a body without a readable colour gets: the grey of the scene file's default.
+/// Colour of a body whose colour is invalid: the default of scene files.
 const GREY: Rgb = Rgb(0x88, 0x99, 0xaa);
 
 impl Rgb {
-    /// The colour that a scene writes as `#rrggbb`; scenes are checked when they are read, so anything else is grey.
+    /// Parses `#rrggbb`. Scenes are checked when they are read, so anything else gives grey.
     pub fn from_hexadecimal(text: &str) -> Self {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
         let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         number.map_or(GREY, |number| Self((number >> 16) as u8, (number >> 8) as u8, number as u8))
     }
 
-    /// This colour with a share (0 to 1) of another.
-    pub fn mixed(self, other: Self, share: f64) -> Self {
-        let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
+    /// Mixes in a fraction (0 to 1) of another colour.
+    pub fn mixed(self, other: Self, fraction: f64) -> Self {
+        let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * fraction).round() as u8;
         Self(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
     }
 
-    /// The nearest of the 216 colours that terminals without full colour show at 16 to 231.
+    /// Index (16 to 231) of the nearest colour in the colour cube of terminals with 256 colours.
     pub fn indexed(self) -> u8 {
         let level = |value: u8| match value {
             0..48 => 0,
@@ -33,7 +33,7 @@ impl Rgb {
         16 + 36 * level(self.0) + 6 * level(self.1) + level(self.2)
     }
 
-    /// How bright it looks, 0 to 1.
+    /// Perceived brightness, 0 to 1.
     pub fn brightness(self) -> f64 {
         (0.299 * f64::from(self.0) + 0.587 * f64::from(self.1) + 0.114 * f64::from(self.2)) / 255.0
     }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn mixing_goes_from_one_to_the_other() {
         let (black, white) = (Rgb(0, 0, 0), Rgb(255, 255, 255));
-        assert_eq!([0.0, 0.5, 1.0].map(|share| black.mixed(white, share)), [black, Rgb(128, 128, 128), white]);
+        assert_eq!([0.0, 0.5, 1.0].map(|fraction| black.mixed(white, fraction)), [black, Rgb(128, 128, 128), white]);
     }
 
     #[test]

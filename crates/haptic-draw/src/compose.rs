@@ -1,4 +1,4 @@
-//! Lays a world out on a page: bodies to scale, the ways that led there, names, a scale bar and the direction of gravity.
+//! Lays a scene out on a page: bodies to scale, the paths of hand and tool, names, a scale bar and gravity.
 
 use crate::bounds::Bounds;
 use crate::colour::Rgb;
@@ -8,26 +8,27 @@ use crate::placement::Placement;
 use crate::quantity::quantity;
 use crate::touch::contact_points_m;
 use crate::view::SceneView;
+use haptic_planar::scene::Scene;
 use haptic_planar::scene::polygon::signed_area_m2;
 use nalgebra::Vector2;
 
 /// Width of the page, points.
 const WIDTH: f64 = 960.0;
-/// The world is drawn no higher than this, points.
-const MOST_HEIGHT: f64 = 720.0;
-/// Free room around the world, points.
+/// Largest height of the scene, points.
+const MAX_HEIGHT: f64 = 720.0;
+/// Margin around the scene, points.
 const MARGIN: f64 = 36.0;
-/// Room for scale bar and gravity under the world, points.
-const FOOT: f64 = 46.0;
-/// The arrow of one newton, points.
+/// Height of the footer with scale bar and gravity, points.
+const FOOTER_HEIGHT: f64 = 46.0;
+/// Length of the arrow of one newton, points.
 const POINTS_PER_N: f64 = 42.0;
 
-/// Points of a way nearer to each other than this are one, points.
-const THINNEST: f64 = 0.6;
-/// A scene with more bodies goes without names.
-const MOST_NAMES: usize = 24;
+/// Smallest distance between two points of a path, points.
+const MIN_SPACING: f64 = 0.6;
+/// Largest number of bodies that are named.
+const MAX_NAMES: usize = 24;
 
-const PAPER: Rgb = Rgb(0xfb, 0xfb, 0xfd);
+const BACKGROUND: Rgb = Rgb(0xfb, 0xfb, 0xfd);
 const RIM: Rgb = Rgb(0xd5, 0xdb, 0xe3);
 const INK: Rgb = Rgb(0x33, 0x41, 0x55);
 const FAINT: Rgb = Rgb(0x94, 0xa3, 0xb8);
@@ -35,51 +36,59 @@ const FORCE: Rgb = Rgb(0xd9, 0x48, 0x0f);
 const WHITE: Rgb = Rgb(255, 255, 255);
 const BLACK: Rgb = Rgb(0, 0, 0);
 
-/// What is drawn.
+/// A scene to be drawn.
 #[derive(Clone, Debug)]
 pub struct Content {
-    /// What the scene looks like.
+    /// Appearance of the scene.
     pub view: SceneView,
-    /// Where its bodies are.
+    /// Poses of its bodies.
     pub placements: Vec<Placement>,
-    /// How they came there, if the world was run.
+    /// Paths that led there, if the scene was run.
     pub trail: Option<Trail>,
 }
 
-/// The ways of hand and tool, and the force at the end.
+impl Content {
+    /// A scene at its start.
+    pub fn at_start(scene: &Scene) -> Self {
+        let view = SceneView::new(scene);
+        Self { placements: view.start().to_vec(), view, trail: None }
+    }
+}
+
+/// Paths of hand and tool, and the force at the end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trail {
-    /// How long it ran, s.
+    /// Duration of the run, s.
     pub seconds: f64,
-    /// Where the hand was, world, m.
+    /// Positions of the hand, world frame, m.
     pub hand_m: Vec<Vector2<f64>>,
-    /// Where the tool's handle was, world, m.
+    /// Positions of the tool's handle, world frame, m.
     pub handle_m: Vec<Vector2<f64>>,
-    /// Force on the hand at the end, world, N.
+    /// Force on the hand at the end, world frame, N.
     pub force_n: Vector2<f64>,
 }
 
-/// What is written beside the world.
+/// Texts on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Names of bodies, scale and gravity.
     All,
     /// Scale and gravity.
     NoNames,
-    /// Nothing, nor is there a sheet of paper: in a thumbnail nobody could read it.
+    /// No text and no background, for thumbnails.
     None,
 }
 
-/// Draws a world on a page.
+/// Draws a scene on a page.
 pub fn compose(content: &Content, words: Words) -> Drawing {
-    let page = Page::new(content, if words == Words::None { 0.0 } else { FOOT });
+    let page = Page::new(content, if words == Words::None { 0.0 } else { FOOTER_HEIGHT });
     let mut drawing = Drawing { size: page.size, title: title(content), marks: Vec::new() };
     if words != Words::None {
-        draw_paper(&mut drawing);
+        draw_background(&mut drawing);
     }
     draw_bodies(&mut drawing, &page, content);
     if let Some(trail) = &content.trail {
-        draw_ways(&mut drawing, &page, content, trail);
+        draw_paths(&mut drawing, &page, content, trail);
     }
     draw_tool(&mut drawing, &page, content);
     if let Some(trail) = &content.trail {
@@ -89,12 +98,12 @@ pub fn compose(content: &Content, words: Words) -> Drawing {
         write_names(&mut drawing, &page, content);
     }
     if words != Words::None {
-        draw_foot(&mut drawing, &page, content);
+        draw_footer(&mut drawing, &page, content);
     }
     drawing
 }
 
-/// Where the world is on the page.
+/// Projection of the world onto the page.
 struct Page {
     size: Vector2<f64>,
     points_per_m: f64,
@@ -103,38 +112,38 @@ struct Page {
 }
 
 impl Page {
-    fn new(content: &Content, foot: f64) -> Self {
+    fn new(content: &Content, footer: f64) -> Self {
         let bounds = shown(content);
         let size_m = bounds.size_m().sup(&Vector2::repeat(1e-6));
-        let room = Vector2::new(WIDTH - 2.0 * MARGIN, MOST_HEIGHT);
-        let points_per_m = (room.x / size_m.x).min(room.y / size_m.y);
+        let space = Vector2::new(WIDTH - 2.0 * MARGIN, MAX_HEIGHT);
+        let points_per_m = (space.x / size_m.x).min(space.y / size_m.y);
         let world = size_m * points_per_m;
         let left = (WIDTH - world.x) / 2.0;
         let origin = Vector2::new(left - bounds.low_m.x * points_per_m, MARGIN + bounds.high_m.y * points_per_m);
-        Self { size: Vector2::new(WIDTH, (world.y + 2.0 * MARGIN + foot).ceil()), points_per_m, origin }
+        Self { size: Vector2::new(WIDTH, (world.y + 2.0 * MARGIN + footer).ceil()), points_per_m, origin }
     }
 
-    fn place(&self, point_m: Vector2<f64>) -> Point {
+    fn to_page(&self, point_m: Vector2<f64>) -> Point {
         self.origin + Vector2::new(point_m.x, -point_m.y) * self.points_per_m
     }
 
-    fn places(&self, points_m: &[Vector2<f64>]) -> Vec<Point> {
-        points_m.iter().map(|&point_m| self.place(point_m)).collect()
+    fn all_to_page(&self, points_m: &[Vector2<f64>]) -> Vec<Point> {
+        points_m.iter().map(|&point_m| self.to_page(point_m)).collect()
     }
 
     fn block(&self, bounds: &Bounds) -> Block {
-        let (low, high) = (self.place(bounds.low_m), self.place(bounds.high_m));
+        let (low, high) = (self.to_page(bounds.low_m), self.to_page(bounds.high_m));
         Block { low: low.inf(&high), high: low.sup(&high) }
     }
 }
 
-/// Bodies and ways; what fell out of the world long ago does not count, it would make all else too small to see.
+/// Extent of bodies and paths. Bodies that fell far out of the scene are ignored: they would make the rest too small.
 fn shown(content: &Content) -> Bounds {
     let start = &content.view.bounds;
     let limit = start.widened(start.size_m().amax());
     let mut bounds = content.view.bounds_of(&content.placements).common(&limit).joined(start);
     for &point_m in content.trail.iter().flat_map(|trail| trail.hand_m.iter().chain(&trail.handle_m)) {
-        bounds.take_in(point_m, 0.0);
+        bounds.add(point_m, 0.0);
     }
     bounds
 }
@@ -144,14 +153,14 @@ fn title(content: &Content) -> String {
     format!("A scene with {}", names.join(", "))
 }
 
-fn draw_paper(drawing: &mut Drawing) {
+fn draw_background(drawing: &mut Drawing) {
     let (width, height) = (drawing.size.x, drawing.size.y);
     let corners = [[8.0, 8.0], [width - 8.0, 8.0], [width - 8.0, height - 8.0], [8.0, height - 8.0]];
     let outlines = vec![corners.iter().map(|&corner| Point::from(corner)).collect()];
-    drawing.area(Area { outlines, grown_by: 7.0, fill: PAPER, edge: RIM, edge_width: 1.0 });
+    drawing.area(Area { outlines, grown_by: 7.0, fill: BACKGROUND, edge: RIM, edge_width: 1.0 });
 }
 
-/// What is fixed first, then what moves.
+/// Draws fixed bodies first, then dynamic ones.
 fn draw_bodies(drawing: &mut Drawing, page: &Page, content: &Content) {
     for fixed in [true, false] {
         let view = &content.view;
@@ -165,7 +174,7 @@ fn draw_bodies(drawing: &mut Drawing, page: &Page, content: &Content) {
 fn body_area(page: &Page, content: &Content, index: usize) -> Area {
     let (body, placement) = (&content.view.bodies[index], &content.placements[index]);
     Area {
-        outlines: body.outlines_in_world(placement).iter().map(|outline| page.places(outline)).collect(),
+        outlines: body.outlines_in_world(placement).iter().map(|outline| page.all_to_page(outline)).collect(),
         grown_by: body.radius_m * page.points_per_m,
         fill: body.colour,
         edge: body.colour.mixed(BLACK, 0.35),
@@ -173,69 +182,69 @@ fn body_area(page: &Page, content: &Content, index: usize) -> Area {
     }
 }
 
-fn draw_ways(drawing: &mut Drawing, page: &Page, content: &Content, trail: &Trail) {
+fn draw_paths(drawing: &mut Drawing, page: &Page, content: &Content, trail: &Trail) {
     let tool_colour = content.view.tool.map_or(INK, |(tool, _)| content.view.bodies[tool].colour);
-    let ways = [(&trail.hand_m, FAINT, Some(5.0), 1.4, 0.9), (&trail.handle_m, tool_colour, None, 2.0, 0.6)];
-    for (way_m, colour, dash, width, opacity) in ways {
-        if way_m.len() > 1 {
-            let points = thinned(page.places(way_m));
+    let paths = [(&trail.hand_m, FAINT, Some(5.0), 1.4, 0.9), (&trail.handle_m, tool_colour, None, 2.0, 0.6)];
+    for (path_m, colour, dash, width, opacity) in paths {
+        if path_m.len() > 1 {
+            let points = thinned(page.all_to_page(path_m));
             drawing.marks.push(Mark::Line(Line { points, colour, width, dash, opacity }));
         }
     }
 }
 
-/// A way without the points that nobody could tell apart.
+/// Removes points that are too close to each other to be seen apart.
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::with_capacity(points.len());
     for point in points {
-        if kept.last().is_none_or(|last| (last - point).norm() >= THINNEST) {
+        if kept.last().is_none_or(|last| (last - point).norm() >= MIN_SPACING) {
             kept.push(point);
         }
     }
     kept
 }
 
-/// The tool has a halo, so that it stands out from whatever it touches.
+/// The tool has a halo, so that it stands out from the bodies it touches.
 fn draw_tool(drawing: &mut Drawing, page: &Page, content: &Content) {
     let Some((tool, _)) = content.view.tool else { return };
     let area = body_area(page, content, tool);
     drawing.area(Area { edge: WHITE, edge_width: 6.0, ..area.clone() });
     drawing.area(Area { edge_width: 2.2, ..area });
     if let Some(handle_m) = content.view.handle_m(&content.placements) {
-        drawing.disc(page.place(handle_m), 4.0, WHITE, INK);
+        drawing.disc(page.to_page(handle_m), 4.0, WHITE, INK);
     }
 }
 
-/// Contact points, the coupling, the hand and the force on it.
+/// Draws contact points, the coupling, the hand and the force on it.
 fn draw_hand(drawing: &mut Drawing, page: &Page, content: &Content, trail: &Trail) {
     for point_m in contact_points_m(&content.view, &content.placements) {
-        drawing.disc(page.place(point_m), 3.0, FORCE, WHITE);
+        drawing.disc(page.to_page(point_m), 3.0, FORCE, WHITE);
     }
     let (Some(&hand_m), Some(handle_m)) = (trail.hand_m.last(), content.view.handle_m(&content.placements)) else {
         return;
     };
-    let hand = page.place(hand_m);
-    drawing.line(vec![page.place(handle_m), hand], INK, 1.5);
+    let hand = page.to_page(hand_m);
+    drawing.line(vec![page.to_page(handle_m), hand], INK, 1.5);
     drawing.disc(hand, 5.5, FAINT, INK);
     let force = Vector2::new(trail.force_n.x, -trail.force_n.y) * POINTS_PER_N;
     drawing.arrow(hand, hand + force, FORCE, 3.0);
 }
 
-/// Names of few bodies; in a crowd they would hide what they name.
+/// Writes the names, unless there are so many that they would hide the bodies.
 fn write_names(drawing: &mut Drawing, page: &Page, content: &Content) {
     let view = &content.view;
-    if view.bodies.len() > MOST_NAMES {
+    if view.bodies.len() > MAX_NAMES {
         return;
     }
     let mut named: Vec<Named> = (0..view.bodies.len()).map(|index| named(page, content, index)).collect();
-    // What moves is what one looks for; posts and blocks take the room that is left.
+    // Dynamic bodies are named first; fixed ones get the remaining space.
     named.sort_by_key(|one| !one.moves);
     let taken: Vec<Block> = busy_blocks(page, content);
-    let whole = Block { low: Point::repeat(14.0), high: page.size - Vector2::new(14.0, FOOT + 4.0) };
-    labels::place(drawing, &whole, &named, &taken, INK);
+    let whole = Block { low: Point::repeat(14.0), high: page.size - Vector2::new(14.0, FOOTER_HEIGHT + 4.0) };
+    labels::write_names(drawing, &whole, &named, &taken, INK);
 }
 
-/// Ground to slide on is told with the friction that the tool finds there.
+/// Name of a body; solid ground also shows its friction with the tool.
 fn named(page: &Page, content: &Content, index: usize) -> Named {
     let body = &content.view.bodies[index];
     let bounds = body.bounds(&content.placements[index]);
@@ -248,19 +257,19 @@ fn named(page: &Page, content: &Content, index: usize) -> Named {
     Named { text, block, outlines, grown_by, colour, is_solid, moves: !body.fixed }
 }
 
-/// What names must not cover: hand, force, and the ways of hand and tool.
+/// Blocks that names must not cover: hand, force, and the paths of hand and tool.
 fn busy_blocks(page: &Page, content: &Content) -> Vec<Block> {
     let Some(trail) = &content.trail else { return Vec::new() };
     let Some(&hand_m) = trail.hand_m.last() else { return Vec::new() };
-    let hand = page.place(hand_m);
+    let hand = page.to_page(hand_m);
     let tip = hand + Vector2::new(trail.force_n.x, -trail.force_n.y) * POINTS_PER_N;
-    let room = Vector2::repeat(8.0);
-    let arrow = Block { low: hand.inf(&tip) - room, high: hand.sup(&tip) + room };
-    let ways = trail.hand_m.iter().chain(&trail.handle_m);
-    ways.map(|&point_m| Block::around(page.place(point_m), Vector2::repeat(2.0))).chain([arrow]).collect()
+    let gap = Vector2::repeat(8.0);
+    let arrow = Block { low: hand.inf(&tip) - gap, high: hand.sup(&tip) + gap };
+    let points = trail.hand_m.iter().chain(&trail.handle_m);
+    points.map(|&point_m| Block::around(page.to_page(point_m), Vector2::repeat(2.0))).chain([arrow]).collect()
 }
 
-fn draw_foot(drawing: &mut Drawing, page: &Page, content: &Content) {
+fn draw_footer(drawing: &mut Drawing, page: &Page, content: &Content) {
     let line = page.size.y - 30.0;
     draw_scale_bar(drawing, page, Point::new(MARGIN, line));
     draw_gravity(drawing, content, Point::new(WIDTH - MARGIN, line));
@@ -276,16 +285,16 @@ fn draw_scale_bar(drawing: &mut Drawing, page: &Page, at: Point) {
     let length = length_m * page.points_per_m;
     let end = at + Vector2::new(length, 0.0);
     drawing.line(vec![at, end], INK, 2.0);
-    for place in [at, end] {
-        drawing.line(vec![place - Vector2::new(0.0, 5.0), place + Vector2::new(0.0, 5.0)], INK, 2.0);
+    for tick in [at, end] {
+        drawing.line(vec![tick - Vector2::new(0.0, 5.0), tick + Vector2::new(0.0, 5.0)], INK, 2.0);
     }
     write(drawing, end + Vector2::new(10.0, 4.0), Anchor::Start, length_text(length_m));
 }
 
-/// The largest of 1, 2 and 5 times a power of ten that is not longer.
-fn round_length_m(longest_m: f64) -> f64 {
-    let decade = libm::pow(10.0, longest_m.log10().floor());
-    [5.0, 2.0, 1.0].iter().map(|step| step * decade).find(|length_m| *length_m <= longest_m * 1.0001).unwrap_or(decade)
+/// The largest of 1, 2 and 5 times a power of ten that is not above the limit.
+fn round_length_m(max_m: f64) -> f64 {
+    let decade = libm::pow(10.0, max_m.log10().floor());
+    [5.0, 2.0, 1.0].iter().map(|step| step * decade).find(|length_m| *length_m <= max_m * 1.0001).unwrap_or(decade)
 }
 
 fn length_text(length_m: f64) -> String {

@@ -1,30 +1,30 @@
-//! A drawing on a page, before it is known how it will be written: marks one over the other, in points, y down.
+//! A drawing on a page, independent of the file format: marks on top of each other, in points, y down.
 
 use crate::colour::Rgb;
 use nalgebra::Vector2;
 
-/// A place on the page, points from the upper left.
+/// A position on the page, in points from the upper left.
 pub type Point = Vector2<f64>;
 
-/// A page with marks.
+/// A page of marks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Width and height, points.
     pub size: Vector2<f64>,
-    /// What it shows, for those who cannot see it.
+    /// Description for screen readers.
     pub title: String,
-    /// From the bottom up.
+    /// From bottom to top.
     pub marks: Vec<Mark>,
 }
 
-/// One thing on the page.
+/// One mark on the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     /// A filled area.
     Area(Area),
     /// A line through points.
     Line(Line),
-    /// A word or two.
+    /// A short text.
     Text(Text),
 }
 
@@ -33,60 +33,60 @@ pub enum Mark {
 pub struct Area {
     /// Closed outlines; one point and two points are the cores of discs and capsules.
     pub outlines: Vec<Vec<Point>>,
-    /// By how much the outlines are grown, points.
+    /// Radius by which the outlines are grown, points.
     pub grown_by: f64,
-    /// Inside.
+    /// Colour of the area.
     pub fill: Rgb,
-    /// The line around it.
+    /// Colour of the edge.
     pub edge: Rgb,
-    /// Its width, points; zero for none.
+    /// Width of the edge, points; zero for none.
     pub edge_width: f64,
 }
 
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Two or more.
+    /// Two points or more.
     pub points: Vec<Point>,
-    /// Its colour.
+    /// Colour.
     pub colour: Rgb,
-    /// Its width, points.
+    /// Width, points.
     pub width: f64,
-    /// Length of dashes and gaps, points; none for an unbroken line.
+    /// Length of dashes and gaps, points; `None` for a solid line.
     pub dash: Option<f64>,
-    /// 0 to 1.
+    /// Opacity, 0 to 1.
     pub opacity: f64,
 }
 
-/// A word or two.
+/// A short text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    /// Where the base line begins, has its middle, or ends.
+    /// Start, middle or end of the base line.
     pub at: Point,
     /// Which of the three.
     pub anchor: Anchor,
-    /// What is written.
+    /// The text.
     pub text: String,
-    /// Size of the letters, points.
+    /// Font size, points.
     pub size: f64,
-    /// Their colour.
+    /// Colour.
     pub colour: Rgb,
 }
 
-/// Where a text is held.
+/// The point of a text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// At its beginning.
+    /// Its start.
     Start,
-    /// In its middle.
+    /// Its middle.
     Middle,
-    /// At its end.
+    /// Its end.
     End,
 }
 
 impl Anchor {
-    /// The share of a text's width that lies before the anchor.
-    pub fn share(self) -> f64 {
+    /// Fraction of a text's width before the anchor.
+    pub fn fraction(self) -> f64 {
         match self {
             Self::Start => 0.0,
             Self::Middle => 0.5,
@@ -96,27 +96,27 @@ impl Anchor {
 }
 
 impl Drawing {
-    /// Puts an area on the page.
+    /// Adds an area.
     pub fn area(&mut self, area: Area) {
         self.marks.push(Mark::Area(area));
     }
 
-    /// Puts a line on the page.
+    /// Adds a line.
     pub fn line(&mut self, points: Vec<Point>, colour: Rgb, width: f64) {
         self.marks.push(Mark::Line(Line { points, colour, width, dash: None, opacity: 1.0 }));
     }
 
-    /// Puts a text on the page.
+    /// Adds a text.
     pub fn text(&mut self, text: Text) {
         self.marks.push(Mark::Text(text));
     }
 
-    /// Puts a disc on the page.
+    /// Adds a disc.
     pub fn disc(&mut self, centre: Point, radius: f64, fill: Rgb, edge: Rgb) {
         self.area(Area { outlines: vec![vec![centre]], grown_by: radius, fill, edge, edge_width: 1.5 });
     }
 
-    /// Puts an arrow on the page; one that is too short for a head has none.
+    /// Adds an arrow; one shorter than its head is not drawn.
     pub fn arrow(&mut self, from: Point, to: Point, colour: Rgb, width: f64) {
         let head = width * 3.2;
         let along = to - from;

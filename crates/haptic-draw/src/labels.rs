@@ -1,17 +1,17 @@
-//! Where names go: inside a body if they fit, else beside it, where they are in nobody's way.
+//! Positions of names: inside a body if they fit, else beside it in a free area.
 
 use crate::colour::Rgb;
 use crate::drawing::{Anchor, Drawing, Point, Text};
 use crate::letters::Letters;
 use nalgebra::Vector2;
 
-/// Size of the letters, points.
+/// Font size, points.
 pub const SIZE: f64 = 12.0;
-/// Free room around a name, points.
+/// Gap around a name, points.
 const GAP: f64 = 5.0;
-/// How far beside its body a name stands, points.
+/// Distances between a body and its name, tried in this order, points.
 const ASIDE: [f64; 3] = [10.0, 26.0, 48.0];
-/// Colours that darken below this take white letters.
+/// Brightness below which a body gets white letters.
 const DARK: f64 = 0.55;
 
 /// A rectangle on the page.
@@ -24,7 +24,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// A rectangle by its middle and its size.
+    /// A rectangle with this centre and size.
     pub fn around(middle: Point, size: Vector2<f64>) -> Self {
         Self { low: middle - size / 2.0, high: middle + size / 2.0 }
     }
@@ -42,41 +42,41 @@ impl Block {
         !apart(0) && !apart(1)
     }
 
-    fn holds(&self, other: &Self) -> bool {
+    fn contains(&self, other: &Self) -> bool {
         let within = |axis: usize| self.low[axis] <= other.low[axis] && other.high[axis] <= self.high[axis];
         within(0) && within(1)
     }
 }
 
-/// What wants a name.
+/// A body to be named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
-    /// The name.
+    /// Name.
     pub text: String,
-    /// What the body covers.
+    /// Bounding box of the body.
     pub block: Block,
-    /// Its outlines, and by how much they are grown.
+    /// Outlines of the body.
     pub outlines: Vec<Vec<Point>>,
-    /// Points.
+    /// Radius by which the outlines are grown, points.
     pub grown_by: f64,
-    /// Its colour.
+    /// Colour of the body.
     pub colour: Rgb,
-    /// Whether letters may stand on it: a body that fills its block.
+    /// Whether the body fills its bounding box, so that a name fits on it.
     pub is_solid: bool,
-    /// Whether it can move.
+    /// Whether the body is dynamic.
     pub moves: bool,
 }
 
-/// Puts names on a page. `ink` is for names beside their bodies; `taken` must stay free.
-pub fn place(drawing: &mut Drawing, page: &Block, named: &[Named], taken: &[Block], ink: Rgb) {
+/// Writes names on a page. `ink` is the colour of names beside their bodies; `taken` must stay free.
+pub fn write_names(drawing: &mut Drawing, page: &Block, named: &[Named], taken: &[Block], ink: Rgb) {
     let letters = Letters::new();
     let mut busy: Vec<Block> = named.iter().map(|one| one.block).chain(taken.iter().copied()).collect();
     for (index, one) in named.iter().enumerate() {
         let size = Vector2::new(letters.width(&one.text, SIZE) + 2.0 * GAP, SIZE + GAP);
         let inside = Block::around(one.block.middle(), size);
-        if one.is_solid && one.block.holds(&inside) && !taken.iter().any(|block| block.overlaps(&inside)) {
+        if one.is_solid && one.block.contains(&inside) && !taken.iter().any(|block| block.overlaps(&inside)) {
             write(drawing, &inside, &one.text, contrast(one.colour));
-        } else if let Some((beside, leader)) = free_place(one, size, page, &others(&busy, index)) {
+        } else if let Some((beside, leader)) = free_position(one, size, page, &others(&busy, index)) {
             drawing.line(leader.to_vec(), ink.mixed(Rgb(255, 255, 255), 0.4), 0.8);
             write(drawing, &beside, &one.text, ink);
             busy.extend([beside, covered(&leader)]);
@@ -84,26 +84,26 @@ pub fn place(drawing: &mut Drawing, page: &Block, named: &[Named], taken: &[Bloc
     }
 }
 
-/// Everything but the body itself, which its own line may touch.
+/// All blocks except that of the body itself, which its leader line may touch.
 fn others(busy: &[Block], own: usize) -> Vec<Block> {
     busy.iter().enumerate().filter(|(index, _)| *index != own).map(|(_, block)| *block).collect()
 }
 
-/// The first place beside a body where neither the name nor the line to it is in somebody's way.
-fn free_place(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) -> Option<(Block, [Point; 2])> {
+/// The first free position beside a body for the name and its leader line.
+fn free_position(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) -> Option<(Block, [Point; 2])> {
     let reach = (one.block.size() + size) / 2.0;
     let offsets = |aside: f64| {
         let (x, y) = (reach.x + aside, reach.y + aside);
         [[0.0, -y], [x, 0.0], [-x, 0.0], [x, -y], [-x, -y]].map(Vector2::from)
     };
     let middle = one.block.middle();
-    let places = ASIDE.iter().flat_map(|&aside| offsets(aside)).map(|offset| Block::around(middle + offset, size));
-    let led = places.map(|place| (place, leader(one, &place)));
+    let positions = ASIDE.iter().flat_map(|&aside| offsets(aside)).map(|offset| Block::around(middle + offset, size));
+    let led = positions.map(|position| (position, leader(one, &position)));
     let is_free = |block: &Block| !busy.iter().any(|other| other.overlaps(block));
-    led.into_iter().find(|(place, leader)| page.holds(place) && is_free(place) && is_free(&covered(leader)))
+    led.into_iter().find(|(position, leader)| page.contains(position) && is_free(position) && is_free(&covered(leader)))
 }
 
-/// The line from a body to its name, from the place of its outline that is nearest.
+/// The leader line from the nearest point of a body's outline to its name.
 fn leader(one: &Named, name: &Block) -> [Point; 2] {
     let end = one.block.middle().sup(&name.low).inf(&name.high);
     let edges = one.outlines.iter().flat_map(|outline| {
@@ -116,11 +116,11 @@ fn leader(one: &Named, name: &Block) -> [Point; 2] {
 
 fn nearest_on_edge(point: Point, from: Point, to: Point) -> Point {
     let along = to - from;
-    let share = (point - from).dot(&along) / along.norm_squared().max(1e-12);
-    from + along * share.clamp(0.0, 1.0)
+    let fraction = (point - from).dot(&along) / along.norm_squared().max(1e-12);
+    from + along * fraction.clamp(0.0, 1.0)
 }
 
-/// What a line to a name covers; its end at the name does not count.
+/// Block that a leader line covers, without its end at the name.
 fn covered([from, to]: &[Point; 2]) -> Block {
     let to = to + (from - to) * 0.01;
     let room = Vector2::repeat(0.4);
@@ -162,17 +162,17 @@ mod tests {
     }
 
     fn texts(drawing: &Drawing) -> Vec<Point> {
-        let place = |mark: &crate::drawing::Mark| match mark {
+        let position = |mark: &crate::drawing::Mark| match mark {
             crate::drawing::Mark::Text(text) => Some(text.at),
             _ => None,
         };
-        drawing.marks.iter().filter_map(place).collect()
+        drawing.marks.iter().filter_map(position).collect()
     }
 
     #[test]
     fn a_name_that_fits_stands_inside() {
         let (mut drawing, page) = page();
-        place(&mut drawing, &page, &[named("wood", [150.0, 100.0], [100.0, 40.0])], &[], Rgb(0, 0, 0));
+        write_names(&mut drawing, &page, &[named("wood", [150.0, 100.0], [100.0, 40.0])], &[], Rgb(0, 0, 0));
         let [at] = texts(&drawing)[..] else { panic!("one name") };
         assert!((at.x - 150.0).abs() < 1e-9 && (at.y - 100.0).abs() < SIZE);
         assert_eq!(drawing.marks.len(), 1, "no line to it");
@@ -182,7 +182,7 @@ mod tests {
     fn names_that_do_not_fit_stand_beside_and_apart() {
         let (mut drawing, page) = page();
         let boxes = [named("first", [150.0, 100.0], [10.0, 10.0]), named("second", [165.0, 100.0], [10.0, 10.0])];
-        place(&mut drawing, &page, &boxes, &[], Rgb(0, 0, 0));
+        write_names(&mut drawing, &page, &boxes, &[], Rgb(0, 0, 0));
         let places = texts(&drawing);
         assert_eq!(places.len(), 2);
         assert!((places[0] - places[1]).norm() > SIZE);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_name_without_room_is_left_out() {
         let (mut drawing, page) = page();
-        place(&mut drawing, &page, &[named("x", [150.0, 100.0], [4.0, 4.0])], &[page], Rgb(0, 0, 0));
+        write_names(&mut drawing, &page, &[named("x", [150.0, 100.0], [4.0, 4.0])], &[page], Rgb(0, 0, 0));
         assert!(drawing.marks.is_empty());
     }
 }

@@ -1,19 +1,19 @@
-//! Letters: how wide they are, and their outlines for pictures made of dots. The font is compiled in, so that a picture
-//! looks the same on every machine.
+//! Width of a text, and its outline for pixel pictures. The font is compiled in, so that a picture looks the same on
+//! every machine.
 
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// Latin letters of DejaVu Sans; its licence lies beside it.
+/// Latin letters of DejaVu Sans; its licence is in the same folder.
 static FONT: &[u8] = include_bytes!("font/dejavu-sans-latin.ttf");
 
-/// Letters that can be measured and drawn.
+/// A font that can be measured and drawn.
 pub struct Letters {
     face: Face<'static>,
 }
 
 impl Letters {
-    /// The compiled-in letters.
+    /// The compiled-in font.
     ///
     /// # Panics
     /// Never: the font is compiled in and tested.
@@ -21,13 +21,13 @@ impl Letters {
         Self { face: Face::parse(FONT, 0).expect("the compiled-in font is whole") }
     }
 
-    /// How wide a text is, points.
+    /// Width of a text, points.
     pub fn width(&self, text: &str, size: f64) -> f64 {
         let units: u32 = self.glyphs(text).map(|glyph| u32::from(self.advance(glyph))).sum();
         f64::from(units) * self.scale(size)
     }
 
-    /// A text's outline with its base line beginning at a place; `None` if it has no ink.
+    /// Outline of a text whose base line starts at (x, y); `None` if it has no ink.
     pub fn outline(&self, text: &str, size: f64, x: f64, y: f64) -> Option<Path> {
         let scale = self.scale(size) as f32;
         let mut builder = Ink { builder: PathBuilder::new(), along: 0.0 };
@@ -35,7 +35,7 @@ impl Letters {
             self.face.outline_glyph(glyph, &mut builder);
             builder.along += f32::from(self.advance(glyph));
         }
-        // Fonts have y up, pages have it down.
+        // In fonts y points up, on pages down.
         builder.builder.finish()?.transform(Transform::from_row(scale, 0.0, 0.0, -scale, x as f32, y as f32))
     }
 
@@ -60,7 +60,7 @@ impl Default for Letters {
 
 struct Ink {
     builder: PathBuilder,
-    /// Where the letter begins, font units.
+    /// Start of the next letter, font units.
     along: f32,
 }
 

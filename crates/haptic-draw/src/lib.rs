@@ -1,10 +1,23 @@
-//! What pictures of a world have in common, whether a terminal shows them or a file keeps them.
+//! Drawings of planar scenes and plots, as SVG and PNG.
 //!
-//! - [`view`]: what a scene looks like; worked out once.
-//! - [`placement`]: where the bodies are at one instant.
-//! - [`outline`]: one outline for a body of several parts.
-//! - [`touch`]: what the tool touches.
-//! - [`bounds`], [`colour`]: rectangles and colours.
+//! [`view::SceneView`] is the appearance of a scene: one [`outline`] and [`colour`] per body. [`placement::Placement`]
+//! is the pose of a body, and [`touch`] finds what the tool touches. [`compose`] lays a scene out on a page with names
+//! ([`labels`]) and a scale bar. The result is a [`drawing::Drawing`], which [`svg`] and [`png`] write. [`log_plot`]
+//! draws curves on logarithmic axes. The font is compiled in ([`letters`]), so that a picture is the same on every
+//! machine.
+//!
+//! ```
+//! use haptic_draw::compose::{Content, Words, compose};
+//! use haptic_draw::svg;
+//! use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
+//! use haptic_planar::scene::Scene;
+//!
+//! let ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.01 });
+//! let scene = Scene::build(&SceneDescription { bodies: vec![ball], ..SceneDescription::default() })?;
+//! let picture = svg::write(&compose(&Content::at_start(&scene), Words::All));
+//! assert!(picture.starts_with("<svg ") && picture.contains(">ball</text>"));
+//! # Ok::<(), haptic_planar::scene::SceneError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod bounds;

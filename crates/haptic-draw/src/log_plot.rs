@@ -1,4 +1,4 @@
-//! Axes that count in powers of ten, on a page.
+//! Plots with two logarithmic axes.
 
 use crate::colour::Rgb;
 use crate::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
@@ -7,10 +7,10 @@ use nalgebra::Vector2;
 const INK: Rgb = Rgb(0x1b, 0x26, 0x3b);
 const FAINT: Rgb = Rgb(0xe4, 0xe8, 0xee);
 const FINE: Rgb = Rgb(0xc6, 0xcd, 0xd7);
-/// Size of the letters, points.
-pub const LETTERS: f64 = 12.0;
+/// Font size, points.
+pub const FONT_SIZE: f64 = 12.0;
 
-/// One axis: from and to, both powers of ten or near them.
+/// Range of one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Lower end, above zero.
@@ -20,22 +20,22 @@ pub struct Range {
 }
 
 impl Range {
-    /// Where a value lies, 0 to 1 within the range.
-    fn share(&self, value: f64) -> f64 {
+    /// Position of a value: 0 to 1 within the range.
+    fn fraction(&self, value: f64) -> f64 {
         libm::log10(value / self.low) / libm::log10(self.high / self.low)
     }
 
-    /// Lines at 1, 2, … 9 of each power of ten; true for the ones.
+    /// Grid lines at 1, 2, … 9 times each power of ten; true for the powers themselves.
     fn lines(&self) -> Vec<(f64, bool)> {
         let (first, last) = (libm::floor(libm::log10(self.low)) as i32, libm::ceil(libm::log10(self.high)) as i32);
         let all = (first..=last).flat_map(|power| {
             (1..10).map(move |count| (f64::from(count) * libm::pow(10.0, f64::from(power)), count == 1))
         });
-        all.filter(|(value, _)| (-1e-9..=1.0 + 1e-9).contains(&self.share(*value))).collect()
+        all.filter(|(value, _)| (-1e-9..=1.0 + 1e-9).contains(&self.fraction(*value))).collect()
     }
 }
 
-/// A frame with two such axes.
+/// A frame with two logarithmic axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogPlot {
     /// Upper left and lower right corner of the frame, points.
@@ -47,69 +47,69 @@ pub struct LogPlot {
 }
 
 impl LogPlot {
-    /// Where a pair of values lies on the page; values outside lie on the frame.
-    pub fn place(&self, x: f64, y: f64) -> Point {
+    /// Position of a pair of values on the page; values outside the range are moved to the frame.
+    pub fn to_page(&self, x: f64, y: f64) -> Point {
         let [low, high] = self.corners;
-        let (right, up) = (self.x.share(x).clamp(0.0, 1.0), self.y.share(y).clamp(0.0, 1.0));
+        let (right, up) = (self.x.fraction(x).clamp(0.0, 1.0), self.y.fraction(y).clamp(0.0, 1.0));
         Point::new(low.x + right * (high.x - low.x), high.y - up * (high.y - low.y))
     }
 
-    /// A white frame with its fine lines.
+    /// Draws the grid lines.
     pub fn draw_grid(&self, drawing: &mut Drawing) {
         for (is_ten_wanted, colour) in [(false, FAINT), (true, FINE)] {
             let wanted =
                 |lines: Vec<(f64, bool)>| lines.into_iter().filter(move |(_, is_ten)| *is_ten == is_ten_wanted);
             for (x, _) in wanted(self.x.lines()) {
-                drawing.line(vec![self.place(x, self.y.low), self.place(x, self.y.high)], colour, 1.0);
+                drawing.line(vec![self.to_page(x, self.y.low), self.to_page(x, self.y.high)], colour, 1.0);
             }
             for (y, _) in wanted(self.y.lines()) {
-                drawing.line(vec![self.place(self.x.low, y), self.place(self.x.high, y)], colour, 1.0);
+                drawing.line(vec![self.to_page(self.x.low, y), self.to_page(self.x.high, y)], colour, 1.0);
             }
         }
     }
 
-    /// The frame itself, its numbers, and what the axes mean.
-    pub fn draw_axes(&self, drawing: &mut Drawing, x_means: &str, y_means: &str) {
+    /// Draws the frame, the numbers and the axis titles.
+    pub fn draw_axes(&self, drawing: &mut Drawing, x_title: &str, y_title: &str) {
         let [low, high] = self.corners;
         let frame = vec![low, Point::new(high.x, low.y), high, Point::new(low.x, high.y), low];
         drawing.line(frame, INK, 1.2);
         for (x, _) in self.x.lines().into_iter().filter(|(_, is_ten)| *is_ten) {
-            write(drawing, self.place(x, self.y.low) + Vector2::new(0.0, 18.0), Anchor::Middle, &number(x));
+            write(drawing, self.to_page(x, self.y.low) + Vector2::new(0.0, 18.0), Anchor::Middle, &number(x));
         }
         for (y, _) in self.y.lines().into_iter().filter(|(_, is_ten)| *is_ten) {
-            write(drawing, self.place(self.x.low, y) + Vector2::new(-8.0, 4.0), Anchor::End, &number(y));
+            write(drawing, self.to_page(self.x.low, y) + Vector2::new(-8.0, 4.0), Anchor::End, &number(y));
         }
-        write(drawing, Point::new((low.x + high.x) / 2.0, high.y + 38.0), Anchor::Middle, x_means);
-        write(drawing, Point::new(low.x - 46.0, low.y - 12.0), Anchor::Start, y_means);
+        write(drawing, Point::new((low.x + high.x) / 2.0, high.y + 38.0), Anchor::Middle, x_title);
+        write(drawing, Point::new(low.x - 46.0, low.y - 12.0), Anchor::Start, y_title);
     }
 
     /// Fills the area below a curve.
     pub fn fill_below(&self, drawing: &mut Drawing, curve: &[(f64, f64)], fill: Rgb) {
         let seen: Vec<(f64, f64)> = curve.iter().copied().filter(|(_, y)| *y > self.y.low).collect();
         let ([first, ..], [.., last]) = (&seen[..], &seen[..]) else { return };
-        let ends = [self.place(last.0, self.y.low), self.place(first.0, self.y.low)];
-        let outline: Vec<Point> = seen.iter().map(|&(x, y)| self.place(x, y)).chain(ends).collect();
+        let ends = [self.to_page(last.0, self.y.low), self.to_page(first.0, self.y.low)];
+        let outline: Vec<Point> = seen.iter().map(|&(x, y)| self.to_page(x, y)).chain(ends).collect();
         drawing.area(Area { outlines: vec![outline], grown_by: 0.0, fill, edge: fill, edge_width: 0.0 });
     }
 
-    /// Draws a curve; where it falls to nothing it goes straight down.
+    /// Draws a curve; where it leaves the range downwards it ends in a vertical line.
     pub fn curve(&self, drawing: &mut Drawing, curve: &[(f64, f64)], colour: Rgb, width: f64, dash: Option<f64>) {
         let seen: Vec<(f64, f64)> = curve.iter().copied().filter(|(_, y)| *y > self.y.low).collect();
-        let mut points: Vec<Point> = seen.iter().map(|&(x, y)| self.place(x, y)).collect();
+        let mut points: Vec<Point> = seen.iter().map(|&(x, y)| self.to_page(x, y)).collect();
         let falls = seen.len() < curve.len();
         if let Some((x, _)) = seen.last().filter(|_| falls) {
-            points.push(self.place(*x, self.y.low));
+            points.push(self.to_page(*x, self.y.low));
         }
         drawing.marks.push(Mark::Line(Line { points, colour, width, dash, opacity: 1.0 }));
     }
 }
 
-/// Writes a text in the usual size and colour.
+/// Writes a text in the default size and colour.
 pub fn write(drawing: &mut Drawing, at: Point, anchor: Anchor, text: &str) {
-    drawing.text(Text { at, anchor, text: text.to_owned(), size: LETTERS, colour: INK });
+    drawing.text(Text { at, anchor, text: text.to_owned(), size: FONT_SIZE, colour: INK });
 }
 
-/// A power of ten as people read it, with thin gaps between thousands.
+/// A power of ten with thin spaces between thousands.
 fn number(value: f64) -> String {
     let power = libm::round(libm::log10(value));
     if power < 0.0 {
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn each_power_of_ten_takes_the_same_room_and_y_goes_up() {
-        assert!((plot().place(1.0, 1000.0) - Point::new(200.0, 150.0)).norm() < 1e-9);
-        assert!((plot().place(0.01, 10.0) - Point::new(100.0, 250.0)).norm() < 1e-9);
-        assert!((plot().place(1e9, 1e9) - Point::new(300.0, 50.0)).norm() < 1e-9);
+        assert!((plot().to_page(1.0, 1000.0) - Point::new(200.0, 150.0)).norm() < 1e-9);
+        assert!((plot().to_page(0.01, 10.0) - Point::new(100.0, 250.0)).norm() < 1e-9);
+        assert!((plot().to_page(1e9, 1e9) - Point::new(300.0, 50.0)).norm() < 1e-9);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Writes a drawing as PNG.
+//! Writes drawings as PNG.
 
 use crate::colour::Rgb;
 use crate::drawing::{Area, Drawing, Line, Mark, Point, Text};
@@ -6,16 +6,16 @@ use crate::letters::Letters;
 use std::fmt;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
-/// Dots for one point of the page: sharp on dense screens too.
-const DOTS_PER_POINT: f32 = 2.0;
+/// Pixels per point: sharp on dense screens, too.
+const PIXELS_PER_POINT: f32 = 2.0;
 
-/// A drawing as a PNG file.
+/// Encodes a drawing as a PNG file.
 ///
 /// # Errors
-/// A page too large for the memory there is.
+/// If the page is too large for the memory.
 pub fn write(drawing: &Drawing) -> Result<Vec<u8>, PngError> {
-    let dots = drawing.size * f64::from(DOTS_PER_POINT);
-    let (width, height) = (dots.x.ceil() as u32, dots.y.ceil() as u32);
+    let pixels = drawing.size * f64::from(PIXELS_PER_POINT);
+    let (width, height) = (pixels.x.ceil() as u32, pixels.y.ceil() as u32);
     let failed = |problem: String| PngError { width, height, problem };
     let pixmap = Pixmap::new(width, height).ok_or_else(|| failed("is too large; write .svg instead".to_owned()))?;
     let mut page = Page { pixmap, letters: Letters::new() };
@@ -42,7 +42,7 @@ pub struct PngError {
 
 impl fmt::Display for PngError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a picture of {}×{} dots: {}", self.width, self.height, self.problem)
+        write!(f, "a picture of {}×{} pixels {}", self.width, self.height, self.problem)
     }
 }
 
@@ -54,7 +54,7 @@ struct Page {
 }
 
 impl Page {
-    /// A grown area is its outlines drawn with a thick pen, once a little wider for the edge.
+    /// A grown area is its outlines stroked with a wide pen, first a little wider for the edge.
     fn area(&mut self, area: &Area) {
         let half_edge = area.edge_width / 2.0;
         if area.grown_by > 0.0 {
@@ -95,26 +95,26 @@ impl Page {
     }
 
     fn text(&mut self, text: &Text) {
-        let before = self.letters.width(&text.text, text.size) * text.anchor.share();
+        let before = self.letters.width(&text.text, text.size) * text.anchor.fraction();
         if let Some(path) = self.letters.outline(&text.text, text.size, text.at.x - before, text.at.y) {
             self.fill(&path, text.colour, FillRule::Winding);
         }
     }
 
     fn fill(&mut self, path: &Path, colour: Rgb, rule: FillRule) {
-        self.pixmap.fill_path(path, &paint(colour, 1.0), rule, to_dots(), None);
+        self.pixmap.fill_path(path, &paint(colour, 1.0), rule, to_pixels(), None);
     }
 
     fn stroke(&mut self, path: &Path, colour: Rgb, width: f64, dash: Option<f64>, opacity: f64) {
         let dash = dash.and_then(|length| StrokeDash::new(vec![length as f32, length as f32], 0.0));
         let (line_cap, line_join) = (LineCap::Round, LineJoin::Round);
         let stroke = Stroke { width: width as f32, line_cap, line_join, dash, ..Stroke::default() };
-        self.pixmap.stroke_path(path, &paint(colour, opacity), &stroke, to_dots(), None);
+        self.pixmap.stroke_path(path, &paint(colour, opacity), &stroke, to_pixels(), None);
     }
 }
 
-fn to_dots() -> Transform {
-    Transform::from_scale(DOTS_PER_POINT, DOTS_PER_POINT)
+fn to_pixels() -> Transform {
+    Transform::from_scale(PIXELS_PER_POINT, PIXELS_PER_POINT)
 }
 
 fn paint(Rgb(red, green, blue): Rgb, opacity: f64) -> Paint<'static> {

@@ -1,6 +1,6 @@
 //! Quantities as text.
 
-/// A value in three digits with the prefix that suits it; forces and what is too small to matter go without.
+/// A value with three digits and a matching SI prefix; forces and negligible values have no prefix.
 pub fn quantity(value: f64, unit: &str) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
     let size = value.abs();
@@ -23,8 +23,8 @@ mod tests {
 
     #[test]
     fn quantities_take_the_prefix_that_suits_them() {
-        let told = [0.0, 1e-13, 6.2e-6, 0.00123, 0.25, 1.0].map(|value| quantity(value, "J"));
-        assert_eq!(told, ["0 J", "0 J", "6.2 µJ", "1.2 mJ", "250 mJ", "1.0 J"]);
+        let texts = [0.0, 1e-13, 6.2e-6, 0.00123, 0.25, 1.0].map(|value| quantity(value, "J"));
+        assert_eq!(texts, ["0 J", "0 J", "6.2 µJ", "1.2 mJ", "250 mJ", "1.0 J"]);
         assert_eq!(quantity(0.05, "N"), "0.05 N");
     }
 }

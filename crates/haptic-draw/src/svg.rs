@@ -1,10 +1,10 @@
-//! Writes a drawing as SVG.
+//! Writes drawings as SVG.
 
 use crate::colour::Rgb;
 use crate::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
 use std::fmt::Write;
 
-/// A drawing as an SVG file that needs nothing else.
+/// Encodes a drawing as a self-contained SVG file.
 pub fn write(drawing: &Drawing) -> String {
     let (width, height) = (number(drawing.size.x), number(drawing.size.y));
     let mut out = format!(
@@ -24,7 +24,7 @@ pub fn write(drawing: &Drawing) -> String {
     out
 }
 
-/// A grown area is its outlines drawn with a thick pen, once a little wider for the edge.
+/// A grown area is its outlines stroked with a wide pen, first a little wider for the edge.
 fn area(area: &Area) -> String {
     let half_edge = area.edge_width / 2.0;
     if area.grown_by > 0.0 {
@@ -48,9 +48,9 @@ fn pen_strokes(outlines: &[Vec<Point>], radius: f64, colour: Rgb) -> String {
                 writeln!(all, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{colour}\"/>")
             }
             _ => {
-                let (way, width) = (path(std::slice::from_ref(outline)), number(2.0 * radius));
+                let (data, width) = (path(std::slice::from_ref(outline)), number(2.0 * radius));
                 let paint = format!("fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"{width}\"");
-                writeln!(all, "<path d=\"{way}\" {paint}/>")
+                writeln!(all, "<path d=\"{data}\" {paint}/>")
             }
         };
         all
@@ -58,7 +58,7 @@ fn pen_strokes(outlines: &[Vec<Point>], radius: f64, colour: Rgb) -> String {
 }
 
 fn line(line: &Line) -> String {
-    let points: Vec<String> = line.points.iter().map(|point| place(*point)).collect();
+    let points: Vec<String> = line.points.iter().map(|point| coordinates(*point)).collect();
     let dash = line.dash.map_or(String::new(), |dash| format!(" stroke-dasharray=\"{}\"", number(dash)));
     let opacity = match line.opacity < 1.0 {
         true => format!(" opacity=\"{}\"", number(line.opacity)),
@@ -90,17 +90,17 @@ fn text(text: &Text) -> String {
 
 fn path(outlines: &[Vec<Point>]) -> String {
     let closed = |outline: &Vec<Point>| {
-        let places: Vec<String> = outline.iter().map(|point| place(*point)).collect();
-        format!("M{}Z", places.join("L"))
+        let points: Vec<String> = outline.iter().map(|point| coordinates(*point)).collect();
+        format!("M{}Z", points.join("L"))
     };
     outlines.iter().map(closed).collect()
 }
 
-fn place(point: Point) -> String {
+fn coordinates(point: Point) -> String {
     format!("{},{}", number(point.x), number(point.y))
 }
 
-/// Two decimals are a hundredth of a point; noughts at the end are left out.
+/// Two decimals, a hundredth of a point, without trailing zeros.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
@@ -148,7 +148,8 @@ mod tests {
         };
         assert_eq!(
             area(&disc),
-            "<circle cx=\"5\" cy=\"6\" r=\"3.5\" fill=\"#000000\"/>\n<circle cx=\"5\" cy=\"6\" r=\"2.5\" fill=\"#ff0000\"/>\n"
+            "<circle cx=\"5\" cy=\"6\" r=\"3.5\" fill=\"#000000\"/>\n\
+             <circle cx=\"5\" cy=\"6\" r=\"2.5\" fill=\"#ff0000\"/>\n"
         );
     }
 }

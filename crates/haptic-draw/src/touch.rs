@@ -1,12 +1,13 @@
-//! What the tool touches: found by geometry, at the pace of pictures; the tick itself is not asked.
+//! Bodies that the tool touches and the contact points, from geometry alone, at the rate of pictures.
 
 use crate::placement::Placement;
 use crate::view::{BodyView, SceneView};
 use haptic_planar::shape::closest::{Seed, track};
-use haptic_planar::shape::piece::PlacedPiece;
+use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 
-/// Nearer than this is touching, m. A loaded contact is some µm apart or in; a tool held beside a body is rarely so near.
+/// Largest distance that counts as touching, m. The gap of a loaded contact is a few µm; a tool held beside a body is
+/// rarely that close.
 pub const TOUCHING_M: f64 = 5e-5;
 
 /// Bodies that the tool touches, in file order.
@@ -17,7 +18,7 @@ pub fn touched(view: &SceneView, placements: &[Placement]) -> Vec<usize> {
     others.filter(|&other| distance_m(view, placements, tool, other) < TOUCHING_M).collect()
 }
 
-/// Corners of the tool's core that lie on what it touches, m: where contact is seen.
+/// Visible contact points, m: corners of one body that lie on the other.
 pub fn contact_points_m(view: &SceneView, placements: &[Placement]) -> Vec<Vector2<f64>> {
     let Some((tool, _)) = view.tool else { return Vec::new() };
     let touched = touched(view, placements);
@@ -34,7 +35,7 @@ pub fn contact_points_m(view: &SceneView, placements: &[Placement]) -> Vec<Vecto
     points
 }
 
-/// Corners of one body's cores that touch another body.
+/// Contact points at the corners of body `of` on body `on`.
 fn corners_near<'v>(
     view: &'v SceneView,
     placements: &'v [Placement],
@@ -51,10 +52,10 @@ fn corners_near<'v>(
     })
 }
 
-/// How far a point is from a body's surface, m, and the nearest point of its cores; zero and the point itself inside.
+/// Distance of a point from a body's surface, m, and the nearest point of its cores; inside a core, minus the radius
+/// and the point itself.
 fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
-    let point =
-        PlacedPiece::new(&haptic_planar::shape::piece::Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
+    let point = PlacedPiece::new(&Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
     let each = body.pieces.iter().map(|piece| {
         let placed = PlacedPiece::new(piece, placement.centre_m, placement.rotation);
         match track(&point, &placed, &mut Seed::default()) {
@@ -71,12 +72,12 @@ fn distance_m(view: &SceneView, placements: &[Placement], a: usize, b: usize) ->
         view.bodies[body].pieces.iter().map(move |piece| (PlacedPiece::new(piece, centre_m, rotation), piece.radius_m))
     };
     let others: Vec<(PlacedPiece, f64)> = placed(b).collect();
-    let mut least_m = f64::INFINITY;
+    let mut min_m = f64::INFINITY;
     for (one, radius_m) in placed(a) {
         for (other, other_radius_m) in &others {
             let cores_m = track(&one, other, &mut Seed::default()).map_or(0.0, |closest| closest.distance_m);
-            least_m = least_m.min(cores_m - radius_m - other_radius_m);
+            min_m = min_m.min(cores_m - radius_m - other_radius_m);
         }
     }
-    least_m
+    min_m
 }

@@ -207,6 +207,7 @@ impl BlackBoxRecorder {
 mod tests {
     use super::*;
     use crate::fault::Fault;
+    use haptic_testing::TestFolder;
 
     fn tick(tick: u64) -> TickReport {
         TickReport { tick, ..TickReport::nothing_yet() }
@@ -251,13 +252,12 @@ mod tests {
 
     #[test]
     fn a_dump_is_a_table_with_as_many_cells_in_every_row_and_the_fault_in_words() {
-        let folder = std::env::temp_dir().join(format!("haptic-loop-black-box-{}", std::process::id()));
+        let folder = TestFolder::new();
         let mut black_box = BlackBox::new();
         (1..=3).for_each(|number| record(&mut black_box, tick(number)));
         record(&mut black_box, TickReport { fault: Some(Fault::Lost { silent_s: 0.1 }), ..tick(4) });
-        let path = black_box.dump(&folder, "test").unwrap();
+        let path = black_box.dump(&folder.join("boxes"), "test").unwrap();
         let text = fs::read_to_string(&path).unwrap();
-        fs::remove_dir_all(&folder).unwrap();
         assert_eq!(path.file_name().unwrap(), "black-box-test-4-lost.csv");
         let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(cells, [cells[0]; 5]);

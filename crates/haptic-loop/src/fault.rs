@@ -1,8 +1,7 @@
 //! What can go wrong in a tick. Every fault takes the same way: zero force, the black box, a full new engagement.
 
-pub(crate) mod image;
-
 use haptic_device::{FaultCode, WriteError};
+use haptic_planar::checkpoint::Archive;
 use std::fmt;
 
 /// Why the guard let go, with the numbers that made it.
@@ -53,6 +52,50 @@ impl Fault {
             Self::PairsDropped { .. } => "pairs-dropped",
             Self::Overruns { .. } => "overruns",
         }
+    }
+
+    /// Number of its kind, and its parameters: the only table of fault numbers. Checkpoints, recorded ticks and replays
+    /// use it. Zero stands for no fault. Real-time: constant.
+    pub fn to_code(&self) -> (u8, [u64; 2]) {
+        match *self {
+            Self::ReadingNotFinite => (1, [0; 2]),
+            Self::ForceNotFinite => (2, [0; 2]),
+            Self::OverSpeed { speed_m_per_s, limit_m_per_s } => (3, [speed_m_per_s.to_bits(), limit_m_per_s.to_bits()]),
+            Self::Lost { silent_s } => (4, [silent_s.to_bits(), 0]),
+            Self::Device(code) => {
+                let (number, code, detail) = code.to_code();
+                (5, [u64::from(number) | u64::from(code) << 8, u64::from(detail)])
+            }
+            Self::NotSent(error) => {
+                let (number, detail) = error.to_code();
+                (6, [u64::from(number), u64::from(detail)])
+            }
+            Self::PairsDropped { pairs } => (7, [u64::from(pairs), 0]),
+            Self::Overruns { in_a_row } => (8, [u64::from(in_a_row), 0]),
+        }
+    }
+
+    /// The fault of [`Self::to_code`]; none for zero and for a number without a fault.
+    pub fn from_code((kind, [first, second]): (u8, [u64; 2])) -> Option<Self> {
+        Some(match kind {
+            1 => Self::ReadingNotFinite,
+            2 => Self::ForceNotFinite,
+            3 => Self::OverSpeed { speed_m_per_s: f64::from_bits(first), limit_m_per_s: f64::from_bits(second) },
+            4 => Self::Lost { silent_s: f64::from_bits(first) },
+            5 => Self::Device(FaultCode::from_code((first as u8, (first >> 8) as u8, second as u32))?),
+            6 => Self::NotSent(WriteError::from_code((first as u8, second as u32))?),
+            7 => Self::PairsDropped { pairs: first as u32 },
+            8 => Self::Overruns { in_a_row: first as u32 },
+            _ => return None,
+        })
+    }
+
+    /// Archives a fault or its absence as three words. Real-time: constant.
+    pub fn carry(fault: &mut Option<Self>, archive: &mut impl Archive) {
+        let (kind, [mut first, mut second]) = fault.map_or((0, [0; 2]), |fault| fault.to_code());
+        let mut kind = u64::from(kind);
+        [&mut kind, &mut first, &mut second].into_iter().for_each(|word| archive.word(word));
+        *fault = Self::from_code((kind as u8, [first, second]));
     }
 
     /// True if both are the same trouble going on, whatever their numbers.
@@ -109,6 +152,25 @@ fn write_unsent(f: &mut fmt::Formatter<'_>, error: &WriteError) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_number_means_one_fault_and_parameters_survive() {
+        for kind in 0..=u8::MAX {
+            let fault = Fault::from_code((kind, [4, 7]));
+            assert_eq!(fault.is_some(), (1..=8).contains(&kind), "{kind}");
+            assert_eq!(fault.map_or(kind, |fault| fault.to_code().0), kind);
+        }
+        let faults = [
+            Fault::OverSpeed { speed_m_per_s: 3.5, limit_m_per_s: 3.0 },
+            Fault::Lost { silent_s: 0.1 },
+            Fault::Device(FaultCode::Device { code: 200, detail: u32::MAX }),
+            Fault::NotSent(WriteError::Os { errno: -5 }),
+            Fault::Overruns { in_a_row: 20 },
+        ];
+        for fault in faults {
+            assert_eq!(Fault::from_code(fault.to_code()), Some(fault));
+        }
+    }
 
     #[test]
     fn a_speed_just_above_its_limit_does_not_read_like_the_limit() {

@@ -10,6 +10,7 @@
 
 pub mod black_box;
 pub mod command;
+pub mod control;
 pub mod engagement;
 pub mod fault;
 pub mod guard;

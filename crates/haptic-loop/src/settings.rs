@@ -8,6 +8,7 @@ use haptic_coupling::tank::Passivity;
 use haptic_device::mapping::{Mapping, MappingError};
 use haptic_device::simulated::DeviceModel as AxesModel;
 use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Engagement ramp that is enough where no motor moves a real hand, s.
@@ -25,7 +26,8 @@ pub struct Settings {
 }
 
 /// How the device's frame lies in the world.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MappingSettings {
     /// World metres per device metre.
     pub scale: f64,
@@ -62,11 +64,11 @@ pub struct ActiveMapping {
 }
 
 impl MappingSettings {
-    /// The frame for a device with one axis or two.
+    /// The mapping ready for use with a device of one or two axes.
     ///
     /// # Errors
     /// The first value that makes no sense.
-    pub fn frame(&self, axes: u8) -> Result<ActiveMapping, MappingError> {
+    pub fn activate(&self, axes: u8) -> Result<ActiveMapping, MappingError> {
         if axes == 1 {
             let mapping = Mapping::linear(self.scale, self.axis, self.offset_m)?;
             let direction = mapping.velocity_to_world(Vector2::new(1.0, 0.0)) / self.scale;
@@ -118,7 +120,8 @@ pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel 
 }
 
 /// The limits between the world and the hand.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Safety {
     /// Largest force on the hand, N.
     pub max_force_n: f64,
@@ -258,16 +261,16 @@ mod tests {
     #[test]
     fn a_single_axis_rides_on_its_rail_and_two_are_free() {
         let settings = MappingSettings { axis: Vector2::new(0.0, 2.0), scale: 3.0, ..MappingSettings::default() };
-        let rail = settings.frame(1).unwrap().rail.unwrap();
+        let rail = settings.activate(1).unwrap().rail.unwrap();
         assert!((rail - Vector2::new(0.0, 1.0)).norm() < 1e-15);
-        assert_eq!(settings.frame(2).unwrap().rail, None);
-        assert_eq!(MappingSettings { rail: false, ..settings }.frame(1).unwrap().rail, None);
+        assert_eq!(settings.activate(2).unwrap().rail, None);
+        assert_eq!(MappingSettings { rail: false, ..settings }.activate(1).unwrap().rail, None);
     }
 
     #[test]
     fn a_force_goes_to_the_device_and_back() {
         let settings = MappingSettings { scale: 2.0, rotation_rad: 0.4, ..MappingSettings::default() };
-        let frame = settings.frame(2).unwrap();
+        let frame = settings.activate(2).unwrap();
         let world_n = Vector2::new(0.3, -1.2);
         assert!((frame.force_to_world(frame.mapping.force_to_device(world_n)) - world_n).norm() < 1e-15);
     }

@@ -54,7 +54,7 @@ impl HapticLoop {
         world: World,
         settings: &Settings,
     ) -> Result<Self, MappingError> {
-        let frame = settings.mapping.frame(device.identity().axes)?;
+        let frame = settings.mapping.activate(device.identity().axes)?;
         let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
         let model = WorstAxisModel { max_force_n: device_max_force_n, ..*model };
         let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;
@@ -189,7 +189,7 @@ impl HapticLoop {
             return StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
         }
         self.pause = self.pause.map(|left| left - 1);
-        self.world.state.advance(&self.world.scene, grip)
+        self.world.advance(grip)
     }
 
     /// What the guard is asked for; in a pause no force, even while the world does single ticks.

@@ -26,13 +26,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn print_report(report: &LatencyReport) {
-    let LatencyReport { figures, granted, page_faults, waited_ns, dma_latency_refused } = report;
+    let LatencyReport { timing, granted, page_faults, waited_ns, dma_latency_refused } = report;
     println!(
         "granted: {:?} {} on core {:?}, memory {:?}",
         granted.policy, granted.priority, granted.cpu, granted.locked_memory
     );
     granted.reasons.iter().chain(dma_latency_refused).for_each(|reason| println!("refused: {reason}"));
-    let wake = figures.wake.percentiles();
+    let wake = timing.wake.percentiles();
     let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1000.0;
     println!(
         "wake µs: p50 {:.1}  p99 {:.1}  p99.9 {:.1}  max {:.1}",
@@ -41,7 +41,7 @@ fn print_report(report: &LatencyReport) {
         microseconds(wake.p999),
         microseconds(wake.max)
     );
-    println!("ticks {}  overruns {}  skipped {}", figures.ticks, figures.overruns, figures.skipped);
+    println!("ticks {}  overruns {}  skipped {}", timing.ticks, timing.overruns, timing.skipped);
     println!("page faults in the loop: {} minor, {} major", page_faults.minor, page_faults.major);
     if let Some(waited_ns) = *waited_ns {
         println!("ready, but another had the core: {:.1} µs in all", microseconds(waited_ns));

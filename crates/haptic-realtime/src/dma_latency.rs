@@ -64,16 +64,14 @@ impl std::error::Error for DmaLatencyRefused {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_testing::TestFolder;
 
     #[test]
     fn the_request_is_four_bytes_of_native_endian_microseconds() {
-        let path = std::env::temp_dir().join(format!("haptic-realtime-dma-latency-{}", std::process::id()));
-        std::fs::write(&path, []).unwrap();
-        let guard = DmaLatencyGuard::hold_at(&path, 3).unwrap();
-        let written = std::fs::read(&path).unwrap();
-        drop(guard);
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(written, 3i32.to_ne_bytes());
+        let folder = TestFolder::new();
+        let path = folder.write("latency", []);
+        let _guard = DmaLatencyGuard::hold_at(&path, 3).unwrap();
+        assert_eq!(folder.read_bytes("latency"), 3i32.to_ne_bytes());
     }
 
     #[test]

@@ -2,15 +2,16 @@
 
 use std::io;
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::clock::MonotonicClock;
 use crate::dma_latency::DmaLatencyGuard;
 use crate::memory::PageFaults;
-use crate::runner::{Continue, LoopTiming, Runner};
+use crate::run_delay::{run_delay_between_ns, thread_run_delay_ns};
+use crate::runner::{LoopTiming, Runner};
 use crate::thread::{Granted, ThreadRequest, spawn};
-use crate::waiting::{thread_run_delay_ns, waited_between_ns};
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Default for LatencyRequest {
 #[derive(Debug)]
 pub struct LatencyReport {
     /// Wake latencies, overruns, skipped periods.
-    pub figures: Box<LoopTiming>,
+    pub timing: Box<LoopTiming>,
     /// What the thread was granted; figures mean little without it.
     pub granted: Granted,
     /// Page faults of the thread during the loop; none is right.
@@ -58,9 +59,9 @@ pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     let ticks = whole_ticks(request.duration, period_ns);
     let thread = spawn(request.thread, move |_| run_bare(period_ns, ticks))?;
     let granted = thread.granted().clone();
-    let (figures, page_faults, waited_ns) = thread.join().map_err(io::Error::other)?;
+    let (timing, page_faults, waited_ns) = thread.join().map_err(io::Error::other)?;
     let dma_latency_refused = held.err().map(|error| error.to_string());
-    Ok(LatencyReport { figures, granted, page_faults, waited_ns, dma_latency_refused })
+    Ok(LatencyReport { timing, granted, page_faults, waited_ns, dma_latency_refused })
 }
 
 /// Runs `periods` worth of time, skipped periods included, so that a stalled machine does not measure longer.
@@ -71,11 +72,11 @@ fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopTiming>, PageFaults
     let before = PageFaults::of_this_thread().unwrap_or_default();
     runner.run(&AtomicBool::new(false), |wake| {
         elapsed += 1 + wake.skipped;
-        if elapsed >= periods { Continue::No } else { Continue::Yes }
+        if elapsed >= periods { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let page_faults = PageFaults::of_this_thread().unwrap_or_default().since(before);
-    let waited_ns = waited_between_ns(waited_before_ns, thread_run_delay_ns());
-    (runner.into_figures(), page_faults, waited_ns)
+    let waited_ns = run_delay_between_ns(waited_before_ns, thread_run_delay_ns());
+    (runner.into_timing(), page_faults, waited_ns)
 }
 
 fn period_ns(period: Duration) -> io::Result<NonZeroU64> {
@@ -108,8 +109,8 @@ mod tests {
         let thread = ThreadRequest { lock_memory: false, runaway_limit: None, ..ThreadRequest::default() };
         let duration = Duration::from_millis(50);
         let report = measure(LatencyRequest { thread, duration, ..LatencyRequest::default() }).unwrap();
-        let figures = report.figures;
-        assert!(figures.ticks + figures.skipped >= 50, "{figures:?}");
-        assert_eq!(figures.wake.total(), figures.ticks);
+        let timing = report.timing;
+        assert!(timing.ticks + timing.skipped >= 50, "{timing:?}");
+        assert_eq!(timing.wake.total(), timing.ticks);
     }
 }

@@ -5,6 +5,7 @@
 //! [`LoopTiming`], which it can hand to the lower-priority side every so many ticks.
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,21 +29,12 @@ pub struct Wake {
     pub previous_compute_ns: u64,
 }
 
-/// What the body answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Continue {
-    /// Run the next tick.
-    Yes,
-    /// End the loop after this tick.
-    No,
-}
-
 /// Why the loop ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoopExit {
     /// The stop flag was set.
     Stopped,
-    /// The body answered [`Continue::No`].
+    /// The body answered [`ControlFlow::Break`].
     Finished,
     /// The body panicked, with this message.
     Panicked(String),
@@ -86,14 +78,14 @@ pub struct Runner<C> {
     period_ns: NonZeroU64,
     /// How long before each deadline the thread is up and waiting.
     early_ns: u64,
-    figures: Box<LoopTiming>,
+    timing: Box<LoopTiming>,
     publishing: Option<Publishing>,
 }
 
 impl<C: Clock> Runner<C> {
     /// A runner that has not run yet.
     pub fn new(clock: C, period_ns: NonZeroU64) -> Self {
-        Self { clock, period_ns, early_ns: 0, figures: Box::default(), publishing: None }
+        Self { clock, period_ns, early_ns: 0, timing: Box::default(), publishing: None }
     }
 
     /// Wakes so much before each deadline and waits out the rest awake: the time it takes to wake up is then over when
@@ -110,20 +102,20 @@ impl<C: Clock> Runner<C> {
     }
 
     /// The figures so far, over all runs.
-    pub fn figures(&self) -> &LoopTiming {
-        &self.figures
+    pub fn timing(&self) -> &LoopTiming {
+        &self.timing
     }
 
     /// The figures, once the runner is no longer needed.
-    pub fn into_figures(self) -> Box<LoopTiming> {
-        self.figures
+    pub fn into_timing(self) -> Box<LoopTiming> {
+        self.timing
     }
 
     /// Runs `body` every period, the first time one period from now, until it says no or `stop` is set.
     ///
     /// A panic in the body passes through; see [`Runner::run_guarded`].
     /// Real-time: a clock read at wake and one at the end of each tick, one sleep, no allocation.
-    pub fn run(&mut self, stop: &AtomicBool, mut body: impl FnMut(Wake) -> Continue) -> LoopExit {
+    pub fn run(&mut self, stop: &AtomicBool, mut body: impl FnMut(Wake) -> ControlFlow<()>) -> LoopExit {
         let first_deadline_ns = self.clock.now_ns() + self.period_ns.get();
         let mut schedule = Schedule::starting_at(first_deadline_ns, self.period_ns);
         let (mut skipped, mut previous_compute_ns) = (0, 0);
@@ -141,7 +133,7 @@ impl<C: Clock> Runner<C> {
             previous_compute_ns = ended_ns.saturating_sub(now_ns);
             skipped = schedule.advance(ended_ns).skipped;
             self.account(late_ns, previous_compute_ns, skipped);
-            if answer == Continue::No {
+            if answer.is_break() {
                 return LoopExit::Finished;
             }
         }
@@ -165,7 +157,7 @@ impl<C: Clock> Runner<C> {
         &mut self,
         stop: &AtomicBool,
         state: &mut S,
-        mut body: impl FnMut(&mut S, Wake) -> Continue,
+        mut body: impl FnMut(&mut S, Wake) -> ControlFlow<()>,
         on_end: impl FnOnce(&mut S, &LoopExit),
     ) -> LoopExit {
         let caught = catch_unwind(AssertUnwindSafe(|| self.run(stop, |wake| body(state, wake))));
@@ -175,16 +167,16 @@ impl<C: Clock> Runner<C> {
     }
 
     fn account(&mut self, late_ns: u64, compute_ns: u64, skipped: u64) {
-        let figures = &mut *self.figures;
-        figures.ticks += 1;
-        figures.overruns += u64::from(skipped > 0);
-        figures.skipped += skipped;
-        figures.wake.record(late_ns);
-        figures.compute.record(compute_ns);
+        let timing = &mut *self.timing;
+        timing.ticks += 1;
+        timing.overruns += u64::from(skipped > 0);
+        timing.skipped += skipped;
+        timing.wake.record(late_ns);
+        timing.compute.record(compute_ns);
         if let Some(publishing) = &mut self.publishing
-            && figures.ticks.is_multiple_of(publishing.every_ticks.get())
+            && timing.ticks.is_multiple_of(publishing.every_ticks.get())
         {
-            publishing.to.publish_with(|slot| slot.copy_from(figures));
+            publishing.to.publish_with(|slot| slot.copy_from(timing));
         }
     }
 }
@@ -267,7 +259,7 @@ mod tests {
         let ended = runner(&clock).run(&AtomicBool::new(false), |wake| {
             wakes.push(wake);
             clock.pass(50_000);
-            if wakes.len() == 3 { Continue::No } else { Continue::Yes }
+            if wakes.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!(ended, LoopExit::Finished);
         for (index, wake) in wakes.iter().enumerate() {
@@ -286,7 +278,7 @@ mod tests {
             let period_ns = NonZeroU64::new(PERIOD_NS).unwrap();
             Runner::new(clock, period_ns).waking_early(100_000).run(&AtomicBool::new(false), |wake| {
                 late_ns.push(wake.late_ns);
-                if late_ns.len() == 3 { Continue::No } else { Continue::Yes }
+                if late_ns.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             late_ns
         };
@@ -300,7 +292,7 @@ mod tests {
         let shared = clock.0.clone();
         let period_ns = NonZeroU64::new(PERIOD_NS).unwrap();
         let mut runner = Runner::new(SleeplessClock(clock), period_ns).waking_early(100_000);
-        runner.run(&AtomicBool::new(false), |_| Continue::No);
+        runner.run(&AtomicBool::new(false), |_| ControlFlow::Break(()));
         assert!(shared.now_ns.get() < 10 * CREEP_NS, "{}", shared.now_ns.get());
     }
 
@@ -312,14 +304,14 @@ mod tests {
         runner.run(&AtomicBool::new(false), |wake| {
             wakes.push(wake);
             clock.pass(if wakes.len() == 2 { 3 * PERIOD_NS + 1 } else { 10_000 });
-            if wakes.len() == 4 { Continue::No } else { Continue::Yes }
+            if wakes.len() == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!(wakes.iter().map(|wake| wake.skipped).collect::<Vec<_>>(), [0, 0, 3, 0]);
         assert_eq!(wakes[2].deadline_ns, 6 * PERIOD_NS);
-        let figures = runner.figures();
-        assert_eq!((figures.ticks, figures.overruns, figures.skipped), (4, 1, 3));
-        assert_eq!(figures.compute.max_ns(), 3 * PERIOD_NS + 1);
-        assert_eq!(figures.wake.total(), 4);
+        let timing = runner.timing();
+        assert_eq!((timing.ticks, timing.overruns, timing.skipped), (4, 1, 3));
+        assert_eq!(timing.compute.max_ns(), 3 * PERIOD_NS + 1);
+        assert_eq!(timing.wake.total(), 4);
     }
 
     #[test]
@@ -330,7 +322,7 @@ mod tests {
         let ended = runner(&clock).run(&stop, |_| {
             ticks += 1;
             stop.store(true, Ordering::Relaxed);
-            Continue::Yes
+            ControlFlow::Continue(())
         });
         assert_eq!((ended, ticks), (LoopExit::Stopped, 1));
     }
@@ -339,7 +331,7 @@ mod tests {
     fn a_panic_in_the_body_is_an_end_with_its_message_and_on_end_gets_the_state() {
         let clock = SimulatedClock::default();
         let mut output = 4.0;
-        let tick = |_: &mut f64, _: Wake| -> Continue { panic!("deliberate, in a test") };
+        let tick = |_: &mut f64, _: Wake| -> ControlFlow<()> { panic!("deliberate, in a test") };
         let off = |output: &mut f64, _: &LoopExit| *output = 0.0;
         let ended = runner(&clock).run_guarded(&AtomicBool::new(false), &mut output, tick, off);
         assert_eq!(ended, LoopExit::Panicked("deliberate, in a test".to_owned()));
@@ -350,7 +342,7 @@ mod tests {
     fn on_end_also_runs_after_an_orderly_end() {
         let clock = SimulatedClock::default();
         let mut ends = Vec::new();
-        let finish = |_: &mut Vec<LoopExit>, _: Wake| Continue::No;
+        let finish = |_: &mut Vec<LoopExit>, _: Wake| ControlFlow::Break(());
         let note = |ends: &mut Vec<LoopExit>, ended: &LoopExit| ends.push(ended.clone());
         runner(&clock).run_guarded(&AtomicBool::new(false), &mut ends, finish, note);
         assert_eq!(ends, [LoopExit::Finished]);
@@ -365,7 +357,7 @@ mod tests {
         runner(&clock).publishing(writer, NonZeroU64::new(2).unwrap()).run(&AtomicBool::new(false), |_| {
             seen.push(reader.read().ticks);
             ticks += 1;
-            if ticks == 6 { Continue::No } else { Continue::Yes }
+            if ticks == 6 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!(seen, [0, 0, 2, 2, 4, 4]);
         assert_eq!(reader.read().ticks, 6);

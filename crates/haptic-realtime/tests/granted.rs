@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 /// Policy number, real-time priority and affinity as `/proc` tells them, independent of the calls under test.
-fn told_by_proc() -> (i32, u8, Vec<usize>) {
+fn read_proc() -> (i32, u8, Vec<usize>) {
     let stat = read_to_string("/proc/thread-self/stat").unwrap();
     let after_name: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     // Fields 40 and 41 of the line, of which the name was the second.
@@ -34,7 +34,7 @@ fn assert_consistent(granted: &Granted, (policy, priority, affinity): (i32, u8, 
 fn the_grant_is_what_the_kernel_says_for_every_kind_of_request() {
     for (priority, cpu) in [(80, CpuChoice::Auto), (1, CpuChoice::Any), (55, CpuChoice::Number(0))] {
         let request = ThreadRequest { priority, cpu, lock_memory: false, ..ThreadRequest::default() };
-        let thread = spawn(request, |_| told_by_proc()).unwrap();
+        let thread = spawn(request, |_| read_proc()).unwrap();
         let granted = thread.granted().clone();
         assert_consistent(&granted, thread.join().unwrap());
         assert!(granted.is_realtime() || !granted.reasons.is_empty(), "a refusal without a reason");
@@ -72,7 +72,7 @@ fn a_thread_without_the_capability_runs_normally_and_says_why() {
     let unprivileged = || {
         give_up_real_time();
         let request = ThreadRequest { lock_memory: false, ..ThreadRequest::default() };
-        let thread = spawn(request, |_| told_by_proc()).unwrap();
+        let thread = spawn(request, |_| read_proc()).unwrap();
         let granted = thread.granted().clone();
         assert_consistent(&granted, thread.join().unwrap());
         granted

@@ -10,17 +10,17 @@ pub const SCHEMA_NAME: &str = "hapticd/msg/Checkpoint";
 pub const TOPIC: &str = "/checkpoints";
 /// The layout, as ROS 2 message text.
 pub const SCHEMA: &str = "\
-# The whole loop as it stood after a tick, so that a replay can begin with the next.
+# Complete state of the loop after a tick; a replay can start at the next one.
 uint64 tick
 uint64 world     # number of the world; its scene is an attachment
-uint32 orders    # that the loop had taken since the recording began
+uint32 commands  # applied to the loop since the recording began
 uint64[] words   # everything that lasts from tick to tick, for the version that wrote it
 ";
 
 /// Puts it into bytes; false if its image is not whole.
 pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
-    let Some(words) = checkpoint.image.words() else { return false };
-    out.begin().u64(checkpoint.tick).u64(checkpoint.world).u32(checkpoint.orders).u32(words.len() as u32);
+    let Some(words) = checkpoint.checkpoint.words() else { return false };
+    out.begin().u64(checkpoint.tick).u64(checkpoint.world).u32(checkpoint.commands).u32(words.len() as u32);
     for word in words {
         out.u64(*word);
     }
@@ -33,9 +33,9 @@ pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
 /// When they are too short.
 pub fn read(bytes: &[u8]) -> Result<CheckpointRecord, NotCdr> {
     let mut cdr = CdrReader::of(bytes)?;
-    let (tick, world, orders, count) = (cdr.u64()?, cdr.u64()?, cdr.u32()?, cdr.u32()?);
+    let (tick, world, commands, count) = (cdr.u64()?, cdr.u64()?, cdr.u32()?, cdr.u32()?);
     let words = (0..count).map(|_| cdr.u64()).collect::<Result<Vec<u64>, NotCdr>>()?;
-    Ok(CheckpointRecord { tick, world, orders, image: Box::new(Checkpoint::of(words)) })
+    Ok(CheckpointRecord { tick, world, commands, checkpoint: Box::new(Checkpoint::from_words(words)) })
 }
 
 #[cfg(test)]
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn a_checkpoint_comes_back_and_one_that_was_cut_does_not() {
-        let image = Box::new(Checkpoint::of(vec![1, u64::MAX, 3]));
-        let (kept, mut out) = (CheckpointRecord { tick: 7, world: 2, orders: 5, image }, CdrWriter::default());
+        let checkpoint = Box::new(Checkpoint::from_words(vec![1, u64::MAX, 3]));
+        let (kept, mut out) = (CheckpointRecord { tick: 7, world: 2, commands: 5, checkpoint }, CdrWriter::default());
         assert!(write(&kept, &mut out));
         assert_eq!(read(out.bytes()), Ok(kept));
         assert!(read(&out.bytes()[..40]).is_err());

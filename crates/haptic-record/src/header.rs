@@ -1,6 +1,7 @@
 //! What a recording says about itself: everything that is needed to build the same world again.
 
 use haptic_device::{Identity, Limits};
+use haptic_planar::PHYSICS_VERSION;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::str::FromStr;
@@ -9,8 +10,8 @@ use std::str::FromStr;
 pub const METADATA_NAME: &str = "hapticd";
 /// Name of the metadata record at the end of a file that was finished.
 pub const END_NAME: &str = "hapticd end";
-/// Layout of the files; a reader refuses any other.
-pub const FORMAT: u32 = 2;
+/// Layout of the files; a reader rejects any other.
+pub const FORMAT: u32 = 3;
 
 /// A file's text and the name that it was opened by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,6 +102,7 @@ impl Header {
         let Self { texts, device, .. } = self;
         let pairs = [
             ("format", FORMAT.to_string()),
+            ("physics_version", PHYSICS_VERSION.to_string()),
             ("hapticd_version", self.version.clone()),
             ("command", self.command.clone()),
             ("profile_name", texts.profile.name.clone()),
@@ -140,13 +142,8 @@ impl Header {
         metadata: &BTreeMap<String, String>,
         attachments: &BTreeMap<String, String>,
     ) -> Result<Self, BadHeader> {
-        let format: u32 = number(metadata, "format")?;
-        if format != FORMAT {
-            let version = word(metadata, "hapticd_version")?;
-            let problem =
-                format!("was written in format {format} by hapticd {version}; this one reads format {FORMAT}");
-            return Err(BadHeader(format!("{problem}: use that version")));
-        }
+        require_version(metadata, "format", "format", FORMAT)?;
+        require_version(metadata, "physics_version", "physics version", PHYSICS_VERSION)?;
         Ok(Self {
             version: word(metadata, "hapticd_version")?,
             command: word(metadata, "command")?,
@@ -180,6 +177,25 @@ fn texts(metadata: &BTreeMap<String, String>, attachments: &BTreeMap<String, Str
         device: text("device_name", "device.toml")?,
         hand: attachments.contains_key("hand.csv").then(|| text("hand_name", "hand.csv")).transpose()?,
     })
+}
+
+/// Rejects a file of another version: its checkpoints and bits would be replayed to a wrong result.
+fn require_version(
+    metadata: &BTreeMap<String, String>,
+    key: &str,
+    what: &str,
+    supported: u32,
+) -> Result<(), BadHeader> {
+    let recorded: u32 = number(metadata, key)?;
+    if recorded == supported {
+        return Ok(());
+    }
+    let version = word(metadata, "hapticd_version")?;
+    Err(BadHeader(format!(
+        "has {what} {recorded}, written by hapticd {version}; this hapticd {} supports {what} {supported} only: \
+         use the version that wrote the file, or record again",
+        env!("CARGO_PKG_VERSION")
+    )))
 }
 
 fn missing(what: &str) -> BadHeader {
@@ -233,12 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_newer_is_told() {
+    fn missing_parts_and_other_versions_are_rejected() {
         let header = header();
         let mut metadata = header.metadata();
         let error = Header::from_file(&metadata, &BTreeMap::new()).unwrap_err();
         assert!(error.0.starts_with("has no attachment profile.toml"), "{}", error.0);
-        metadata.insert("format".to_owned(), "99".to_owned());
-        assert!(Header::from_file(&metadata, &attachments(&header)).unwrap_err().0.contains("format 99"));
+        for (key, text) in [("physics_version", "physics version 99"), ("format", "format 99")] {
+            metadata.insert(key.to_owned(), "99".to_owned());
+            let error = Header::from_file(&metadata, &attachments(&header)).unwrap_err();
+            assert!(error.0.starts_with(&format!("has {text}, written by hapticd 1.2.3")), "{}", error.0);
+        }
     }
 }

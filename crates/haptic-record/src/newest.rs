@@ -6,8 +6,9 @@
 use crate::file::RecordError;
 use crate::header::Header;
 use crate::recorder::{Recorder, RecordingSummary, Rotation};
-use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, RecordedCommand, TapReader, TickRecord, small_tap};
+use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, TapReader, TickRecord, small_tap};
 use crate::worlds::Worlds;
+use haptic_loop::command::RecordedCommand;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -21,9 +22,9 @@ const MOST_TICKS: usize = 4 * KEPT_TICKS as usize;
 #[derive(Debug, Default)]
 pub(crate) struct History {
     /// Where it can be begun, oldest first.
-    pub(crate) images: VecDeque<CheckpointRecord>,
+    pub(crate) checkpoints: VecDeque<CheckpointRecord>,
     pub(crate) ticks: VecDeque<TickRecord>,
-    pub(crate) orders: VecDeque<CommandRecord>,
+    pub(crate) commands: VecDeque<CommandRecord>,
     pub(crate) poses: VecDeque<PoseRecord>,
 }
 
@@ -49,17 +50,19 @@ impl HistoryKeeper {
         // First the ticks: whatever belongs before them is in the other rings by then.
         let newest = &mut self.newest;
         newest.ticks.extend(self.feed.ticks.drain());
-        newest.orders.extend(self.feed.orders.drain());
+        newest.commands.extend(self.feed.commands.drain());
         newest.poses.extend(self.feed.poses.drain());
-        newest.images.extend(self.feed.take_images().filter(|image| image.image.words().is_some()));
+        newest
+            .checkpoints
+            .extend(self.feed.take_checkpoints().filter(|checkpoint| checkpoint.checkpoint.words().is_some()));
         self.follow_world();
         let Some(last) = self.newest.ticks.back().map(|record| record.report.tick) else { return };
-        let is_old = |image: &CheckpointRecord| last.saturating_sub(image.tick) >= KEPT_TICKS;
-        if self.newest.images.back().is_none_or(is_old) {
+        let is_old = |checkpoint: &CheckpointRecord| last.saturating_sub(checkpoint.tick) >= KEPT_TICKS;
+        if self.newest.checkpoints.back().is_none_or(is_old) {
             self.ask();
         }
-        while self.newest.images.get(1).is_some_and(is_old) {
-            self.newest.images.pop_front();
+        while self.newest.checkpoints.get(1).is_some_and(is_old) {
+            self.newest.checkpoints.pop_front();
         }
         self.newest.forget_before_first();
         if self.newest.ticks.len() > MOST_TICKS {
@@ -74,8 +77,8 @@ impl HistoryKeeper {
     }
 
     fn follow_world(&mut self) {
-        for order in &self.newest.orders {
-            if let RecordedCommand::ReplaceWorld { world } = order.order {
+        for command in &self.newest.commands {
+            if let RecordedCommand::ReplaceWorld(world) = command.command {
                 self.world = world;
             }
         }
@@ -92,11 +95,11 @@ impl HistoryKeeper {
         header_in: impl FnOnce(u64) -> Header,
     ) -> Result<Option<RecordingSummary>, RecordError> {
         self.drain();
-        let Some(first) = self.newest.images.front() else { return Ok(None) };
+        let Some(first) = self.newest.checkpoints.front() else { return Ok(None) };
         let (_, feed) = small_tap(1);
         let mut recorder =
             Recorder::create(path, header_in(first.world), feed, self.worlds.clone(), Rotation::default())?;
-        recorder.take_all(&self.newest)?;
+        recorder.write_history(&self.newest)?;
         recorder.finish().map(Some)
     }
 }
@@ -104,12 +107,15 @@ impl HistoryKeeper {
 impl History {
     /// Forgets what is of no use without an older image.
     fn forget_before_first(&mut self) {
-        let Some((tick, orders)) = self.images.front().map(|image| (image.tick, image.orders)) else { return };
+        let Some((tick, commands)) = self.checkpoints.front().map(|checkpoint| (checkpoint.tick, checkpoint.commands))
+        else {
+            return;
+        };
         while self.ticks.front().is_some_and(|record| record.report.tick <= tick) {
             self.ticks.pop_front();
         }
-        while self.orders.front().is_some_and(|order| order.number <= orders) {
-            self.orders.pop_front();
+        while self.commands.front().is_some_and(|command| command.number <= commands) {
+            self.commands.pop_front();
         }
         while self.poses.front().is_some_and(|pose| pose.tick <= tick) {
             self.poses.pop_front();

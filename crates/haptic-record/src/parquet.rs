@@ -294,6 +294,7 @@ impl Thrift {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_testing::TestFolder;
 
     #[test]
     fn numbers_take_few_bytes_and_keep_their_sign() {
@@ -305,7 +306,8 @@ mod tests {
 
     #[test]
     fn a_page_lies_where_the_footer_says_and_holds_the_column() {
-        let path = std::env::temp_dir().join(format!("haptic-record-{}.parquet", std::process::id()));
+        let folder = TestFolder::new();
+        let path = folder.join("a.parquet");
         let columns = vec![
             Column { name: "x_m".to_owned(), kind: Kind::Double },
             Column { name: "contacts".to_owned(), kind: Kind::Whole },
@@ -315,7 +317,6 @@ mod tests {
         table.row(&[-0.5, 4.0]).unwrap();
         table.finish().unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
         assert!(bytes.starts_with(MAGIC) && bytes.ends_with(MAGIC));
         let holds = |wanted: &[u8]| bytes.windows(wanted.len()).any(|window| window == wanted);
         assert!(holds(&[0.25_f64.to_le_bytes(), (-0.5_f64).to_le_bytes()].concat()));

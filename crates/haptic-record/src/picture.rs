@@ -1,17 +1,14 @@
 //! Pictures for viewers: the shapes of all bodies once, each in a frame of its own, and then only where the frames are.
 
 use crate::tap::PoseRecord;
+use haptic_draw::outline::rounded;
 use haptic_planar::scene::{Body, Scene};
-use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 use serde_json::{Value, json};
-use std::f64::consts::TAU;
 use std::fmt::Write;
 
 /// The frame that does not move.
 const WORLD_FRAME: &str = "world";
-/// Corners of a full turn.
-const CORNERS_PER_TURN: f64 = 48.0;
 
 /// A time as messages write it.
 pub fn timestamp(time_ns: u64) -> Value {
@@ -33,7 +30,7 @@ pub fn scene_update(scene: &Scene, time_ns: u64) -> Value {
 fn entity(scene: &Scene, body: &Body, is_tool: bool, time_ns: u64) -> Value {
     let pieces = &scene.pieces[body.pieces.clone()];
     let colour = colour_of(&body.colour);
-    let triangles: Vec<Value> = pieces.iter().map(|piece| fan(&grown(piece, body.centre_m), &colour)).collect();
+    let triangles: Vec<Value> = pieces.iter().map(|piece| fan(&rounded(piece, body.centre_m), &colour)).collect();
     let (frame, pose) = if body.fixed { (WORLD_FRAME, pose_of(body)) } else { (body.name.as_str(), origin()) };
     let posed: Vec<Value> = triangles.into_iter().map(|fan| with_pose(fan, &pose)).collect();
     let what = if is_tool { "tool" } else { "body" };
@@ -77,34 +74,6 @@ fn fan(outline: &[Vector2<f64>], colour: &Value) -> Value {
     json!({ "points": points, "color": colour, "colors": [], "indices": indices })
 }
 
-/// The outline of a piece with its rounding, in the body's frame, anticlockwise, m.
-pub fn grown(piece: &Piece, centre_m: Vector2<f64>) -> Vec<Vector2<f64>> {
-    let corners = piece.outline();
-    let count = corners.len();
-    (0..count)
-        .flat_map(|index| {
-            let (before, here, after) =
-                (corners[(index + count - 1) % count], corners[index], corners[(index + 1) % count]);
-            arc(here - before, after - here).into_iter().map(move |way| here + centre_m + way * piece.radius_m)
-        })
-        .collect()
-}
-
-/// Unit directions out of a corner, from the normal of the edge before it to that of the edge after it.
-fn arc(before: Vector2<f64>, after: Vector2<f64>) -> Vec<Vector2<f64>> {
-    let outward = |edge: Vector2<f64>| libm::atan2(-edge.x, edge.y);
-    let is_point = before == Vector2::zeros();
-    let start = if is_point { 0.0 } else { outward(before) };
-    let turn = if is_point { TAU } else { (outward(after) - start).rem_euclid(TAU) };
-    let steps = (turn / TAU * CORNERS_PER_TURN).ceil().max(1.0) as u32;
-    (0..=steps)
-        .map(|step| {
-            let (sine, cosine) = libm::sincos(start + turn * f64::from(step) / f64::from(steps));
-            Vector2::new(cosine, sine)
-        })
-        .collect()
-}
-
 fn colour_of(text: &str) -> Value {
     let part = |at: usize| text.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0x88);
     let [r, g, b] = [1, 3, 5].map(|at| f64::from(part(at)) / 255.0);
@@ -136,26 +105,6 @@ pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut S
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_disc_is_drawn_round_and_a_box_keeps_its_corners() {
-        let disc = grown(&Piece::new(0, &[Vector2::zeros()], 0.5), Vector2::new(1.0, 0.0));
-        assert!(disc.len() > 40);
-        assert!(disc.iter().all(|point| ((point - Vector2::new(1.0, 0.0)).norm() - 0.5).abs() < 1e-12));
-        let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]].map(Vector2::from);
-        let square = grown(&Piece::new(0, &corners, 0.0), Vector2::zeros());
-        assert!(square.iter().all(|point| corners.contains(point)));
-    }
-
-    #[test]
-    fn a_capsule_is_longer_than_its_core_and_as_wide_as_twice_its_radius() {
-        let core = [Vector2::zeros(), Vector2::new(2.0, 0.0)];
-        let outline = grown(&Piece::new(0, &core, 0.25), Vector2::zeros());
-        let reach = |pick: fn(&Vector2<f64>) -> f64| outline.iter().map(pick).fold(f64::MIN, f64::max);
-        assert!((reach(|point| point.x) - 2.25).abs() < 1e-3);
-        assert!((reach(|point| point.y) - 0.25).abs() < 1e-12);
-        assert!((reach(|point| -point.y) - 0.25).abs() < 1e-12);
-    }
 
     #[test]
     fn colours_are_shares_of_one() {

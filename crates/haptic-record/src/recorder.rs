@@ -4,10 +4,11 @@ use crate::cdr::CdrWriter;
 use crate::file::{ChannelId, RecordError, RecordingFile, Schema};
 use crate::header::{END_NAME, Header, METADATA_NAME, Text};
 use crate::newest::History;
-use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, RecordedCommand, TapReader, TickRecord};
+use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, TapReader, TickRecord};
 use crate::tick_message::{TickMessage, to_microseconds};
 use crate::worlds::{WorldSource, Worlds};
 use crate::{checkpoint_message, command_message, picture, schemas, tick_message};
+use haptic_loop::command::RecordedCommand;
 use haptic_loop::engagement::Phase;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -52,13 +53,13 @@ pub struct Recorder {
     part: Part,
     /// Ticks that were taken out and wait for their orders; its memory is used again.
     ticks: Vec<TickRecord>,
-    orders: VecDeque<CommandRecord>,
+    commands: VecDeque<CommandRecord>,
     poses: VecDeque<PoseRecord>,
-    images: VecDeque<CheckpointRecord>,
+    checkpoints: VecDeque<CheckpointRecord>,
     /// The next image begins a new file.
     is_part_due: bool,
     /// Orders that found no room, as far as was seen.
-    orders_lost: u64,
+    commands_lost: u64,
     last: Option<TickRecord>,
     /// Worlds whose scenes are in the recording.
     attached: BTreeSet<u64>,
@@ -71,7 +72,7 @@ pub struct Recorder {
 struct Part {
     file: RecordingFile,
     tick: ChannelId,
-    order: ChannelId,
+    command: ChannelId,
     transforms: ChannelId,
     scene: ChannelId,
     log: ChannelId,
@@ -92,7 +93,7 @@ impl Part {
         Ok(Self {
             tick: file
                 .add_channel(tick_message::TOPIC, &Schema::cdr(tick_message::SCHEMA_NAME, tick_message::SCHEMA))?,
-            order: file.add_channel(
+            command: file.add_channel(
                 command_message::TOPIC,
                 &Schema::json(command_message::SCHEMA_NAME, command_message::SCHEMA),
             )?,
@@ -141,11 +142,11 @@ impl Recorder {
             world: notes,
             part,
             ticks: Vec::new(),
-            orders: VecDeque::new(),
+            commands: VecDeque::new(),
             poses: VecDeque::new(),
-            images: VecDeque::new(),
+            checkpoints: VecDeque::new(),
             is_part_due: false,
-            orders_lost: 0,
+            commands_lost: 0,
             last: None,
             attached: BTreeSet::from([world]),
             outcome: RecordingSummary { files: vec![path.to_owned()], ..RecordingSummary::default() },
@@ -188,14 +189,14 @@ impl Recorder {
         // First the ticks: whatever the loop was told before them is in the other ring by then.
         let mut ticks = std::mem::take(&mut self.ticks);
         ticks.extend(self.feed.ticks.drain());
-        self.orders.extend(self.feed.orders.drain());
+        self.commands.extend(self.feed.commands.drain());
         self.poses.extend(self.feed.poses.drain());
-        self.images.extend(self.feed.take_images());
-        let [.., orders_lost] = self.feed.dropped();
-        if orders_lost > std::mem::replace(&mut self.orders_lost, orders_lost) {
+        self.checkpoints.extend(self.feed.take_checkpoints());
+        let [.., commands_lost] = self.feed.dropped();
+        if commands_lost > std::mem::replace(&mut self.commands_lost, commands_lost) {
             self.feed.request_checkpoint(&self.world.scene);
         }
-        let written = ticks.iter().try_for_each(|record| self.take_tick(record));
+        let written = ticks.iter().try_for_each(|record| self.write_tick(record));
         ticks.clear();
         self.ticks = ticks;
         written
@@ -205,11 +206,11 @@ impl Recorder {
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub(crate) fn take_all(&mut self, newest: &History) -> Result<(), RecordError> {
-        self.orders.extend(&newest.orders);
+    pub(crate) fn write_history(&mut self, newest: &History) -> Result<(), RecordError> {
+        self.commands.extend(&newest.commands);
         self.poses.extend(&newest.poses);
-        self.images.extend(newest.images.iter().cloned());
-        newest.ticks.iter().try_for_each(|record| self.take_tick(record))
+        self.checkpoints.extend(newest.checkpoints.iter().cloned());
+        newest.ticks.iter().try_for_each(|record| self.write_tick(record))
     }
 
     /// Writes down the rest and closes the file.
@@ -218,22 +219,22 @@ impl Recorder {
     /// When the disk takes no more.
     pub fn finish(mut self) -> Result<RecordingSummary, RecordError> {
         self.drain()?;
-        while let Some(order) = self.orders.pop_front() {
-            self.take_order(&order)?;
+        while let Some(command) = self.commands.pop_front() {
+            self.write_command(&command)?;
         }
         self.draw_poses(u64::MAX)?;
         self.end_part()?;
         Ok(self.outcome())
     }
 
-    fn take_tick(&mut self, record: &TickRecord) -> Result<(), RecordError> {
+    fn write_tick(&mut self, record: &TickRecord) -> Result<(), RecordError> {
         let tick = record.report.tick;
-        while self.images.front().is_some_and(|image| image.tick < tick) {
-            self.images.pop_front().map_or(Ok(()), |image| self.take_image(&image))?;
+        while self.checkpoints.front().is_some_and(|checkpoint| checkpoint.tick < tick) {
+            self.checkpoints.pop_front().map_or(Ok(()), |checkpoint| self.write_checkpoint(&checkpoint))?;
         }
-        while let Some(order) = self.orders.front().copied().filter(|order| order.before_tick <= tick) {
-            self.orders.pop_front();
-            self.take_order(&order)?;
+        while let Some(command) = self.commands.front().copied().filter(|command| command.before_tick <= tick) {
+            self.commands.pop_front();
+            self.write_command(&command)?;
         }
         self.tell_events(record)?;
         let time_ns = self.time_of(record);
@@ -254,35 +255,39 @@ impl Recorder {
         self.last.as_ref().map_or(self.header.epoch_ns, |last| self.time_of(last))
     }
 
-    fn take_order(&mut self, applied: &CommandRecord) -> Result<(), RecordError> {
+    fn write_command(&mut self, applied: &CommandRecord) -> Result<(), RecordError> {
         let time_ns = self.time_now();
-        if let RecordedCommand::ReplaceWorld { world } = applied.order {
+        if let RecordedCommand::ReplaceWorld(world) = applied.command {
             self.draw_poses(applied.before_tick)?;
             self.change_world(world, time_ns)?;
         }
         let json = command_message::write(applied).map_err(|error| self.senseless(&error))?;
-        self.part.file.message(self.part.order, applied.number, time_ns, &json)?;
-        let is_mouse = matches!(applied.order, RecordedCommand::GuideHand(Some(_)));
-        if is_mouse { Ok(()) } else { self.tell(INFO, applied.before_tick, &command_message::describe(&applied.order)) }
+        self.part.file.message(self.part.command, applied.number, time_ns, &json)?;
+        let is_mouse = matches!(applied.command, RecordedCommand::GuideHand(Some(_)));
+        if is_mouse {
+            Ok(())
+        } else {
+            self.tell(INFO, applied.before_tick, &command_message::describe(&applied.command))
+        }
     }
 
     /// Writes down an image, at the beginning of a new file if one is due. One that found no room, because the world was
     /// changed for a larger one, is asked for again.
-    fn take_image(&mut self, image: &CheckpointRecord) -> Result<(), RecordError> {
-        if image.world != self.header.world {
-            self.change_world(image.world, self.time_now())?;
+    fn write_checkpoint(&mut self, checkpoint: &CheckpointRecord) -> Result<(), RecordError> {
+        if checkpoint.world != self.header.world {
+            self.change_world(checkpoint.world, self.time_now())?;
         }
-        let is_whole = image.image.words().is_some();
+        let is_whole = checkpoint.checkpoint.words().is_some();
         if is_whole && std::mem::take(&mut self.is_part_due) {
-            self.draw_poses(image.tick + 1)?;
-            self.begin_next_part(image.tick + 1)?;
+            self.draw_poses(checkpoint.tick + 1)?;
+            self.begin_next_part(checkpoint.tick + 1)?;
         }
-        if !checkpoint_message::write(image, &mut self.cdr) {
+        if !checkpoint_message::write(checkpoint, &mut self.cdr) {
             self.feed.request_checkpoint(&self.world.scene);
             return Ok(());
         }
         let time_ns = self.time_now();
-        self.part.file.message(self.part.checkpoint, image.tick as u32, time_ns, self.cdr.bytes())
+        self.part.file.message(self.part.checkpoint, checkpoint.tick as u32, time_ns, self.cdr.bytes())
     }
 
     fn change_world(&mut self, number: u64, time_ns: u64) -> Result<(), RecordError> {
@@ -392,14 +397,14 @@ impl Recorder {
     }
 
     fn end_part(&mut self) -> Result<(), RecordError> {
-        let [ticks, poses, orders] = self.feed.dropped().map(|count| count.to_string());
+        let [ticks, poses, commands] = self.feed.dropped().map(|count| count.to_string());
         let (last_tick, hash) = self.last.as_ref().map_or((0, 0), |last| (last.report.tick, last.state_hash));
         let pairs = [
             ("last_tick", last_tick.to_string()),
             ("state_hash", format!("{hash:016x}")),
             ("ticks_dropped", ticks),
             ("poses_dropped", poses),
-            ("orders_dropped", orders),
+            ("orders_dropped", commands),
         ];
         let metadata: BTreeMap<String, String> =
             pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();

@@ -6,10 +6,8 @@
 //! Who wants to begin in the midst of a run asks for an image of the whole loop: an empty one goes in through a fourth ring,
 //! and comes back written through a fifth. Memory is made and freed on the other side only.
 
-use haptic_coupling::coupling::Gains;
-use haptic_loop::command::Command;
+use haptic_loop::command::{Command, RecordedCommand};
 use haptic_loop::report::TickReport;
-use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_planar::checkpoint::Checkpoint;
@@ -17,22 +15,23 @@ use haptic_planar::scene::Scene;
 use haptic_planar::scene::body_state::BodyState;
 use haptic_realtime::exchange::{RingReader, RingWriter, ring};
 use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
 
 /// Pictures a second.
 pub const PICTURES_PER_SECOND: u64 = 60;
 const TICKS_PER_SECOND: u64 = 1000;
 
 /// Ticks that can wait to be written: so long may a disk stall before anything is lost. About 7 MB.
-const TICKS_WAITING: usize = 16 * 1024;
+const MAX_WAITING_TICKS: usize = 16 * 1024;
 /// Orders that can wait; the loop takes at most four a tick and is given few.
-const ORDERS_WAITING: usize = 4096;
+const MAX_WAITING_COMMANDS: usize = 4096;
 /// Poses that can wait: as many seconds of pictures as ticks, within this.
-const MAX_POSES_WAITING: usize = 1 << 18;
+const MAX_WAITING_POSES: usize = 1 << 18;
 
 /// Ticks that a tap of the newest seconds has room for. About 2 MB.
-const NEWEST_TICKS_WAITING: usize = 4096;
+const MAX_WAITING_HISTORY_TICKS: usize = 4096;
 /// Images that may be under way.
-const IMAGES_WAITING: usize = 2;
+const MAX_WAITING_CHECKPOINTS: usize = 2;
 
 /// What one tick leaves for the recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +41,7 @@ pub struct TickRecord {
     /// Of the world after it; zero where nobody asked for it.
     pub state_hash: u64,
     /// Orders that the loop has taken since the recording began.
-    pub orders: u32,
+    pub commands: u32,
     /// How late the thread woke, ns; zero without a clock.
     pub late_ns: u32,
     /// How long the tick before took, ns; zero without a clock.
@@ -81,50 +80,21 @@ pub struct CheckpointRecord {
     /// Number of the world.
     pub world: u64,
     /// Orders that the loop had taken since the recording began.
-    pub orders: u32,
+    pub commands: u32,
     /// Everything that lasts.
-    pub image: Box<Checkpoint>,
+    pub checkpoint: Box<Checkpoint>,
 }
 
 /// Something that the loop was told.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// The tick that came after it.
     pub before_tick: u64,
     /// Counts the orders of a recording, from 1.
     pub number: u32,
-    /// What it was.
-    pub order: RecordedCommand,
-}
-
-/// A [`Command`] as plain data; a world is named by its number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of the commands")]
-pub enum RecordedCommand {
-    SetGains(Gains),
-    SetSafety(Safety),
-    SetMapping(MappingSettings),
-    Pause,
-    Resume,
-    Step(u32),
-    ReplaceWorld { world: u64 },
-    GuideHand(Option<Vector2<f64>>),
-}
-
-impl From<&Command> for RecordedCommand {
-    /// Real-time: constant.
-    fn from(command: &Command) -> Self {
-        match command {
-            Command::SetGains(gains) => Self::SetGains(*gains),
-            Command::SetSafety(safety) => Self::SetSafety(*safety),
-            Command::SetMapping(frame) => Self::SetMapping(frame.settings()),
-            Command::Pause => Self::Pause,
-            Command::Resume => Self::Resume,
-            Command::Step(ticks) => Self::Step(*ticks),
-            Command::ReplaceWorld(world) => Self::ReplaceWorld { world: world.number() },
-            Command::GuideHand(target_m) => Self::GuideHand(*target_m),
-        }
-    }
+    /// The command.
+    #[serde(flatten)]
+    pub command: RecordedCommand,
 }
 
 /// The end in the loop.
@@ -132,11 +102,11 @@ impl From<&Command> for RecordedCommand {
 pub struct Tap {
     ticks: RingWriter<TickRecord>,
     poses: RingWriter<PoseRecord>,
-    orders: RingWriter<CommandRecord>,
-    images: RingWriter<CheckpointRecord>,
-    blanks: RingReader<Box<Checkpoint>>,
-    /// Orders so far.
-    taken: u32,
+    commands: RingWriter<CommandRecord>,
+    checkpoints: RingWriter<CheckpointRecord>,
+    empty: RingReader<Box<Checkpoint>>,
+    /// Commands applied so far.
+    applied: u32,
     /// Whether the state is hashed in every tick.
     hashes: bool,
 }
@@ -146,9 +116,9 @@ pub struct Tap {
 pub struct TapReader {
     pub(crate) ticks: RingReader<TickRecord>,
     pub(crate) poses: RingReader<PoseRecord>,
-    pub(crate) orders: RingReader<CommandRecord>,
-    pub(crate) images: RingReader<CheckpointRecord>,
-    blanks: RingWriter<Box<Checkpoint>>,
+    pub(crate) commands: RingReader<CommandRecord>,
+    pub(crate) checkpoints: RingReader<CheckpointRecord>,
+    empty: RingWriter<Box<Checkpoint>>,
     /// Images that were asked for and have not come.
     awaited: usize,
 }
@@ -156,20 +126,20 @@ pub struct TapReader {
 /// Both ends, for worlds with up to so many moving bodies. Every page of the rings is touched here, so that the loop
 /// touches none for the first time.
 pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
-    let seconds = TICKS_WAITING as u64 / TICKS_PER_SECOND;
-    tap_with_room(TICKS_WAITING, poses_in(seconds, moving_bodies), ORDERS_WAITING, true)
+    let seconds = MAX_WAITING_TICKS as u64 / TICKS_PER_SECOND;
+    tap_with_room(MAX_WAITING_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, true)
 }
 
 /// Both ends, for somebody who keeps the newest seconds whatever happens. It must cost next to nothing, so there is no hash
 /// over the whole state in every tick, only those of the moving bodies in every picture.
 pub fn tap_of_newest(moving_bodies: usize) -> (Tap, TapReader) {
-    let seconds = NEWEST_TICKS_WAITING as u64 / TICKS_PER_SECOND;
-    tap_with_room(NEWEST_TICKS_WAITING, poses_in(seconds, moving_bodies), ORDERS_WAITING, false)
+    let seconds = MAX_WAITING_HISTORY_TICKS as u64 / TICKS_PER_SECOND;
+    tap_with_room(MAX_WAITING_HISTORY_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, false)
 }
 
 fn poses_in(seconds: u64, moving_bodies: usize) -> usize {
     let pictures = (seconds * PICTURES_PER_SECOND) as usize;
-    pictures.saturating_mul(moving_bodies.max(1)).min(MAX_POSES_WAITING)
+    pictures.saturating_mul(moving_bodies.max(1)).min(MAX_WAITING_POSES)
 }
 
 /// Both ends, for somebody who empties them after every tick.
@@ -177,19 +147,39 @@ pub fn small_tap(moving_bodies: usize) -> (Tap, TapReader) {
     tap_with_room(4, moving_bodies.max(1), 64, true)
 }
 
-fn tap_with_room(ticks: usize, poses: usize, orders: usize, hashes: bool) -> (Tap, TapReader) {
-    let nothing =
-        TickRecord { report: TickReport::nothing_yet(), state_hash: 0, orders: 0, late_ns: 0, previous_compute_ns: 0 };
-    let nowhere = PoseRecord { tick: 0, body: 0, hash: 0, position_m: Vector2::zeros(), angle_rad: 0.0 };
-    let (tick_writer, tick_reader) = touched_ring(ticks, nothing);
-    let (pose_writer, pose_reader) = touched_ring(poses, nowhere);
-    let (order_writer, order_reader) =
-        touched_ring(orders, CommandRecord { before_tick: 0, number: 0, order: RecordedCommand::Pause });
-    let ((images, written), (blanks, empty)) = (ring(IMAGES_WAITING), ring(IMAGES_WAITING));
-    let (ticks, poses, orders) = (tick_writer, pose_writer, order_writer);
-    let tap = Tap { ticks, poses, orders, images, blanks: empty, taken: 0, hashes };
-    let (ticks, poses, orders) = (tick_reader, pose_reader, order_reader);
-    (tap, TapReader { ticks, poses, orders, images: written, blanks, awaited: 0 })
+fn tap_with_room(ticks: usize, poses: usize, commands: usize, hashes: bool) -> (Tap, TapReader) {
+    let no_tick = TickRecord {
+        report: TickReport::nothing_yet(),
+        state_hash: 0,
+        commands: 0,
+        late_ns: 0,
+        previous_compute_ns: 0,
+    };
+    let no_pose = PoseRecord { tick: 0, body: 0, hash: 0, position_m: Vector2::zeros(), angle_rad: 0.0 };
+    let no_command = CommandRecord { before_tick: 0, number: 0, command: RecordedCommand::Pause };
+    let (tick_writer, tick_reader) = touched_ring(ticks, no_tick);
+    let (pose_writer, pose_reader) = touched_ring(poses, no_pose);
+    let (command_writer, command_reader) = touched_ring(commands, no_command);
+    let (checkpoint_writer, checkpoint_reader) = ring(MAX_WAITING_CHECKPOINTS);
+    let (empty_writer, empty_reader) = ring(MAX_WAITING_CHECKPOINTS);
+    let tap = Tap {
+        ticks: tick_writer,
+        poses: pose_writer,
+        commands: command_writer,
+        checkpoints: checkpoint_writer,
+        empty: empty_reader,
+        applied: 0,
+        hashes,
+    };
+    let reader = TapReader {
+        ticks: tick_reader,
+        poses: pose_reader,
+        commands: command_reader,
+        checkpoints: checkpoint_reader,
+        empty: empty_writer,
+        awaited: 0,
+    };
+    (tap, reader)
 }
 
 /// A ring that was full once.
@@ -203,36 +193,36 @@ fn touched_ring<T: Copy + Send>(capacity: usize, value: T) -> (RingWriter<T>, Ri
 impl Tap {
     /// Notes an order, before it is taken. Real-time: constant.
     pub fn record_command(&mut self, command: &Command, before_tick: u64) {
-        self.taken = self.taken.wrapping_add(1);
-        self.orders.push(CommandRecord { before_tick, number: self.taken, order: command.into() });
+        self.applied = self.applied.wrapping_add(1);
+        self.commands.push(CommandRecord { before_tick, number: self.applied, command: command.to_recorded() });
     }
 
     /// Notes a tick. Real-time: one copy of the report, the hash over all bodies, and sixty times a second one record
     /// for each body that can move.
-    pub fn note_tick(&mut self, report: &TickReport, world: &World, timing: Timing) {
+    pub fn record_tick(&mut self, report: &TickReport, world: &World, timing: Timing) {
         self.ticks.push(TickRecord {
             report: *report,
             state_hash: if self.hashes { world.state.hash() } else { 0 },
-            orders: self.taken,
+            commands: self.applied,
             late_ns: saturated(timing.late_ns),
             previous_compute_ns: saturated(timing.previous_compute_ns),
         });
         if is_picture_due(report.tick) {
-            self.note_poses(report.tick, world);
+            self.record_poses(report.tick, world);
         }
     }
 
     /// Writes an image of the loop if one was asked for; between two ticks. Real-time: bounded by the scene
-    /// ([`HapticLoop::write_image`]), and only when asked.
-    pub fn note_image(&mut self, rendering: &HapticLoop) {
-        let Some(mut image) = self.blanks.pop() else { return };
-        rendering.write_image(&mut image);
+    /// ([`HapticLoop::write_checkpoint`]), and only when asked.
+    pub fn record_checkpoint(&mut self, rendering: &HapticLoop) {
+        let Some(mut checkpoint) = self.empty.pop() else { return };
+        rendering.write_checkpoint(&mut checkpoint);
         let (tick, world) = (rendering.last().tick, rendering.world().number());
         // Never more are under way than there is room for.
-        self.images.push(CheckpointRecord { tick, world, orders: self.taken, image });
+        self.checkpoints.push(CheckpointRecord { tick, world, commands: self.applied, checkpoint });
     }
 
-    fn note_poses(&mut self, tick: u64, world: &World) {
+    fn record_poses(&mut self, tick: u64, world: &World) {
         for &body in world.moving() {
             let index = body as usize;
             let Some(motion) = world.state.bodies.get(index) else { continue };
@@ -248,20 +238,20 @@ impl TapReader {
     pub fn request_checkpoint(&mut self, scene: &Scene) {
         if self.awaited == 0 {
             self.awaited += 1;
-            let words = World::new(scene.clone()).image_words();
-            self.blanks.push(Box::new(Checkpoint::with_room(words)));
+            let words = World::new(scene.clone()).checkpoint_words();
+            self.empty.push(Box::new(Checkpoint::with_capacity(words)));
         }
     }
 
     /// Images that have come.
-    pub fn take_images(&mut self) -> impl Iterator<Item = CheckpointRecord> + '_ {
+    pub fn take_checkpoints(&mut self) -> impl Iterator<Item = CheckpointRecord> + '_ {
         let awaited = &mut self.awaited;
-        self.images.drain().inspect(|_| *awaited = awaited.saturating_sub(1))
+        self.checkpoints.drain().inspect(|_| *awaited = awaited.saturating_sub(1))
     }
 
     /// Ticks, poses and orders that found no room.
     pub fn dropped(&self) -> [u64; 3] {
-        [self.ticks.dropped(), self.poses.dropped(), self.orders.dropped()]
+        [self.ticks.dropped(), self.poses.dropped(), self.commands.dropped()]
     }
 }
 
@@ -320,6 +310,6 @@ mod tests {
         let (mut tap, mut feed) = small_tap(1);
         (0..70).for_each(|tick| tap.record_command(&Command::Pause, tick));
         assert_eq!(feed.dropped(), [0, 0, 6]);
-        assert_eq!(feed.orders.drain().last().map(|order| order.number), Some(64));
+        assert_eq!(feed.commands.drain().last().map(|command| command.number), Some(64));
     }
 }

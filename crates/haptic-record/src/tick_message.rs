@@ -6,9 +6,8 @@
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::TickRecord;
-use haptic_device::{FaultCode, Health, MonotonicNs, Reading, WriteError, WriteOutcome};
+use haptic_device::{Health, MonotonicNs, Reading, WriteOutcome};
 use haptic_loop::engagement::Phase;
-use haptic_loop::fault::Fault;
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
@@ -48,7 +47,7 @@ float32 tank_j
 float32 share               # of the force that the engagement gives, 0 to 1
 uint32 contacts             # of the tool
 uint32 skipped              # periods that were not run before this tick
-uint32 orders               # that the loop has taken since the recording began
+uint32 commands             # applied to the loop since the recording began
 uint32 health_detail        # numbers that belong to health and sent
 uint32 sent_detail
 uint64 age_ns               # of the reading, as far as the device knows
@@ -73,14 +72,14 @@ pub struct TickMessage {
     pub effort_hash: u32,
     pub shown: Shown,
     pub skipped: u32,
-    pub orders: u32,
+    pub commands: u32,
     pub late_ns: u32,
     pub previous_compute_ns: u32,
     pub sent: WriteOutcome,
     pub phase: Phase,
     pub stale: bool,
     pub paused: bool,
-    /// Kind of the fault that began, as numbered in [`SCHEMA`].
+    /// Kind of the fault that began, as numbered by `Fault::to_code`; zero for none.
     pub fault: u8,
 }
 
@@ -113,29 +112,29 @@ impl TickMessage {
             effort_hash: effort_hash(report.effort_n),
             shown: Shown::of(record, scene),
             skipped: report.skipped,
-            orders: record.orders,
+            commands: record.commands,
             late_ns: to_three_percent(record.late_ns),
             previous_compute_ns: to_three_percent(record.previous_compute_ns),
             sent: report.sent,
             phase: report.phase,
             stale: report.stale,
             paused: report.paused,
-            fault: report.fault.as_ref().map_or(0, fault_number),
+            fault: report.fault.as_ref().map_or(0, |fault| fault.to_code().0),
         }
     }
 
     /// Puts it into bytes.
     pub fn write(&self, out: &mut CdrWriter) {
         let Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence } = self.reading;
-        let (health, health_code, health_detail) = health_numbers(health);
-        let (sent, sent_detail) = sent_numbers(self.sent);
+        let (health, health_code, health_detail) = health.to_code();
+        let (sent, sent_detail) = self.sent.to_code();
         out.begin().u64(self.now.0).u64(self.tick).u32(sequence);
         out.u32(self.late_ns).u32(self.previous_compute_ns).u32(self.effort_hash).u64(self.state_hash);
         for pair in [position_m, velocity_m_per_s] {
             out.f64(pair.x).f64(pair.y);
         }
         self.shown.write(out);
-        out.u32(self.skipped).u32(self.orders).u32(health_detail).u32(sent_detail).u64(age_ns);
+        out.u32(self.skipped).u32(self.commands).u32(health_detail).u32(sent_detail).u64(age_ns);
         out.u8(health).u8(health_code).u8(u8::from(fresh)).u8(sent).u8(phase_number(self.phase));
         out.u8(u8::from(self.stale)).u8(u8::from(self.paused)).u8(self.fault);
     }
@@ -152,12 +151,12 @@ impl TickMessage {
         let mut pair = || Ok::<_, NotCdr>(Vector2::new(cdr.f64()?, cdr.f64()?));
         let (position_m, velocity_m_per_s) = (pair()?, pair()?);
         let shown = Shown::read(&mut cdr)?;
-        let (skipped, orders) = (cdr.u32()?, cdr.u32()?);
+        let (skipped, commands) = (cdr.u32()?, cdr.u32()?);
         let (health_detail, sent_detail, age_ns) = (cdr.u32()?, cdr.u32()?, cdr.u64()?);
         let senseless = NotCdr { offset: bytes.len() };
-        let health = health_of(cdr.u8()?, cdr.u8()?, health_detail).ok_or(senseless)?;
+        let health = Health::from_code((cdr.u8()?, cdr.u8()?, health_detail)).ok_or(senseless)?;
         let fresh = cdr.u8()? != 0;
-        let sent = sent_of(cdr.u8()?, sent_detail).ok_or(senseless)?;
+        let sent = WriteOutcome::from_code((cdr.u8()?, sent_detail)).ok_or(senseless)?;
         let phase = phase_of(cdr.u8()?).ok_or(senseless)?;
         let (stale, paused, fault) = (cdr.u8()? != 0, cdr.u8()? != 0, cdr.u8()?);
         let reading = Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence };
@@ -169,7 +168,7 @@ impl TickMessage {
             effort_hash,
             shown,
             skipped,
-            orders,
+            commands,
             late_ns,
             previous_compute_ns,
             sent,
@@ -263,70 +262,6 @@ pub fn effort_hash(effort_n: Vector2<f64>) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// The number of a fault's kind in [`SCHEMA`].
-pub const fn fault_number(fault: &Fault) -> u8 {
-    match fault {
-        Fault::ReadingNotFinite => 1,
-        Fault::ForceNotFinite => 2,
-        Fault::OverSpeed { .. } => 3,
-        Fault::Lost { .. } => 4,
-        Fault::Device(_) => 5,
-        Fault::NotSent(_) => 6,
-        Fault::PairsDropped { .. } => 7,
-        Fault::Overruns { .. } => 8,
-    }
-}
-
-const fn health_numbers(health: Health) -> (u8, u8, u32) {
-    match health {
-        Health::Ready => (0, 0, 0),
-        Health::Stale => (1, 0, 0),
-        Health::Lost => (2, 0, 0),
-        Health::Faulted(FaultCode::Watchdog) => (3, 0, 0),
-        Health::Faulted(FaultCode::EncoderJump { axis }) => (4, axis, 0),
-        Health::Faulted(FaultCode::Disarmed) => (5, 0, 0),
-        Health::Faulted(FaultCode::Protocol { bad_frames }) => (6, 0, bad_frames),
-        Health::Faulted(FaultCode::Kinematics) => (7, 0, 0),
-        Health::Faulted(FaultCode::Device { code, detail }) => (8, code, detail),
-    }
-}
-
-const fn health_of(health: u8, code: u8, detail: u32) -> Option<Health> {
-    Some(match health {
-        0 => Health::Ready,
-        1 => Health::Stale,
-        2 => Health::Lost,
-        3 => Health::Faulted(FaultCode::Watchdog),
-        4 => Health::Faulted(FaultCode::EncoderJump { axis: code }),
-        5 => Health::Faulted(FaultCode::Disarmed),
-        6 => Health::Faulted(FaultCode::Protocol { bad_frames: detail }),
-        7 => Health::Faulted(FaultCode::Kinematics),
-        8 => Health::Faulted(FaultCode::Device { code, detail }),
-        _ => return None,
-    })
-}
-
-const fn sent_numbers(sent: WriteOutcome) -> (u8, u32) {
-    match sent {
-        WriteOutcome::Written => (0, 0),
-        WriteOutcome::Busy => (1, 0),
-        WriteOutcome::Failed(WriteError::NotFinite) => (2, 0),
-        WriteOutcome::Failed(WriteError::NotConnected) => (3, 0),
-        WriteOutcome::Failed(WriteError::Os { errno }) => (4, errno as u32),
-    }
-}
-
-const fn sent_of(sent: u8, detail: u32) -> Option<WriteOutcome> {
-    Some(match sent {
-        0 => WriteOutcome::Written,
-        1 => WriteOutcome::Busy,
-        2 => WriteOutcome::Failed(WriteError::NotFinite),
-        3 => WriteOutcome::Failed(WriteError::NotConnected),
-        4 => WriteOutcome::Failed(WriteError::Os { errno: detail as i32 }),
-        _ => return None,
-    })
-}
-
 const fn phase_number(phase: Phase) -> u8 {
     match phase {
         Phase::Waiting => 0,
@@ -347,6 +282,7 @@ const fn phase_of(number: u8) -> Option<Phase> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_device::{FaultCode, WriteError};
 
     fn message() -> TickMessage {
         TickMessage {
@@ -364,7 +300,7 @@ mod tests {
             effort_hash: 0x8765_4321,
             shown: Shown { contacts: 2, tank_j: 0.25, ..Shown::default() },
             skipped: 1,
-            orders: 4,
+            commands: 4,
             late_ns: 5,
             previous_compute_ns: 6,
             sent: WriteOutcome::Written,

@@ -1,12 +1,12 @@
 //! The viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
 //!
 //! It runs on one ordinary thread with a low priority and never touches the loop. The daemon publishes messages to a
-//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a client
-//! can be dropped; neither affects the loop.
+//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a
+//! client can be dropped; neither affects the loop.
 //!
 //! - [`message`]: the JSON messages.
 //! - [`telemetry`]: the newest message of each kind, as published by the daemon.
-//! - [`controller`]: the interface to the daemon, and its error.
+//! - [`controller`]: the interface to the daemon.
 //! - [`listener`]: the address, the next free port, and the token that is required beyond loopback.
 //! - [`server`]: the thread, the access policy, the routes and the stream.
 //!
@@ -40,7 +40,7 @@ pub mod message;
 pub mod server;
 pub mod telemetry;
 
-pub use controller::{ControlError, Controller};
+pub use controller::Controller;
 pub use listener::Listener;
 pub use server::Viewer;
 pub use telemetry::Telemetry;

@@ -1,5 +1,5 @@
-//! The picture in the terminal without the daemon: the default profile at the pace of the wall clock, on one ordinary
-//! thread. For work on the picture itself: `cargo run --example picture [profile [scene]]`.
+//! Shows the picture in the terminal without the daemon: runs a profile in real time on one ordinary thread. For work
+//! on the picture itself: `cargo run --example picture [profile [scene]]`.
 
 use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut snapshot = Snapshot::with_room_for(rendering.world());
     let mut figures = LoopTiming::default();
     let start = Instant::now();
-    while screen.show(&snapshot, &figures)? == UserAction::GoOn {
+    while screen.show(&snapshot, &figures)? == UserAction::Continue {
         let due = start.elapsed().as_millis() as u64;
         for tick in snapshot.report.tick + 1..=due {
             let began = Instant::now();

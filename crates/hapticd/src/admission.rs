@@ -1,9 +1,8 @@
-//! What the worst tick of a scene costs on this machine, and whether a loop may be run with it.
+//! Cost of a scene's worst tick on this machine, and whether a loop may run with it.
 
 use crate::failure::Failure;
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::description::ImpactState;
-use haptic_planar::state::State;
 use haptic_planar::step::worst_case::WorstCase;
 use haptic_planar::tick::TICK_S;
 use haptic_realtime::clock::monotonic_ns;
@@ -11,41 +10,41 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The least of so many repetitions counts: what disturbs a measurement only ever adds.
+/// Repetitions of which the shortest counts: disturbances only ever lengthen a measurement.
 const REPETITIONS: u32 = 200;
-/// Repetitions that are made however long they take.
-const FEWEST_REPETITIONS: u32 = 3;
-/// Share of the period that the worst tick may take; the rest is for the device, late wakes and the system.
-pub const LARGEST_SHARE: f64 = 0.5;
+/// Repetitions that are made in any case.
+const MIN_REPETITIONS: u32 = 3;
+/// Fraction of the period that the worst tick may take; the rest is for the device, late wake-ups and the system.
+pub const MAX_FRACTION: f64 = 0.5;
 
-/// The time that measuring the worst tick may take before a scene is felt.
+/// Time limit for measuring the worst tick before a scene is run.
 const ADMISSION_BUDGET: Duration = Duration::from_millis(200);
-/// Measurements that it takes to refuse a scene: a machine that does much else makes every one of them too long.
-const MEASUREMENTS_TO_REFUSE: usize = 8;
+/// Measurements that must all be too long before a scene is rejected: a busy machine lengthens single ones.
+const MEASUREMENTS_TO_REJECT: usize = 8;
 
-/// The cost of the worst tick.
+/// Cost of the worst tick.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WorstTick {
-    /// How long it takes, ns.
+    /// Duration, ns.
     pub ns: u64,
-    /// How much of the period that is; one is all of it.
+    /// Fraction of the period, 0 to 1 and above.
     pub share_of_period: f64,
-    /// Near pairs in it: all that there is room for.
+    /// Near pairs in it: the full capacity.
     pub pairs: usize,
-    /// The law by which it grows, by measurements with a quarter, half and all of the pairs: so much in any case, ns,
+    /// Cost without pairs, ns; fitted to measurements with a quarter, half and all of the pairs.
     pub fixed_ns: f64,
-    /// and so much for each near pair, ns.
+    /// Cost per near pair, ns; of the same fit.
     pub per_pair_ns: f64,
 }
 
-/// Whether a scene may be felt. Its worst tick is a danger to a hand if it does not fit, and to a model only a jerk
-/// that is told of.
+/// Decides whether a scene may run. If its worst tick does not fit into the period, hardware rejects it, because the
+/// hand is at risk; a model accepts it with the returned warning.
 ///
 /// # Errors
-/// When the scene has no bound on its cost, or too much of it for hardware.
+/// If the scene has no bound on its cost, or costs too much for hardware.
 pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<String>, Failure> {
     if scene.impact_state == ImpactState::Exact {
-        let problem = "world.impact_state: \"exact\" has no bound on its cost and is for `simulate` only";
+        let problem = "world.impact_state: \"exact\" has no bound on its cost and works with `simulate` only";
         return Err(Failure::BadInput(format!("{name}: {problem}; write impact_state = \"inter-state\"")));
     }
     match WorstTick::measure_for_admission(scene).objection().map(|text| format!("{name}: {text}")) {
@@ -55,9 +54,9 @@ pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<Str
 }
 
 impl WorstTick {
-    /// Measures it, with the time for it as a limit.
+    /// Measures the worst tick within a time limit.
     pub fn measure(scene: &Scene, budget: Duration) -> Self {
-        let pairs = State::new(scene).pair_capacity();
+        let pairs = scene.pair_capacity;
         let points = [pairs / 4, pairs / 2, pairs].map(|count| {
             let ns = least_ns(scene, count, budget / 3);
             (count as f64, ns as f64)
@@ -67,10 +66,10 @@ impl WorstTick {
         Self { ns: worst_ns as u64, share_of_period: worst_ns * 1e-9 / TICK_S, pairs, fixed_ns, per_pair_ns }
     }
 
-    /// Measures it until it is short enough, or was too long often enough; the least counts.
+    /// Measures until the worst tick is short enough, or was too long often enough; the shortest counts.
     fn measure_for_admission(scene: &Scene) -> Self {
         let mut least = Self::measure(scene, ADMISSION_BUDGET);
-        for _ in 1..MEASUREMENTS_TO_REFUSE {
+        for _ in 1..MEASUREMENTS_TO_REJECT {
             if least.objection().is_none() {
                 break;
             }
@@ -80,15 +79,15 @@ impl WorstTick {
         least
     }
 
-    /// Why a loop should not be run with it, if so.
+    /// Why a loop should not run with it; `None` if it fits.
     pub fn objection(&self) -> Option<String> {
-        if self.share_of_period <= LARGEST_SHARE {
+        if self.share_of_period <= MAX_FRACTION {
             return None;
         }
-        let [worst_us, most_us] = [self.share_of_period, LARGEST_SHARE].map(|share| share * TICK_S * 1e6);
+        let [worst_us, most_us] = [self.share_of_period, MAX_FRACTION].map(|share| share * TICK_S * 1e6);
         Some(format!(
-            "the worst tick takes {worst_us:.0} µs on this machine, {:.0} µs more than half the period; fewer bodies near \
-             each other, fewer corners, convex shapes in place of concave ones, or layers that keep bodies apart would help",
+            "the worst tick takes {worst_us:.0} µs on this machine, {:.0} µs more than half the period; use fewer \
+             bodies near each other, fewer corners, convex instead of concave shapes, or layers",
             worst_us - most_us
         ))
     }
@@ -99,12 +98,13 @@ impl std::fmt::Display for WorstTick {
         let Self { ns, share_of_period, pairs, fixed_ns, per_pair_ns } = self;
         let [worst_us, fixed_us, per_pair_us] = [*ns as f64, *fixed_ns, *per_pair_ns].map(|ns| ns / 1e3);
         let percent = share_of_period * 100.0;
-        write!(f, "worst tick: {worst_us:.1} µs with {pairs} near pairs, {percent:.1} % of the period; ")?;
-        write!(f, "it grows as {fixed_us:.1} µs + {per_pair_us:.2} µs for each pair")
+        let noun = if *pairs == 1 { "pair" } else { "pairs" };
+        write!(f, "worst tick: {worst_us:.1} µs with {pairs} {noun}, {percent:.1} % of the period; ")?;
+        write!(f, "estimated cost: {fixed_us:.1} µs + {per_pair_us:.2} µs per pair")
     }
 }
 
-/// The least time of one worst tick with so many pairs, ns.
+/// Shortest duration of a worst tick with this many pairs, ns.
 fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     let mut worst = WorstCase::with_pairs(scene, pairs);
     let began = Instant::now();
@@ -113,7 +113,7 @@ fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
         let start_ns = monotonic_ns();
         black_box(worst.tick(scene));
         least = least.min(monotonic_ns() - start_ns);
-        if repetition >= FEWEST_REPETITIONS && began.elapsed() > budget {
+        if repetition >= MIN_REPETITIONS && began.elapsed() > budget {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 use haptic_config::error::FileErrors;
 use std::fmt;
+use std::path::Path;
 
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,12 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A file that cannot be created or written.
+    pub fn unwritable(path: &Path, error: &std::io::Error) -> Self {
+        let remedy = "name a file in an existing, writable folder with free space";
+        Self::BadInput(format!("{}: cannot be written: {error}; {remedy}", path.display()))
+    }
+
     /// The exit code.
     pub fn exit_code(&self) -> u8 {
         match self {

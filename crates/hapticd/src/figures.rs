@@ -31,7 +31,7 @@ impl RunExtremes {
     }
 
     /// Takes in a tick. Real-time: constant.
-    pub fn take_in(&mut self, report: &TickReport) {
+    pub fn add(&mut self, report: &TickReport) {
         let felt = &report.felt;
         self.ticks = report.tick;
         self.penetration_max_m = larger(felt.penetration_m, self.penetration_max_m);

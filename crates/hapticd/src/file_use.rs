@@ -1,6 +1,7 @@
-//! Which files a command reads and writes, so that none that it writes is one that it reads, or is written twice.
+//! Files that a command reads and writes. Rejects a command that would write a file that it reads, or write one twice.
 //!
-//! Asked before anything is opened for writing: opening empties a file, and by then it is too late.
+//! This is checked before any file is opened for writing, because opening truncates a file. The `same-file` crate was
+//! considered: it opens both files, which blocks on a pipe and fails for files that do not exist yet.
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
@@ -10,8 +11,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Links that are followed from one to the next before a path is taken as it is; the kernel gives up after as many.
-const MOST_LINKS: usize = 40;
+/// Links that are followed at most; the kernel has the same limit.
+const MAX_LINKS: usize = 40;
 
 /// The files of one command.
 #[derive(Clone, Debug, Default)]
@@ -20,25 +21,25 @@ pub struct PathConflicts {
     written: Vec<Named>,
 }
 
-/// A file, and what named it.
+/// A file and the flag or key that names it.
 #[derive(Clone, Debug)]
 struct Named {
     by: String,
     path: PathBuf,
 }
 
-/// What tells whether two paths lead to the same file.
+/// Identity of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
-    /// A file that is there: its device and its number on it.
-    There(u64, u64),
-    /// One that would be made, under its real folder.
+enum FileId {
+    /// An existing file: device and inode.
+    Existing(u64, u64),
+    /// A file to be created: its path with a canonical folder.
     New(PathBuf),
 }
 
 impl PathConflicts {
-    /// What a setup was read from; what is built in is no file.
-    pub fn of_setup(setup: &Setup, input: &InputArguments) -> Self {
+    /// The files of a setup; built-ins are not files.
+    pub fn from_setup(setup: &Setup, input: &InputArguments) -> Self {
         let by = |flag: Option<&String>, key: &str| {
             if flag.is_some() { format!("--{key}") } else { format!("{key} of the profile") }
         };
@@ -48,34 +49,34 @@ impl PathConflicts {
             .reads_source(&by(input.device.as_ref(), "device"), &setup.sources.device)
     }
 
-    /// A file that is read, and the flag or the word that names it.
+    /// Adds a file that is read, and the flag or key that names it.
     pub fn reads(mut self, by: &str, path: Option<&Path>) -> Self {
         self.read.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
     }
 
-    /// A file that was read, if it was one.
+    /// Adds a source, if it is a file.
     pub fn reads_source(self, by: &str, source: &Source) -> Self {
         self.reads(by, source.file())
     }
 
-    /// A file that will be written, and the flag that names it.
+    /// Adds a file that will be written, and the flag that names it.
     pub fn writes(mut self, by: &str, path: Option<&Path>) -> Self {
         self.written.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
     }
 
-    /// Whether everything may be opened for writing.
+    /// Checks that all files may be opened for writing.
     ///
     /// # Errors
-    /// When a file would be written that is read, or written twice.
+    /// If a file would be both read and written, or written twice.
     pub fn check(&self) -> Result<(), Failure> {
         for (index, output) in self.written.iter().enumerate() {
             if let Some(input) = self.read.iter().find(|input| input.is_same_file_as(output)) {
-                return Err(output.refused(input, "is read, and writing would destroy it"));
+                return Err(output.rejected(input, "is read, and writing would destroy it"));
             }
             if let Some(other) = self.written[..index].iter().find(|other| other.is_same_file_as(output)) {
-                return Err(output.refused(other, "is written, too"));
+                return Err(output.rejected(other, "is also written"));
             }
         }
         Ok(())
@@ -84,47 +85,47 @@ impl PathConflicts {
 
 impl Named {
     fn is_same_file_as(&self, other: &Self) -> bool {
-        self.place().is_some_and(|place| other.place() == Some(place))
+        self.id().is_some_and(|id| other.id() == Some(id))
     }
 
-    /// None for what keeps nothing that could be destroyed: terminals, pipes, `/dev/null`.
-    fn place(&self) -> Option<Place> {
+    /// `None` for files without content that could be destroyed: terminals, pipes, `/dev/null`.
+    fn id(&self) -> Option<FileId> {
         if is_stream(&self.path) {
             return None;
         }
         match std::fs::metadata(&self.path) {
-            Ok(metadata) => is_kept(&metadata).then(|| Place::There(metadata.dev(), metadata.ino())),
-            Err(_) => Some(Place::New(real_path(&link_end(&self.path)))),
+            Ok(metadata) => has_content(&metadata).then(|| FileId::Existing(metadata.dev(), metadata.ino())),
+            Err(_) => Some(FileId::New(real_path(&link_end(&self.path)))),
         }
     }
 
-    fn refused(&self, other: &Self, why: &str) -> Failure {
+    fn rejected(&self, other: &Self, why: &str) -> Failure {
         let (path, theirs) = (self.path.display(), other.path.display());
         let problem = format!("{} {path} is the same file as {} {theirs}, which {why}", self.by, other.by);
         Failure::BadInput(format!("{problem}; name another file for {}", self.by))
     }
 }
 
-/// The streams that a shell opened, wherever they lead.
+/// Standard streams and open file descriptors.
 fn is_stream(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"].iter().any(|start| path.starts_with(start))
 }
 
-fn is_kept(metadata: &Metadata) -> bool {
+fn has_content(metadata: &Metadata) -> bool {
     metadata.is_file() || metadata.is_dir()
 }
 
-/// Where a file would be made through links that lead nowhere yet.
+/// Target of a chain of links that may end at a file that does not exist yet.
 fn link_end(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(target) = std::fs::read_link(&path) else { break };
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     path
 }
 
-/// The path under its real folder; as it is written if there is no such folder, which whoever opens it will tell.
+/// The path with a canonical folder; unchanged if the folder does not exist, which opening the file reports.
 fn real_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (path.parent().map(std::fs::canonicalize), path.file_name()) {
@@ -136,27 +137,7 @@ fn real_path(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A folder that ends with its test.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(test: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("hapticd-file-use-{}-{test}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.0.join(name)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use haptic_testing::TestFolder;
 
     fn of(input: &Path, output: &Path) -> Result<(), Failure> {
         PathConflicts::default().reads("--scene", Some(input)).writes("--trace", Some(output)).check()
@@ -164,27 +145,26 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_every_name_that_leads_to_it() {
-        let folder = Folder::new("names");
-        let file = folder.path("s.toml");
-        std::fs::write(&file, "").unwrap();
-        std::fs::hard_link(&file, folder.path("hard")).unwrap();
-        std::os::unix::fs::symlink("s.toml", folder.path("soft")).unwrap();
+        let folder = TestFolder::new();
+        let file = folder.write("s.toml", "");
+        std::fs::hard_link(&file, folder.join("hard")).unwrap();
+        std::os::unix::fs::symlink("s.toml", folder.join("soft")).unwrap();
         for other in ["s.toml", "hard", "soft", "./s.toml"] {
-            let refused = of(&file, &folder.path(other)).unwrap_err();
+            let refused = of(&file, &folder.join(other)).unwrap_err();
             assert_eq!(refused.exit_code(), 2);
             assert!(refused.to_string().contains("--trace") && refused.to_string().contains("--scene"), "{refused}");
         }
-        assert_eq!(of(&file, &folder.path("other")), Ok(()));
+        assert_eq!(of(&file, &folder.join("other")), Ok(()));
     }
 
     #[test]
     fn files_that_are_not_there_yet_are_told_apart_by_their_real_folders() {
-        let folder = Folder::new("new");
-        std::fs::create_dir(folder.path("deep")).unwrap();
-        std::os::unix::fs::symlink("deep", folder.path("short")).unwrap();
-        std::os::unix::fs::symlink("deep/t.csv", folder.path("dangling")).unwrap();
+        let folder = TestFolder::new();
+        std::fs::create_dir(folder.join("deep")).unwrap();
+        std::os::unix::fs::symlink("deep", folder.join("short")).unwrap();
+        std::os::unix::fs::symlink("deep/t.csv", folder.join("dangling")).unwrap();
         let both = |first: &str, second: &str| {
-            let (first, second) = (folder.path(first), folder.path(second));
+            let (first, second) = (folder.join(first), folder.join(second));
             PathConflicts::default().writes("--csv", Some(&first)).writes("--parquet", Some(&second)).check()
         };
         for other in ["deep/t.csv", "short/t.csv", "dangling", "deep/../deep/t.csv"] {

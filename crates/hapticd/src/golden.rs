@@ -88,9 +88,9 @@ impl Golden {
     /// When the file or its folder may not be written to.
     pub fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
         if !path.exists() {
-            return atomic_write::refuse_impossible(path);
+            return atomic_write::check_writable(path);
         }
-        OpenOptions::new().write(true).open(path).map(drop).map_err(|error| unwritable(path, &error))
+        OpenOptions::new().write(true).open(path).map(drop).map_err(|error| Failure::unwritable(path, &error))
     }
 
     /// Writes a golden file.
@@ -99,7 +99,7 @@ impl Golden {
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
-        std::fs::write(path, json + "\n").map_err(|error| unwritable(path, &error))
+        std::fs::write(path, json + "\n").map_err(|error| Failure::unwritable(path, &error))
     }
 
     /// Compares a new run with this one, bit for bit.
@@ -123,11 +123,6 @@ impl Golden {
             differences.into_iter().flatten().map(|text| format!("{}: {text}", path.display())).collect();
         if lines.is_empty() { Ok(()) } else { Err(Failure::Mismatch(lines.join("\n"))) }
     }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    let advice = "name a file in a folder that exists and may be written to";
-    Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", path.display()))
 }
 
 fn difference<T: PartialEq + std::fmt::Debug>(key: &str, kept: T, new: T) -> Option<String> {

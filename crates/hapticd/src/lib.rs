@@ -7,15 +7,16 @@
 pub mod admission;
 pub mod cli;
 pub mod commands;
+pub mod control;
 pub mod daemon;
 pub mod failure;
 pub mod figures;
 pub mod file_use;
 pub mod follower;
-pub mod generated;
 pub mod golden;
 pub mod hardware;
 pub mod log;
+pub mod realtime_setup;
 pub mod recording;
 pub mod status;
 pub mod still;

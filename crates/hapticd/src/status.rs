@@ -46,14 +46,14 @@ impl Status {
     /// Shows the newest state, if it is time to, and tells whether somebody wants the run to end.
     pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> UserAction {
         match self {
-            Self::Silent => UserAction::GoOn,
+            Self::Silent => UserAction::Continue,
             Self::Picture(screen) => match screen.show(snapshot, figures) {
                 Ok(wish) => wish,
                 Err(error) => {
                     // A terminal that went away does not end the daemon.
                     *self = Self::Log { logged_at: Instant::now() };
                     tracing::warn!("the picture is gone: {error}");
-                    UserAction::GoOn
+                    UserAction::Continue
                 }
             },
             Self::Log { logged_at } => {
@@ -61,7 +61,7 @@ impl Status {
                     *logged_at = Instant::now();
                     tracing::info!("{}", line(snapshot, figures));
                 }
-                UserAction::GoOn
+                UserAction::Continue
             }
         }
     }

@@ -50,6 +50,8 @@ pub struct Summary {
     pub faults: Vec<Fault>,
     /// Of the final state, hexadecimal.
     pub state_hash: String,
+    /// Physics version, without which a state hash means nothing.
+    pub physics: u32,
 }
 
 /// How the link to a device did.
@@ -117,6 +119,7 @@ impl Summary {
             engaged: figures.engaged,
             faults,
             state_hash: format!("{:016x}", rendering.world().state.hash()),
+            physics: haptic_planar::PHYSICS_VERSION,
         }
     }
 }

@@ -29,10 +29,7 @@ struct Table {
 
 impl Table {
     fn create(path: &Path, columns: &str) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| {
-            let advice = "name a file in a folder that exists and may be written to";
-            Failure::BadInput(format!("{}: cannot be created: {error}; {advice}", path.display()))
-        })?;
+        let file = File::create(path).map_err(|error| Failure::unwritable(path, &error))?;
         let mut table = Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file) };
         table.write(|out| writeln!(out, "{columns}"))?;
         Ok(table)

@@ -86,6 +86,7 @@ mod tests {
             engaged: 1500,
             faults: Vec::new(),
             state_hash: "00".to_owned(),
+            physics: 1,
         }
     }
 

@@ -11,7 +11,9 @@ pub mod node;
 
 use crate::hid::joystick::JoystickSettings;
 use crate::scale::{AxisScale, encoder_step_m, limits};
-use crate::threaded::{Connect, Connection, Receive, Received, ReportingMode, Send, SendOutcome, ThreadedDevice};
+use crate::threaded::{
+    Connection, Connector, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
+};
 use haptic_device::{DeviceKind, Identity, MAX_AXES};
 use nalgebra::Vector2;
 use node::{Axis, Effect, EventFile, NodeInfo};
@@ -33,7 +35,7 @@ const FULL_LEVEL: f64 = 32767.0;
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
 /// Finds one device among those that are plugged in.
-pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + std::marker::Send>;
+pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + Send>;
 
 /// Opens a device, uploads its effects with no force and starts to serve it by threads of that priority.
 ///
@@ -62,7 +64,7 @@ struct EvdevConnector {
     settings: JoystickSettings,
 }
 
-impl Connect for EvdevConnector {
+impl Connector for EvdevConnector {
     fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
         let info = (self.find)()?;
         self.arm(&info).map(|(connection, _)| connection)
@@ -133,7 +135,7 @@ impl EvdevSender {
     }
 }
 
-impl Send for EvdevSender {
+impl Transmitter for EvdevSender {
     fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         if now_ns >= self.restart_ns {
             self.restart_ns = now_ns + RESTART_NS;
@@ -159,7 +161,7 @@ impl Send for EvdevSender {
         Ok(SendOutcome::Again)
     }
 
-    fn let_go(&mut self) {
+    fn disable(&mut self) {
         for effect in &mut self.effects {
             effect.set_level(0);
             // Closing the file erases the effects in any case.
@@ -176,7 +178,7 @@ struct EvdevReceiver {
     is_first: bool,
 }
 
-impl Receive for EvdevReceiver {
+impl Receiver for EvdevReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
         // The kernel passes on changes only: where the handle is at the start must be asked for.
         let has_changed = std::mem::take(&mut self.is_first) || self.file.read_axes(&mut self.values, wait)?;
@@ -190,7 +192,7 @@ impl Receive for EvdevReceiver {
         Ok(Received::Position(position_m, None))
     }
 
-    fn habit(&self) -> ReportingMode {
-        ReportingMode::TellsChanges
+    fn reporting_mode(&self) -> ReportingMode {
+        ReportingMode::ReportsChanges
     }
 }

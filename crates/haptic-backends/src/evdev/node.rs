@@ -2,7 +2,7 @@
 
 use crate::hid::hidraw::Selection;
 use haptic_realtime::ioctl::{Request, request};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use haptic_realtime::poll::readable;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -244,11 +244,8 @@ impl EventFile {
     /// # Errors
     /// When the device is gone.
     pub fn read_axes(&mut self, values: &mut [i32], wait: Duration) -> io::Result<bool> {
-        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
-            Ok(_) => {}
-            Err(error) => return Err(error.into()),
+        if !readable(&self.file, wait)? {
+            return Ok(false);
         }
         let mut bytes = [0; 32 * EVENT_BYTES];
         let length = (&self.file).read(&mut bytes)?;

@@ -5,7 +5,7 @@
 use super::link::{HidLink, HidPort, Opened};
 use super::report::Report;
 use haptic_realtime::ioctl::{Request, request};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use haptic_realtime::poll::readable;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -196,12 +196,7 @@ impl HidLink for Hidraw {
     }
 
     fn read(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
-        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(0),
-            Ok(_) => self.file.read(into),
-            Err(error) => Err(error.into()),
-        }
+        if readable(&self.file, wait)? { self.file.read(into) } else { Ok(0) }
     }
 
     fn set_feature(&mut self, report: &Report) -> io::Result<()> {
@@ -217,6 +212,7 @@ impl HidLink for Hidraw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_testing::TestFolder;
 
     #[test]
     fn intervals_are_read_as_the_kernel_writes_them() {
@@ -226,14 +222,15 @@ mod tests {
 
     #[test]
     fn a_device_is_read_from_the_kernels_files() {
-        let root = std::env::temp_dir().join(format!("haptic-hidraw-{}", std::process::id()));
-        let device = root.join("sys/class/hidraw/hidraw3/device");
-        fs::create_dir_all(&device).unwrap();
-        let uevent = "DRIVER=hid-generic\nHID_ID=0003:00001209:0000FFB0\nHID_NAME=A stick\nHID_UNIQ=S1\n";
-        fs::write(device.join("uevent"), uevent).unwrap();
-        fs::write(device.join("report_descriptor"), [5, 1]).unwrap();
-        let found = list_in(&root);
-        fs::remove_dir_all(&root).unwrap();
+        let root = TestFolder::new();
+        let uevent = "DRIVER=hid-generic
+HID_ID=0003:00001209:0000FFB0
+HID_NAME=A stick
+HID_UNIQ=S1
+";
+        root.write("sys/class/hidraw/hidraw3/device/uevent", uevent);
+        root.write("sys/class/hidraw/hidraw3/device/report_descriptor", [5, 1]);
+        let found = list_in(root.path());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].vendor_id, found[0].product_id), (0x1209, 0xFFB0));
         assert_eq!((found[0].name.as_str(), found[0].serial_number.as_str()), ("A stick", "S1"));

@@ -10,7 +10,7 @@ use super::layout::{Choice, PidLayout};
 use super::link::{HidLink, HidPort, Opened};
 use super::report::{Report, Shape};
 use crate::scale::{AxisScale, encoder_step_m, limits};
-use crate::threaded::{Connect, Connection, Receive, Received, Send, SendOutcome, ThreadedDevice};
+use crate::threaded::{Connection, Connector, Received, Receiver, SendOutcome, ThreadedDevice, Transmitter};
 use haptic_device::{DeviceKind, FaultCode, Identity, MAX_AXES};
 use nalgebra::Vector2;
 use std::io;
@@ -125,11 +125,14 @@ struct JoystickConnector {
     scales: Vec<AxisScale>,
 }
 
-impl Connect for JoystickConnector {
+impl Connector for JoystickConnector {
     fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
         let opened = self.port.open()?;
         if opened.descriptor != self.descriptor {
-            return Err(format!("{}: this is another device than before", opened.name));
+            return Err(format!(
+                "another device answers ({}); plug the first one in again, or restart hapticd",
+                opened.name
+            ));
         }
         self.arm(opened)
     }
@@ -283,7 +286,7 @@ struct JoystickSender {
     stream: EffortStream,
 }
 
-impl Send for JoystickSender {
+impl Transmitter for JoystickSender {
     fn send(&mut self, force_n: Vector2<f64>, _is_new: bool, now_ns: u64) -> io::Result<SendOutcome> {
         let report = match self.stream.next(self.code.magnitudes(force_n), now_ns) {
             Act::Start { block } => self.code.start(block),
@@ -294,7 +297,7 @@ impl Send for JoystickSender {
         self.link.write(&report).map(|()| SendOutcome::Again)
     }
 
-    fn let_go(&mut self) {
+    fn disable(&mut self) {
         let layout = self.code.layout();
         // Whatever fails on the way out, the effects end by themselves. This one ends them all at once, where it is known.
         let _ = give_order(self.link.as_mut(), layout.control.stop_all.as_ref());
@@ -318,7 +321,7 @@ struct JoystickReceiver {
     are_actuators_off: bool,
 }
 
-impl Receive for JoystickReceiver {
+impl Receiver for JoystickReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
         let mut bytes = [0; 256];
         let length = self.link.read(&mut bytes, wait)?;

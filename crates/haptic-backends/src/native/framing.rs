@@ -41,7 +41,7 @@ impl Framing for Cobs {
         let mut wire = [0; WIRE_MAX];
         // A buffer of this length holds any message.
         let length = encode(message, sequence, &mut wire).unwrap_or(0);
-        TxBytes::of(&wire[..length])
+        TxBytes::new(&wire[..length])
     }
 
     fn decode(&mut self, bytes: &[u8], visit: impl FnMut(Frame<'_>)) {
@@ -64,7 +64,7 @@ impl Framing for HidReport {
 
     fn encode(message: &Message<'_>, sequence: u8) -> TxBytes {
         // Every message fits: payloads are bounded by their types.
-        encode_report(message, sequence).map_or(TxBytes::nothing(), |report| TxBytes::of(&report))
+        encode_report(message, sequence).map_or(TxBytes::EMPTY, |report| TxBytes::new(&report))
     }
 
     /// `bytes` is one report, or empty.

@@ -133,7 +133,7 @@ impl<F: Framing> NativeHandshake<F> {
             Request::Axis(index) => Message::AxisInfoRequest(AxisInfoRequest { index }),
             Request::Arm => Message::Arm(self.arm()),
         };
-        let mut bytes = TxBytes::of(F::TERMINATOR);
+        let mut bytes = TxBytes::new(F::TERMINATOR);
         bytes.append(F::encode(&message, self.monitor.next_sequence()).bytes());
         bytes
     }
@@ -168,8 +168,8 @@ impl<F: Framing> NativeHandshake<F> {
         OpenSession {
             identity: identity(board),
             limits: limits(&scales, self.rate_hz(board)),
-            voice: Box::new(NativeTransmit::<F>::new(scales, monitor())),
-            ear: Box::new(NativeReceive::new(self.framing.clone(), scales, monitor(), self.arm())),
+            transmit: Box::new(NativeTransmit::<F>::new(scales, monitor())),
+            receive: Box::new(NativeReceive::new(self.framing.clone(), scales, monitor(), self.arm())),
         }
     }
 
@@ -182,7 +182,7 @@ impl<F: Framing> NativeHandshake<F> {
 }
 
 impl<F: Framing> Handshake for NativeHandshake<F> {
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) {
+    fn receive(&mut self, bytes: &[u8], now: MonotonicNs) {
         self.received_bytes += bytes.len();
         // Frames borrow the framing, so it is taken out while they are handled.
         let mut framing = std::mem::take(&mut self.framing);
@@ -214,7 +214,7 @@ impl<F: Framing> Handshake for NativeHandshake<F> {
                 }
                 self.times_sent += 1;
                 self.sent_at = Some(now);
-                Step::Say(self.request_bytes())
+                Step::Send(self.request_bytes())
             }
         }
     }

@@ -55,7 +55,7 @@ impl<F: Framing> NativeProtocol<F> {
 }
 
 impl<F: Framing> Protocol for NativeProtocol<F> {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+    fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
         self.nonce = self.nonce.wrapping_add(1);
         let (monitor, first_board) = (Arc::clone(&self.monitor), Arc::clone(&self.first_board));
         Box::new(NativeHandshake::<F>::new(self.settings, monitor, first_board, self.nonce, now))

@@ -40,7 +40,7 @@ impl<F: Framing> NativeReceive<F> {
             framing,
             monitor,
             arm,
-            newest: Sample::nothing_yet(),
+            newest: Sample::default(),
             answered: None,
             sampled_at_us: None,
             velocity: AdaptiveWindow::new(encoder_step_m(&scales)),
@@ -77,10 +77,10 @@ impl<F: Framing> NativeReceive<F> {
             if !sequence::is_newer(number, newest) {
                 return None;
             }
-            self.monitor.note_gap(acknowledged, state.acknowledged);
+            self.monitor.record_gap(acknowledged, state.acknowledged);
         }
         self.answered = Some((number, state.acknowledged));
-        let sent_at = self.monitor.note_answer(state.acknowledged, now);
+        let sent_at = self.monitor.record_answer(state.acknowledged, now);
         self.newest.taken_at = sent_at.unwrap_or(now);
         self.newest.sequence = self.newest.sequence.wrapping_add(1);
         self.newest.health = self.health(state.status);
@@ -130,13 +130,13 @@ impl<F: Framing> NativeReceive<F> {
 
     fn record_damaged(&mut self) {
         let damaged = self.framing.counts().damaged;
-        self.monitor.note_damaged(damaged.wrapping_sub(self.damaged));
+        self.monitor.record_damaged(damaged.wrapping_sub(self.damaged));
         self.damaged = damaged;
     }
 }
 
 impl<F: Framing> ReceiveHalf for NativeReceive<F> {
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
+    fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         let mut sample = None;
         // Frames borrow the framing, so it is taken out while they are handled.
         let mut framing = std::mem::take(&mut self.framing);
@@ -192,9 +192,9 @@ mod tests {
     fn a_faulted_board_is_armed_at_once_and_then_five_times_a_second() {
         let mut receive = armed_board();
         let is_arm = |reply: TxBytes| decode_report(reply.bytes()).is_some_and(|frame| frame.kind == Kind::Arm as u8);
-        assert_eq!(receive.hear(&state(999u64 as u8, Status::ARMED), at(999)).reply, None);
+        assert_eq!(receive.receive(&state(999u64 as u8, Status::ARMED), at(999)).reply, None);
         let armed_at: Vec<u64> = (1000..2000)
-            .filter(|ms| receive.hear(&state(*ms as u8, Status::FAULT), at(*ms)).reply.is_some_and(is_arm))
+            .filter(|ms| receive.receive(&state(*ms as u8, Status::FAULT), at(*ms)).reply.is_some_and(is_arm))
             .collect();
         assert_eq!(armed_at, [1000, 1200, 1400, 1600, 1800]);
     }
@@ -208,11 +208,11 @@ mod tests {
         for number in [1, 2, 4] {
             monitor.record_sent(number, at(0));
         }
-        assert_eq!(health(receive.hear(&state(1, Status::ARMED), at(1))), Health::Ready);
-        assert_eq!(health(receive.hear(&watchdog_fault(), at(2))), faulted);
-        assert_eq!(health(receive.hear(&state(2, Status::FAULT), at(3))), faulted);
+        assert_eq!(health(receive.receive(&state(1, Status::ARMED), at(1))), Health::Ready);
+        assert_eq!(health(receive.receive(&watchdog_fault(), at(2))), faulted);
+        assert_eq!(health(receive.receive(&state(2, Status::FAULT), at(3))), faulted);
         // ARM had number 3.
-        assert_eq!(health(receive.hear(&state(4, Status::ARMED), at(4))), Health::Ready);
+        assert_eq!(health(receive.receive(&state(4, Status::ARMED), at(4))), Health::Ready);
         assert_eq!(monitor.statistics(1000.0).frames_lost, 0);
     }
 
@@ -222,7 +222,7 @@ mod tests {
         let mut damaged = state(1, Status::ARMED);
         damaged[5] ^= 1;
         for report in [&damaged[..], &[], &state(2, Status::ARMED)] {
-            receive.hear(report, at(1));
+            receive.receive(report, at(1));
         }
         assert_eq!(receive.monitor.statistics(1000.0).crc_errors, 1);
     }

@@ -25,7 +25,7 @@ impl<F: Framing> NativeTransmit<F> {
 }
 
 impl<F: Framing> TransmitHalf for NativeTransmit<F> {
-    fn say(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+    fn encode(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
         let is_finite = effort.force_n.x.is_finite() && effort.force_n.y.is_finite();
         let (effort, verdict) = if is_finite { (effort, Ok(())) } else { (Effort::zero(), Err(WriteError::NotFinite)) };
         self.last_sequence = self.monitor.next_sequence();
@@ -35,7 +35,7 @@ impl<F: Framing> TransmitHalf for NativeTransmit<F> {
     }
 
     fn cancel_last(&mut self) {
-        self.monitor.note_unsent(self.last_sequence);
+        self.monitor.record_unsent(self.last_sequence);
     }
 
     fn stop_frame(&mut self) -> TxBytes {
@@ -58,7 +58,7 @@ mod tests {
         let mut transmit = NativeTransmit::<HidReport>::new(PerAxis::two(scale, scale), Arc::default());
         let mut flags = |x_n: f64, y_n: f64| {
             let effort = Effort { force_n: Vector2::new(x_n, y_n) };
-            let (bytes, _) = transmit.say(effort, &Sample::nothing_yet(), MonotonicNs(1));
+            let (bytes, _) = transmit.encode(effort, &Sample::default(), MonotonicNs(1));
             match Message::parse(&decode_report(bytes.bytes()).unwrap()) {
                 Ok(Message::Command(command)) => command.flags,
                 other => panic!("{other:?}"),

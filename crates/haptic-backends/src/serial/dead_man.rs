@@ -1,13 +1,13 @@
-//! A second process that ends the force of a device without a watchdog when this one dies or stands still.
+//! The dead-man process: ends the force of a device without a watchdog when this process dies or hangs.
 //!
-//! A program that is killed says no last words, and a board that holds its last torque for ever would hold it. So a process of its
-//! own shares the port and waits at a pipe: signs of life come through it as long as the tick commands the device. When they
-//! stay away it says the words that end all force; when the pipe breaks it says them and ends.
+//! A process that is killed cannot send a stop frame, and such a board would hold its last torque for ever. A second process therefore
+//! shares the port and reads heartbeats from a pipe, which are sent as long as the tick sends commands. If they stop, it sends the stop
+//! frame; if the pipe is closed, it sends the stop frame and ends.
 
-use super::port::Port;
+use super::port::{Port, WRITE_WITHIN, timed_out, write_all_within};
 use crate::protocol::TxBytes;
 use haptic_device::MonotonicNs;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use haptic_realtime::poll::readable;
 use rustix::fs::OFlags;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -16,136 +16,118 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-/// Signs of life come this often, ns.
-const BEAT_EVERY_NS: u64 = 20_000_000;
-/// What is sent: the tick is alive; all is well and over.
-const ALIVE: u8 = b'.';
-const OVER: u8 = b'q';
-/// The last words are said so often, this far apart: the first ones may end half a message that was cut short.
-const TIMES: u32 = 3;
-const APART: Duration = Duration::from_millis(5);
+/// Interval of heartbeats, ns.
+const HEARTBEAT_EVERY_NS: u64 = 20_000_000;
+/// Bytes in the pipe: a heartbeat, and the regular end.
+const HEARTBEAT: u8 = b'.';
+const END: u8 = b'q';
+/// Stop frames sent when the pipe is closed, and the gap after each. The first one may only complete a partial message.
+const STOP_FRAMES: u32 = 3;
+const STOP_GAP: Duration = Duration::from_millis(5);
 
-/// The program that stands guard. It is started with its arguments, the words in hexadecimal digits and the patience in ms;
-/// it calls [`run_dead_man`] with its standard input and output.
+/// Program of the dead-man process. Its further arguments are the stop frame in hexadecimal digits and the timeout in ms; it calls
+/// [`run_dead_man`] with its standard input and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuardianProgram {
-    /// Where it is.
+pub struct DeadManProgram {
+    /// Path of the program.
     pub program: PathBuf,
-    /// What comes before the words.
+    /// Arguments before the stop frame.
     pub arguments: Vec<String>,
-    /// Silence of the tick that ends the force.
-    pub patience: Duration,
+    /// Time without heartbeats after which the force ends.
+    pub timeout: Duration,
 }
 
-/// This process's end.
+/// A running dead-man process. Dropping it ends the process without a stop frame.
 #[derive(Debug)]
 pub struct DeadMan {
     process: Child,
-    signs: Option<ChildStdin>,
-    /// Commands that had gone out at the last sign, and when that was.
+    heartbeats: Option<ChildStdin>,
+    /// Number of commands at the last heartbeat, and its time.
     commands: u64,
-    given_at: MonotonicNs,
+    sent_at: MonotonicNs,
 }
 
 impl DeadMan {
-    /// Starts the process for a device on an open port. It hears none of the signals that a terminal sends to this one.
+    /// Starts the process for a device on an open port. It is in a process group of its own, so that signals of the terminal do not
+    /// reach it.
     ///
     /// # Errors
-    /// When the process cannot be started.
-    pub fn start(program: &GuardianProgram, port: &Port, words: &TxBytes) -> io::Result<Self> {
-        let digits: String = words.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    /// If the process cannot be started.
+    pub fn start(program: &DeadManProgram, port: &Port, stop_frame: &TxBytes) -> io::Result<Self> {
+        let digits: String = stop_frame.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let mut command = Command::new(&program.program);
-        command.args(&program.arguments).arg(digits).arg(program.patience.as_millis().to_string());
+        command.args(&program.arguments).arg(digits).arg(program.timeout.as_millis().to_string());
         command.stdin(Stdio::piped()).stdout(port.shared()?).stderr(Stdio::null()).process_group(0);
         let mut process = command.spawn()?;
-        let signs = process.stdin.take();
-        if let Some(signs) = &signs {
-            rustix::fs::fcntl_setfl(signs, OFlags::NONBLOCK)?;
+        let heartbeats = process.stdin.take();
+        if let Some(heartbeats) = &heartbeats {
+            rustix::fs::fcntl_setfl(heartbeats, OFlags::NONBLOCK)?;
         }
-        Ok(Self { process, signs, commands: 0, given_at: MonotonicNs(0) })
+        Ok(Self { process, heartbeats, commands: 0, sent_at: MonotonicNs(0) })
     }
 
-    /// Gives a sign of life if the tick has commanded the device since the last. Not for the tick.
+    /// Sends a heartbeat if the tick has sent a command since the last one. Not for the tick.
     pub fn heartbeat(&mut self, commands: u64, now: MonotonicNs) {
-        if commands != self.commands && now.since(self.given_at) >= BEAT_EVERY_NS {
-            (self.commands, self.given_at) = (commands, now);
-            self.give(ALIVE);
+        if commands != self.commands && now.since(self.sent_at) >= HEARTBEAT_EVERY_NS {
+            (self.commands, self.sent_at) = (commands, now);
+            self.send(HEARTBEAT);
         }
     }
 
-    fn give(&mut self, sign: u8) {
-        if let Some(signs) = &mut self.signs {
-            // A guardian that is gone cannot be told anything; one that does not listen will not be told more.
-            let _ = signs.write(&[sign]);
+    fn send(&mut self, byte: u8) {
+        if let Some(heartbeats) = &mut self.heartbeats {
+            // Nothing can be done about a process that is gone or does not read.
+            let _ = heartbeats.write(&[byte]);
         }
     }
 }
 
 impl Drop for DeadMan {
     fn drop(&mut self) {
-        self.give(OVER);
-        self.signs = None;
-        // It ends by itself; this only takes its remains away.
+        self.send(END);
+        self.heartbeats = None;
+        // It ends by itself; waiting for it removes its entry from the process table.
         let _ = self.process.wait();
     }
 }
 
-/// The guardian's own work: waits for signs of life and says the words when they stay away, and again as long as they do. Before the
-/// first sign no force was asked for, and only the end of the other process counts.
+/// Body of the dead-man process: waits for heartbeats and sends the stop frame when they stop, again and again until they resume.
+/// Before the first heartbeat no force was requested, so that only the end of the other process counts.
 ///
 /// # Errors
-/// When the port is gone; then there is nobody to say anything to.
+/// If the port is gone.
 pub fn run_dead_man(
-    mut signs: impl Read + AsFd,
+    mut heartbeats: impl Read + AsFd,
     mut port: impl Write,
-    words: &[u8],
-    patience: Duration,
+    stop_frame: &[u8],
+    timeout: Duration,
 ) -> io::Result<()> {
-    let mut is_awake = false;
+    let mut has_started = false;
     loop {
-        if !comes_within(&signs, patience)? {
-            if is_awake {
-                say(&mut port, words)?;
+        if !readable(&heartbeats, timeout)? {
+            if has_started {
+                send_stop(&mut port, stop_frame)?;
             }
             continue;
         }
-        let mut heard = [0; 64];
-        match signs.read(&mut heard) {
-            Ok(0) => return (0..TIMES).try_for_each(|_| say(&mut port, words)),
-            Ok(count) if heard[..count].contains(&OVER) => return Ok(()),
-            Ok(_) => is_awake = true,
+        let mut bytes = [0; 64];
+        match heartbeats.read(&mut bytes) {
+            Ok(0) => return (0..STOP_FRAMES).try_for_each(|_| send_stop(&mut port, stop_frame)),
+            Ok(count) if bytes[..count].contains(&END) => return Ok(()),
+            Ok(_) => has_started = true,
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-            Err(_) => return say(&mut port, words),
+            Err(_) => return send_stop(&mut port, stop_frame),
         }
     }
 }
 
-fn comes_within(signs: &impl AsFd, patience: Duration) -> io::Result<bool> {
-    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
-    match poll(&mut [PollFd::new(signs, PollFlags::IN)], Some(&timeout)) {
-        Ok(count) => Ok(count > 0),
-        Err(rustix::io::Errno::INTR) => Ok(true),
-        Err(error) => Err(error.into()),
+fn send_stop(port: &mut impl Write, stop_frame: &[u8]) -> io::Result<()> {
+    if write_all_within(WRITE_WITHIN, stop_frame, |bytes| port.write(bytes))? < stop_frame.len() {
+        return Err(timed_out());
     }
-}
-
-/// The port does not block: what finds no room is tried again soon, from where it was cut.
-fn say(port: &mut impl Write, words: &[u8]) -> io::Result<()> {
-    let mut left = words;
-    for _ in 0..100 {
-        match port.write(left) {
-            Ok(count) => left = &left[count..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-        if left.is_empty() {
-            port.flush()?;
-            std::thread::sleep(APART);
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Err(io::ErrorKind::TimedOut.into())
+    port.flush()?;
+    std::thread::sleep(STOP_GAP);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -154,10 +136,10 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::mpsc::{Receiver, channel};
 
-    /// A port that keeps what is written to it.
-    struct Kept(std::sync::mpsc::Sender<Vec<u8>>);
+    /// A port that stores what is written to it.
+    struct Written(std::sync::mpsc::Sender<Vec<u8>>);
 
-    impl Write for Kept {
+    impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.send(bytes.to_vec()).map_err(io::Error::other)?;
             Ok(bytes.len())
@@ -168,27 +150,27 @@ mod tests {
         }
     }
 
-    fn guard(patience: Duration) -> (UnixStream, Receiver<Vec<u8>>, std::thread::JoinHandle<io::Result<()>>) {
+    fn start(timeout: Duration) -> (UnixStream, Receiver<Vec<u8>>, std::thread::JoinHandle<io::Result<()>>) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let (port, said) = channel();
-        (ours, said, std::thread::spawn(move || run_dead_man(theirs, Kept(port), b"zero", patience)))
+        let (port, written) = channel();
+        (ours, written, std::thread::spawn(move || run_dead_man(theirs, Written(port), b"zero", timeout)))
     }
 
-    /// A port that takes three bytes at a time, every other time.
+    /// A port that accepts three bytes at every other write.
     #[derive(Default)]
     struct Narrow {
-        taken: Vec<u8>,
-        tries: u32,
+        accepted: Vec<u8>,
+        writes: u32,
     }
 
     impl Write for Narrow {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.tries += 1;
-            if self.tries % 2 == 1 {
+            self.writes += 1;
+            if self.writes % 2 == 1 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             let count = bytes.len().min(3);
-            self.taken.extend(&bytes[..count]);
+            self.accepted.extend(&bytes[..count]);
             Ok(count)
         }
 
@@ -198,36 +180,36 @@ mod tests {
     }
 
     #[test]
-    fn words_that_find_room_for_a_part_only_are_said_to_their_end() {
+    fn a_stop_frame_that_fits_only_in_parts_is_sent_completely() {
         let mut port = Narrow::default();
-        say(&mut port, b"no more torque").unwrap();
-        assert_eq!(port.taken, b"no more torque");
+        send_stop(&mut port, b"no more torque").unwrap();
+        assert_eq!(port.accepted, b"no more torque");
     }
 
     const LONG: Duration = Duration::from_secs(3600);
 
     #[test]
-    fn when_the_other_process_dies_the_last_words_are_said() {
-        let (signs, said, thread) = guard(LONG);
-        drop(signs);
+    fn stop_frames_are_sent_when_the_other_process_dies() {
+        let (heartbeats, written, thread) = start(LONG);
+        drop(heartbeats);
         thread.join().unwrap().unwrap();
-        assert_eq!(said.iter().collect::<Vec<_>>(), [b"zero", b"zero", b"zero"]);
+        assert_eq!(written.iter().collect::<Vec<_>>(), [b"zero", b"zero", b"zero"]);
     }
 
     #[test]
-    fn when_all_is_over_nothing_is_said() {
-        let (mut signs, said, thread) = guard(LONG);
-        signs.write_all(&[ALIVE, ALIVE, OVER]).unwrap();
+    fn nothing_is_sent_at_a_regular_end() {
+        let (mut heartbeats, written, thread) = start(LONG);
+        heartbeats.write_all(&[HEARTBEAT, HEARTBEAT, END]).unwrap();
         thread.join().unwrap().unwrap();
-        assert_eq!(said.iter().count(), 0);
+        assert_eq!(written.iter().count(), 0);
     }
 
     #[test]
-    fn when_signs_of_life_stay_away_the_words_are_said_until_they_come_again() {
-        let (mut signs, said, thread) = guard(Duration::from_millis(10));
-        signs.write_all(&[ALIVE]).unwrap();
-        assert_eq!((said.recv().unwrap(), said.recv().unwrap()), (b"zero".to_vec(), b"zero".to_vec()));
-        signs.write_all(&[OVER]).unwrap();
+    fn the_stop_frame_is_repeated_while_heartbeats_are_missing() {
+        let (mut heartbeats, written, thread) = start(Duration::from_millis(10));
+        heartbeats.write_all(&[HEARTBEAT]).unwrap();
+        assert_eq!((written.recv().unwrap(), written.recv().unwrap()), (b"zero".to_vec(), b"zero".to_vec()));
+        heartbeats.write_all(&[END]).unwrap();
         thread.join().unwrap().unwrap();
     }
 }

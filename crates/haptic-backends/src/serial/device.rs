@@ -1,6 +1,6 @@
-//! A device on a serial line, as the tick sees it: reading is looking into a slot, writing is one call that does not wait.
+//! A device on a serial line as the tick sees it: reading takes the newest sample from a slot, writing is one call that does not wait.
 
-use super::dead_man::GuardianProgram;
+use super::dead_man::DeadManProgram;
 use super::in_flight_limit::InFlightLimit;
 use super::partial_frame::PartialFrame;
 use super::port::Port;
@@ -17,22 +17,22 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Lines on their way between the threads: one is, at most; the rest is room.
-const LINES: usize = 4;
+/// Capacity of the rings of transmit halves between the threads; at most one is in each.
+const TX_LINKS: usize = 4;
 
-/// How a serial device is opened.
+/// Settings of a serial device.
 pub struct SerialSettings {
-    /// Where it is plugged in.
+    /// Finds the port.
     pub find: FindPort,
-    /// Bits a second.
+    /// Bits per second.
     pub baud: u32,
-    /// What is spoken there.
+    /// Protocol of the device.
     pub protocol: Box<dyn Protocol>,
-    /// What is counted; the protocol has the same one.
-    pub ledger: Arc<LinkMonitor>,
-    /// Who ends the force of a device without a watchdog if this process cannot.
-    pub guardian: Option<GuardianProgram>,
-    /// SCHED_FIFO priority of the listening thread, below that of the tick.
+    /// Statistics; the protocol has the same monitor.
+    pub monitor: Arc<LinkMonitor>,
+    /// Program of the dead-man process, for devices without a watchdog.
+    pub dead_man: Option<DeadManProgram>,
+    /// SCHED_FIFO priority of the reader thread, below that of the tick.
     pub priority: u8,
 }
 
@@ -40,103 +40,106 @@ pub struct SerialSettings {
 pub struct SerialDevice {
     identity: Identity,
     limits: Limits,
-    ledger: Arc<LinkMonitor>,
-    line: Option<TxLink>,
-    /// The end of a frame that found no room; it goes out before anything else.
+    monitor: Arc<LinkMonitor>,
+    tx_link: Option<TxLink>,
+    /// Unsent rest of a frame; sent before anything else.
     rest: PartialFrame,
-    queue: InFlightLimit,
+    in_flight_limit: InFlightLimit,
     samples: LatestReader<Sample>,
     newest: Sample,
-    handed_out: u32,
-    lines: RingReader<TxLink>,
+    /// Sequence number of the sample that the tick read last.
+    sequence_read: u32,
+    tx_links: RingReader<TxLink>,
     returned: RingWriter<TxLink>,
     stop: Arc<AtomicBool>,
-    keeper: Option<RealtimeThread<()>>,
+    reader: Option<RealtimeThread<()>>,
 }
 
 impl SerialDevice {
-    /// Opens the port, greets the device and starts to listen. Waits for the device, some seconds at most.
+    /// Opens the port, runs the handshake, which takes some seconds at most, and starts the reader thread.
     ///
     /// # Errors
-    /// What stands in the way, with the remedy.
+    /// The reason, with the remedy.
     pub fn open(settings: SerialSettings) -> Result<Self, OpenError> {
-        let SerialSettings { find, baud, protocol, ledger, guardian, priority } = settings;
-        let mut dialler = SerialConnector { find, baud, protocol, guardian };
+        let SerialSettings { find, baud, protocol, monitor, dead_man, priority } = settings;
+        let mut connector = SerialConnector { find, baud, protocol, dead_man };
         let stop = Arc::new(AtomicBool::new(false));
-        let Connection { identity, limits, line, ear, guardian } = dialler.dial(&stop)?;
-        let (sample_writer, samples) = latest(Sample::nothing_yet());
-        let ((line_writer, lines), (return_writer, returned)) = (ring(LINES), ring(LINES));
-        let keeper = ReaderThread {
-            dialler,
+        let Connection { identity, limits, tx_link, receive, dead_man } = connector.connect(&stop)?;
+        let (sample_writer, samples) = latest(Sample::default());
+        let ((tx_link_writer, tx_links), (return_writer, returned)) = (ring(TX_LINKS), ring(TX_LINKS));
+        let reader = ReaderThread {
+            connector,
             identity: identity.clone(),
             samples: sample_writer,
-            lines: line_writer,
+            tx_links: tx_link_writer,
             returned,
-            guardian,
-            ledger: Arc::clone(&ledger),
+            dead_man,
+            monitor: Arc::clone(&monitor),
             stop: Arc::clone(&stop),
-            newest: Sample::nothing_yet(),
+            newest: Sample::default(),
         };
-        let keeper = Some(start(keeper, ear, Arc::clone(&line.port), priority)?);
+        let reader = Some(start(reader, receive, Arc::clone(&tx_link.port), priority)?);
         Ok(Self {
             identity,
             limits,
-            ledger,
-            line: Some(line),
+            monitor,
+            tx_link: Some(tx_link),
             rest: PartialFrame::none(),
-            queue: InFlightLimit::new(),
+            in_flight_limit: InFlightLimit::new(),
             samples,
-            newest: Sample::nothing_yet(),
-            handed_out: 0,
-            lines,
+            newest: Sample::default(),
+            sequence_read: 0,
+            tx_links,
             returned: return_writer,
             stop,
-            keeper,
+            reader,
         })
     }
 
-    /// Takes up the line of a new session; lets go of one that was lost. Closing is left to the other thread.
-    fn change_line(&mut self) {
-        let new = self.lines.pop();
+    /// Takes the transmit half of a new session and returns that of a lost one, which the reader thread closes.
+    fn update_tx_link(&mut self) {
+        let new = self.tx_links.pop();
         if new.is_some() || self.newest.health == Health::Lost {
-            let old = std::mem::replace(&mut self.line, new);
-            (self.rest, self.queue) = (PartialFrame::none(), InFlightLimit::new());
+            let old = std::mem::replace(&mut self.tx_link, new);
+            (self.rest, self.in_flight_limit) = (PartialFrame::none(), InFlightLimit::new());
             if let Some(old) = old {
                 self.returned.push(old);
             }
         }
     }
 
-    fn say(&mut self, effort: Effort) -> WriteOutcome {
-        let Some(line) = &mut self.line else { return WriteOutcome::Failed(WriteError::NotConnected) };
-        let port = line.port.as_ref();
+    fn send(&mut self, effort: Effort) -> WriteOutcome {
+        let Some(TxLink { transmit, port }) = &mut self.tx_link else {
+            return WriteOutcome::Failed(WriteError::NotConnected);
+        };
+        let port = port.as_ref();
         match self.rest.send(port) {
             Ok(true) => {}
             Ok(false) => return WriteOutcome::Busy,
             Err(error) => return failed(&error),
         }
         let now = now();
-        if !self.queue.admits(effort, self.ledger.open_commands(), now) {
+        if !self.in_flight_limit.admits(effort, self.monitor.in_flight(), now) {
             return WriteOutcome::Busy;
         }
-        let (words, verdict) = line.voice.say(effort, &self.newest, now);
-        match port.write(words.bytes()) {
+        let (frame, verdict) = transmit.encode(effort, &self.newest, now);
+        match port.write(frame.bytes()) {
             Ok(count) => {
-                self.rest = PartialFrame::after(words, count);
-                self.queue.note(effort, now);
+                self.rest = PartialFrame::after(frame, count);
+                self.in_flight_limit.record(effort, now);
                 verdict.map_or_else(WriteOutcome::Failed, |()| WriteOutcome::Written)
             }
             Err(error) => {
-                line.voice.cancel_last();
+                transmit.cancel_last();
                 if error.kind() == io::ErrorKind::WouldBlock { WriteOutcome::Busy } else { failed(&error) }
             }
         }
     }
 
-    fn last_words(&mut self) {
-        let Some(line) = &mut self.line else { return };
-        // A device that is gone hears nothing; its own watchdog has ended the force.
-        let _ = self.rest.send_stop(line.voice.as_mut(), line.port.as_ref());
+    fn send_stop(&mut self) {
+        let Some(TxLink { transmit, port }) = &mut self.tx_link else { return };
+        // If the device is gone, its own watchdog has ended the force.
+        let _ = self.rest.send_stop(transmit.as_mut(), port.as_ref());
     }
 }
 
@@ -149,12 +152,12 @@ impl Device for SerialDevice {
         &self.limits
     }
 
-    /// Real-time: two looks into slots, no system call.
+    /// Real-time: reads of two slots, no system call.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         self.newest = *self.samples.read();
-        self.change_line();
+        self.update_tx_link();
         let sample = &self.newest;
-        let fresh = sample.sequence != std::mem::replace(&mut self.handed_out, sample.sequence);
+        let fresh = sample.sequence != std::mem::replace(&mut self.sequence_read, sample.sequence);
         let health = if sample.health == Health::Ready && !fresh { Health::Stale } else { sample.health };
         Reading {
             position_m: sample.position_m,
@@ -168,22 +171,22 @@ impl Device for SerialDevice {
 
     /// Real-time: at most two system calls that do not wait.
     fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
-        self.say(effort)
+        self.send(effort)
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {
-        Some(self.ledger.statistics(self.limits.rate_hz))
+        Some(self.monitor.statistics(self.limits.rate_hz))
     }
 
     fn close(&mut self) {
-        // First, so that the listening thread does not take the device up again when it says that it was stopped.
+        // First, so that the reader thread does not re-arm the device when it reports that it was stopped.
         self.stop.store(true, Ordering::Relaxed);
-        self.last_words();
-        self.line = None;
-        if let Some(keeper) = self.keeper.take()
-            && let Err(text) = keeper.join()
+        self.send_stop();
+        self.tx_link = None;
+        if let Some(reader) = self.reader.take()
+            && let Err(text) = reader.join()
         {
-            tracing::error!("the listening thread panicked: {text}");
+            tracing::error!("the reader thread panicked: {text}");
         }
     }
 }
@@ -199,8 +202,8 @@ fn failed(error: &io::Error) -> WriteOutcome {
 }
 
 fn start(
-    keeper: ReaderThread,
-    ear: Box<dyn ReceiveHalf>,
+    reader: ReaderThread,
+    receive: Box<dyn ReceiveHalf>,
     port: Arc<Port>,
     priority: u8,
 ) -> Result<RealtimeThread<()>, OpenError> {
@@ -212,6 +215,6 @@ fn start(
         ..ThreadRequest::default()
     };
     let name = port.name().to_owned();
-    spawn(request, move |_granted| keeper.keep(ear, port))
+    spawn(request, move |_granted| reader.run(receive, port))
         .map_err(|error| OpenError::System { port: name, reason: error.to_string() })
 }

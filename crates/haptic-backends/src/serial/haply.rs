@@ -89,22 +89,22 @@ impl HaplyVariant {
 /// The protocol with its settings.
 pub struct HaplyProtocol {
     variant: HaplyVariant,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
     /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any pose for home.
     was_set_up: bool,
 }
 
 impl HaplyProtocol {
     /// Ready to greet.
-    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
-        Self { variant, ledger, was_set_up: false }
+    pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
+        Self { variant, monitor, was_set_up: false }
     }
 }
 
 impl Protocol for HaplyProtocol {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+    fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
         let keeps_angles = std::mem::replace(&mut self.was_set_up, true);
-        Box::new(HaplyHandshake::new(self.variant, Arc::clone(&self.ledger), keeps_angles, now))
+        Box::new(HaplyHandshake::new(self.variant, Arc::clone(&self.monitor), keeps_angles, now))
     }
 
     fn dead_man_frame(&self) -> Option<TxBytes> {

@@ -40,26 +40,26 @@ impl OdriveSettings {
 /// The protocol with its settings.
 pub struct OdriveProtocol {
     settings: OdriveSettings,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
 }
 
 impl OdriveProtocol {
     /// Ready to greet.
-    pub fn new(settings: OdriveSettings, ledger: Arc<LinkMonitor>) -> Self {
-        Self { settings, ledger }
+    pub fn new(settings: OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
+        Self { settings, monitor }
     }
 }
 
 impl Protocol for OdriveProtocol {
-    fn greet(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
-        Box::new(OdriveHandshake::new(self.settings, Arc::clone(&self.ledger), now))
+    fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake> {
+        Box::new(OdriveHandshake::new(self.settings, Arc::clone(&self.monitor), now))
     }
 }
 
 /// What clears errors and takes up the torque control again; the torque is zero before the motor is on. The watchdog runs in
 /// every state, so it is fed before its error is cleared: the other way round it could expire again in between.
 fn take_control() -> TxBytes {
-    TxBytes::of(b"c 0 0\nsc\nw axis0.requested_state 8\n")
+    TxBytes::new(b"c 0 0\nsc\nw axis0.requested_state 8\n")
 }
 
 /// The state of an axis whose motor is on and controlled.

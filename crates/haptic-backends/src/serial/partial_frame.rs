@@ -1,25 +1,21 @@
-//! The end of a frame that found no room. Nothing else may be said before it: a device without framing would take the next
-//! frame for the rest of this one.
+//! The unsent rest of a frame. It must be sent before anything else: a device without framing would take the next frame for the rest
+//! of this one.
 
-use super::port::Port;
+use super::port::{Port, WRITE_WITHIN, write_all_within};
 use crate::protocol::{TransmitHalf, TxBytes};
 use std::io;
 use std::time::Duration;
 
-/// The last words go out so often, this far apart, and have as long to be heard before the port closes.
-const LAST_WORDS: u32 = 2;
-const LAST_WORDS_APART: Duration = Duration::from_millis(5);
+/// Stop frames sent on close, and the gap after each, so that the last one is transmitted before the port closes.
+const STOP_FRAMES: u32 = 2;
+const STOP_GAP: Duration = Duration::from_millis(5);
 
-/// At the end a port that has no room is tried so often, this far apart: it is closed afterwards, so that this must end.
-const PATIENT_TRIES: u32 = 100;
-const PATIENCE: Duration = Duration::from_millis(1);
-
-/// Where bytes go.
+/// Destination of bytes.
 pub trait Outlet {
-    /// Sends what there is room for and returns how many bytes that was.
+    /// Writes as many bytes as fit into the buffer and returns their number.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room, else what the system says of a port that is gone.
+    /// `WouldBlock` if the buffer is full; otherwise the error of a port that is gone.
     ///
     /// Real-time: one system call that does not wait.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
@@ -31,69 +27,67 @@ impl Outlet for Port {
     }
 }
 
-/// What of a frame is still to be sent.
+/// A frame and the number of its bytes that were sent.
 pub struct PartialFrame {
-    words: TxBytes,
+    frame: TxBytes,
     sent: usize,
 }
 
 impl PartialFrame {
-    /// Nothing.
+    /// Nothing left to send.
     pub fn none() -> Self {
-        Self::after(TxBytes::nothing(), 0)
+        Self::after(TxBytes::EMPTY, 0)
     }
 
-    /// What follows the first bytes of a frame.
-    pub fn after(words: TxBytes, sent: usize) -> Self {
-        Self { words, sent }
+    /// The rest of a frame of which `sent` bytes were sent.
+    pub fn after(frame: TxBytes, sent: usize) -> Self {
+        Self { frame, sent }
     }
 
-    /// Sends the rest; false if there is still no room for all of it.
+    /// Sends the rest; false if it does not fit completely.
     ///
     /// # Errors
-    /// When the port is gone.
+    /// If the port is gone.
     ///
     /// Real-time: at most one system call that does not wait.
     pub fn send(&mut self, port: &impl Outlet) -> io::Result<bool> {
-        let left = self.words.bytes().get(self.sent..).unwrap_or_default();
-        if left.is_empty() {
-            return Ok(true);
+        if !self.is_sent() {
+            match port.write(self.rest()) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
         }
-        match port.write(left) {
-            Ok(count) => self.sent += count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-        Ok(self.sent == self.words.bytes().len())
+        Ok(self.is_sent())
     }
 
-    /// Sends the rest, waiting a little where there is no room; false if it took too long. Not for the tick.
+    /// Sends stop frames: whole ones only, and the rest of this frame before them. Not for the tick.
     ///
     /// # Errors
-    /// When the port is gone.
-    pub fn send_patiently(&mut self, port: &impl Outlet) -> io::Result<bool> {
-        for _ in 0..PATIENT_TRIES {
-            if self.send(port)? {
-                return Ok(true);
+    /// If the port is gone.
+    pub fn send_stop(&mut self, transmit: &mut dyn TransmitHalf, port: &impl Outlet) -> io::Result<()> {
+        for _ in 0..STOP_FRAMES {
+            if self.send_within(port)? {
+                *self = Self::after(transmit.stop_frame(), 0);
+                self.send_within(port)?;
             }
-            std::thread::sleep(PATIENCE);
-        }
-        Ok(false)
-    }
-
-    /// Ends all force: whole frames only, what was begun before anything else. Not for the tick.
-    ///
-    /// # Errors
-    /// When the port is gone.
-    pub fn send_stop(&mut self, voice: &mut dyn TransmitHalf, port: &impl Outlet) -> io::Result<()> {
-        for _ in 0..LAST_WORDS {
-            if self.send_patiently(port)? {
-                *self = Self::after(voice.stop_frame(), 0);
-                self.send_patiently(port)?;
-            }
-            std::thread::sleep(LAST_WORDS_APART);
+            std::thread::sleep(STOP_GAP);
         }
         Ok(())
+    }
+
+    /// Sends the rest, and waits while the buffer is full; false if that takes too long.
+    fn send_within(&mut self, port: &impl Outlet) -> io::Result<bool> {
+        self.sent += write_all_within(WRITE_WITHIN, self.rest(), |bytes| port.write(bytes))?;
+        Ok(self.is_sent())
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.frame.bytes().get(self.sent..).unwrap_or_default()
+    }
+
+    fn is_sent(&self) -> bool {
+        self.rest().is_empty()
     }
 }
 
@@ -104,23 +98,23 @@ mod tests {
     use haptic_device::{Effort, MonotonicNs, WriteError};
     use std::cell::{Cell, RefCell};
 
-    /// A port that has no room at every other try, and little at the others.
+    /// A port whose buffer is full at every other write and accepts a few bytes otherwise.
     struct Narrow {
         taken: RefCell<Vec<u8>>,
         tries: Cell<u32>,
-        room: usize,
+        capacity: usize,
     }
 
     impl Narrow {
-        fn with_room_for(room: usize) -> Self {
-            Self { taken: RefCell::default(), tries: Cell::new(0), room }
+        fn with_capacity_for(capacity: usize) -> Self {
+            Self { taken: RefCell::default(), tries: Cell::new(0), capacity }
         }
     }
 
     impl Outlet for Narrow {
         fn write(&self, bytes: &[u8]) -> io::Result<usize> {
             self.tries.set(self.tries.get() + 1);
-            let count = bytes.len().min(self.room);
+            let count = bytes.len().min(self.capacity);
             if count == 0 || self.tries.get() % 2 == 1 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -129,32 +123,32 @@ mod tests {
         }
     }
 
-    struct Laconic;
+    struct PushOrStop;
 
-    impl TransmitHalf for Laconic {
-        fn say(&mut self, _: Effort, _: &Sample, _: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
-            (TxBytes::of(b"push!"), Ok(()))
+    impl TransmitHalf for PushOrStop {
+        fn encode(&mut self, _: Effort, _: &Sample, _: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+            (TxBytes::new(b"push!"), Ok(()))
         }
 
         fn stop_frame(&mut self) -> TxBytes {
-            TxBytes::of(b"stop.")
+            TxBytes::new(b"stop.")
         }
     }
 
     #[test]
-    fn the_last_words_come_after_the_whole_of_what_was_begun_and_are_whole_themselves() {
-        for (begun, room) in (0..=5).flat_map(|begun| (1..=6).map(move |room| (begun, room))) {
-            let port = Narrow::with_room_for(room);
-            PartialFrame::after(TxBytes::of(b"push!"), begun).send_stop(&mut Laconic, &port).unwrap();
-            let expected = [&b"push!"[begun..], b"stop.stop."].concat();
-            assert_eq!(*port.taken.borrow(), expected, "{begun} bytes sent before, room for {room}");
+    fn stop_frames_are_whole_and_follow_the_rest_of_a_partial_frame() {
+        for (sent, capacity) in (0..=5).flat_map(|sent| (1..=6).map(move |capacity| (sent, capacity))) {
+            let port = Narrow::with_capacity_for(capacity);
+            PartialFrame::after(TxBytes::new(b"push!"), sent).send_stop(&mut PushOrStop, &port).unwrap();
+            let expected = [&b"push!"[sent..], b"stop.stop."].concat();
+            assert_eq!(*port.taken.borrow(), expected, "{sent} bytes sent before, {capacity} bytes at a time");
         }
     }
 
     #[test]
-    fn a_port_that_takes_nothing_is_given_up_and_gets_no_words_without_their_beginning() {
-        let port = Narrow::with_room_for(0);
-        PartialFrame::after(TxBytes::of(b"push!"), 2).send_stop(&mut Laconic, &port).unwrap();
-        assert_eq!((port.taken.borrow().len(), port.tries.get()), (0, LAST_WORDS * PATIENT_TRIES));
+    fn a_port_that_accepts_nothing_is_given_up_without_a_stop_frame() {
+        let port = Narrow::with_capacity_for(0);
+        PartialFrame::after(TxBytes::new(b"push!"), 2).send_stop(&mut PushOrStop, &port).unwrap();
+        assert_eq!((port.taken.borrow().len(), port.tries.get()), (0, STOP_FRAMES * WRITE_WITHIN.as_millis() as u32));
     }
 }

@@ -1,7 +1,7 @@
-//! A serial port, opened for us alone: raw, at its speed, without echo, and never blocking.
+//! A serial port, opened exclusively: raw, at its speed, without echo, and non-blocking.
 
+use haptic_realtime::poll::readable;
 use haptic_realtime::tty;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::File;
@@ -10,27 +10,30 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fmt, fs};
 
+/// Longest wait for a port whose buffer is full.
+pub const WRITE_WITHIN: Duration = Duration::from_millis(100);
+
 /// Why a port cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortError {
-    /// There is nothing of that name.
+    /// No port has this name.
     Missing {
         /// The name.
         port: String,
     },
-    /// No port belongs to a device with that serial number.
+    /// No port belongs to a device with this serial number.
     NoSuchSerialNumber {
         /// The serial number.
         serial_number: String,
     },
-    /// Somebody else has it open.
+    /// Another process has it open.
     Busy {
         /// The name.
         port: String,
-        /// Who, if that can be seen.
+        /// That process, if it can be found.
         process: Option<u32>,
     },
-    /// This user may not open it.
+    /// This user lacks the permission.
     NotPermitted {
         /// The name.
         port: String,
@@ -39,7 +42,7 @@ pub enum PortError {
     Unusable {
         /// The name.
         port: String,
-        /// The system's reason.
+        /// Error of the system.
         reason: String,
     },
 }
@@ -48,13 +51,10 @@ impl fmt::Display for PortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { port } => {
-                write!(f, "{port} is not there; plug the device in, `hapticd devices` lists what is")
+                write!(f, "{port} does not exist; plug the device in; `hapticd devices` lists connected devices")
             }
             Self::NoSuchSerialNumber { serial_number } => {
-                write!(
-                    f,
-                    "no serial port has serial_number {serial_number}; `hapticd devices` lists what is plugged in"
-                )
+                write!(f, "no serial port has serial_number {serial_number}; `hapticd devices` lists connected devices")
             }
             Self::Busy { port, process: Some(process) } => {
                 write!(f, "{port} is in use by process {process}; end that process")
@@ -62,7 +62,7 @@ impl fmt::Display for PortError {
             Self::Busy { port, process: None } => write!(f, "{port} is in use by another process; end that process"),
             Self::NotPermitted { port } => write!(
                 f,
-                "{port} may not be opened by this user; run scripts/install-udev and plug the device in again, or join the \
+                "permission denied on {port}; run scripts/install-udev and plug the device in again, or join the \
                  group that owns it (usually dialout)"
             ),
             Self::Unusable { port, reason } => write!(f, "{port} cannot be used as a serial port: {reason}"),
@@ -80,24 +80,24 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens a port exclusively. What it received before is dropped.
+    /// Opens a port exclusively and drops the bytes that it received before.
     ///
     /// # Errors
-    /// Why it cannot be opened, with the remedy.
+    /// The reason, with the remedy.
     pub fn open(name: &str, baud: u32) -> Result<Self, PortError> {
         let opened = serialport::new(name, baud).dtr_on_open(true).open_native();
-        let file = File::from(tty::own(opened.map_err(|error| told(name, &error))?));
+        let file = File::from(tty::own(opened.map_err(|error| port_error(name, &error))?));
         let port = Self { file, name: name.to_owned() };
         let unusable = |error: Errno| PortError::Unusable { port: name.to_owned(), reason: error.to_string() };
-        // serialport makes it block again; the tick must never wait for a full buffer.
+        // serialport opens it as blocking; the tick must never wait for a full buffer.
         rustix::fs::fcntl_setfl(&port.file, OFlags::NONBLOCK).map_err(unusable)?;
-        // What cannot be dropped is understood as damage later.
+        // Bytes that cannot be dropped are counted as damage later.
         let _ = rustix::termios::tcflush(&port.file, rustix::termios::QueueSelector::IFlush);
-        port.hand_on_at_once();
+        port.set_low_latency();
         Ok(port)
     }
 
-    /// The name it was opened by.
+    /// Name by which it was opened.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -105,62 +105,52 @@ impl Port {
     /// The same open port for another process.
     ///
     /// # Errors
-    /// When the system has no room for it.
+    /// If the system has no free descriptor.
     pub fn shared(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// FTDI chips collect bytes for 16 ms unless told otherwise; others have no such flag and need none.
-    fn hand_on_at_once(&self) {
+    /// FTDI chips collect bytes for 16 ms unless this flag is set; other chips have no such flag and need none.
+    fn set_low_latency(&self) {
         let set = tty::set_low_latency(&self.file);
         if driver_of(&self.name).as_deref() == Some("ftdi_sio") && !matches!(set, Ok(true)) {
             let remedy = "run scripts/install-udev and plug it in again";
-            tracing::warn!("{}: the FTDI chip collects bytes for 16 ms and did not take the flag; {remedy}", self.name);
+            tracing::warn!(
+                "{}: the FTDI chip collects bytes for 16 ms and rejects the low-latency flag; {remedy}",
+                self.name
+            );
         }
     }
 
-    /// Sends what there is room for and returns how many bytes that was.
+    /// Writes as many bytes as fit into the buffer and returns their number.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room, else what the system says of a port that is gone.
+    /// `WouldBlock` if the buffer is full; otherwise the error of a port that is gone.
     ///
     /// Real-time: one system call that does not wait.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         (&self.file).write(bytes)
     }
 
-    /// Sends all, waiting a little where there is no room. Not for the tick.
+    /// Writes all bytes, and waits while the buffer is full. Not for the tick.
     ///
     /// # Errors
-    /// When the port is gone, or has no room for so long.
-    pub fn write_patiently(&self, mut bytes: &[u8]) -> io::Result<()> {
-        for _ in 0..100 {
-            match self.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
-            }
-            if bytes.is_empty() {
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Err(io::Error::new(io::ErrorKind::TimedOut, "the port takes nothing"))
+    /// If the port is gone, or the buffer stays full for [`WRITE_WITHIN`].
+    pub fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        let written = write_all_within(WRITE_WITHIN, bytes, |bytes| self.write(bytes))?;
+        if written == bytes.len() { Ok(()) } else { Err(timed_out()) }
     }
 
-    /// Waits for bytes and returns how many came: none if nothing came in time. Not for the tick.
+    /// Waits for bytes and returns their number; zero if none arrived in time. Not for the tick.
     ///
     /// # Errors
-    /// When the port is gone.
+    /// If the port is gone.
     pub fn read_within(&self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
-        let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
-        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) | Err(Errno::INTR) => return Ok(0),
-            Ok(_) => {}
-            Err(error) => return Err(error.into()),
+        if !readable(&self.file, within)? {
+            return Ok(0);
         }
         match (&self.file).read(buffer) {
-            // The far end is gone: that is how a hung-up terminal reads.
+            // A terminal that was hung up reads like this.
             Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
             Ok(count) => Ok(count),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
@@ -171,12 +161,44 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // The terminal may outlive us, as the far end of a pseudo-terminal does, and would stay closed to others.
+        // The terminal may outlive this process, as a pseudo-terminal does, and would stay closed to others.
         let _ = rustix::termios::ioctl_tiocnxcl(&self.file);
     }
 }
 
-fn told(name: &str, error: &serialport::Error) -> PortError {
+/// Writes to a port that does not block, and retries every millisecond while its buffer is full. Returns the number of bytes written:
+/// fewer than all if the time is over.
+///
+/// # Errors
+/// Those of `write`, except `WouldBlock`.
+pub fn write_all_within(
+    within: Duration,
+    bytes: &[u8],
+    mut write: impl FnMut(&[u8]) -> io::Result<usize>,
+) -> io::Result<usize> {
+    let mut written = 0;
+    for _ in 0..within.as_millis() {
+        if written == bytes.len() {
+            break;
+        }
+        match write(&bytes[written..]) {
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if written < bytes.len() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(written)
+}
+
+/// Error of a port whose buffer stays full.
+pub fn timed_out() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the port accepts no data")
+}
+
+fn port_error(name: &str, error: &serialport::Error) -> PortError {
     let port = name.to_owned();
     match error.kind() {
         serialport::ErrorKind::NoDevice => PortError::Busy { process: holder_of(name), port },
@@ -186,7 +208,7 @@ fn told(name: &str, error: &serialport::Error) -> PortError {
     }
 }
 
-/// The driver behind a port, if it says.
+/// Driver of a port, if it has a link to one.
 fn driver_of(name: &str) -> Option<String> {
     let port = fs::canonicalize(name).ok()?;
     let driver = fs::read_link(Path::new("/sys/class/tty").join(port.file_name()?).join("device/driver")).ok()?;
@@ -209,19 +231,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_missing() {
+    fn a_port_that_does_not_exist_is_missing() {
         let error = Port::open("/dev/no-such-port", 115_200).unwrap_err();
         assert!(error.to_string().contains("hapticd devices"), "{error}");
     }
 
     #[test]
-    fn what_is_no_terminal_is_unusable() {
+    fn a_file_that_is_not_a_terminal_is_unusable() {
         assert!(matches!(Port::open("/dev/null", 115_200), Err(PortError::Unusable { .. })));
     }
 
     #[test]
-    fn a_refusal_of_the_system_names_the_remedy() {
+    fn a_denied_permission_is_reported_with_the_remedy() {
         let refused = serialport::Error::new(serialport::ErrorKind::Io(io::ErrorKind::PermissionDenied), "no");
-        assert!(told("/dev/ttyACM0", &refused).to_string().contains("scripts/install-udev"));
+        assert!(port_error("/dev/ttyACM0", &refused).to_string().contains("scripts/install-udev"));
     }
 }

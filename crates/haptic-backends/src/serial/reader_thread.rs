@@ -1,53 +1,50 @@
-//! The thread that listens: it waits for bytes, hands on the newest sample, and when the link is lost finds it again.
+//! The reader thread: receives bytes, publishes the newest sample, and reconnects after a loss.
 //!
-//! It owns the port until a session is agreed; then it shares it with the tick, which writes. Nothing here spins: it
-//! sleeps in the kernel until bytes arrive.
+//! It owns the port during the handshake; afterwards it shares it with the tick, which writes. It does not spin: it sleeps in the kernel
+//! until bytes arrive.
 
-use super::dead_man::{DeadMan, GuardianProgram};
+use super::dead_man::{DeadMan, DeadManProgram};
 use super::port::{Port, PortError};
 use crate::handshake::{Link, now, run_handshake};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf};
+use crate::reconnect::{Reconnect, log_lost, log_reconnected};
 use haptic_device::{Health, Identity, Limits, MonotonicNs};
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
-use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fmt, io};
 
-/// How long it sleeps without bytes before it looks around.
-const LISTEN_FOR: Duration = Duration::from_millis(20);
+/// Longest wait for bytes before the stop flag is checked.
+const CHECK_EVERY: Duration = Duration::from_millis(20);
 
-/// How long it waits before it tries a lost port again.
-const TRY_AGAIN_AFTER: Duration = Duration::from_millis(50);
+/// A lost port is tried every 50 ms; the same error is logged every 10 s or so.
+const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_every: 200 };
 
-/// Commands without an answer for so long mean that the device is gone, ns.
-const GONE_AFTER_NS: u64 = 250_000_000;
+/// Time without a sample after which the device counts as lost, ns, if at least [`LOST_AFTER_COMMANDS`] were sent meanwhile.
+const LOST_AFTER_NS: u64 = 250_000_000;
 
-/// And so many of them at least, so that a host that stalls does not blame the device.
-const GONE_AFTER_COMMANDS: u64 = 20;
-
-/// The same reason for a failing reconnection is told again after so many tries: every ten seconds or so where a try is short.
-const TELL_EVERY_TRIES: u32 = 200;
+/// Unanswered commands of a lost device. With fewer, the host may have stalled.
+const LOST_AFTER_COMMANDS: u64 = 20;
 
 /// Why a device cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// The port.
+    /// The port cannot be opened.
     Port(PortError),
-    /// Who is on it.
+    /// The handshake failed.
     Handshake {
-        /// The port's name.
+        /// Name of the port.
         port: String,
-        /// What is wrong.
+        /// Reason.
         cause: HandshakeError,
     },
-    /// The port went away in the middle, or no thread could be started.
+    /// The port was lost during the handshake, or the thread cannot be started.
     System {
-        /// The port's name.
+        /// Name of the port.
         port: String,
-        /// The system's reason.
+        /// Error of the system.
         reason: String,
     },
 }
@@ -64,74 +61,74 @@ impl fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// Where a device is plugged in; asked again after every loss, because names change.
+/// Returns the name of the device's port. Called again after every loss, because names change.
 pub type FindPort = Box<dyn Fn() -> Result<String, PortError> + Send>;
 
-/// What the tick speaks with.
+/// Transmit half and port: what the tick writes with.
 pub struct TxLink {
     /// Efforts to bytes.
-    pub voice: Box<dyn TransmitHalf>,
-    /// Where they go.
+    pub transmit: Box<dyn TransmitHalf>,
+    /// Destination of the bytes.
     pub port: Arc<Port>,
 }
 
-/// An agreed session on an open port.
+/// An open session on an open port.
 pub struct Connection {
-    /// Who it is.
+    /// Identity of the device.
     pub identity: Identity,
-    /// What it can do.
+    /// Limits of the device.
     pub limits: Limits,
-    /// The tick's half.
-    pub line: TxLink,
-    /// The listening half.
-    pub ear: Box<dyn ReceiveHalf>,
-    /// Who ends the force if this process cannot; none where the device does so itself.
-    pub guardian: Option<DeadMan>,
+    /// For the tick.
+    pub tx_link: TxLink,
+    /// For the reader thread.
+    pub receive: Box<dyn ReceiveHalf>,
+    /// None if the device has a watchdog of its own.
+    pub dead_man: Option<DeadMan>,
 }
 
-/// How to get a connection, again and again.
+/// Opens the port and the session, at the start and after every loss.
 pub struct SerialConnector {
-    /// Where it is.
+    /// Finds the port.
     pub find: FindPort,
-    /// Bits a second.
+    /// Bits per second.
     pub baud: u32,
-    /// What is spoken.
+    /// Protocol of the device.
     pub protocol: Box<dyn Protocol>,
-    /// Who ends the force of a device without a watchdog if this process cannot.
-    pub guardian: Option<GuardianProgram>,
+    /// Program of the dead-man process, for devices without a watchdog.
+    pub dead_man: Option<DeadManProgram>,
 }
 
 impl SerialConnector {
-    /// Opens the port and greets. Waits for the device, some seconds at most.
+    /// Opens the port and runs the handshake, which takes some seconds at most. `stop` interrupts it.
     ///
     /// # Errors
-    /// What stands in the way.
-    pub fn dial(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError> {
+    /// The reason, with the remedy.
+    pub fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError> {
         let name = (self.find)().map_err(OpenError::Port)?;
         let port = Port::open(&name, self.baud).map_err(OpenError::Port)?;
-        let mut greeting = self.protocol.greet(now());
-        let session = run_handshake(&mut &port, greeting.as_mut(), stop)
+        let mut handshake = self.protocol.start_handshake(now());
+        let session = run_handshake(&mut &port, handshake.as_mut(), stop)
             .map_err(|error| OpenError::System { port: name.clone(), reason: error.to_string() })?
             .map_err(|cause| OpenError::Handshake { port: name, cause })?;
-        let OpenSession { identity, limits, voice, ear } = *session;
-        let guardian = self.guard(&port);
-        Ok(Connection { identity, limits, line: TxLink { voice, port: Arc::new(port) }, ear, guardian })
+        let OpenSession { identity, limits, transmit, receive } = *session;
+        let dead_man = self.start_dead_man(&port);
+        Ok(Connection { identity, limits, tx_link: TxLink { transmit, port: Arc::new(port) }, receive, dead_man })
     }
 
-    /// A guardian where the device needs one and there is a program for it.
-    fn guard(&self, port: &Port) -> Option<DeadMan> {
-        let (words, program) = (self.protocol.dead_man_frame()?, self.guardian.as_ref()?);
-        let told = |error: &io::Error| {
+    /// Starts the dead-man process if the device needs one and there is a program for it.
+    fn start_dead_man(&self, port: &Port) -> Option<DeadMan> {
+        let (stop_frame, program) = (self.protocol.dead_man_frame()?, self.dead_man.as_ref()?);
+        let warn = |error: &io::Error| {
             let name = port.name();
-            tracing::warn!("{name}: if this program is killed the device keeps its force: no guardian ({error})");
+            tracing::warn!("{name}: no dead-man process ({error}): the device keeps its force if hapticd is killed");
         };
-        DeadMan::start(program, port, &words).inspect_err(told).ok()
+        DeadMan::start(program, port, &stop_frame).inspect_err(warn).ok()
     }
 }
 
 impl Link for &Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_patiently(bytes)
+        self.write_all(bytes)
     }
 
     fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
@@ -139,149 +136,125 @@ impl Link for &Port {
     }
 }
 
-/// What the listening thread works on.
+/// Body of the reader thread.
 pub struct ReaderThread {
-    /// How to find the device again.
-    pub dialler: SerialConnector,
-    /// The board that was opened; another one is not driven in its place.
+    /// Reconnects after a loss.
+    pub connector: SerialConnector,
+    /// Identity of the device that was opened; no other one is driven in its place.
     pub identity: Identity,
-    /// Where the newest sample goes.
+    /// Newest sample for the tick.
     pub samples: LatestWriter<Sample>,
-    /// Where the tick's half of a new session goes.
-    pub lines: RingWriter<TxLink>,
-    /// Where the tick's half of a lost one comes back.
+    /// Transmit half of a new session, for the tick.
+    pub tx_links: RingWriter<TxLink>,
+    /// Transmit half of a lost session, from the tick.
     pub returned: RingReader<TxLink>,
-    /// Who ends the force of this session if this process cannot.
-    pub guardian: Option<DeadMan>,
-    /// What is counted.
-    pub ledger: Arc<LinkMonitor>,
-    /// Set when all shall end.
+    /// Dead-man process of this session.
+    pub dead_man: Option<DeadMan>,
+    /// Statistics.
+    pub monitor: Arc<LinkMonitor>,
+    /// Ends the thread.
     pub stop: Arc<AtomicBool>,
     /// The newest sample.
     pub newest: Sample,
 }
 
 impl ReaderThread {
-    /// Listens until told to stop.
-    pub fn keep(mut self, ear: Box<dyn ReceiveHalf>, port: Arc<Port>) {
-        let (mut ear, mut port) = (ear, port);
-        while let Some(reason) = self.listen(ear.as_mut(), &port) {
-            tracing::warn!("{}: {reason}; looking for it", port.name());
-            self.lose();
-            drop((ear, port));
+    /// Runs until `stop` is set.
+    pub fn run(mut self, mut receive: Box<dyn ReceiveHalf>, mut port: Arc<Port>) {
+        while let Some(reason) = self.receive(receive.as_mut(), &port) {
+            log_lost(port.name(), reason);
+            self.report_loss();
+            drop((receive, port));
             let Some(connection) = self.reconnect() else { return };
-            (ear, port) = self.take_up(connection);
+            (receive, port) = self.take_over(connection);
         }
     }
 
-    /// Listens until the link is lost, for the reason returned, or until told to stop.
-    fn listen(&mut self, ear: &mut dyn ReceiveHalf, port: &Port) -> Option<String> {
+    /// Receives until `stop` is set, or until the link is lost for the reason returned.
+    fn receive(&mut self, receive: &mut dyn ReceiveHalf, port: &Port) -> Option<String> {
         let base = self.newest.sequence;
         let mut buffer = [0; 256];
-        let mut silence = Silence::from(now(), self.ledger.commands());
+        let mut silence = Silence::new(now(), self.monitor.commands());
         while !self.stop.load(Ordering::Relaxed) {
-            let count = match port.read_within(&mut buffer, LISTEN_FOR) {
+            let count = match port.read_within(&mut buffer, CHECK_EVERY) {
                 Ok(count) => count,
                 Err(error) => return Some(format!("the device was unplugged ({error})")),
             };
-            let heard = ear.hear(&buffer[..count], now());
-            if let Some(guardian) = &mut self.guardian {
-                guardian.heartbeat(self.ledger.commands(), now());
+            let received = receive.receive(&buffer[..count], now());
+            if let Some(dead_man) = &mut self.dead_man {
+                dead_man.heartbeat(self.monitor.commands(), now());
             }
-            if let Some(sample) = heard.sample {
+            if let Some(sample) = received.sample {
                 self.newest = Sample { sequence: base.wrapping_add(sample.sequence), ..sample };
                 self.samples.publish(self.newest);
-                silence = Silence::from(now(), self.ledger.commands());
+                silence = Silence::new(now(), self.monitor.commands());
             }
-            if let Some(reply) = heard.reply
+            if let Some(reply) = received.reply
                 && !self.stop.load(Ordering::Relaxed)
-                && let Err(error) = port.write_patiently(reply.bytes())
+                && let Err(error) = port.write_all(reply.bytes())
             {
-                return Some(format!("the device takes nothing any more ({error})"));
+                return Some(format!("the device accepts no data ({error})"));
             }
-            if silence.is_too_long(now(), self.ledger.commands()) {
-                return Some("the device does not answer any more".to_owned());
+            if silence.is_loss(now(), self.monitor.commands()) {
+                return Some("the device does not answer".to_owned());
             }
         }
         None
     }
 
-    fn lose(&mut self) {
+    fn report_loss(&mut self) {
         self.newest.health = Health::Lost;
         self.samples.publish(self.newest);
-        self.ledger.forget_all();
-        self.guardian = None;
+        self.monitor.forget_all();
+        self.dead_man = None;
     }
 
     fn reconnect(&mut self) -> Option<Connection> {
-        let (mut tries, mut told): (u32, Option<Reason>) = (0, None);
-        while !self.stop.load(Ordering::Relaxed) {
-            // The tick's half of the old session holds the old port open: let go of it here, where closing may wait.
+        let stop = Arc::clone(&self.stop);
+        RECONNECT.run(&stop, || {
+            // The transmit half of the old session holds the old port open. It is dropped here, where closing may block.
             self.returned.drain().for_each(drop);
-            match self.dial_the_same() {
-                Ok(connection) => return Some(connection),
-                Err(error) => {
-                    let reason = Some(reason_of(&error));
-                    if tries.is_multiple_of(TELL_EVERY_TRIES) || told != reason {
-                        tracing::warn!("{error}");
-                        told = reason;
-                    }
-                }
-            }
-            tries = tries.wrapping_add(1);
-            std::thread::sleep(TRY_AGAIN_AFTER);
-        }
-        None
+            Some(self.connect_to_the_same_device())
+        })
     }
 
-    fn dial_the_same(&mut self) -> Result<Connection, OpenError> {
-        let connection = self.dialler.dial(&self.stop)?;
+    fn connect_to_the_same_device(&mut self) -> Result<Connection, OpenError> {
+        let connection = self.connector.connect(&self.stop)?;
         let (wanted, found) = (&self.identity, &connection.identity);
         if (found.serial_number.as_str(), found.axes) == (wanted.serial_number.as_str(), wanted.axes) {
             return Ok(connection);
         }
         let cause =
             HandshakeError::OtherBoard { wanted: wanted.serial_number.clone(), found: found.serial_number.clone() };
-        Err(OpenError::Handshake { port: connection.line.port.name().to_owned(), cause })
+        Err(OpenError::Handshake { port: connection.tx_link.port.name().to_owned(), cause })
     }
 
-    fn take_up(&mut self, connection: Connection) -> (Box<dyn ReceiveHalf>, Arc<Port>) {
-        let Connection { line, ear, guardian, .. } = connection;
-        self.guardian = guardian;
-        tracing::info!("{}: found again; force comes on anew", line.port.name());
-        self.ledger.note_reconnect();
+    fn take_over(&mut self, connection: Connection) -> (Box<dyn ReceiveHalf>, Arc<Port>) {
+        let Connection { tx_link, receive, dead_man, .. } = connection;
+        self.dead_man = dead_man;
+        log_reconnected(tx_link.port.name());
+        self.monitor.record_reconnect();
         self.newest.health = Health::Stale;
         self.samples.publish(self.newest);
-        let port = Arc::clone(&line.port);
-        self.lines.push(line);
-        (ear, port)
+        let port = Arc::clone(&tx_link.port);
+        self.tx_links.push(tx_link);
+        (receive, port)
     }
 }
 
-/// What kind of obstacle it is, whatever its numbers: another kind is told at once.
-type Reason = (Discriminant<OpenError>, Option<Discriminant<HandshakeError>>);
-
-fn reason_of(error: &OpenError) -> Reason {
-    let cause = match error {
-        OpenError::Handshake { cause, .. } => Some(discriminant(cause)),
-        OpenError::Port(_) | OpenError::System { .. } => None,
-    };
-    (discriminant(error), cause)
-}
-
-/// Since when nothing was heard, and how many commands had gone out by then.
+/// Start of a silence, and the number of commands sent by then.
 struct Silence {
     since: MonotonicNs,
     commands: u64,
 }
 
 impl Silence {
-    fn from(since: MonotonicNs, commands: u64) -> Self {
+    fn new(since: MonotonicNs, commands: u64) -> Self {
         Self { since, commands }
     }
 
-    fn is_too_long(&self, now: MonotonicNs, commands: u64) -> bool {
-        now.since(self.since) > GONE_AFTER_NS && commands.saturating_sub(self.commands) > GONE_AFTER_COMMANDS
+    fn is_loss(&self, now: MonotonicNs, commands: u64) -> bool {
+        now.since(self.since) > LOST_AFTER_NS && commands.saturating_sub(self.commands) > LOST_AFTER_COMMANDS
     }
 }
 
@@ -290,20 +263,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_kind_of_obstacle_is_another_reason_and_other_numbers_are_not() {
-        let greeting = |cause| reason_of(&OpenError::Handshake { port: String::new(), cause });
-        let babble = |bytes| greeting(HandshakeError::NotUnderstood { bytes, expected: "" });
-        assert_eq!(babble(1), babble(2));
-        assert_ne!(babble(1), greeting(HandshakeError::PlaceForgotten));
-        assert_ne!(babble(1), reason_of(&OpenError::Port(PortError::Missing { port: String::new() })));
-    }
-
-    #[test]
-    fn only_commands_without_an_answer_make_a_silence() {
-        let silence = Silence::from(MonotonicNs(0), 100);
-        let later = MonotonicNs(GONE_AFTER_NS + 1);
-        assert!(!silence.is_too_long(later, 100), "nobody asked");
-        assert!(!silence.is_too_long(MonotonicNs(GONE_AFTER_NS), 1000), "it may still answer");
-        assert!(silence.is_too_long(later, 1000));
+    fn a_silence_is_a_loss_only_if_commands_stay_unanswered() {
+        let silence = Silence::new(MonotonicNs(0), 100);
+        let later = MonotonicNs(LOST_AFTER_NS + 1);
+        assert!(!silence.is_loss(later, 100), "no command was sent");
+        assert!(!silence.is_loss(MonotonicNs(LOST_AFTER_NS), 1000), "it may still answer");
+        assert!(silence.is_loss(later, 1000));
     }
 }

@@ -51,10 +51,10 @@ fn allocations_on_a_line(
         assert!(start.elapsed() < PATIENCE, "no port");
         std::thread::sleep(Duration::from_millis(1));
     }
-    let (ledger, port) = (Arc::new(LinkMonitor::default()), link.to_str().unwrap().to_owned());
-    let (find, protocol) = (Box::new(move || Ok(port.clone())), protocol(Arc::clone(&ledger)));
-    let (baud, guardian) = (1_000_000, None);
-    let settings = SerialSettings { find, baud, protocol, ledger: Arc::clone(&ledger), guardian, priority: 79 };
+    let (monitor, port) = (Arc::new(LinkMonitor::default()), link.to_str().unwrap().to_owned());
+    let (find, protocol) = (Box::new(move || Ok(port.clone())), protocol(Arc::clone(&monitor)));
+    let (baud, dead_man) = (1_000_000, None);
+    let settings = SerialSettings { find, baud, protocol, monitor: Arc::clone(&monitor), dead_man, priority: 79 };
     let mut device = SerialDevice::open(settings).unwrap();
     let (mut allocations, mut fresh_after_loss) = (0, 0);
     while fresh_after_loss < 200 {
@@ -97,7 +97,7 @@ fn a_board_on_a_bad_line_is_read_and_written_without_allocation() {
     let settings = NativeSettings { axes: None, lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
     let board = || Box::new(NativeBoard::new(NativeTraits::default(), body(2))) as Box<dyn Board>;
     let found =
-        allocations_on_a_line("native", FAULTS, board, |ledger| Box::new(NativeProtocol::new(settings, ledger, 1)));
+        allocations_on_a_line("native", FAULTS, board, |monitor| Box::new(NativeProtocol::new(settings, monitor, 1)));
     assert_eq!(found, 0);
 }
 
@@ -106,7 +106,7 @@ fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
     let settings = OdriveSettings { lever_m: 0.05, watchdog_s: 0.1, baud: None };
     let board = || Box::new(OdriveBoard::new(0.05, body(1))) as Box<dyn Board>;
     let found =
-        allocations_on_a_line("odrive", FAULTS, board, |ledger| Box::new(OdriveProtocol::new(settings, ledger)));
+        allocations_on_a_line("odrive", FAULTS, board, |monitor| Box::new(OdriveProtocol::new(settings, monitor)));
     assert_eq!(found, 0);
 }
 
@@ -144,6 +144,6 @@ impl Board for Powered {
 fn a_haply_on_a_bad_line_is_read_and_written_without_allocation() {
     let model = DeviceModel::default();
     let board = move || Box::new(Powered(HaplyBoard::new(HaplyVariant::V3, &model, None).unwrap())) as Box<dyn Board>;
-    let protocol = |ledger| Box::new(HaplyProtocol::new(HaplyVariant::V3, ledger)) as Box<dyn Protocol>;
+    let protocol = |monitor| Box::new(HaplyProtocol::new(HaplyVariant::V3, monitor)) as Box<dyn Protocol>;
     assert_eq!(allocations_on_a_line("haply", LineFaults { garbage: 0.0, ..FAULTS }, board, protocol), 0);
 }

@@ -1,11 +1,14 @@
 //! Host and board of the native protocol in one room: no port, no clock.
 
+use haptic_backends::native::framing::HidReport;
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Received, Sample, Step};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings};
 use haptic_device::{DeviceModel, Effort, FaultCode, Health, MonotonicNs, WriteError};
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
 use haptic_emulator::serial::{Board, NativeBoard};
+use haptic_wire::report::{REPORT_BYTES, decode_report, encode_report};
+use haptic_wire::{Decoder, Message, WIRE_MAX, encode_frame};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -22,15 +25,15 @@ fn board(traits: NativeTraits) -> NativeBoard {
 
 /// Greets until it is done or failed, a millisecond a round.
 fn greet(
-    protocol: &mut NativeProtocol,
+    protocol: &mut dyn Protocol,
     far: &mut dyn FnMut(&[u8]) -> Vec<u8>,
 ) -> Result<Box<OpenSession>, HandshakeError> {
-    let mut greeting = protocol.greet(MonotonicNs(0));
+    let mut handshake = protocol.start_handshake(MonotonicNs(0));
     for round in 0..20_000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
-        match greeting.step(now) {
-            Step::Say(words) => greeting.hear(&far(words.bytes()), now),
-            Step::Wait { .. } => greeting.hear(&far(&[]), now),
+        match handshake.step(now) {
+            Step::Send(words) => handshake.receive(&far(words.bytes()), now),
+            Step::Wait { .. } => handshake.receive(&far(&[]), now),
             Step::Done(session) => return Ok(session),
             Step::Failed(error) => return Err(error),
         }
@@ -48,22 +51,22 @@ fn heard_by(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
 struct Room {
     board: NativeBoard,
     session: OpenSession,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
     now: MonotonicNs,
     newest: Sample,
 }
 
 impl Room {
     fn new(traits: NativeTraits) -> Self {
-        let (ledger, mut board) = (Arc::new(LinkMonitor::default()), board(traits));
-        let mut protocol = NativeProtocol::new(settings(traits.axes), Arc::clone(&ledger), 77);
+        let (monitor, mut board) = (Arc::new(LinkMonitor::default()), board(traits));
+        let mut protocol = NativeProtocol::new(settings(traits.axes), Arc::clone(&monitor), 77);
         let session = *greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).unwrap();
-        Self { board, session, ledger, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::nothing_yet() }
+        Self { board, session, monitor, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::default() }
     }
 
     /// A millisecond in which the host asks for a force; `spoil` sees what passes and may change it.
     fn exchange(&mut self, force_n: Vector2<f64>, spoil: impl Fn(&mut Vec<u8>, &mut Vec<u8>)) -> Received {
-        let (words, _) = self.session.voice.say(Effort { force_n }, &self.newest, self.now);
+        let (words, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
         self.now = self.now.after(MILLISECOND_NS / 2);
         let mut question = words.bytes().to_vec();
         spoil(&mut question, &mut Vec::new());
@@ -83,11 +86,11 @@ impl Room {
         self.board.tick(&mut told);
         let mut answer = answer.to_vec();
         answer.extend(told.concat());
-        let heard = self.session.ear.hear(&answer, self.now);
+        let heard = self.session.receive.receive(&answer, self.now);
         self.newest = heard.sample.unwrap_or(self.newest);
         if let Some(reply) = heard.reply {
             let again = heard_by(&mut self.board, reply.bytes());
-            self.session.ear.hear(&again, self.now);
+            self.session.receive.receive(&again, self.now);
         }
         self.now = self.now.after(MILLISECOND_NS / 2);
         heard
@@ -107,7 +110,7 @@ fn a_board_is_greeted_armed_and_answers_every_command() {
         assert_eq!(room.session.identity.serial_number, "EMULATED");
         assert_eq!((room.session.identity.axes, room.session.limits.max_force_n), (traits.axes, 4.0));
         room.run(1000, Vector2::zeros());
-        let statistics = room.ledger.statistics(1000.0);
+        let statistics = room.monitor.statistics(1000.0);
         assert_eq!((statistics.frames_lost, statistics.crc_errors), (0, 0));
         assert_eq!(statistics.round_trip.max_ns, MILLISECOND_NS / 2);
         assert_eq!((room.newest.sequence, room.newest.health), (1000, Health::Ready));
@@ -206,7 +209,7 @@ fn lost_and_damaged_frames_are_counted_and_cost_no_more_than_themselves() {
         room.run(3, Vector2::zeros());
         assert_eq!(room.newest.health, Health::Ready);
     }
-    let statistics = room.ledger.statistics(1000.0);
+    let statistics = room.monitor.statistics(1000.0);
     assert_eq!((statistics.frames_lost, statistics.crc_errors), (15, 5));
 }
 
@@ -215,14 +218,14 @@ fn of_answers_that_come_together_the_newest_wins_and_an_old_one_after_it_is_igno
     let mut room = Room::new(NativeTraits::default());
     let mut answers = Vec::new();
     for _ in 0..3 {
-        let (words, _) = room.session.voice.say(Effort::zero(), &Sample::nothing_yet(), room.now);
+        let (words, _) = room.session.transmit.encode(Effort::zero(), &Sample::default(), room.now);
         answers.push(heard_by(&mut room.board, words.bytes()));
         room.board.tick(&mut Vec::new());
     }
     let together = [answers[0].clone(), answers[2].clone()].concat();
-    let sample = room.session.ear.hear(&together, room.now).sample.unwrap();
+    let sample = room.session.receive.receive(&together, room.now).sample.unwrap();
     assert_eq!(sample.sequence, 2);
-    assert!(room.session.ear.hear(&answers[1], room.now).sample.is_none());
+    assert!(room.session.receive.receive(&answers[1], room.now).sample.is_none());
 }
 
 #[test]
@@ -242,7 +245,7 @@ fn what_is_not_a_number_asks_for_no_effort_and_says_so() {
     let mut room = Room::new(NativeTraits::default());
     room.run(10, Vector2::new(1.0, 1.0));
     let effort = Effort { force_n: Vector2::new(f64::NAN, 1.0) };
-    let (words, verdict) = room.session.voice.say(effort, &room.newest, room.now);
+    let (words, verdict) = room.session.transmit.encode(effort, &room.newest, room.now);
     assert_eq!(verdict, Err(WriteError::NotFinite));
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
@@ -252,18 +255,18 @@ fn what_is_not_a_number_asks_for_no_effort_and_says_so() {
 fn the_farewell_ends_the_force() {
     let mut room = Room::new(NativeTraits::default());
     room.run(10, Vector2::new(1.0, 0.0));
-    let words = room.session.voice.stop_frame();
+    let words = room.session.transmit.stop_frame();
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
 }
 
 #[test]
 fn the_board_holds_to_the_force_that_the_host_allowed() {
-    let (ledger, mut board) = (Arc::new(LinkMonitor::default()), board(NativeTraits::default()));
-    let mut protocol = NativeProtocol::new(NativeSettings { max_force_n: 1.0, ..settings(2) }, Arc::clone(&ledger), 1);
+    let (monitor, mut board) = (Arc::new(LinkMonitor::default()), board(NativeTraits::default()));
+    let mut protocol = NativeProtocol::new(NativeSettings { max_force_n: 1.0, ..settings(2) }, Arc::clone(&monitor), 1);
     let mut session = *greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).unwrap();
     let effort = Effort { force_n: Vector2::new(3.0, -3.0) };
-    let (words, _) = session.voice.say(effort, &Sample::nothing_yet(), MonotonicNs(1));
+    let (words, _) = session.transmit.encode(effort, &Sample::default(), MonotonicNs(1));
     heard_by(&mut board, words.bytes());
     (0..10).for_each(|_| board.tick(&mut Vec::new()));
     assert!((board.force_n() - Vector2::new(1.0, -1.0)).norm() < 1e-3, "{}", board.force_n());
@@ -274,7 +277,7 @@ fn a_zero_ends_the_greatest_force_at_once_and_the_next_force_needs_no_arming() {
     let mut room = Room::new(NativeTraits::default());
     room.run(10, Vector2::new(4.0, -4.0));
     assert_eq!(room.board.force_n(), Vector2::new(4.0, -4.0));
-    let (words, _) = room.session.voice.say(Effort::zero(), &room.newest, room.now);
+    let (words, _) = room.session.transmit.encode(Effort::zero(), &room.newest, room.now);
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
     let heard = room.exchange(Vector2::new(0.5, 0.0), |_, _| {});
@@ -294,4 +297,37 @@ fn a_board_changes_its_force_no_faster_than_its_slew() {
     for (force_n, expected_n) in forces.iter().zip([1.0, 2.0, 3.0, 4.0, 4.0]) {
         assert!((force_n - expected_n).abs() < 1e-3, "{forces:?}");
     }
+}
+
+/// Translates between HID reports and the COBS frames of the emulated board.
+fn reports_to(board: &mut NativeBoard, report: &[u8]) -> Vec<[u8; REPORT_BYTES]> {
+    let mut wire = [0; WIRE_MAX];
+    let question = decode_report(report).map_or(0, |frame| encode_frame(&frame, &mut wire).unwrap());
+    let mut reports = Vec::new();
+    Decoder::new().push_all(&heard_by(board, &wire[..question]), |frame| {
+        reports.push(encode_report(&Message::parse(&frame).unwrap(), frame.sequence).unwrap());
+    });
+    reports
+}
+
+#[test]
+fn hid_reports_carry_the_same_session_as_a_serial_line() {
+    let (monitor, mut board) = (Arc::new(LinkMonitor::default()), board(NativeTraits::default()));
+    let mut protocol = haptic_backends::native::NativeProtocol::<HidReport>::new(settings(2), Arc::clone(&monitor), 1);
+    let mut session = *greet(&mut protocol, &mut |report| reports_to(&mut board, report).concat()).unwrap();
+    assert_eq!((session.identity.serial_number.as_str(), session.limits.max_force_n), ("EMULATED", 4.0));
+    for tick in 0..100 {
+        let now = MonotonicNs(10_000 * MILLISECOND_NS + tick * MILLISECOND_NS);
+        let effort = Effort { force_n: Vector2::new(1.0, -0.5) };
+        let (report, _) = session.transmit.encode(effort, &Sample::default(), now);
+        let sample = reports_to(&mut board, report.bytes())
+            .iter()
+            .find_map(|report| session.receive.receive(report, now.after(MILLISECOND_NS / 2)).sample)
+            .unwrap();
+        assert_eq!((sample.health, sample.taken_at, sample.sequence), (Health::Ready, now, tick as u32 + 1));
+        board.tick(&mut Vec::new());
+    }
+    assert!((board.force_n() - Vector2::new(1.0, -0.5)).norm() < 1e-3, "{}", board.force_n());
+    let statistics = monitor.statistics(1000.0);
+    assert_eq!((statistics.frames_lost, statistics.round_trip.max_ns), (0, MILLISECOND_NS / 2));
 }

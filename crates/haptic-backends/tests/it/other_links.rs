@@ -18,11 +18,11 @@ fn heard_by(board: &mut dyn Board, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn greet(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenSession>, HandshakeError> {
-    let mut greeting = protocol.greet(MonotonicNs(0));
+    let mut handshake = protocol.start_handshake(MonotonicNs(0));
     for round in 0..20_000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
-        match greeting.step(now) {
-            Step::Say(words) => greeting.hear(&heard_by(board, words.bytes()), now),
+        match handshake.step(now) {
+            Step::Send(words) => handshake.receive(&heard_by(board, words.bytes()), now),
             Step::Wait { .. } => board.tick(&mut Vec::new()),
             Step::Done(session) => return Ok(session),
             Step::Failed(error) => return Err(error),
@@ -35,20 +35,20 @@ fn greet(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenS
 struct Room<B> {
     board: B,
     session: Box<OpenSession>,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
     now: MonotonicNs,
     newest: Sample,
 }
 
 impl<B: Board> Room<B> {
     fn new(mut board: B, make: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>) -> Self {
-        let ledger = Arc::new(LinkMonitor::default());
-        let session = greet(make(Arc::clone(&ledger)).as_mut(), &mut board).unwrap();
-        Self { board, session, ledger, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::nothing_yet() }
+        let monitor = Arc::new(LinkMonitor::default());
+        let session = greet(make(Arc::clone(&monitor)).as_mut(), &mut board).unwrap();
+        Self { board, session, monitor, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::default() }
     }
 
     fn exchange(&mut self, force_n: Vector2<f64>, is_lost: bool) {
-        let (words, _) = self.session.voice.say(Effort { force_n }, &self.newest, self.now);
+        let (words, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
         let answer = heard_by(&mut self.board, words.bytes());
         self.board.tick(&mut Vec::new());
         self.now = self.now.after(MILLISECOND_NS / 2);
@@ -57,11 +57,11 @@ impl<B: Board> Room<B> {
     }
 
     fn listen(&mut self, bytes: &[u8]) {
-        let heard = self.session.ear.hear(bytes, self.now);
+        let heard = self.session.receive.receive(bytes, self.now);
         self.newest = heard.sample.unwrap_or(self.newest);
         if let Some(reply) = heard.reply {
             let answer = heard_by(&mut self.board, reply.bytes());
-            let heard = self.session.ear.hear(&answer, self.now);
+            let heard = self.session.receive.receive(&answer, self.now);
             self.newest = heard.sample.unwrap_or(self.newest);
         }
     }
@@ -75,7 +75,7 @@ impl<B: Board> Room<B> {
 
 fn haply(variant: HaplyVariant) -> Room<HaplyBoard> {
     let board = HaplyBoard::new(variant, &DeviceModel::default(), None).unwrap();
-    Room::new(board, |ledger| Box::new(HaplyProtocol::new(variant, ledger)))
+    Room::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)))
 }
 
 /// A hand that rests where the arm's path puts it after two seconds: in the middle of the workspace.
@@ -85,7 +85,7 @@ fn resting_haply(variant: HaplyVariant, hand_n_per_m: f64) -> Room<HaplyBoard> {
     let hand = HandModel { looped: false, stiffness_n_per_m: hand_n_per_m, ..hand };
     let model = DeviceModel { coulomb_n: [0.0; 2], ..DeviceModel::default() };
     let board = HaplyBoard::new(variant, &model, Some(hand)).unwrap();
-    let mut room = Room::new(board, |ledger| Box::new(HaplyProtocol::new(variant, ledger)));
+    let mut room = Room::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)));
     room.run(4000, Vector2::zeros());
     room
 }
@@ -100,7 +100,7 @@ fn every_make_of_the_haply_is_greeted_at_home_and_followed_through_its_workspace
         room.run(1900, Vector2::zeros());
         let middle_m = 0.65 * (variant.linkage.upper_link_m + variant.linkage.lower_link_m);
         assert!((room.newest.position_m.y - middle_m).abs() < 5e-3, "{} at {}", variant.name, room.newest.position_m);
-        assert_eq!((room.newest.health, room.ledger.statistics(1000.0).frames_lost), (Health::Ready, 0));
+        assert_eq!((room.newest.health, room.monitor.statistics(1000.0).frames_lost), (Health::Ready, 0));
     }
 }
 
@@ -131,7 +131,7 @@ fn the_last_thing_a_haply_hears_is_zero_torque() {
     let mut room = haply(HaplyVariant::V3);
     room.run(10, Vector2::new(1.0, 1.0));
     assert_ne!(room.board.force_n(), Vector2::zeros());
-    let words = room.session.voice.stop_frame();
+    let words = room.session.transmit.stop_frame();
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
 }
@@ -140,12 +140,12 @@ fn the_last_thing_a_haply_hears_is_zero_torque() {
 fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
     let variant = HaplyVariant::V3;
     let mut board = HaplyBoard::new(variant, &DeviceModel::default(), None).unwrap();
-    let ledger = Arc::new(LinkMonitor::default());
-    let mut protocol = HaplyProtocol::new(variant, Arc::clone(&ledger));
+    let monitor = Arc::new(LinkMonitor::default());
+    let mut protocol = HaplyProtocol::new(variant, Arc::clone(&monitor));
     greet(&mut protocol, &mut board).unwrap();
     (0..2000).for_each(|_| board.tick(&mut Vec::new()));
     let session = greet(&mut protocol, &mut board).unwrap();
-    let mut room = Room { board, session, ledger, now: MonotonicNs(1), newest: Sample::nothing_yet() };
+    let mut room = Room { board, session, monitor, now: MonotonicNs(1), newest: Sample::default() };
     room.run(2, Vector2::zeros());
     assert!(room.newest.position_m.y > 0.09, "not taken for home: {}", room.newest.position_m);
 }
@@ -166,8 +166,8 @@ fn a_haply_that_forgot_its_angles_away_from_home_is_not_set_up_there_but_refused
     heard_by(&mut board, &[0, 0]);
     for _ in 0..3 {
         let refusal = greet(&mut protocol, &mut board).err().expect("wrong angles were taken for right ones");
-        assert_eq!(refusal, HandshakeError::PlaceForgotten);
-        assert!(refusal.to_string().contains("hold the arm against its home stop and start anew"), "{refusal}");
+        assert_eq!(refusal, HandshakeError::PositionLost);
+        assert!(refusal.to_string().contains("hold the arm against its home stop and restart hapticd"), "{refusal}");
         assert_eq!((board.news(), board.force_n()), (None, Vector2::zeros()), "it was set up");
     }
 }
@@ -180,8 +180,8 @@ fn a_haply_that_waits_for_the_rest_of_a_message_keeps_its_angles_when_it_is_foun
         heard_by(&mut board, &push.bytes()[..heard]);
         let session = greet(&mut protocol, &mut board).unwrap_or_else(|error| panic!("{heard} bytes: {error}"));
         assert_eq!(board.force_n(), Vector2::zeros(), "{heard} bytes");
-        let (ledger, newest) = (Arc::new(LinkMonitor::default()), Sample::nothing_yet());
-        let mut room = Room { board, session, ledger, now: MonotonicNs(1), newest };
+        let (monitor, newest) = (Arc::new(LinkMonitor::default()), Sample::default());
+        let mut room = Room { board, session, monitor, now: MonotonicNs(1), newest };
         room.run(2, Vector2::zeros());
         assert!(room.newest.position_m.y > 0.09, "{heard} bytes: {}", room.newest.position_m);
     }
@@ -193,9 +193,10 @@ fn the_last_words_end_the_torques_of_a_haply_wherever_a_message_was_cut_short() 
         let mut room = haply(HaplyVariant::V3);
         room.run(10, Vector2::new(1.0, 1.0));
         assert_ne!(room.board.force_n(), Vector2::zeros());
-        let (words, _) = room.session.voice.say(Effort { force_n: Vector2::new(1.0, 1.0) }, &room.newest, room.now);
+        let (words, _) =
+            room.session.transmit.encode(Effort { force_n: Vector2::new(1.0, 1.0) }, &room.newest, room.now);
         heard_by(&mut room.board, &words.bytes()[..heard]);
-        let words = room.session.voice.stop_frame();
+        let words = room.session.transmit.stop_frame();
         heard_by(&mut room.board, words.bytes());
         assert_eq!(room.board.force_n(), Vector2::zeros(), "after {heard} bytes");
     }
@@ -207,7 +208,7 @@ fn what_is_lost_on_the_way_from_a_haply_is_counted() {
     for tick in 0..5000 {
         room.exchange(Vector2::zeros(), tick % 250 == 100);
     }
-    let lost = room.ledger.statistics(1000.0).frames_lost;
+    let lost = room.monitor.statistics(1000.0).frames_lost;
     assert!((19..=20).contains(&lost), "{lost}");
 }
 
@@ -249,7 +250,7 @@ fn odrive_board() -> OdriveBoard {
 }
 
 fn odrive() -> Room<OdriveBoard> {
-    Room::new(odrive_board(), |ledger| Box::new(OdriveProtocol::new(ODRIVE, ledger)))
+    Room::new(odrive_board(), |monitor| Box::new(OdriveProtocol::new(ODRIVE, monitor)))
 }
 
 /// An ODrive that never gets to hear one kind of line, or hears another in its place.
@@ -298,15 +299,15 @@ fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_
 #[test]
 fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
     let mut board = odrive_board();
-    let mut greeting = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default())).greet(MonotonicNs(0));
+    let mut handshake = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default())).start_handshake(MonotonicNs(0));
     for round in 0..5000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
-        match greeting.step(now) {
-            Step::Say(words) => {
+        match handshake.step(now) {
+            Step::Send(words) => {
                 let is_timeout = String::from_utf8_lossy(words.bytes()).contains("watchdog_timeout");
                 // What the input mode answered, once more.
-                greeting.hear(if is_timeout { b"1\r\n" } else { b"" }, now);
-                greeting.hear(&heard_by(&mut board, words.bytes()), now);
+                handshake.receive(if is_timeout { b"1\r\n" } else { b"" }, now);
+                handshake.receive(&heard_by(&mut board, words.bytes()), now);
             }
             Step::Wait { .. } => board.tick(&mut Vec::new()),
             Step::Done(_) => return,
@@ -324,7 +325,7 @@ fn an_odrive_moves_the_handle_as_mechanics_says_over_its_lever() {
     let Sample { velocity_m_per_s, position_m, health, .. } = room.newest;
     assert!((velocity_m_per_s.x - speed).abs() < 0.02 * speed, "{velocity_m_per_s}");
     assert!(position_m.x > 0.0 && health == Health::Ready);
-    let statistics = room.ledger.statistics(1000.0);
+    let statistics = room.monitor.statistics(1000.0);
     assert_eq!((statistics.frames_lost, statistics.crc_errors), (0, 0));
 }
 
@@ -356,7 +357,7 @@ fn before_the_first_tick_the_odrive_s_watchdog_is_fed_and_the_farewell_switches_
     room.run(2, Vector2::new(0.5, 0.0));
     assert_eq!(room.newest.health, Health::Ready);
     assert_ne!(room.board.force_n(), Vector2::zeros());
-    let words = room.session.voice.stop_frame();
+    let words = room.session.transmit.stop_frame();
     heard_by(&mut room.board, words.bytes());
     assert_eq!(room.board.force_n(), Vector2::zeros());
 }

@@ -67,14 +67,14 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 fn open(port: &std::path::Path, axes: u8) -> Result<SerialDevice, OpenError> {
-    let (ledger, port) = (Arc::new(LinkMonitor::default()), port.to_str().unwrap().to_owned());
+    let (monitor, port) = (Arc::new(LinkMonitor::default()), port.to_str().unwrap().to_owned());
     let settings = NativeSettings { axes: Some(axes), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
     SerialDevice::open(SerialSettings {
         find: Box::new(move || Ok(port.clone())),
         baud: 1_000_000,
-        protocol: Box::new(NativeProtocol::new(settings, Arc::clone(&ledger), 1)),
-        ledger,
-        guardian: None,
+        protocol: Box::new(NativeProtocol::new(settings, Arc::clone(&monitor), 1)),
+        monitor,
+        dead_man: None,
         priority: 79,
     })
 }
@@ -170,13 +170,13 @@ fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
 struct Mute(Arc<LinkMonitor>);
 
 impl Protocol for Mute {
-    fn greet(&mut self, _: MonotonicNs) -> Box<dyn Handshake> {
+    fn start_handshake(&mut self, _: MonotonicNs) -> Box<dyn Handshake> {
         Box::new(Self(Arc::clone(&self.0)))
     }
 }
 
 impl Handshake for Mute {
-    fn hear(&mut self, _: &[u8], _: MonotonicNs) {}
+    fn receive(&mut self, _: &[u8], _: MonotonicNs) {}
 
     fn step(&mut self, _: MonotonicNs) -> Step {
         let (name, serial_number, firmware) = ("mute".to_owned(), String::new(), String::new());
@@ -184,45 +184,45 @@ impl Handshake for Mute {
         Step::Done(Box::new(OpenSession {
             identity: Identity { name, kind: DeviceKind::Serial, serial_number, firmware, axes: 1 },
             limits: Limits { max_force_n: 1.0, travel_min_m: -everywhere, travel_max_m: everywhere, rate_hz: 1000.0 },
-            voice: Box::new(Self(Arc::clone(&self.0))),
-            ear: Box::new(Self(Arc::clone(&self.0))),
+            transmit: Box::new(Self(Arc::clone(&self.0))),
+            receive: Box::new(Self(Arc::clone(&self.0))),
         }))
     }
 }
 
 impl ReceiveHalf for Mute {
-    fn hear(&mut self, _: &[u8], _: MonotonicNs) -> Received {
+    fn receive(&mut self, _: &[u8], _: MonotonicNs) -> Received {
         Received { sample: None, reply: None }
     }
 }
 
 impl TransmitHalf for Mute {
-    fn say(&mut self, effort: Effort, _: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+    fn encode(&mut self, effort: Effort, _: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
         let sequence = self.0.next_sequence();
         self.0.record_sent(sequence, now);
-        (TxBytes::of(if effort == Effort::zero() { b"0" } else { b"1" }), Ok(()))
+        (TxBytes::new(if effort == Effort::zero() { b"0" } else { b"1" }), Ok(()))
     }
 
     fn stop_frame(&mut self) -> TxBytes {
-        TxBytes::of(b"q")
+        TxBytes::new(b"q")
     }
 }
 
 #[test]
 fn a_zero_goes_out_although_nothing_that_was_sent_before_was_answered() {
     let mut pty = haptic_emulator::serial::pty::Pty::open(None).unwrap();
-    let (ledger, port) = (Arc::new(LinkMonitor::default()), pty.name().to_str().unwrap().to_owned());
+    let (monitor, port) = (Arc::new(LinkMonitor::default()), pty.name().to_str().unwrap().to_owned());
     let mut device = SerialDevice::open(SerialSettings {
         find: Box::new(move || Ok(port.clone())),
         baud: 1_000_000,
-        protocol: Box::new(Mute(Arc::clone(&ledger))),
-        ledger: Arc::clone(&ledger),
-        guardian: None,
+        protocol: Box::new(Mute(Arc::clone(&monitor))),
+        monitor: Arc::clone(&monitor),
+        dead_man: None,
         priority: 79,
     })
     .unwrap();
     (0..6).for_each(|_| assert_eq!(tick(&mut device).1, WriteOutcome::Written));
-    assert_eq!((ledger.open_commands(), device.write(Effort::zero(), MonotonicNs(0))), (6, WriteOutcome::Written));
+    assert_eq!((monitor.in_flight(), device.write(Effort::zero(), MonotonicNs(0))), (6, WriteOutcome::Written));
     device.close();
     let mut heard = [0; 64];
     let count = pty.read(&mut heard);

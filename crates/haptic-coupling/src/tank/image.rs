@@ -5,13 +5,13 @@ use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl Tank {
-    /// All of it. Real-time: constant.
+    /// All of it but the settings ([`Tank::set_limits`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
-            passivity,
-            damping_n_s_per_m,
-            period_s,
-            reserve_j,
+            passivity: _,
+            damping_n_s_per_m: _,
+            period_s: _,
+            reserve_j: _,
             level_j,
             lowest_j,
             non_gravity_j,
@@ -19,8 +19,7 @@ impl Tank {
             position_m,
             held,
         } = self;
-        passivity.carry(archive);
-        archive.numbers([damping_n_s_per_m, period_s, reserve_j, level_j, lowest_j, non_gravity_j, height_j]);
+        archive.numbers([level_j, lowest_j, non_gravity_j, height_j]);
         archive.optional(position_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
         let Held { impulse_n_s, elapsed_s, force_n } = held;
         archive.vector(impulse_n_s);

@@ -1,6 +1,7 @@
 //! The far end of a pseudo-terminal, and a link to the near one so that its name is known beforehand.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use haptic_realtime::poll::input_events;
+use rustix::event::PollFlags;
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
@@ -51,11 +52,7 @@ impl Pty {
     /// # Errors
     /// What the system says.
     pub fn wait(&mut self, within: Duration) -> io::Result<()> {
-        let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
-        let mut ends = [PollFd::new(&self.far, PollFlags::IN)];
-        poll(&mut ends, Some(&timeout))
-            .or_else(|error| if error == rustix::io::Errno::INTR { Ok(0) } else { Err(error) })?;
-        self.host_is_there = !ends[0].revents().contains(PollFlags::HUP);
+        self.host_is_there = !input_events(&self.far, within)?.contains(PollFlags::HUP);
         if !self.host_is_there {
             // Without a host the poll returns at once, for ever: spend the time elsewhere.
             std::thread::sleep(within);

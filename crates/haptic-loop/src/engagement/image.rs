@@ -4,10 +4,10 @@ use super::Engagement;
 use haptic_planar::checkpoint::Archive;
 
 impl Engagement {
-    /// All of it. Real-time: constant.
+    /// All of it but the ramp time, which is a limit. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
-        let Self { ramp_s, quiet_ticks, share, recovered } = self;
-        archive.numbers([ramp_s, share, recovered]);
+        let Self { ramp_s: _, quiet_ticks, share, recovered } = self;
+        archive.numbers([share, recovered]);
         archive.count(quiet_ticks);
     }
 }

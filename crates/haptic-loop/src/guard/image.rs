@@ -1,16 +1,17 @@
 //! The guard in an image of the loop.
 
 use super::{Clamp, Guard, GuardCounters};
-use crate::fault::image::NO_FAULT;
+use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
 impl Guard {
-    /// All of it but the device, which stays the same. Real-time: constant.
+    /// All of it but the device, which stays the same, and what follows from the limits ([`Guard::set_limits`]).
+    /// Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             device: _,
             clamp: Clamp { now_n, to_n, step_n },
-            slew_n_per_tick,
+            slew_n_per_tick: _,
             engagement,
             tank,
             active_fault,
@@ -20,12 +21,10 @@ impl Guard {
             given_before_n,
             tally: GuardCounters { stale, faults, clamped, cut, withheld_j },
         } = self;
-        archive.numbers([now_n, to_n, step_n, slew_n_per_tick, withheld_j]);
+        archive.numbers([now_n, to_n, step_n, withheld_j]);
         engagement.carry(archive);
         tank.carry(archive);
-        [active_fault, unsent].into_iter().for_each(|fault| {
-            archive.optional(fault, NO_FAULT, |archive, fault| fault.carry(archive));
-        });
+        [active_fault, unsent].into_iter().for_each(|fault| Fault::carry(fault, archive));
         archive.count(late_in_a_row);
         archive.vector(shortfall_n);
         archive.vector(given_before_n);

@@ -7,21 +7,22 @@ use super::HapticLoop;
 use crate::report::TickReport;
 use crate::world::World;
 use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_output};
+use haptic_planar::state::State;
 
 /// Words that everything but the world takes at most.
 const WORDS_BESIDES: usize = 192;
 
 impl World {
     /// Words that an image of a loop with this world takes at most.
-    pub fn image_words(&self) -> usize {
-        self.state.image_words() + WORDS_BESIDES
+    pub fn checkpoint_words(&self) -> usize {
+        State::checkpoint_words(&self.scene) + WORDS_BESIDES
     }
 }
 
 impl HapticLoop {
     /// Writes an image of everything that lasts, as it stands between two ticks. Real-time: once over the moving bodies and
     /// near pairs of the world, a word a nanosecond or so.
-    pub fn write_image(&self, image: &mut Checkpoint) {
+    pub fn write_checkpoint(&self, image: &mut Checkpoint) {
         let mut out = image.begin();
         out.word(&mut { self.ticks });
         self.frame.settings().carry(&mut out);
@@ -31,30 +32,32 @@ impl HapticLoop {
         { self.guard }.carry(&mut out);
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
         archive_output(&mut { self.last().felt }, &mut out);
-        self.world.state.write_image(&mut out);
+        self.world.state.write_checkpoint(&self.world.scene, &mut out);
     }
 
     /// Goes on from an image of a loop with the same scene and the same kind of device. Not for the tick.
     ///
     /// # Errors
     /// When the image is of something else; the loop is senseless then.
-    pub fn read_image(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
+    pub fn read_checkpoint(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
         let mut from = image.read();
         from.word(&mut self.ticks);
         let mut mapping = self.frame.settings();
         mapping.carry(&mut from);
         let axes = self.device.identity().axes;
-        self.frame = mapping.frame(axes).map_err(|_| BadCheckpoint("has a senseless mapping"))?;
+        self.frame = mapping.activate(axes).map_err(|_| BadCheckpoint("has a senseless mapping"))?;
         self.safety.carry(&mut from);
         self.watch.carry(&mut from);
         self.coupling.carry(&mut from);
         self.guard.carry(&mut from);
+        self.watch.set_limits(&self.safety);
+        self.guard.set_limits(&self.safety);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));
         let mut page = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
         archive_output(&mut page.felt, &mut from);
         *self.recorder.latest_mut() = page;
         let World { scene, state, .. } = self.world.as_mut();
-        state.read_image(scene, &mut from)?;
+        state.read_checkpoint(scene, &mut from)?;
         from.end()
     }
 }

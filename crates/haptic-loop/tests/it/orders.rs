@@ -69,7 +69,7 @@ fn the_same_settings_again_leave_every_later_hash_as_it_was() {
     let same = settings(400.0, 0.1);
     told.apply(Command::SetGains(same.coupling));
     told.apply(Command::SetSafety(same.safety));
-    told.apply(Command::SetMapping(same.mapping.frame(2).unwrap()));
+    told.apply(Command::SetMapping(same.mapping.activate(2).unwrap()));
     for _ in 0..500 {
         let (a, b) = (*told.tick(Default::default(), 0), *untold.tick(Default::default(), 0));
         assert_eq!((a.force_n, told.world().state.hash()), (b.force_n, untold.world().state.hash()));
@@ -92,7 +92,7 @@ fn a_lower_limit_is_kept_and_comes_without_a_jump() {
 fn a_new_mapping_lets_go_and_engages_anew() {
     let mut rendering = pressing();
     let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
-    rendering.apply(Command::SetMapping(shifted.frame(2).unwrap()));
+    rendering.apply(Command::SetMapping(shifted.activate(2).unwrap()));
     let report = rendering.tick(Default::default(), 0);
     assert_eq!((report.force_n, report.phase), (Vector2::zeros(), Phase::Waiting));
     run(&mut rendering, 3000, |_| {});
@@ -154,7 +154,7 @@ fn what_a_pause_or_new_gains_or_a_new_mapping_bring_is_no_energy_from_nowhere() 
     rendering.apply(Command::SetGains(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
     run(&mut rendering, 500, |_| {});
     let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
-    rendering.apply(Command::SetMapping(shifted.frame(2).unwrap()));
+    rendering.apply(Command::SetMapping(shifted.activate(2).unwrap()));
     run(&mut rendering, 500, |_| {});
     // Each of the three would show as millijoules and more; a stiffness that changes in flight leaves a microjoule.
     let gain_j = rendering.last().felt.energy.gain_max_j;

@@ -71,7 +71,9 @@ impl ImpactQueue {
         while impacts.count < MAX_IMPACTS as u32 {
             let any = if P::FORCED && !manifolds.is_empty() { Some(0) } else { None };
             let Some(index) = self.earliest().or(any) else { break };
-            now_s = self.due_s[index].max(now_s);
+            if !P::FORCED {
+                now_s = self.due_s[index].max(now_s);
+            }
             let point = usize::from(self.point[index]);
             let manifold = &manifolds[index];
             match resolve_impact::<P>(manifold, point, now_s, solver_bodies, rules) {

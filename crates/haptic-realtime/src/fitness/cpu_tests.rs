@@ -2,6 +2,7 @@
 
 use super::super::Verdict;
 use super::*;
+use haptic_testing::TestFolder;
 
 #[test]
 fn a_single_core_warns() {
@@ -46,18 +47,15 @@ fn a_deep_idle_state_warns_unless_it_can_be_kept_off() {
 
 #[test]
 fn the_slowest_idle_state_in_use_is_found_and_disabled_ones_are_not() {
-    let root = std::env::temp_dir().join(format!("haptic-realtime-cpuidle-{}", std::process::id()));
+    let root = TestFolder::new();
     for (state, name, latency, disable) in
         [("state0", "POLL", "0", "0"), ("state1", "C1", "2", "0"), ("state2", "C6", "133", "1")]
     {
-        let folder = root.join("sys/devices/system/cpu/cpu1/cpuidle").join(state);
-        std::fs::create_dir_all(&folder).unwrap();
         for (file, text) in [("name", name), ("latency", latency), ("disable", disable)] {
-            std::fs::write(folder.join(file), format!("{text}\n")).unwrap();
+            root.write(&format!("sys/devices/system/cpu/cpu1/cpuidle/{state}/{file}"), format!("{text}\n"));
         }
     }
-    let slowest = slowest_exit(&Machine::at(&root), Some(1));
-    std::fs::remove_dir_all(&root).unwrap();
+    let slowest = slowest_exit(&Machine::at(root.path()), Some(1));
     assert_eq!(slowest, Some(("C1".to_owned(), 2)));
 }
 

@@ -23,7 +23,7 @@ const ANSWERED_FAIL: f64 = 0.90;
 /// Runs the bare loop for `duration` and grades it.
 pub fn live_finding(duration: Duration) -> Finding {
     match measure(LatencyRequest { duration, ..LatencyRequest::default() }) {
-        Ok(report) => grade_wake_latency(&report.figures),
+        Ok(report) => grade_wake_latency(&report.timing),
         Err(cause) => {
             WAKE.fail(format!("the loop could not be started: {cause}"), "raise the limits on threads and memory")
         }
@@ -31,18 +31,18 @@ pub fn live_finding(duration: Duration) -> Finding {
 }
 
 /// Grades the bare loop by its latest wake: 20 µs excellent, 50 µs good, 500 µs usable.
-pub fn grade_wake_latency(figures: &LoopTiming) -> Finding {
-    let wake = figures.wake.percentiles();
+pub fn grade_wake_latency(timing: &LoopTiming) -> Finding {
+    let wake = timing.wake.percentiles();
     let measured = |grade: &str| {
         let [p50, p99, p999, max] = [wake.p50, wake.p99, wake.p999, wake.max].map(|ns| ns as f64 / 1000.0);
-        let LoopTiming { ticks, overruns, .. } = figures;
+        let LoopTiming { ticks, overruns, .. } = timing;
         format!(
             "{grade}: p50 {p50:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1} µs; {overruns} overruns in {ticks} ticks"
         )
     };
     const HELP_MOST: &str = "see the other findings; a PREEMPT_RT kernel and an isolated core help most";
     match wake.max {
-        _ if figures.ticks == 0 => WAKE.fail("no tick was run", "measure for longer"),
+        _ if timing.ticks == 0 => WAKE.fail("no tick was run", "measure for longer"),
         max if max <= EXCELLENT_NS => WAKE.ok(measured("excellent")),
         max if max <= GOOD_NS => WAKE.ok(measured("good")),
         max if max <= USABLE_NS => WAKE.warn(measured("usable"), HELP_MOST),
@@ -71,10 +71,10 @@ mod tests {
     use super::*;
 
     fn woken_at_worst(max_ns: u64) -> LoopTiming {
-        let mut figures = LoopTiming { ticks: 2, ..LoopTiming::default() };
-        figures.wake.record(1_000);
-        figures.wake.record(max_ns);
-        figures
+        let mut timing = LoopTiming { ticks: 2, ..LoopTiming::default() };
+        timing.wake.record(1_000);
+        timing.wake.record(max_ns);
+        timing
     }
 
     #[test]

@@ -12,8 +12,8 @@
 //!   a thousand times what a healthy tick takes, so that a host that stalls a virtual machine does not set it off.
 
 mod acquire;
-mod company;
 mod cpu_choice;
+mod reserved_core;
 
 use std::io;
 use std::sync::mpsc;
@@ -124,8 +124,8 @@ impl<R> RealtimeThread<R> {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn keep_core_free(&self) -> io::Result<()> {
-        self.granted.cpu.map_or(Ok(()), |cpu| company::reserve_core(cpu, self.id))
+    pub fn reserve_core(&self) -> io::Result<()> {
+        self.granted.cpu.map_or(Ok(()), |cpu| reserved_core::reserve_core(cpu, self.id))
     }
 
     /// Whether the body has returned or panicked.

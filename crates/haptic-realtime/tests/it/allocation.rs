@@ -1,12 +1,13 @@
 //! Nothing that the loop calls allocates or frees: a counting allocator watches this thread.
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use haptic_realtime::clock::Clock;
 use haptic_realtime::exchange::{commands, latest, ring};
 use haptic_realtime::histogram::Histogram;
-use haptic_realtime::runner::{Continue, LoopTiming, Runner};
+use haptic_realtime::runner::{LoopTiming, Runner};
 use haptic_testing::allocator_calls_in;
 
 #[test]
@@ -75,7 +76,7 @@ fn a_running_loop_does_not_allocate_with_overruns_and_publishing() {
     let calls = allocator_calls_in(|| {
         runner.run(&stop, |_| {
             ticks += 1;
-            if ticks == 1000 { Continue::No } else { Continue::Yes }
+            if ticks == 1000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     });
     assert_eq!(calls, 0);

@@ -3,15 +3,16 @@
 use super::Facts;
 use super::gathered::{Thinned, TickColumns};
 use super::summary::{PRESSED_N, Summary};
-use crate::picture::grown;
-use haptic_planar::math::rotate;
+use haptic_draw::outline;
+use haptic_draw::placement::Placement;
 use haptic_planar::scene::{Body, Scene};
+use nalgebra::Vector2;
 use serde_json::{Value, json};
 
 /// Level of events that are no warning.
 const INFORMATION: u8 = 2;
 /// Points of a cloud or a way at most.
-const MOST_DOTS: usize = 4000;
+const MAX_DOTS: usize = 4000;
 /// Columns of a histogram in each decade: durations are known to 3 %.
 const BARS_PER_DECADE: f64 = 16.0;
 /// Time from tick to tick, µs.
@@ -141,7 +142,7 @@ fn punctuality(gathered: &TickColumns) -> Value {
 
 /// Every so many of the values, so that there are not too many.
 fn every(length: usize) -> usize {
-    length.div_ceil(MOST_DOTS).max(1)
+    length.div_ceil(MAX_DOTS).max(1)
 }
 
 fn map(gathered: &TickColumns, scene: &Scene) -> Value {
@@ -166,17 +167,13 @@ fn hundredth(value: f64) -> f64 {
 }
 
 fn outlines(scene: &Scene, body: &Body) -> Vec<Value> {
-    let (centre_m, rotation) = body.start_pose();
-    let pieces = &scene.pieces[body.pieces.clone()];
-    let outline = |piece| -> Vec<[f64; 2]> {
-        let place = |point| (centre_m + rotate(rotation, point)) * 1e3;
-        grown(piece, nalgebra::Vector2::zeros())
-            .into_iter()
-            .map(place)
-            .map(|p| [hundredth(p.x), hundredth(p.y)])
-            .collect()
+    let (start, pieces) = (Placement::at_start(body), &scene.pieces[body.pieces.clone()]);
+    let rounded = |piece| -> Vec<[f64; 2]> {
+        let to_mm = |point| start.to_world(point) * 1e3;
+        let points = outline::rounded(piece, Vector2::zeros()).into_iter().map(to_mm);
+        points.map(|point| [hundredth(point.x), hundredth(point.y)]).collect()
     };
-    pieces.iter().map(|piece| json!({ "points": outline(piece), "colour": body.colour, "fixed": body.fixed })).collect()
+    pieces.iter().map(|piece| json!({ "points": rounded(piece), "colour": body.colour, "fixed": body.fixed })).collect()
 }
 
 /// What is worth seeing: the ways and the moving bodies, with room around; walls may stick out.

@@ -31,16 +31,16 @@ impl Linked {
         let mut board = NativeBoard::new(traits, EmulatedHandle::new(1, model, None).unwrap());
         let settings = NativeSettings { axes: Some(1), lever_m: 1.0, max_force_n: 4.0, watchdog_ms: 100, baud: None };
         let mut protocol = NativeProtocol::new(settings, Arc::new(LinkMonitor::default()), 7);
-        let mut greeting = protocol.greet(MonotonicNs(1));
+        let mut handshake = protocol.start_handshake(MonotonicNs(1));
         let session = loop {
-            match greeting.step(MonotonicNs(1)) {
-                Step::Say(words) => greeting.hear(&heard(&mut board, words.bytes()), MonotonicNs(1)),
+            match handshake.step(MonotonicNs(1)) {
+                Step::Send(words) => handshake.receive(&heard(&mut board, words.bytes()), MonotonicNs(1)),
                 Step::Done(session) => break session,
                 Step::Wait { .. } => panic!("the board answers at once"),
                 Step::Failed(error) => panic!("{error}"),
             }
         };
-        Self { board, session, newest: Sample::nothing_yet(), handed_out: 0, last_effort: Effort::zero() }
+        Self { board, session, newest: Sample::default(), handed_out: 0, last_effort: Effort::zero() }
     }
 
     /// Time passes on the board.
@@ -80,9 +80,9 @@ impl Device for Linked {
     /// The answer is there long before the next tick.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         self.last_effort = effort;
-        let (words, _) = self.session.voice.say(effort, &self.newest, now);
+        let (words, _) = self.session.transmit.encode(effort, &self.newest, now);
         let answer = heard(&mut self.board, words.bytes());
-        let taken = self.session.ear.hear(&answer, now.after(TICK_NS / 5));
+        let taken = self.session.receive.receive(&answer, now.after(TICK_NS / 5));
         self.newest = taken.sample.unwrap_or(self.newest);
         WriteOutcome::Written
     }

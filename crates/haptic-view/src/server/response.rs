@@ -1,11 +1,11 @@
 //! Responses: JSON, or an error that says what would be correct.
 
 use super::limits::MAX_BODY_BYTES;
-use crate::controller::ControlError;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use haptic_loop::control::ControlError;
 use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
@@ -113,8 +113,8 @@ impl<'de> Deserialize<'de> for UniqueKeys {
     }
 }
 
-/// Whether a body is JSON except for its numbers. Many programs write `NaN` and `Infinity`, which JSON lacks, and `1e400`
-/// is JSON but out of range. These are invalid values, not invalid syntax.
+/// Whether a body is JSON except for its numbers. Many programs write `NaN` and `Infinity`, which JSON lacks, and
+/// `1e400` is JSON but out of range. These are invalid values, not invalid syntax.
 fn is_json_but_for_numbers(body: &[u8]) -> bool {
     // An ignored value must be well-formed, but is not converted to a number.
     serde_json::from_slice::<IgnoredAny>(&with_zeros(body)).is_ok()

@@ -1,13 +1,12 @@
 //! The WebSocket: sends the newest state at the requested rate and receives hand targets.
 //!
-//! Each client gets the newest state, never one from a queue. A slow client gets fewer frames, one that reads nothing is
-//! dropped, and neither affects the others.
+//! Each client gets the newest state, never one from a queue. A slow client gets fewer frames, one that reads nothing
+//! is dropped, and neither affects the others.
 
 use super::limits::{MAX_INVALID_MESSAGES, MAX_MESSAGE_BYTES, MAX_TARGET_M, MESSAGES_PER_S, SEND_TIMEOUT};
 use super::rate_limiter::RateLimiter;
 use super::response::HttpError;
 use super::shared::Shared;
-use crate::controller::ControlError;
 use crate::message::state::Observation;
 use crate::message::timing::TimingMessage;
 use crate::message::{Text, json, with_type};
@@ -15,6 +14,7 @@ use crate::telemetry::CurrentScene;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
 use axum::response::Response;
+use haptic_loop::control::ControlError;
 use nalgebra::Vector2;
 use serde::Deserialize;
 use std::sync::Arc;

@@ -1,18 +1,19 @@
 //! `hapticd bench`: what a tick costs, scene by scene, and how that grows.
 
+mod generated;
+
 use super::simulate::SimulationRun;
 use super::{print_json, print_line};
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
 use crate::figures::ticks_in;
-use crate::generated::{self, Generated};
 use crate::stopwatch::Stopwatch;
+use generated::Generated;
 use haptic_config::builtin::SCENES;
-use haptic_config::hand::{FollowedPath, HandPath};
 use haptic_config::scene;
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::model::WorstAxisModel;
-use haptic_device::PrescribedDevice;
+use haptic_device::{Path, PrescribedDevice};
 use haptic_loop::settings::{Safety, Settings};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
@@ -87,8 +88,8 @@ fn generated(world: Generated) -> Result<SimulationRun, Failure> {
 }
 
 /// The whole tick with a hand that is led, force from the first tick on.
-fn session(scene: Scene, hand: HandPath) -> Result<SimulationRun, Failure> {
-    let device = PrescribedDevice::new(2, FollowedPath::new(hand));
+fn session(scene: Scene, hand: Path) -> Result<SimulationRun, Failure> {
+    let device = PrescribedDevice::new(2, hand);
     let safety = Safety { engage_ramp_s: 0.0, ..Safety::default() };
     let settings = Settings { coupling: COUPLING, safety, ..Settings::default() };
     HapticLoop::new(Box::new(device), &WorstAxisModel::default(), World::new(scene), &settings)

@@ -1,4 +1,4 @@
-//! `hapticd check`: is a file right, and what does it amount to.
+//! `hapticd check`: validates files and reports the facts about them.
 
 use super::{print_json, print_line};
 use crate::admission::WorstTick;
@@ -14,22 +14,21 @@ use haptic_config::{device, hand, profile, scene};
 use haptic_loop::settings::worst_axis;
 use haptic_planar::scene::description::ImpactState;
 use haptic_planar::scene::{Body, Scene};
-use haptic_planar::state::State;
 use haptic_planar::tick::TICK_S;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// The time that measuring the worst tick may take.
+/// Time limit for measuring the worst tick.
 const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 ///
 /// # Errors
-/// When any of the files is wrong.
+/// All problems of all files.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
-    let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::of(path)).collect();
+    let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::new(path)).collect();
     if arguments.json {
         print_json(&serde_json::json!({ "files": findings }))?;
     } else {
@@ -39,7 +38,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(FileErrors(problems).into()) }
 }
 
-/// What was found out about one file.
+/// Result for one file.
 #[derive(Clone, Debug, Serialize)]
 struct Finding {
     file: String,
@@ -52,14 +51,14 @@ struct Finding {
     facts: Option<Facts>,
 }
 
-/// What a right file amounts to.
+/// Facts about a valid file.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Facts {
     Scene(SceneFacts),
     Profile(Box<ProfileFacts>),
     Device(DeviceFacts),
-    HandImpedance { seconds: f64, rows: usize },
+    Hand { seconds: f64, rows: usize },
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -102,12 +101,12 @@ struct DeviceFacts {
     damping_n_s_per_m: Vec<f64>,
     max_force_n: Vec<f64>,
     simulated_hand: bool,
-    /// Gains for it, at the full rate.
+    /// Proposed gains at the full rate.
     proposals: Proposals,
 }
 
 impl Finding {
-    fn of(path: &Path) -> Self {
+    fn new(path: &Path) -> Self {
         let blank = Self {
             file: path.display().to_string(),
             kind: None,
@@ -120,7 +119,7 @@ impl Finding {
             Ok(source) => source,
             Err(errors) => return Self { errors: errors.0, ..blank },
         };
-        let kind = match FileKind::of(&source) {
+        let kind = match FileKind::detect(&source) {
             Ok(kind) => kind,
             Err(errors) => return Self { errors: errors.0, ..blank },
         };
@@ -131,18 +130,38 @@ impl Finding {
         }
     }
 
-    /// What is said of a right file; a wrong one is told as an error instead.
+    /// Text about a valid file; `None` for a file with errors, which are reported separately.
     fn text(&self) -> Option<String> {
-        let mut text = format!("{}: a good ", self.file);
-        match self.facts.as_ref()? {
+        let facts = self.facts.as_ref()?;
+        let mut text = format!("{}: valid {}{}\n", self.file, facts.kind(), warning_count(self.warnings.len()));
+        match facts {
             Facts::Scene(facts) => write_scene(&mut text, facts),
             Facts::Profile(facts) => write_profile(&mut text, facts),
             Facts::Device(facts) => write_device(&mut text, facts),
-            Facts::HandImpedance { seconds, rows } => writeln!(text, "hand of {rows} rows over {seconds} s"),
+            Facts::Hand { seconds, rows } => writeln!(text, "  {rows} rows, {seconds} s"),
         }
         .ok()?;
         self.warnings.iter().try_for_each(|warning| writeln!(text, "  warning: {warning}")).ok()?;
         Some(text)
+    }
+}
+
+impl Facts {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Scene(_) => "scene",
+            Self::Profile(_) => "profile",
+            Self::Device(_) => "device",
+            Self::Hand { .. } => "hand",
+        }
+    }
+}
+
+fn warning_count(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => ", 1 warning".to_owned(),
+        _ => format!(", {count} warnings"),
     }
 }
 
@@ -153,7 +172,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
             Ok((Facts::Scene(scene_facts(&scene)), scene_warnings(&scene)))
         }
         FileKind::Profile => {
-            let setup = Setup::of_profile(profile::load(source)?, None)?;
+            let setup = Setup::from_profile(profile::load(source)?, None)?;
             let warnings = [scene_warnings(&setup.scene), device_warnings(&setup.device)].concat();
             Ok((Facts::Profile(Box::new(profile_facts(&setup))), warnings))
         }
@@ -163,21 +182,24 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
         }
         FileKind::Hand => {
             let hand = hand::load(source)?;
-            Ok((Facts::HandImpedance { seconds: hand.end_s(), rows: hand.rows() }, Vec::new()))
+            Ok((
+                Facts::Hand { seconds: hand.rows().last().map_or(0.0, |row| row[0]), rows: hand.rows().len() },
+                Vec::new(),
+            ))
         }
     }
 }
 
-/// A scene that `simulate` takes may be one that `run` refuses.
+/// A scene that `simulate` accepts may be one that `run` rejects.
 fn scene_warnings(scene: &Scene) -> Vec<String> {
-    let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` takes it, `run` refuses it; \
-                     write impact_state = \"inter-state\" to feel it";
+    let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` accepts it, \
+                     `run` rejects it; write impact_state = \"inter-state\" for `run`";
     (scene.impact_state == ImpactState::Exact).then(|| unbounded.to_owned()).into_iter().collect()
 }
 
 fn device_warnings(device: &device::DeviceFile) -> Vec<String> {
     let assumed = format!(
-        "model.damping_n_s_per_m is not given; {} is assumed, measure it with `hapticd identify`",
+        "model.damping_n_s_per_m is missing, {} is assumed; measure it with `hapticd identify`",
         device.model.damping_n_s_per_m[0]
     );
     device.model.damping_is_assumed.then_some(assumed).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
@@ -190,7 +212,7 @@ fn scene_facts(scene: &Scene) -> SceneFacts {
         fixed,
         dynamic: scene.bodies.len() - fixed,
         pieces: scene.pieces.len(),
-        near_pair_capacity: State::new(scene).pair_capacity(),
+        near_pair_capacity: scene.pair_capacity,
         tool: scene.tool.map(|tool| scene.bodies[tool.body].name.clone()),
         masses: scene.bodies.iter().filter(|body| !body.fixed).map(mass).collect(),
         worst_tick: WorstTick::measure(scene, WORST_TICK_BUDGET),
@@ -211,7 +233,7 @@ fn profile_facts(setup: &Setup) -> ProfileFacts {
         max_force_n: setup.max_force_n(),
         engage_ramp_s: setup.settings().safety.engage_ramp_s,
         world: scene_facts(&setup.scene),
-        stability: Stability::of(setup),
+        stability: Stability::new(setup),
     }
 }
 
@@ -224,15 +246,14 @@ fn device_facts(device: &device::DeviceFile) -> DeviceFacts {
         damping_n_s_per_m: of_axes(device.model.damping_n_s_per_m),
         max_force_n: of_axes(device.model.max_force_n),
         simulated_hand: device.hand.is_some(),
-        proposals: Proposals::of(&worst_axis(&device.axes_model(), device.axes as u8, TICK_S), 1.0),
+        proposals: Proposals::new(&worst_axis(&device.axes_model(), device.axes as u8, TICK_S), 1.0),
     }
 }
 
 fn write_scene(text: &mut String, facts: &SceneFacts) -> std::fmt::Result {
     let SceneFacts { bodies, fixed, dynamic, pieces, near_pair_capacity, .. } = facts;
-    writeln!(text, "scene")?;
-    writeln!(text, "  {bodies} bodies ({fixed} fixed, {dynamic} dynamic), {pieces} convex pieces")?;
-    writeln!(text, "  near pairs: room for {near_pair_capacity}")?;
+    writeln!(text, "  bodies: {bodies} ({fixed} fixed, {dynamic} dynamic), convex pieces: {pieces}")?;
+    writeln!(text, "  contact-pair capacity: {near_pair_capacity}")?;
     write_worst_tick(text, &facts.worst_tick)?;
     writeln!(text, "  tool: {}", facts.tool.as_deref().unwrap_or("none"))?;
     writeln!(text, "  {:<24} {:>12} {:>14}  centre_m", "body", "mass_kg", "inertia_kg_m2")?;
@@ -248,20 +269,18 @@ fn write_worst_tick(text: &mut String, worst: &WorstTick) -> std::fmt::Result {
 }
 
 fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
-    writeln!(text, "profile")?;
     writeln!(text, "  scene {}, device {}", facts.scene, facts.device)?;
     writeln!(text, "  coupling {} N/m, {} N·s/m", facts.stiffness_n_per_m, facts.damping_n_s_per_m)?;
-    writeln!(text, "  force up to {} N, comes up over {} s", facts.max_force_n, facts.engage_ramp_s)?;
+    writeln!(text, "  force up to {} N, ramp {} s", facts.max_force_n, facts.engage_ramp_s)?;
     let SceneFacts { bodies, pieces, near_pair_capacity, .. } = &facts.world;
-    writeln!(text, "  {bodies} bodies, {pieces} convex pieces, near pairs: room for {near_pair_capacity}")?;
+    writeln!(text, "  bodies: {bodies}, convex pieces: {pieces}, contact-pair capacity: {near_pair_capacity}")?;
     write_worst_tick(text, &facts.world.worst_tick)?;
-    facts.stability.words.lines().try_for_each(|line| writeln!(text, "  {line}"))
+    facts.stability.text.lines().try_for_each(|line| writeln!(text, "  {line}"))
 }
 
 fn write_device(text: &mut String, facts: &DeviceFacts) -> std::fmt::Result {
-    writeln!(text, "device")?;
-    let held = if facts.simulated_hand { ", held by a simulated hand" } else { "" };
-    writeln!(text, "  {}, axes: {}{held}", facts.device_kind, facts.axes)?;
+    let hand = if facts.simulated_hand { ", with a simulated hand" } else { "" };
+    writeln!(text, "  {}, axes: {}{hand}", facts.device_kind, facts.axes)?;
     writeln!(text, "  mass {:?} kg, damping {:?} N·s/m", facts.mass_kg, facts.damping_n_s_per_m)?;
     writeln!(text, "  force up to {:?} N", facts.max_force_n)?;
     facts.proposals.to_string().lines().try_for_each(|line| writeln!(text, "  {line}"))

@@ -2,12 +2,12 @@
 
 use super::print_line;
 use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
-use crate::daemon::signals::Signals;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
+use crate::realtime_setup::signals::Signals;
 use haptic_backends::serial::HaplyVariant;
 use haptic_config::builtin::DEVICES;
-use haptic_config::device::{self, DeviceFile, SimulatedHand};
+use haptic_config::device::{self, DeviceFile};
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
 use haptic_emulator::serial::{Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve};
@@ -22,7 +22,7 @@ use std::time::Duration;
 pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     let (mut board, life) = (board(arguments)?, life(arguments));
     file_use(arguments)?.writes("--trace", arguments.trace.as_deref()).check()?;
-    let (signals, link) = (Signals::watched()?, arguments.link.display());
+    let (signals, link) = (Signals::register()?, arguments.link.display());
     let stop = Arc::clone(&signals.stop);
     // A reader that went away does not end a device.
     let mut tell = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
@@ -78,7 +78,7 @@ fn haply(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
     };
     let (name, file) = model_file(arguments, 2)?;
     // The hands of other devices move elsewhere; only one that was asked for is taken over.
-    let hand = file.hand.as_ref().filter(|_| arguments.device.is_some()).map(SimulatedHand::model);
+    let hand = file.hand.clone().filter(|_| arguments.device.is_some());
     match HaplyBoard::new(variant, &file.axes_model(), hand) {
         Ok(board) => Ok(Box::new(board)),
         Err(error) => Err(Failure::BadInput(format!("{name}: {error}"))),
@@ -88,8 +88,7 @@ fn haply(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
 /// Model and hand of a simulated device's file.
 fn body(arguments: &EmulateArguments, axes: u8) -> Result<EmulatedHandle, Failure> {
     let (name, file) = model_file(arguments, axes)?;
-    let hand = file.hand.as_ref().map(SimulatedHand::model);
-    EmulatedHandle::new(axes, &file.axes_model(), hand.as_ref())
+    EmulatedHandle::new(axes, &file.axes_model(), file.hand.as_ref())
         .map_err(|error| Failure::BadInput(format!("{name}: {error}")))
 }
 

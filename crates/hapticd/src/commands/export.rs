@@ -35,7 +35,7 @@ fn file_use(arguments: &ExportArguments, kept: &OpenRecording) -> PathConflicts 
 
 /// Writes down what the recording was made with, and says how to start from it.
 fn export_files(kept: &OpenRecording, folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
     for (name, text) in &kept.attachments {
         // Names come from a file that anybody may have written: nothing outside the folder is touched.
         let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
@@ -44,7 +44,7 @@ fn export_files(kept: &OpenRecording, folder: &Path) -> Result<(), Failure> {
             return Err(Failure::BadInput(format!("{}: {problem}", kept.name())));
         }
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+        std::fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
     }
     print_line(&starting_from(kept, folder))
 }
@@ -64,20 +64,20 @@ fn export_tables(arguments: &ExportArguments, kept: &OpenRecording) -> Result<()
     let replay = Replay::new(kept, Settings::AsRecorded)?;
     let mut csv = Traces::of_ticks(arguments.csv.as_deref())?;
     let mut parquet = match &arguments.parquet {
-        Some(path) => Some(ParquetWriter::create(path, columns()).map_err(|error| unwritable(path, &error))?),
+        Some(path) => Some(ParquetWriter::create(path, columns()).map_err(|error| Failure::unwritable(path, &error))?),
         None => None,
     };
     let (proof, _) = replay.run(kept, |rendering| {
         csv.write(rendering.last(), rendering.world())?;
         if let (Some(table), Some(path)) = (&mut parquet, &arguments.parquet) {
             let row = tick_row(rendering.last(), rendering.world());
-            table.row(&row).map_err(|error| unwritable(path, &error))?;
+            table.row(&row).map_err(|error| Failure::unwritable(path, &error))?;
         }
         Ok(())
     })?;
     csv.finish()?;
     if let (Some(table), Some(path)) = (parquet, &arguments.parquet) {
-        table.finish().map_err(|error| unwritable(path, &error))?;
+        table.finish().map_err(|error| Failure::unwritable(path, &error))?;
     }
     judge(kept, &proof)
 }
@@ -88,11 +88,6 @@ fn columns() -> Vec<Column> {
         Column { name: name.to_owned(), kind }
     };
     TICK_COLUMNS.split(',').map(column).collect()
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    let advice = "name a file in a folder that exists and has room";
-    Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", path.display()))
 }
 
 fn judge(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {

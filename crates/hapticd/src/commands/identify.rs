@@ -27,7 +27,7 @@ const SHORTEST_TRAVEL_M: f64 = 0.002;
 /// # Errors
 /// When the device file is wrong, the device cannot be driven, or what it did does not fit.
 pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
-    atomic_write::refuse_impossible(&arguments.out)?;
+    atomic_write::check_writable(&arguments.out)?;
     let mut setup = free_setup(&arguments.device)?;
     PathConflicts::default()
         .reads_source("--device", &setup.sources.device)
@@ -36,7 +36,7 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     let (axes, period_s) = measured(&mut setup, arguments)?;
     let text = device_text::with_measured(&setup.sources.device, &axes)?;
     let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text))?;
-    let proposals = Proposals::of(&worst_axis(&file.axes_model(), file.axes as u8, period_s), 1.0);
+    let proposals = Proposals::new(&worst_axis(&file.axes_model(), file.axes as u8, period_s), 1.0);
     atomic_write::write(&arguments.out, text.as_bytes())?;
     let found = Found { axes: &axes, proposals, arguments };
     if arguments.json { print_json(&found.json()) } else { print_line(found.words().trim_end()) }
@@ -53,9 +53,9 @@ fn free_setup(device: &str) -> Result<Setup, Failure> {
 /// Estimates of all axes, and how often the device is served, s.
 fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
     let mut device = drive::paced(hardware::open(setup)?);
-    setup.learn_from(device.as_ref());
+    setup.update_from_device(device.as_ref());
     let period_s = (1.0 / device.limits().rate_hz).max(TICK_S);
-    let place_m = drive::place_of(device.as_mut())?;
+    let place_m = drive::handle_position(device.as_mut())?;
     let axes = usize::from(device.identity().axes);
     let travel_m = travel_within(device.limits(), axes, place_m, arguments.travel_m);
     if travel_m < SHORTEST_TRAVEL_M {

@@ -24,16 +24,16 @@ pub fn latency(arguments: &LatencyArguments) -> Result<(), Failure> {
     let duration = Duration::from_secs_f64(arguments.seconds);
     let report = measure(LatencyRequest { duration, ..LatencyRequest::default() })
         .map_err(|error| Failure::Runtime(format!("the loop cannot be started: {error}")))?;
-    if arguments.json { print_json(&figures(&report)) } else { print_line(text(&report).trim_end()) }
+    if arguments.json { print_json(&timing(&report)) } else { print_line(text(&report).trim_end()) }
 }
 
-fn figures(report: &LatencyReport) -> serde_json::Value {
-    let LatencyReport { figures, granted, page_faults, waited_ns, .. } = report;
+fn timing(report: &LatencyReport) -> serde_json::Value {
+    let LatencyReport { timing, granted, page_faults, waited_ns, .. } = report;
     serde_json::json!({
-        "wake_ns": figures.wake.percentiles(),
-        "overruns": figures.overruns,
-        "skipped": figures.skipped,
-        "ticks": figures.ticks,
+        "wake_ns": timing.wake.percentiles(),
+        "overruns": timing.overruns,
+        "skipped": timing.skipped,
+        "ticks": timing.ticks,
         "granted": granted,
         "page_faults": page_faults,
         "waited_ns": waited_ns,
@@ -41,18 +41,18 @@ fn figures(report: &LatencyReport) -> serde_json::Value {
 }
 
 fn text(report: &LatencyReport) -> String {
-    let LatencyReport { figures, granted, page_faults, waited_ns, dma_latency_refused } = report;
-    let wake = figures.wake.percentiles();
+    let LatencyReport { timing, granted, page_faults, waited_ns, dma_latency_refused } = report;
+    let wake = timing.wake.percentiles();
     let [p50, p99, p999, max] = [wake.p50, wake.p99, wake.p999, wake.max].map(|ns| ns as f64 / 1e3);
     let mut lines = vec![
-        format!("{} ticks, {} overruns, {} skipped", figures.ticks, figures.overruns, figures.skipped),
+        format!("{} ticks, {} overruns, {} skipped", timing.ticks, timing.overruns, timing.skipped),
         format!("woke p50 {p50:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1} µs after the deadline"),
         granted_in_words(granted),
         format!("page faults: {} minor, {} major", page_faults.minor, page_faults.major),
     ];
     let waited = |ns: u64| format!("ready, but another had the core: {:.1} µs in all", ns as f64 / 1e3);
     lines.extend(waited_ns.map(waited));
-    lines.extend(drawn(&figures.wake));
+    lines.extend(drawn(&timing.wake));
     lines.extend(granted.reasons.iter().chain(dma_latency_refused).map(|reason| format!("refused: {reason}")));
     lines.join("\n")
 }

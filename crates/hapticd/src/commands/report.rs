@@ -37,10 +37,7 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         scene: &scene,
         warnings: warnings(&kept),
     };
-    std::fs::write(&arguments.out, page(&gathered, &facts)).map_err(|error| {
-        let advice = "name a file in a folder that exists and has room";
-        Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", arguments.out.display()))
-    })
+    std::fs::write(&arguments.out, page(&gathered, &facts)).map_err(|error| Failure::unwritable(&arguments.out, &error))
 }
 
 fn settings(header: &Header) -> Vec<(String, String)> {

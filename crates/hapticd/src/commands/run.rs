@@ -3,12 +3,12 @@
 use super::print_json;
 use crate::admission;
 use crate::cli::RunArguments;
-use crate::daemon::signals::Signals;
 use crate::daemon::{self, Options};
 use crate::failure::Failure;
 use crate::figures::ticks_in;
 use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
+use crate::realtime_setup::signals::Signals;
 use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
@@ -24,11 +24,11 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;
     let record = arguments.recording.record.as_deref();
-    PathConflicts::of_setup(&setup, &arguments.input).writes("--record", record).check()?;
+    PathConflicts::from_setup(&setup, &arguments.input).writes("--record", record).check()?;
     let objection = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
-    setup.learn_from(device.as_ref());
-    let signals = Signals::watched()?;
+    setup.update_from_device(device.as_ref());
+    let signals = Signals::register()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");
@@ -54,7 +54,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
 fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     if !setup.is_simulated() {
-        setup.profile.bareness.refuse_on_hardware(i_know)?;
+        setup.profile.simulation_only.reject_on_hardware(i_know)?;
     }
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }

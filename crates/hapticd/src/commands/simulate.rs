@@ -80,7 +80,7 @@ impl<'a> GoldenFile<'a> {
 
 fn file_use(arguments: &SimulateArguments, setup: &Setup) -> PathConflicts {
     let (golden, is_updated) = (arguments.golden.as_deref(), arguments.update_golden);
-    PathConflicts::of_setup(setup, &arguments.input)
+    PathConflicts::from_setup(setup, &arguments.input)
         .reads("--hand", arguments.hand.as_deref())
         .reads("--golden", golden.filter(|_| !is_updated))
         .writes("--golden", golden.filter(|_| is_updated))
@@ -108,7 +108,7 @@ impl SimulationRun {
     pub fn tick(&mut self) -> &TickReport {
         let now = MonotonicNs((self.figures.ticks + 1) * TICK_NS);
         let report = self.rendering.tick(now, 0);
-        self.figures.take_in(report);
+        self.figures.add(report);
         if let Some(forces) = &mut self.forces {
             forces.take_in(report.force_n);
         }

@@ -13,7 +13,7 @@ use haptic_config::builtin::PROFILES;
 use haptic_config::device::DeviceFile;
 use haptic_config::proposals::Proposals;
 use haptic_config::setup::Setup;
-use haptic_config::stability::hand_of;
+use haptic_config::stability::hand_impedance;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_tuning::boundary::{Limits, dampings};
@@ -36,14 +36,14 @@ const TRAVEL_M: f64 = 0.015;
 /// When the input is wrong, the picture cannot be written, or the device cannot be measured.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
     let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
-    arguments.out.as_deref().map_or(Ok(()), atomic_write::refuse_impossible)?;
+    arguments.out.as_deref().map_or(Ok(()), atomic_write::check_writable)?;
     let input = InputArguments {
         profile: arguments.profile.clone(),
         device: arguments.device.clone(),
         ..InputArguments::default()
     };
     let setup = auto::open_setup(&input)?;
-    PathConflicts::of_setup(&setup, &input).writes("--out", arguments.out.as_deref()).check()?;
+    PathConflicts::from_setup(&setup, &input).writes("--out", arguments.out.as_deref()).check()?;
     let region = region(&setup, arguments)?;
     if let Some(out) = &arguments.out {
         atomic_write::write(out, &writer(&region.draw())?)?;
@@ -52,7 +52,7 @@ pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
 }
 
 fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure> {
-    let (device, hand) = (setup.device_model(), hand_of(setup));
+    let (device, hand) = (setup.device_model(), hand_impedance(setup));
     let scale = setup.settings().mapping.scale;
     let gains = setup.settings().coupling;
     let at_device = |gain: f64| gain * scale * scale;
@@ -68,7 +68,7 @@ fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure>
             stiffness_n_per_m: at_device(gains.stiffness_n_per_m),
             damping_n_s_per_m: at_device(gains.damping_n_s_per_m),
         },
-        proposals: Proposals::of(&device, 1.0),
+        proposals: Proposals::new(&device, 1.0),
     })
 }
 
@@ -110,7 +110,7 @@ fn measured(
     });
     let rungs: Vec<DampingTrial> = rungs.into_iter().filter(|rung| rung.predicted_n_per_m > 1.0).collect();
     let mut opened = drive::paced(hardware::open(&free)?);
-    let place_m = drive::place_of(opened.as_mut())?;
+    let place_m = drive::handle_position(opened.as_mut())?;
     let axes = usize::from(opened.identity().axes);
     let allowance = MeasurementLimits {
         force_n: setup.max_force_n().min(opened.limits().max_force_n),

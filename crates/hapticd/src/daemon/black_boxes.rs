@@ -1,54 +1,54 @@
-//! The seconds before a fault on disk: a table to look at, and a recording that can be run again.
+//! Writes black boxes to disk: the seconds before a fault as a table, and as a recording for replay.
 
-use super::loop_thread::LoopBody;
-use super::recording::Recording;
+use super::loop_body::LoopBody;
+use crate::control::Recording;
 use haptic_loop::black_box::BlackBox;
 use haptic_record::newest::HistoryKeeper;
 use haptic_record::tap::tap_of_newest;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where black boxes go, and what they are made of.
+/// The folder of the black boxes and the history that they are made from.
 pub struct BlackBoxes {
     folder: PathBuf,
-    newest: HistoryKeeper,
+    history: HistoryKeeper,
     recording: Recording,
 }
 
 impl BlackBoxes {
-    /// Keeps the newest seconds of a loop that has not begun yet.
-    pub fn begin(folder: PathBuf, recording: &Recording, side: &mut LoopBody) -> Self {
-        let (tap, feed) = tap_of_newest(recording.moving_bodies());
-        let newest = HistoryKeeper::new(feed, recording.worlds().clone());
-        side.keep_newest_in(Box::new(tap));
-        Self { folder, newest, recording: recording.clone() }
+    /// Keeps the history of a loop that has not started yet.
+    pub fn begin(folder: PathBuf, recording: &Recording, body: &mut LoopBody) -> Self {
+        let (tap, reader) = tap_of_newest(recording.moving_bodies());
+        let history = HistoryKeeper::new(reader, recording.worlds().clone());
+        body.record_history_to(Box::new(tap));
+        Self { folder, history, recording: recording.clone() }
     }
 
-    /// Takes in what is new.
-    pub fn follow(&mut self) {
-        self.newest.drain();
+    /// Moves new ticks from the tap into the history.
+    pub fn poll(&mut self) {
+        self.history.drain();
     }
 
-    /// Writes a black box down, and says where.
+    /// Writes a black box and logs its path.
     pub fn write(&mut self, black_box: &BlackBox) {
         match black_box.dump(&self.folder, &stamp()) {
             Ok(table) => self.write_recording(&table),
-            Err(error) => tracing::error!("{}: the black box cannot be written: {error}", self.folder.display()),
+            Err(error) => tracing::error!("{}: cannot write the black box: {error}", self.folder.display()),
         }
     }
 
     fn write_recording(&mut self, table: &Path) {
         let file = table.with_extension("mcap");
         let recording = &self.recording;
-        match self.newest.write(&file, |world| recording.header_mid_run(world)) {
-            Ok(Some(_)) => tracing::warn!("black box: {}, and to run it again {}", table.display(), file.display()),
+        match self.history.write(&file, |world| recording.header_mid_run(world)) {
+            Ok(Some(_)) => tracing::warn!("black box: {}; replay it from {}", table.display(), file.display()),
             Ok(None) => tracing::warn!("black box: {}", table.display()),
             Err(error) => tracing::error!("black box: {}; {error}", table.display()),
         }
     }
 }
 
-/// Tells files of different runs apart.
+/// Distinguishes the files of different runs.
 fn stamp() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     format!("{seconds}-{}", std::process::id())

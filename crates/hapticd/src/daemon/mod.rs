@@ -1,86 +1,81 @@
-//! The daemon: the tick on the wall clock, and everything around it that has time.
+//! The daemon: the tick on the wall clock, and the ordinary thread beside it.
 //!
-//! - [`rights`]: may this device be driven with what the system granted?
-//! - [`loop_thread`]: the pinned thread; it owns the loop and the device, and never waits for anybody.
-//! - [`supervisor`]: the ordinary thread; it logs faults, keeps black boxes, takes over changed profiles, shows status.
+//! - [`loop_body`]: runs on the pinned thread; owns the loop and the device, and never waits.
+//! - [`supervisor`]: the ordinary thread; logs faults, writes black boxes, applies changed profiles, shows status.
 //! - `black_boxes`: the seconds before a fault, as a table and as a recording.
-//! - `watched`: what the lower side does for the viewer.
-//! - [`recording`]: keeps what is felt in a file, on a thread of its own.
-//! - [`reload`], [`profile_watch`], [`signals`]: what can be told while it runs.
+//! - `viewer_link`: publishes telemetry for the viewer.
+//! - [`reload`], [`profile_watch`]: changes of the profile file.
 //!
-//! However it ends (a signal, the time asked for, a panic on either side), it ends through [`haptic_device::Device::close`].
+//! However it ends (a signal, `--seconds`, a panic on either thread), it ends through [`haptic_device::Device::close`].
 
 mod black_boxes;
-pub mod loop_thread;
+pub mod loop_body;
 pub mod profile_watch;
-mod quiet_panic;
-pub mod recording;
 pub mod reload;
-pub mod rights;
-pub mod signals;
 pub mod supervisor;
-mod watched;
+mod viewer_link;
 
 use crate::cli::{InputArguments, RecordArguments};
+use crate::control::{Recording, request_queue};
 use crate::failure::Failure;
+use crate::realtime_setup::rights::Rights;
+use crate::realtime_setup::signals::Signals;
+use crate::realtime_setup::{RealtimeLoop, runner};
 use crate::status::Status;
 use crate::summary::Summary;
 use crate::viewer::ViewerSession;
 use black_boxes::BlackBoxes;
 use haptic_config::setup::Setup;
 use haptic_device::Device;
-use haptic_planar::tick::TICK_S;
 use haptic_realtime::dma_latency::DmaLatencyGuard;
 use haptic_realtime::exchange::latest;
 use haptic_realtime::memory::{disable_heap_trim, prefault_heap};
 use haptic_realtime::runner::LoopTiming;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest};
 use haptic_view::Listener;
-use loop_thread::{LoopBody, LoopThread};
-use recording::Recording;
+use loop_body::LoopBody;
 use reload::Reload;
-use signals::Signals;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use supervisor::Supervisor;
-use watched::ViewerLink;
+use viewer_link::ViewerLink;
 
-/// A tick, ns.
-pub const PERIOD_NS: u64 = (TICK_S * 1e9) as u64;
-
-/// Heap that is there from the start: what a loop, its black boxes and a recording of it take, and some to spare.
+/// Heap that is mapped at the start: enough for a loop, its black boxes and a recording, with some spare.
 const HEAP_BYTES: usize = 16 << 20;
+/// Ticks between two publications of the loop's timing: four per second.
+const TIMING_EVERY_TICKS: NonZeroU64 = NonZeroU64::new(250).unwrap();
 
-/// How the daemon shall run.
+/// Options of a run.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// What was opened, to open it again when the profile changes.
+    /// The arguments that named profile, scene and device, to reload a changed profile.
     pub input: InputArguments,
-    /// End after so many periods, run or skipped.
+    /// End after this many periods, run or skipped.
     pub periods: Option<u64>,
     /// Drive hardware even without real-time scheduling.
     pub allow_no_rt: bool,
-    /// Going without the energy tank on hardware is meant.
+    /// The user permits hardware without the energy tank.
     pub i_know: bool,
-    /// Where black boxes go; none: nowhere.
+    /// Folder for black boxes; `None` writes none.
     pub black_box_folder: Option<PathBuf>,
-    /// Where the viewer listens; none: it is not served.
+    /// Socket of the viewer; `None` serves no viewer.
     pub listener: Option<Listener>,
-    /// What is kept from the first tick on.
+    /// The recording that starts with the first tick.
     pub recording: RecordArguments,
 }
 
-/// Sees to it that whatever is allocated from now on lies in memory that is there and stays. Before anything is loaded.
+/// Keeps the heap resident: everything allocated later lies in memory that is mapped and stays mapped. Call before loading.
 pub fn keep_memory() {
     match disable_heap_trim() {
         Ok(()) => prefault_heap(HEAP_BYTES),
-        Err(error) => tracing::debug!("the allocator does not keep its memory: {error}"),
+        Err(error) => tracing::debug!("the allocator may return memory: {error}"),
     }
 }
 
-/// Runs until it is told to end, and says what came of it.
+/// Runs until a signal, the user or the given number of periods ends it, and returns the summary.
 ///
 /// # Errors
-/// When the loop cannot be started, may not be started, or panicked.
+/// When the loop cannot be started, lacks rights, or panicked.
 pub fn run(
     setup: Setup,
     device: Box<dyn Device>,
@@ -91,25 +86,24 @@ pub fn run(
     let _awake = hold_processor_awake();
     let (request, wake_early_ns) = (thread_request(&setup), setup.profile.realtime.wake_early_ns);
     let reload = Reload::new(&setup, options.input, options.i_know);
-    let rights = rights::Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
+    let rights = Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
     let recording = Recording::new(&setup, device.as_ref(), &options.recording);
-    let (orders, orders_taken) = loop_thread::orders();
+    let (requests, request_receiver) = request_queue();
     let session = options
         .listener
         .is_some()
-        .then(|| ViewerSession::new(&setup, &device.identity().name, orders.clone(), recording.clone()));
-    let (mut side, ends) = LoopBody::new(setup.into_loop(device)?, options.periods, (orders, orders_taken));
+        .then(|| ViewerSession::new(&setup, &device.identity().name, requests.clone(), recording.clone()));
+    let (mut body, handles) = LoopBody::new(setup.into_loop(device)?, options.periods, (requests, request_receiver));
     if let Some(file) = &options.recording.record {
-        side.record_to(recording.begin(file)?);
+        body.record_to(recording.begin(file)?);
     }
-    let black_boxes = options.black_box_folder.map(|folder| BlackBoxes::begin(folder, &recording, &mut side));
-    let (figures_writer, figures) = latest(LoopTiming::default());
-    let runner = loop_thread::runner(wake_early_ns, figures_writer);
-    let running = LoopThread::start(request, rights, side, runner, signals.stop.clone())?;
-    let watched =
+    let black_boxes = options.black_box_folder.map(|folder| BlackBoxes::begin(folder, &recording, &mut body));
+    let (timing_writer, timing) = latest(LoopTiming::default());
+    let runner = runner().waking_early(wake_early_ns).publishing(timing_writer, TIMING_EVERY_TICKS);
+    let running = RealtimeLoop::start(body, request, rights, runner, signals.stop.clone())?;
+    let viewer =
         options.listener.zip(session).map(|(listener, session)| ViewerLink::start(listener, session, &running));
-    let supervisor = Supervisor::new(ends, figures, reload, black_boxes, status, watched, recording);
-    supervisor.keep_watch(running, signals)
+    Supervisor::new(handles, timing, reload, black_boxes, status, viewer, recording).run(running, signals)
 }
 
 fn thread_request(setup: &Setup) -> ThreadRequest {
@@ -119,7 +113,7 @@ fn thread_request(setup: &Setup) -> ThreadRequest {
     ThreadRequest { name: "haptic-loop".to_owned(), priority, cpu, lock_memory, ..ThreadRequest::default() }
 }
 
-/// Deep idle states make wake-ups late; keeping them off is a help, not a need.
+/// Deep idle states make wake-ups late. The daemon also runs without this.
 fn hold_processor_awake() -> Option<DmaLatencyGuard> {
     DmaLatencyGuard::hold().inspect_err(|refused| tracing::debug!("{refused}")).ok()
 }

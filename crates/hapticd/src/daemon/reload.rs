@@ -1,4 +1,4 @@
-//! A profile that changes while the daemon runs: what of it is live, what re-engages, what needs a restart.
+//! Applies changes of the profile while the daemon runs. Some are live, some re-engage force, some need a restart.
 
 use super::profile_watch::ProfileWatch;
 use crate::cli::InputArguments;
@@ -7,42 +7,42 @@ use haptic_config::profile::Profile;
 use haptic_config::setup::{Setup, open_profile};
 use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
-use haptic_view::ControlError;
+use haptic_loop::control::ControlError;
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Takes over changes of the profile.
+/// Watches the profile and applies its changes.
 pub struct Reload {
     input: InputArguments,
-    /// As last taken over.
+    /// As last applied.
     profile: Profile,
     is_simulated: bool,
     axes: u8,
     i_know: bool,
     watch: Option<ProfileWatch>,
-    /// What the loop has not taken yet, in order: the profile counts as taken over, so nobody else would tell it again.
-    waiting: VecDeque<Command>,
-    /// The user knows that the loop is busy.
-    has_told_of_waiting: bool,
+    /// Commands not accepted yet, in order. The profile is already marked as applied, so they would be lost otherwise.
+    pending: VecDeque<Command>,
+    /// The warning that the loop is busy is logged.
+    has_warned: bool,
 }
 
-/// What a changed profile comes to.
+/// Difference between two profiles.
 #[derive(Debug, Default)]
 pub struct Change {
-    /// For the loop, in this order.
+    /// Commands for the loop, in this order.
     pub commands: Vec<Command>,
-    /// Keys that were changed and stay as they were until a restart.
+    /// Changed keys that take effect after a restart.
     pub need_restart: Vec<&'static str>,
 }
 
 impl Reload {
-    /// Begins to watch the profile's file, if it is one.
+    /// Starts to watch the profile, if it is a file.
     pub fn new(setup: &Setup, input: InputArguments, i_know: bool) -> Self {
         let watch = input.profile.as_deref().map(Path::new).filter(|path| path.is_file()).and_then(|path| {
             let warn = |error: &notify::Error| {
-                tracing::warn!("{}: changes are not noticed: {error}; send SIGHUP to have it read", path.display());
+                tracing::warn!("{}: cannot watch for changes: {error}; send SIGHUP to reload", path.display());
             };
-            ProfileWatch::of(path).inspect_err(warn).ok()
+            ProfileWatch::new(path).inspect_err(warn).ok()
         });
         let (is_simulated, axes) = (setup.is_simulated(), setup.device.axes as u8);
         Self {
@@ -52,66 +52,66 @@ impl Reload {
             axes,
             i_know,
             watch,
-            waiting: VecDeque::new(),
-            has_told_of_waiting: false,
+            pending: VecDeque::new(),
+            has_warned: false,
         }
     }
 
-    /// Reads the profile if the file was saved or somebody asked, and gives the loop through `order` what is new, and what
-    /// it had no room for before.
-    pub fn follow(&mut self, asked: bool, order: impl FnMut(Command) -> Result<(), ControlError>) {
+    /// Reloads the profile if the file was saved or a reload is requested. Passes the new commands to `send`, after those that
+    /// a busy loop did not accept before.
+    pub fn poll(&mut self, requested: bool, send: impl FnMut(Command) -> Result<(), ControlError>) {
         let saved = self.watch.as_mut().is_some_and(ProfileWatch::is_due);
-        if saved || asked {
-            match self.read_again() {
-                Ok(change) => self.take(change),
-                Err(failure) => tracing::warn!("the profile is refused, nothing changes: {failure}"),
+        if saved || requested {
+            match self.read() {
+                Ok(change) => self.enqueue(change),
+                Err(failure) => tracing::warn!("profile rejected, settings unchanged: {failure}"),
             }
         }
-        self.order_waiting(order);
+        self.send_pending(send);
     }
 
-    fn take(&mut self, change: Change) {
+    fn enqueue(&mut self, change: Change) {
         for key in &change.need_restart {
-            tracing::warn!("{key} has changed in the profile and needs a restart");
+            tracing::warn!("{key} changed in the profile; restart to apply it");
         }
-        self.waiting.extend(change.commands);
+        self.pending.extend(change.commands);
     }
 
-    /// In order, up to the first that finds no room; the rest waits for the next round.
-    fn order_waiting(&mut self, mut order: impl FnMut(Command) -> Result<(), ControlError>) {
-        while let Some(command) = self.waiting.front() {
-            match order(command.clone()) {
-                Ok(()) => tell(command),
-                Err(refusal @ ControlError::Busy(_)) => {
-                    if !std::mem::replace(&mut self.has_told_of_waiting, true) {
-                        tracing::warn!("the changed profile waits: {refusal}");
+    /// Sends in order up to the first command that a busy loop does not accept; the rest stays pending.
+    fn send_pending(&mut self, mut send: impl FnMut(Command) -> Result<(), ControlError>) {
+        while let Some(command) = self.pending.front() {
+            match send(command.clone()) {
+                Ok(()) => log_applied(command),
+                Err(error @ ControlError::Busy(_)) => {
+                    if !std::mem::replace(&mut self.has_warned, true) {
+                        tracing::warn!("the changed profile is delayed: {error}");
                     }
                     return;
                 }
-                // Nothing will ever take it.
-                Err(refusal) => tracing::warn!("the profile is not taken over: {refusal}"),
+                // Repeating it does not help.
+                Err(error) => tracing::warn!("the changed profile is not applied: {error}"),
             }
-            self.waiting.pop_front();
+            self.pending.pop_front();
         }
-        self.has_told_of_waiting = false;
+        self.has_warned = false;
     }
 
-    fn read_again(&mut self) -> Result<Change, Failure> {
+    fn read(&mut self) -> Result<Change, Failure> {
         let new = open_profile(&self.input)?;
         let change = self.compare(&new)?;
         self.profile = self.merged(new);
         Ok(change)
     }
 
-    /// What it takes to get from the profile in force to another.
+    /// The change from the active profile to another.
     ///
     /// # Errors
-    /// When the other must not be used with this device.
+    /// When the other profile must not be used with this device.
     pub fn compare(&self, new: &Profile) -> Result<Change, Failure> {
         if !self.is_simulated {
-            new.bareness.refuse_on_hardware(self.i_know)?;
+            new.simulation_only.reject_on_hardware(self.i_know)?;
         }
-        let frame = new.mapping.frame(self.axes).map_err(|error| Failure::BadInput(error.to_string()))?;
+        let frame = new.mapping.activate(self.axes).map_err(|error| Failure::BadInput(error.to_string()))?;
         let (old, simulated) = (&self.profile, self.is_simulated);
         let mut commands = Vec::new();
         if new.coupling != old.coupling {
@@ -124,8 +124,8 @@ impl Reload {
             commands.push(Command::SetMapping(frame));
         }
         let restarts = [
-            ("scene", new.scene.names_other_than(&old.scene)),
-            ("device", new.device.names_other_than(&old.device)),
+            ("scene", new.scene.differs_from(&old.scene)),
+            ("device", new.device.differs_from(&old.device)),
             ("realtime", new.realtime != old.realtime),
             ("view", new.view_listen != old.view_listen),
         ];
@@ -133,35 +133,35 @@ impl Reload {
         Ok(Change { commands, need_restart })
     }
 
-    /// The new profile, with what needs a restart as it was.
+    /// The new profile with the old values of the keys that need a restart.
     fn merged(&self, new: Profile) -> Profile {
         let old = self.profile.clone();
         Profile { scene: old.scene, device: old.device, realtime: old.realtime, view_listen: old.view_listen, ..new }
     }
 }
 
-fn tell(command: &Command) {
+fn log_applied(command: &Command) {
     match command {
-        Command::SetGains(gains) => tracing::info!("new coupling, ramped: {}", in_words(gains)),
-        Command::SetSafety(limits) => tracing::info!("new limits: force up to {} N", limits.max_force_n),
-        Command::SetMapping(_) => tracing::info!("new mapping: force comes on anew"),
+        Command::SetGains(gains) => tracing::info!("new coupling, ramped: {}", describe(gains)),
+        Command::SetSafety(limits) => tracing::info!("new limits: maximum force {} N", limits.max_force_n),
+        Command::SetMapping(_) => tracing::info!("new mapping; force re-engages"),
         _ => {}
     }
 }
 
-/// What turns is told only where it is coupled.
-fn in_words(gains: &Gains) -> String {
+/// Angular gains are left out where they are zero.
+fn describe(gains: &Gains) -> String {
     let Gains {
         stiffness_n_per_m,
         damping_n_s_per_m,
         angular_stiffness_n_m_per_rad: stiffness,
         angular_damping_n_m_s_per_rad: damping,
     } = gains;
-    let turning = match *stiffness > 0.0 || *damping > 0.0 {
+    let angular = match *stiffness > 0.0 || *damping > 0.0 {
         true => format!(", {stiffness} N·m/rad, {damping} N·m·s/rad"),
         false => String::new(),
     };
-    format!("{stiffness_n_per_m} N/m, {damping_n_s_per_m} N·s/m{turning}")
+    format!("{stiffness_n_per_m} N/m, {damping_n_s_per_m} N·s/m{angular}")
 }
 
 #[cfg(test)]
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn reload(old: &str) -> Reload {
-        let setup = Setup::of_profile(profile_of(old), None).unwrap();
+        let setup = Setup::from_profile(profile_of(old), None).unwrap();
         Reload::new(&setup, InputArguments::default(), false)
     }
 
@@ -186,12 +186,15 @@ mod tests {
     #[test]
     fn an_unchanged_profile_changes_nothing() {
         let text = "[coupling]\nstiffness_n_per_m = 300\n";
-        let same = change(text, "# said in other words\n[coupling]\nstiffness_n_per_m = 3e2\n[mapping]\nscale = 1\n");
+        let same = change(
+            text,
+            "# the same, written differently\n[coupling]\nstiffness_n_per_m = 3e2\n[mapping]\nscale = 1\n",
+        );
         assert!(same.commands.is_empty() && same.need_restart.is_empty());
     }
 
     #[test]
-    fn each_live_section_becomes_one_order() {
+    fn each_live_section_becomes_one_command() {
         let all = "[coupling]\nstiffness_n_per_m = 300\n[safety]\nmax_force_n = 3\n[mapping]\nscale = 2\n";
         let commands = change("", all).commands;
         assert!(
@@ -213,43 +216,43 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_tried_again_in_its_order_and_only_once_taken() {
+    fn commands_a_busy_loop_rejects_are_sent_again_in_order_and_only_once() {
         let mut reload = reload("");
         let new = profile_of("[coupling]\nstiffness_n_per_m = 300\n[safety]\nmax_force_n = 3\n[mapping]\nscale = 2\n");
         let change = reload.compare(&new).unwrap();
-        reload.take(change);
-        reload.order_waiting(|_| Err(busy()));
-        let mut taken = Vec::new();
-        for room in [1, 2] {
-            let room = taken.len() + room;
-            reload.order_waiting(|command| {
-                if taken.len() == room {
+        reload.enqueue(change);
+        reload.send_pending(|_| Err(busy()));
+        let mut accepted = Vec::new();
+        for more in [1, 2] {
+            let capacity = accepted.len() + more;
+            reload.send_pending(|command| {
+                if accepted.len() == capacity {
                     return Err(busy());
                 }
-                taken.push(command);
+                accepted.push(command);
                 Ok(())
             });
         }
         assert!(
-            matches!(taken[..], [Command::SetGains(_), Command::SetSafety(_), Command::SetMapping(_)]),
-            "{taken:?}"
+            matches!(accepted[..], [Command::SetGains(_), Command::SetSafety(_), Command::SetMapping(_)]),
+            "{accepted:?}"
         );
-        reload.order_waiting(|command| panic!("{command:?} was taken before"));
+        reload.send_pending(|command| panic!("{command:?} was accepted before"));
     }
 
     #[test]
-    fn nothing_waits_for_a_loop_that_has_ended() {
+    fn nothing_stays_pending_for_a_loop_that_has_ended() {
         let mut reload = reload("");
-        reload.take(reload.compare(&profile_of("[coupling]\nstiffness_n_per_m = 300\n")).unwrap());
-        reload.order_waiting(|_| Err(ControlError::NotNow("ended".to_owned())));
-        reload.order_waiting(|command| panic!("{command:?} was refused for good"));
+        reload.enqueue(reload.compare(&profile_of("[coupling]\nstiffness_n_per_m = 300\n")).unwrap());
+        reload.send_pending(|_| Err(ControlError::NotNow("ended".to_owned())));
+        reload.send_pending(|command| panic!("{command:?} was rejected for good"));
     }
 
     #[test]
-    fn new_gains_are_told_with_their_damping() {
+    fn new_gains_are_logged_with_their_damping() {
         let gains = Gains { stiffness_n_per_m: 300.0, damping_n_s_per_m: 0.2, ..Gains::default() };
-        assert!(in_words(&gains).starts_with("300 N/m, 0.2 N·s/m"));
-        let turning = Gains { angular_stiffness_n_m_per_rad: 0.5, ..gains };
-        assert!(in_words(&turning).contains(", 0.5 N·m/rad, "));
+        assert!(describe(&gains).starts_with("300 N/m, 0.2 N·s/m"));
+        let angular = Gains { angular_stiffness_n_m_per_rad: 0.5, ..gains };
+        assert!(describe(&angular).contains(", 0.5 N·m/rad, "));
     }
 }

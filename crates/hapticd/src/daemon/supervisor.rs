@@ -1,106 +1,103 @@
-//! The ordinary thread beside the loop: logs faults, keeps black boxes, takes over changed profiles, shows status.
+//! The ordinary thread beside the loop: logs faults, writes black boxes, applies changed profiles, shows status.
 
 use super::black_boxes::BlackBoxes;
-use super::loop_thread::{LoopEvent, LoopHandles, LoopRequest, LoopResult, LoopThread};
-use super::recording::Recording;
+use super::loop_body::LoopBody;
 use super::reload::Reload;
-use super::rights::RealtimeVerdict;
-use super::signals::Signals;
-use super::watched::ViewerLink;
+use super::viewer_link::ViewerLink;
+use crate::control::{LoopEvent, LoopHandles, LoopRequest, Recording, send};
 use crate::failure::Failure;
+use crate::realtime_setup::signals::Signals;
+use crate::realtime_setup::{LoopResult, RealtimeLoop};
 use crate::status::Status;
 use crate::summary::{Fault, Summary};
 use crate::terminal::UserAction;
-use crate::viewer::session::send;
 use haptic_loop::black_box::BlackBox;
-use haptic_loop::command::Command;
-use haptic_realtime::exchange::{CommandSender, LatestReader, TrySendError};
+use haptic_realtime::exchange::{LatestReader, TrySendError};
 use haptic_realtime::runner::{LoopExit, LoopTiming};
-use haptic_view::ControlError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often it looks around. A change of the profile must be taken over in 200 ms.
-const ROUND: Duration = Duration::from_millis(10);
-/// The same while somebody may look on: a state should be on its way soon after its tick.
-const WATCHED_ROUND: Duration = Duration::from_millis(4);
-/// Faults that a summary lists; beyond them only their number is of interest.
-const FAULTS_LISTED: usize = 1000;
+/// Interval of the supervisor. A changed profile must be applied within 200 ms.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// The same with a viewer, which should get a state soon after its tick.
+const VIEWER_POLL_INTERVAL: Duration = Duration::from_millis(4);
+/// Faults that a summary lists; beyond them only the count matters.
+const MAX_LISTED_FAULTS: usize = 1000;
 
-/// Everything that has time.
+/// Everything that is not real-time.
 pub struct Supervisor {
-    ends: LoopHandles,
-    figures: LatestReader<LoopTiming>,
+    handles: LoopHandles,
+    timing: LatestReader<LoopTiming>,
     reload: Reload,
     black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<Fault>,
-    /// Black boxes that are written down and that the loop had no room to take back yet.
+    /// Written black boxes that the full request queue did not accept yet.
     spares: Vec<LoopRequest>,
-    watched: Option<ViewerLink>,
+    viewer: Option<ViewerLink>,
     recording: Recording,
 }
 
 impl Supervisor {
-    /// The side that serves a loop.
+    /// The supervisor of a loop.
     pub fn new(
-        ends: LoopHandles,
-        figures: LatestReader<LoopTiming>,
+        handles: LoopHandles,
+        timing: LatestReader<LoopTiming>,
         reload: Reload,
         black_boxes: Option<BlackBoxes>,
         status: Status,
-        watched: Option<ViewerLink>,
+        viewer: Option<ViewerLink>,
         recording: Recording,
     ) -> Self {
         let (faults, spares) = (Vec::new(), Vec::new());
-        Self { ends, figures, reload, black_boxes, status, faults, spares, watched, recording }
+        Self { handles, timing, reload, black_boxes, status, faults, spares, viewer, recording }
     }
 
-    /// Serves the loop until it ends, and sums up.
+    /// Serves the loop until it ends, and returns the summary.
     ///
     /// # Errors
-    /// When the loop was refused or panicked.
-    pub fn keep_watch(mut self, running: LoopThread, signals: &Signals) -> Result<Summary, Failure> {
-        if let RealtimeVerdict::Warn(text) = running.answer() {
-            tracing::warn!("{text}");
-        }
-        tracing::debug!("granted: {:?}", running.granted());
+    /// When the loop lacked rights or panicked.
+    pub fn run(mut self, running: RealtimeLoop<LoopBody>, signals: &Signals) -> Result<Summary, Failure> {
         while !running.has_ended() {
-            self.round(signals);
-            std::thread::sleep(if self.watched.is_some() { WATCHED_ROUND } else { ROUND });
+            self.poll(signals);
+            std::thread::sleep(if self.viewer.is_some() { VIEWER_POLL_INTERVAL } else { POLL_INTERVAL });
         }
-        let ending = running.join()?;
+        let result = running.join()?;
         self.drain_events();
-        self.watched = None;
-        // The terminal is given back before anything is told on it.
+        self.viewer = None;
+        // Restore the terminal before anything is printed on it.
         self.status = Status::Silent;
         self.recording.finish();
-        self.sum_up(&ending)
+        self.summarize(&result)
     }
 
-    fn round(&mut self, signals: &Signals) {
+    fn poll(&mut self, signals: &Signals) {
         self.drain_events();
-        self.black_boxes.iter_mut().for_each(BlackBoxes::follow);
-        self.recording.tell();
-        self.recording.give_up_failed(&self.ends.orders);
-        self.give_boxes_back();
-        let asked = signals.reload.swap(false, Ordering::Relaxed);
-        let (watched, orders) = (&self.watched, &self.ends.orders);
-        self.reload.follow(asked, |command| order(watched.as_ref(), orders, command));
-        if let Some(watched) = &mut self.watched {
-            watched.follow_switch(&mut self.ends, &mut self.status);
-            watched.tell(&mut self.ends, &mut self.figures);
+        self.black_boxes.iter_mut().for_each(BlackBoxes::poll);
+        self.recording.log_problems();
+        self.recording.abandon_failed(&self.handles.requests);
+        self.recycle_black_boxes();
+        let requested = signals.reload.swap(false, Ordering::Relaxed);
+        let (viewer, requests) = (&self.viewer, &self.handles.requests);
+        // The viewer, if there is one, also updates the settings that it shows.
+        self.reload.poll(requested, |command| match viewer {
+            Some(viewer) => viewer.apply(command),
+            None => send(requests, LoopRequest::Loop(command)),
+        });
+        if let Some(viewer) = &mut self.viewer {
+            viewer.apply_switch(&mut self.handles, &mut self.status);
+            viewer.publish(&mut self.handles, &mut self.timing);
         }
-        if self.status.show(self.ends.snapshots.read(), self.figures.read()) == UserAction::End {
+        if self.status.show(self.handles.snapshots.read(), self.timing.read()) == UserAction::End {
             signals.stop.store(true, Ordering::Relaxed);
         }
     }
 
     fn drain_events(&mut self) {
-        while let Some(news) = self.ends.news.pop() {
-            match news {
-                LoopEvent::Fault { tick, fault } => self.take_fault(Fault::of(tick, &fault)),
-                LoopEvent::BlackBox(black_box) => self.keep(black_box),
+        while let Some(event) = self.handles.events.pop() {
+            match event {
+                LoopEvent::Fault { tick, fault } => self.add_fault(Fault::of(tick, &fault)),
+                LoopEvent::BlackBox(black_box) => self.write_black_box(black_box),
                 LoopEvent::OldWorld(world) => drop(world),
                 LoopEvent::OldPublisher(publisher) => drop(publisher),
                 LoopEvent::OldTap(tap) => {
@@ -111,59 +108,47 @@ impl Supervisor {
         }
     }
 
-    fn take_fault(&mut self, fault: Fault) {
-        tracing::warn!("fault in tick {}: {}; zero force, coming on anew", fault.tick, fault.text);
-        if let Some(watched) = &mut self.watched {
-            watched.take_fault(&fault);
+    fn add_fault(&mut self, fault: Fault) {
+        tracing::warn!("fault in tick {}: {}; force off, re-engaging", fault.tick, fault.text);
+        if let Some(viewer) = &mut self.viewer {
+            viewer.add_fault(&fault);
         }
-        if self.faults.len() < FAULTS_LISTED {
+        if self.faults.len() < MAX_LISTED_FAULTS {
             self.faults.push(fault);
         }
     }
 
-    fn keep(&mut self, black_box: Box<BlackBox>) {
+    fn write_black_box(&mut self, black_box: Box<BlackBox>) {
         match &mut self.black_boxes {
             Some(black_boxes) => black_boxes.write(&black_box),
-            None => tracing::warn!("no black box is kept: neither XDG_STATE_HOME nor HOME says where"),
+            None => tracing::warn!("black box not written: set XDG_STATE_HOME or HOME to name its folder"),
         }
-        self.spares.push(LoopRequest::GiveBack(black_box));
-        self.give_boxes_back();
+        self.spares.push(LoopRequest::RecycleBlackBox(black_box));
+        self.recycle_black_boxes();
     }
 
-    /// The loop needs every box again for the next fault; one that is busy gets it in the next round, one that has ended needs none.
-    fn give_boxes_back(&mut self) {
+    /// The loop reuses every box for the next fault. A busy loop gets it in the next round; an ended loop needs none.
+    fn recycle_black_boxes(&mut self) {
         while let Some(spare) = self.spares.pop() {
-            if let Err(TrySendError::Full(spare)) = self.ends.orders.send(spare) {
+            if let Err(TrySendError::Full(spare)) = self.handles.requests.send(spare) {
                 return self.spares.push(spare);
             }
         }
     }
 
-    fn sum_up(self, ending: &LoopResult) -> Result<Summary, Failure> {
-        if let LoopExit::Panicked(text) = &ending.ended {
-            return Err(Failure::Runtime(format!("the loop panicked and let the device go: {text}")));
+    fn summarize(self, result: &LoopResult<LoopBody>) -> Result<Summary, Failure> {
+        if let LoopExit::Panicked(text) = &result.exit {
+            return Err(Failure::Runtime(format!("the loop panicked; the device was closed: {text}")));
         }
-        let timing = &ending.timing;
+        let timing = &result.timing;
         Ok(Summary {
             overruns: timing.overruns,
             skipped: timing.skipped,
             wake_ns: Some(timing.wake.percentiles()),
             compute_ns: Some(timing.compute.percentiles()),
-            page_faults: Some(ending.page_faults),
-            waited_ns: ending.waited_ns,
-            ..Summary::of(&ending.rendering, &ending.figures, self.faults)
+            page_faults: Some(result.page_faults),
+            waited_ns: result.waited_ns,
+            ..Summary::of(&result.body.rendering, &result.body.extremes, self.faults)
         })
-    }
-}
-
-/// Gives the loop an order, through the viewer if there is one: it tells what holds.
-fn order(
-    watched: Option<&ViewerLink>,
-    orders: &CommandSender<LoopRequest>,
-    command: Command,
-) -> Result<(), ControlError> {
-    match watched {
-        Some(watched) => watched.order(command),
-        None => send(orders, LoopRequest::Loop(command)),
     }
 }

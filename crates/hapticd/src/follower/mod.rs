@@ -1,20 +1,48 @@
-//! Follows a scene from snapshot to snapshot: where the bodies are, and what the hand does.
+//! Follows a scene from snapshot to snapshot, for the terminal and the viewer: poses of the bodies and a caption.
 
 pub mod narrator;
 
 use haptic_draw::placement::Placement;
+use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::math::rotate;
 use nalgebra::Vector2;
+use narrator::Narrator;
 
-/// Moves what can move to where a snapshot has it. `centres_m` are the bodies' centres of mass in their own frames.
-pub fn follow(placements: &mut [Placement], snapshot: &Snapshot, centres_m: &[Vector2<f64>]) {
-    for pose in &snapshot.poses {
-        let index = pose.body as usize;
-        if let (Some(placement), Some(&centre_m)) = (placements.get_mut(index), centres_m.get(index)) {
-            let (sine, cosine) = libm::sincos(pose.angle_rad);
-            let rotation = Vector2::new(cosine, sine);
-            *placement = Placement { centre_m: pose.position_m + rotate(rotation, centre_m), rotation };
+/// A scene and the poses of its bodies in the newest snapshot.
+#[derive(Clone, Debug)]
+pub struct SceneFollower {
+    view: SceneView,
+    placements: Vec<Placement>,
+    narrator: Narrator,
+}
+
+impl SceneFollower {
+    /// Starts with every body at its start pose.
+    pub fn new(view: SceneView) -> Self {
+        Self { placements: view.start().to_vec(), view, narrator: Narrator::default() }
+    }
+
+    /// Appearance of the scene.
+    pub fn view(&self) -> &SceneView {
+        &self.view
+    }
+
+    /// Poses of all bodies, in file order.
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements
+    }
+
+    /// Moves the bodies to their poses in the snapshot and returns the caption of what the hand does.
+    pub fn update(&mut self, snapshot: &Snapshot) -> String {
+        for pose in &snapshot.poses {
+            let index = pose.body as usize;
+            if let (Some(placement), Some(body)) = (self.placements.get_mut(index), self.view.bodies.get(index)) {
+                let (sine, cosine) = libm::sincos(pose.angle_rad);
+                let rotation = Vector2::new(cosine, sine);
+                *placement = Placement { centre_m: pose.position_m + rotate(rotation, body.centre_m), rotation };
+            }
         }
+        self.narrator.narrate(&self.view, &self.placements, &snapshot.report)
     }
 }

@@ -1,4 +1,4 @@
-//! Says in words what the hand does, from what was measured.
+//! Captions: what the hand does, from measured values.
 
 use haptic_draw::placement::Placement;
 use haptic_draw::touch::touched;
@@ -6,42 +6,42 @@ use haptic_draw::view::SceneView;
 use haptic_loop::engagement::Phase;
 use haptic_loop::report::TickReport;
 
-/// A contact shorter than this is a tap, ticks.
+/// Longest contact that counts as a tap, ticks.
 const TAP_TICKS: u64 = 350;
-/// What is over stays worth telling for so long, ticks.
+/// Time for which a finished contact is still reported, ticks.
 const REMEMBERED_TICKS: u64 = 350;
-/// A tool slower than this lies still, m/s.
+/// Speed below which the tool counts as resting, m/s.
 const STILL_M_PER_S: f64 = 0.004;
-/// A load below this has no friction worth telling, N.
+/// Smallest load for which friction is reported, N.
 const LIGHT_N: f64 = 0.05;
 
-/// Remembers just enough to tell a tap from a hold, and a pull-off from free air.
+/// Last contact of the tool: distinguishes taps from holds, and pulling off from free motion.
 #[derive(Clone, Debug, Default)]
 pub struct Narrator {
-    /// What the tool touches, or touched last.
+    /// Bodies that the tool touches, or touched last.
     bodies: Vec<usize>,
-    /// The tick in which the contact began.
+    /// First tick of the contact.
     began: u64,
-    /// The last tick with contact; none before the first.
+    /// Last tick with contact; `None` before the first contact.
     last: Option<u64>,
     is_touching: bool,
 }
 
 impl Narrator {
-    /// Takes in a tick and says what the hand does.
+    /// Updates the contact and returns the caption of this tick.
     pub fn narrate(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) -> String {
-        self.take_in(view, placements, report);
+        self.update(view, placements, report);
         match report.phase {
-            _ if view.tool.is_none() => "nothing is held".to_owned(),
-            _ if report.paused => "the world stands still".to_owned(),
+            _ if view.tool.is_none() => "this scene has no tool".to_owned(),
+            _ if report.paused => "paused".to_owned(),
             _ if report.stale => "no reading from the device".to_owned(),
-            Phase::Waiting => "waiting until the world is quiet in the hand".to_owned(),
-            Phase::Ramping => format!("force comes on: {:.0} %", report.share * 100.0),
-            Phase::Engaged => self.told(view, report),
+            Phase::Waiting => "waiting for the tool to be free of contact".to_owned(),
+            Phase::Ramping => format!("force ramping up: {:.0} %", report.share * 100.0),
+            Phase::Engaged => self.describe_engaged(view, report),
         }
     }
 
-    fn take_in(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) {
+    fn update(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) {
         let was_touching = self.is_touching;
         self.is_touching = report.felt.tool_contacts > 0;
         if !self.is_touching {
@@ -57,12 +57,12 @@ impl Narrator {
         self.last = Some(report.tick);
     }
 
-    fn told(&self, view: &SceneView, report: &TickReport) -> String {
+    fn describe_engaged(&self, view: &SceneView, report: &TickReport) -> String {
         let names = names(view, &self.bodies);
         let Some(last) = self.last.filter(|_| !names.is_empty()) else { return "free".to_owned() };
         let is_tap = last - self.began < TAP_TICKS;
         if self.is_touching {
-            self.told_of_contact(view, report, &names)
+            self.describe_contact(view, report, &names)
         } else if report.tick - last > REMEMBERED_TICKS {
             "free".to_owned()
         } else if is_tap {
@@ -72,7 +72,7 @@ impl Narrator {
         }
     }
 
-    fn told_of_contact(&self, view: &SceneView, report: &TickReport, names: &str) -> String {
+    fn describe_contact(&self, view: &SceneView, report: &TickReport, names: &str) -> String {
         let felt = &report.felt;
         let moved: Vec<usize> = self.bodies.iter().copied().filter(|&body| !view.bodies[body].fixed).collect();
         if !moved.is_empty() {
@@ -91,7 +91,7 @@ impl Narrator {
         }
     }
 
-    /// Friction at its limit; a tool that sticks moves too, a little, while the hand moves.
+    /// Whether friction is at its limit. A sticking tool moves a little with the hand, too.
     fn is_slipping(&self, view: &SceneView, body: usize, report: &TickReport) -> bool {
         let (tangent_n, normal_n) = (report.felt.tool_tangent_n.abs(), report.felt.tool_normal_n);
         tangent_n > 0.95 * view.bodies[body].friction_with_tool * normal_n

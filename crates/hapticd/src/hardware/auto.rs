@@ -27,7 +27,7 @@ pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
     setup.sources.device = Source { name, text: found.device_file(), folder: None };
     setup.device = device::load(&setup.sources.device)?;
     setup.profile.device = Reference::from_flag(WHATEVER_IS_THERE);
-    setup.profile.bareness.refuse_on_hardware(true)?;
+    setup.profile.simulation_only.reject_on_hardware(true)?;
     Ok(setup)
 }
 

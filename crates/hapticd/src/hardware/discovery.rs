@@ -143,12 +143,13 @@ fn attribute(folder: &Path, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haptic_testing::TestFolder;
 
-    struct Root(PathBuf);
+    struct Root(TestFolder);
 
     impl Root {
-        fn new(name: &str) -> Self {
-            let root = std::env::temp_dir().join(format!("hapticd-discovery-{}-{name}", std::process::id()));
+        fn new() -> Self {
+            let root = TestFolder::new();
             fs::create_dir_all(root.join("sys/class/tty/ttyS0")).unwrap();
             fs::create_dir_all(root.join("dev")).unwrap();
             Self(root)
@@ -167,21 +168,15 @@ mod tests {
         }
     }
 
-    impl Drop for Root {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn ports_of_usb_devices_are_found_with_the_backend_that_would_drive_them() {
-        let root = Root::new("found");
+        let root = Root::new();
         root.plug_in(
             "ttyACM1",
             &[("idVendor", "1209"), ("idProduct", "0d32"), ("serial", "385A"), ("product", "ODrive 3.6")],
         );
         root.plug_in("ttyACM0", &[("idVendor", "2341"), ("idProduct", "0043"), ("manufacturer", "Arduino")]);
-        let found = found_under(&root.0);
+        let found = found_under(root.0.path());
         let told: Vec<_> = found.iter().map(|found| (found.port.as_str(), found.backend)).collect();
         assert_eq!(told, [("/dev/ttyACM0", "serial"), ("/dev/ttyACM1", "odrive")]);
         assert_eq!((found[1].serial_number.as_str(), found[1].name.as_str()), ("385A", "ODrive 3.6"));
@@ -190,10 +185,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_opened_says_what_to_do() {
-        let root = Root::new("missing");
+        let root = Root::new();
         root.plug_in("ttyUSB0", &[("idVendor", "0403"), ("idProduct", "6001"), ("interface/latency_timer", "16")]);
         fs::remove_file(root.0.join("dev/ttyUSB0")).unwrap();
-        let missing = found_under(&root.0)[0].missing.join("; ");
+        let missing = found_under(root.0.path())[0].missing.join("; ");
         assert!(missing.contains("scripts/install-udev") && missing.contains("16 ms"), "{missing}");
     }
 }

@@ -44,10 +44,10 @@ mod tests {
         let limit_n = |profile_n: f64| {
             let text = format!("[safety]\nmax_force_n = {profile_n}\n");
             let profile = profile::load(&Source::in_memory("p.toml", &text)).unwrap();
-            let simulated = Setup::of_profile(profile.clone(), None).unwrap();
+            let simulated = Setup::from_profile(profile.clone(), None).unwrap();
             let file = "kind = \"serial\"\naxes = 2\n[model]\nmax_force_n = [3.0, 2.5]\n";
             let device = Source::in_memory("d.toml", file);
-            let setup = Setup::of_sources(profile, Sources { device, ..simulated.sources }).unwrap();
+            let setup = Setup::from_sources(profile, Sources { device, ..simulated.sources }).unwrap();
             assert_eq!(setup.max_force_n(), profile_n.min(2.5), "what the guard holds to");
             (arming_limit_n(&setup), serial::native_settings(&setup).max_force_n)
         };

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use haptic_backends::protocol::Protocol;
-use haptic_backends::serial::dead_man::GuardianProgram;
+use haptic_backends::serial::dead_man::DeadManProgram;
 use haptic_backends::serial::{
     FindPort, HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     OpenError, PortError, SerialDevice, SerialSettings,
@@ -18,9 +18,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Errors
 /// What stands in the way, with the remedy.
 pub fn open_native(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
-    let ledger = Arc::new(LinkMonitor::default());
-    let protocol = NativeProtocol::new(native_settings(setup), Arc::clone(&ledger), first_nonce());
-    open(setup, Box::new(protocol), ledger)
+    let monitor = Arc::new(LinkMonitor::default());
+    let protocol = NativeProtocol::new(native_settings(setup), Arc::clone(&monitor), first_nonce());
+    open(setup, Box::new(protocol), monitor)
 }
 
 /// What is asked of a board.
@@ -46,8 +46,8 @@ pub fn open_haply(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
         file::HaplyVariant::Kit => HaplyVariant::KIT,
     };
     tracing::info!("the arm must stand at its home stop while it is set up");
-    let ledger = Arc::new(LinkMonitor::default());
-    open(setup, Box::new(HaplyProtocol::new(variant, Arc::clone(&ledger))), ledger)
+    let monitor = Arc::new(LinkMonitor::default());
+    open(setup, Box::new(HaplyProtocol::new(variant, Arc::clone(&monitor))), monitor)
 }
 
 /// The listening thread feeds the watchdog every 20 ms until the loop runs; it must not expire in between, s.
@@ -58,22 +58,22 @@ const SHORTEST_ODRIVE_WATCHDOG_S: f64 = 0.05;
 /// # Errors
 /// What stands in the way, with the remedy.
 pub fn open_odrive(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
-    let ledger = Arc::new(LinkMonitor::default());
+    let monitor = Arc::new(LinkMonitor::default());
     let settings = OdriveSettings {
         lever_m: setup.device.lever_m,
         watchdog_s: setup.device.watchdog_s.max(SHORTEST_ODRIVE_WATCHDOG_S),
         baud: line_baud(setup),
     };
-    open(setup, Box::new(OdriveProtocol::new(settings, Arc::clone(&ledger))), ledger)
+    open(setup, Box::new(OdriveProtocol::new(settings, Arc::clone(&monitor))), monitor)
 }
 
-fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<LinkMonitor>) -> Result<Box<dyn Device>, Failure> {
+fn open(setup: &Setup, protocol: Box<dyn Protocol>, monitor: Arc<LinkMonitor>) -> Result<Box<dyn Device>, Failure> {
     let settings = SerialSettings {
         find: find_port(setup),
         baud: setup.device.identity.baud,
         protocol,
-        ledger,
-        guardian: guardian(setup),
+        monitor,
+        dead_man: dead_man(setup),
         // Below the loop, so that listening never holds it up.
         priority: setup.profile.realtime.priority.saturating_sub(1).max(1),
     };
@@ -84,11 +84,11 @@ fn open(setup: &Setup, protocol: Box<dyn Protocol>, ledger: Arc<LinkMonitor>) ->
 }
 
 /// This program itself, with a command that is not in its help: it ends the force when the watchdog's time is over.
-fn guardian(setup: &Setup) -> Option<GuardianProgram> {
-    Some(GuardianProgram {
+fn dead_man(setup: &Setup) -> Option<DeadManProgram> {
+    Some(DeadManProgram {
         program: std::env::current_exe().ok()?,
         arguments: vec!["stand-guard".to_owned()],
-        patience: Duration::from_secs_f64(setup.device.watchdog_s.max(SHORTEST_GUARD_S)),
+        timeout: Duration::from_secs_f64(setup.device.watchdog_s.max(SHORTEST_GUARD_S)),
     })
 }
 

@@ -17,7 +17,7 @@ pub struct OpenRecording {
     /// Its files, in order.
     pub files: Vec<PathBuf>,
     /// What the loop was told.
-    pub orders: Vec<CommandRecord>,
+    pub commands: Vec<CommandRecord>,
     /// What happened, in words.
     pub events: Vec<Event>,
     /// How far it could be read: of several files, how the first that is not whole ends.
@@ -49,7 +49,7 @@ impl OpenRecording {
             attachments: own_texts(&first),
             scenes: BTreeMap::from([(first.world, first.texts.scene.text.clone())]),
             header: first,
-            orders: Vec::new(),
+            commands: Vec::new(),
             events: Vec::new(),
             end: ReadEnd::Finished,
             ticks: 0,
@@ -75,7 +75,7 @@ impl OpenRecording {
                     self.ticks += 1;
                     self.span = Some((self.span.map_or(tick.tick, |(first, _)| first), tick.tick));
                 }
-                Item::RecordedCommand(order) => self.orders.push(order),
+                Item::RecordedCommand(command) => self.commands.push(command),
                 Item::Event(event) => self.events.push(event),
                 Item::Attachment(name, text) => self.take_text(name, text),
                 Item::Metadata(name, pairs) if name == END_NAME => self.closing = pairs,

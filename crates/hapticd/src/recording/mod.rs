@@ -1,6 +1,6 @@
 //! Keeping what was felt, and running it again.
 //!
-//! - [`simulated`]: records a simulation, in step with it; the daemon's recording is in `daemon::recording`.
+//! - [`simulated`]: records a simulation, in step with it; the daemon's recording is in `control::recording`.
 //! - [`kept`]: a recording that was opened: what it was made of, and in how many files.
 //! - [`replay`]: runs a recording again and compares every tick.
 //! - [`felt`]: what a run felt like, in figures that can be compared.

@@ -6,15 +6,15 @@ use haptic_config::profile::Profile;
 use haptic_config::setup::{Setup, Sources};
 use haptic_config::source::Source;
 use haptic_config::{profile, scene};
-use haptic_loop::command::Command;
+use haptic_loop::command::{Command, RecordedCommand};
 use haptic_loop::settings::Settings as LoopSettings;
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_record::header::{Text, Texts};
 use haptic_record::reader::{BodyHashes, Item, ReadEnd};
 use haptic_record::replay_device::{DeviceTick, ReplayFeeder, replay_device};
-use haptic_record::tap::{CheckpointRecord, CommandRecord, RecordedCommand, body_hash, is_picture_due};
-use haptic_record::tick_message::{TickMessage, effort_hash, fault_number};
+use haptic_record::tap::{CheckpointRecord, CommandRecord, body_hash, is_picture_due};
+use haptic_record::tick_message::{TickMessage, effort_hash};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -74,7 +74,7 @@ pub struct Replay {
     rendering: HapticLoop,
     prompter: ReplayFeeder,
     axes: u8,
-    orders: VecDeque<CommandRecord>,
+    commands: VecDeque<CommandRecord>,
     taken: u32,
     /// Worlds that may be put in place of the first, by number.
     worlds: BTreeMap<u64, World>,
@@ -103,12 +103,12 @@ impl Replay {
             Settings::AsRecorded => recorded,
             Settings::Of(profile) => *profile,
         };
-        let mut setup = Setup::of_sources(profile, sources_of(&kept.header.texts))?;
+        let mut setup = Setup::from_sources(profile, sources_of(&kept.header.texts))?;
         setup.device_rate_hz = kept.header.device.rate_hz;
         let (device, prompter) = replay_device(&kept.header.device);
         let worlds = kept.worlds().filter_map(|number| world_of(kept, number)).collect::<Result<_, Failure>>()?;
         let instead = (!is_as_recorded).then(|| setup.settings());
-        let rendering = setup.into_loop_of_every_tick(Box::new(device))?;
+        let rendering = setup.into_unpaced_loop(Box::new(device))?;
         let proof = ReplayResult {
             ticks: 0,
             state_hash: String::new(),
@@ -120,7 +120,7 @@ impl Replay {
             rendering,
             prompter,
             axes: kept.header.device.axes,
-            orders: kept.orders.iter().copied().collect(),
+            commands: kept.commands.iter().copied().collect(),
             taken: 0,
             worlds,
             instead,
@@ -194,12 +194,12 @@ impl Replay {
         let world = self.worlds.get(&checkpoint.world).cloned();
         let world = world.ok_or("the recording does not hold the world of its checkpoint")?;
         drop(self.rendering.apply(Command::ReplaceWorld(Box::new(world))));
-        self.rendering.read_image(&checkpoint.image).map_err(|error| error.to_string())?;
+        self.rendering.read_checkpoint(&checkpoint.checkpoint).map_err(|error| error.to_string())?;
         if let Some(settings) = self.instead {
-            let frame = settings.mapping.frame(self.axes).map_err(|error| error.to_string())?;
-            let orders =
+            let frame = settings.mapping.activate(self.axes).map_err(|error| error.to_string())?;
+            let commands =
                 [Command::SetSafety(settings.safety), Command::SetGains(settings.coupling), Command::SetMapping(frame)];
-            orders.into_iter().for_each(|order| drop(self.rendering.apply(order)));
+            commands.into_iter().for_each(|command| drop(self.rendering.apply(command)));
         }
         Ok(())
     }
@@ -207,8 +207,8 @@ impl Replay {
     fn found_again(&mut self, checkpoint: &CheckpointRecord) {
         self.is_lost = false;
         self.expected_tick = checkpoint.tick + 1;
-        self.taken = checkpoint.orders;
-        self.orders.retain(|order| order.number > checkpoint.orders);
+        self.taken = checkpoint.commands;
+        self.commands.retain(|command| command.number > checkpoint.commands);
         self.pictures.clear();
         if let Some(UnverifiedRange { until_tick: until_tick @ None, .. }) = &mut self.proof.unproved {
             *until_tick = Some(checkpoint.tick + 1);
@@ -216,7 +216,7 @@ impl Replay {
     }
 
     fn tick(&mut self, message: &TickMessage) {
-        self.take_orders(message);
+        self.apply_commands(message);
         self.prompter.prompt(DeviceTick { reading: message.reading, sent: message.sent });
         self.rendering.tick(message.now, message.skipped);
         self.expected_tick += 1;
@@ -240,43 +240,27 @@ impl Replay {
         BodyHashes { tick: self.rendering.last().tick, hashes }
     }
 
-    fn take_orders(&mut self, message: &TickMessage) {
-        while let Some(applied) = self.orders.front().copied().filter(|order| order.before_tick <= message.tick) {
-            self.orders.pop_front();
+    fn apply_commands(&mut self, message: &TickMessage) {
+        while let Some(record) = self.commands.front().copied().filter(|command| command.before_tick <= message.tick) {
+            self.commands.pop_front();
             self.taken += 1;
-            self.take_order(&applied.order, message.tick);
+            self.apply(&record.command, message.tick);
         }
-        if self.taken != message.orders {
-            let missing = message.orders.abs_diff(self.taken);
-            self.give_up(message.tick, format!("{missing} orders to the loop are missing"));
+        if self.taken != message.commands {
+            let missing = message.commands.abs_diff(self.taken);
+            self.give_up(message.tick, format!("{missing} commands are missing"));
         }
     }
 
-    fn take_order(&mut self, order: &RecordedCommand, tick: u64) {
-        let is_settings = matches!(
-            order,
-            RecordedCommand::SetGains(_) | RecordedCommand::SetSafety(_) | RecordedCommand::SetMapping(_)
-        );
-        if is_settings && self.instead.is_some() {
+    fn apply(&mut self, command: &RecordedCommand, tick: u64) {
+        if command.is_setting() && self.instead.is_some() {
             return;
         }
-        match self.command_of(order) {
+        let world = |number| self.worlds.get(&number).cloned().map(Box::new);
+        match command.resolve(self.axes, world) {
             Some(command) => drop(self.rendering.apply(command)),
             None => self.give_up(tick, "the recording does not hold the world that was put in place".to_owned()),
         }
-    }
-
-    fn command_of(&self, order: &RecordedCommand) -> Option<Command> {
-        Some(match order {
-            RecordedCommand::SetGains(gains) => Command::SetGains(*gains),
-            RecordedCommand::SetSafety(safety) => Command::SetSafety(*safety),
-            RecordedCommand::SetMapping(mapping) => Command::SetMapping(mapping.frame(self.axes).ok()?),
-            RecordedCommand::Pause => Command::Pause,
-            RecordedCommand::Resume => Command::Resume,
-            RecordedCommand::Step(ticks) => Command::Step(*ticks),
-            RecordedCommand::ReplaceWorld { world } => Command::ReplaceWorld(Box::new(self.worlds.get(world)?.clone())),
-            RecordedCommand::GuideHand(target_m) => Command::GuideHand(*target_m),
-        })
     }
 
     fn compare(&mut self, message: &TickMessage) {
@@ -285,7 +269,7 @@ impl Replay {
         let difference = |what, recorded: String, replayed: String| {
             Some(Difference { tick: message.tick, what, body: None, bodies: Vec::new(), recorded, replayed })
         };
-        let fault = report.fault.as_ref().map_or(0, fault_number);
+        let fault = report.fault.as_ref().map_or(0, |fault| fault.to_code().0);
         let is_hashed = message.state_hash != 0;
         let found = if is_hashed && state_hash != message.state_hash {
             difference("state", format!("{:016x}", message.state_hash), format!("{state_hash:016x}"))

@@ -71,14 +71,14 @@ impl Beginning {
         rendering: &HapticLoop,
     ) -> Result<SimulatedRecording, Failure> {
         let mut recording = self.create(path, arguments)?;
-        recording.tap.note_image(rendering);
+        recording.tap.record_checkpoint(rendering);
         Ok(recording)
     }
 }
 
 impl SimulatedRecording {
     /// Notes an order that is about to be taken.
-    pub fn order(&mut self, command: &Command, before_tick: u64) {
+    pub fn command(&mut self, command: &Command, before_tick: u64) {
         self.tap.record_command(command, before_tick);
     }
 
@@ -95,8 +95,8 @@ impl SimulatedRecording {
     /// # Errors
     /// When the disk takes no more.
     pub fn tick_as(&mut self, report: &TickReport, rendering: &HapticLoop) -> Result<(), Failure> {
-        self.tap.note_tick(report, rendering.world(), Timing::default());
-        self.tap.note_image(rendering);
+        self.tap.record_tick(report, rendering.world(), Timing::default());
+        self.tap.record_checkpoint(rendering);
         Ok(self.recorder.drain()?)
     }
 

@@ -1,7 +1,7 @@
 //! Still pictures of scenes: `hapticd snapshot`.
 //!
-//! [`trail`] first runs the world if asked to. [`compose`] lays the scene out on a page, and [`svg`] and [`png`] write the
-//! page to a file; both show the same drawing.
+//! [`trail`] first runs the world if asked to. [`compose`] lays the scene out on a page, and [`svg`] and [`png`] write
+//! the page to a file; both show the same drawing.
 
 pub mod trail;
 
@@ -17,22 +17,19 @@ use haptic_draw::view::SceneView;
 use haptic_draw::{png, svg};
 use std::path::Path;
 
-/// Writes a picture in one manner.
+/// Encodes a drawing in one file format.
 pub type Writer = fn(&Drawing) -> Result<Vec<u8>, Failure>;
 
 /// Draws the scene and writes the picture.
 ///
 /// # Errors
-/// When the input is wrong, or the picture cannot be written.
+/// If the input is invalid or the picture cannot be written.
 pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     let writer = writer_for(&arguments.out)?;
     let content = content(arguments)?;
     let words = if arguments.no_names { Words::NoNames } else { Words::All };
     let picture = writer(&compose(&content, words))?;
-    std::fs::write(&arguments.out, picture).map_err(|error| {
-        let advice = "name a file in a folder that exists and may be written to";
-        Failure::BadInput(format!("{}: cannot be written: {error}; {advice}", arguments.out.display()))
-    })
+    std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))
 }
 
 /// Writes SVG.
@@ -47,10 +44,10 @@ fn write_png(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     png::write(drawing).map_err(|error| Failure::Runtime(error.to_string()))
 }
 
-/// How a picture is written, by the ending of its name.
+/// Writer for the extension of a file name.
 ///
 /// # Errors
-/// When the ending is neither `.svg` nor `.png`.
+/// If the extension is neither `.svg` nor `.png`.
 pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     match extension.as_ref().and_then(|extension| extension.to_str()) {
@@ -64,7 +61,7 @@ pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
     }
 }
 
-/// Without a time the device does not matter, and is not even looked for.
+/// Without `--seconds` the device is not needed and not opened.
 fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
     match arguments.seconds {
         None => {
@@ -73,14 +70,12 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
             let used =
                 PathConflicts::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
             used.writes("--out", Some(&arguments.out)).check()?;
-            let scene = scene::load(&source)?;
-            let view = SceneView::of(&scene);
-            Ok(Content { placements: view.start().to_vec(), view, trail: None })
+            Ok(Content::at_start(&scene::load(&source)?))
         }
         Some(seconds) => {
             let setup = Setup::open(&arguments.input, None)?;
-            PathConflicts::of_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
-            let view = SceneView::of(&setup.scene);
+            PathConflicts::from_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
+            let view = SceneView::new(&setup.scene);
             let (trail, placements) = trail::run(setup, seconds)?;
             Ok(Content { view, placements, trail: Some(trail) })
         }

@@ -1,4 +1,4 @@
-//! What happened before the picture was taken: the ways of hand and tool, and the force at the end.
+//! Runs the scene before the picture is drawn and records the paths of hand and tool.
 
 use crate::failure::Failure;
 use crate::figures::ticks_in;
@@ -7,21 +7,21 @@ use haptic_device::MonotonicNs;
 use haptic_draw::compose::Trail;
 use haptic_draw::placement::{Placement, in_state};
 
-/// A point of a way is kept every so many ticks.
+/// Ticks between two points of a path.
 const POINT_EVERY: u64 = 5;
 /// A tick, ns.
 const TICK_NS: u64 = 1_000_000;
 
-/// Runs what was set up with no clock, and tells where everything is then. A device that is not simulated cannot
-/// lead the tool here.
+/// Runs the setup in virtual time. Returns the paths and the final poses. Only a simulated device can move the tool
+/// here.
 ///
 /// # Errors
-/// A device that is not simulated, or a model that cannot be.
+/// A device that is not simulated, or an invalid model.
 pub fn run(setup: Setup, seconds: f64) -> Result<(Trail, Vec<Placement>), Failure> {
     if !setup.is_simulated() {
         let (name, kind) = (&setup.profile.device.name, setup.device.kind.name());
-        let problem = format!("{name}: a {kind} device cannot lead a picture");
-        return Err(Failure::BadInput(format!("{problem}; name a simulated one with --device simulated-2dof")));
+        let problem = format!("{name}: a {kind} device cannot be used for a picture");
+        return Err(Failure::BadInput(format!("{problem}; name a simulated one, e.g. --device simulated-2dof")));
     }
     let device = setup.simulated_device()?;
     let mut rendering = setup.into_loop(device)?;

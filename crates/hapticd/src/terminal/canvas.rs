@@ -1,7 +1,10 @@
-//! A canvas of braille dots: two across and four down in a cell, so a dot is about square.
+//! A canvas of braille dots: two across and four down in a cell, so that a dot is about square.
 //!
-//! A cell has one ink for its dots and one tint behind them. Ink draws lines and outlines to the dot; the tint, which
-//! covers whole cells, only lets areas look filled.
+//! A cell has one ink for its dots and one tint behind them. Ink draws lines and outlines with the resolution of a dot.
+//! The tint covers whole cells and makes areas look filled.
+//!
+//! Ratatui's own canvas was tried and not used: its braille grid can set dots but neither clear them nor colour the
+//! background, so a body could not cover what is behind it.
 
 use haptic_draw::colour::Rgb;
 use nalgebra::Vector2;
@@ -10,7 +13,7 @@ use nalgebra::Vector2;
 pub const DOTS_ACROSS: usize = 2;
 /// Dots down a cell.
 pub const DOTS_DOWN: usize = 4;
-/// A cell is tinted when so many of its dots are covered.
+/// Covered dots from which on a cell is tinted.
 const TINTED_DOTS: usize = 4;
 
 /// Bits of the dots in a braille character, by row and column.
@@ -21,13 +24,13 @@ const BITS: [[u32; DOTS_ACROSS]; DOTS_DOWN] = [[0x01, 0x08], [0x02, 0x10], [0x04
 pub struct Canvas {
     columns: usize,
     rows: usize,
-    /// Ink of each dot.
+    /// Ink of each dot, if it is set.
     ink: Vec<Option<Rgb>>,
-    /// What covers each dot.
+    /// Tint of each dot, if it is covered.
     tint: Vec<Option<Rgb>>,
 }
 
-/// What a cell shows.
+/// Content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// A braille character; the empty one if there is no ink.
@@ -39,7 +42,7 @@ pub struct Cell {
 }
 
 impl Canvas {
-    /// An empty canvas of so many cells.
+    /// An empty canvas with this many cells.
     pub fn new(columns: usize, rows: usize) -> Self {
         let dots = columns * DOTS_ACROSS * rows * DOTS_DOWN;
         Self { columns, rows, ink: vec![None; dots], tint: vec![None; dots] }
@@ -55,14 +58,14 @@ impl Canvas {
         self.rows * DOTS_DOWN
     }
 
-    /// Inks a dot; beyond the canvas nothing happens.
+    /// Inks a dot; outside the canvas it does nothing.
     pub fn dot(&mut self, x: i64, y: i64, ink: Rgb) {
         if let Some(index) = self.index(x, y) {
             self.ink[index] = Some(ink);
         }
     }
 
-    /// Covers a dot, and what was inked there.
+    /// Covers a dot and clears its ink.
     pub fn cover(&mut self, x: i64, y: i64, tint: Rgb) {
         if let Some(index) = self.index(x, y) {
             (self.ink[index], self.tint[index]) = (None, Some(tint));
@@ -71,7 +74,7 @@ impl Canvas {
 
     /// Inks a straight line between two points given in dots.
     pub fn line(&mut self, from: Vector2<f64>, to: Vector2<f64>, ink: Rgb) {
-        // A line of a world far off the canvas is cut off, not walked.
+        // Bounds the work for lines that reach far beyond the canvas.
         let steps = (to - from).amax().ceil().clamp(1.0, 4.0 * (self.width() + self.height()) as f64);
         for step in 0..=steps as u64 {
             let at = from + (to - from) * (step as f64 / steps);
@@ -89,7 +92,7 @@ impl Canvas {
         }
     }
 
-    /// What a cell shows.
+    /// Content of a cell.
     pub fn cell(&self, column: usize, row: usize) -> Cell {
         let (mut bits, mut ink, mut tints) = (0, None, Vec::with_capacity(DOTS_ACROSS * DOTS_DOWN));
         for (down, across_bits) in BITS.iter().enumerate() {

@@ -1,28 +1,28 @@
-//! One picture's worth of measurements.
+//! Data of one picture.
 
 use haptic_draw::bounds::Bounds;
 use haptic_draw::placement::Placement;
 use haptic_draw::quantity::quantity;
 use nalgebra::Vector2;
 
-/// What is shown at one instant.
+/// Data of one picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// Where the bodies are, in file order.
+    /// Poses of the bodies, in file order.
     pub placements: Vec<Placement>,
-    /// The part of the world that is shown.
+    /// Visible part of the world.
     pub bounds: Bounds,
-    /// Where the hand is, world, m; none before the first reading or without a tool.
+    /// Position of the hand, world frame, m; `None` before the first reading or without a tool.
     pub hand_m: Option<Vector2<f64>>,
-    /// Force on the hand, world, N.
+    /// Force on the hand, world frame, N.
     pub force_n: Vector2<f64>,
-    /// What the hand does, in words.
+    /// Caption: what the hand does.
     pub caption: String,
-    /// How far the engagement is, in a word.
+    /// Engagement phase.
     pub phase: &'static str,
     /// The figures beside the picture.
     pub figures: Figures,
-    /// Where the page is served, if it is: the line that told it is covered by the picture.
+    /// Address of the viewer, if it is served; the log line with it is hidden by the picture.
     pub address: Option<String>,
     /// The newest log line, if there is one.
     pub notice: Option<String>,
@@ -31,26 +31,26 @@ pub struct Frame {
 /// The figures beside the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Since the start, s.
+    /// Time since the start, s.
     pub elapsed_s: f64,
-    /// Ticks a second, as they were run.
+    /// Measured tick rate, Hz.
     pub rate_hz: f64,
-    /// Half of the ticks took no longer, ns.
+    /// Median duration of a tick, ns.
     pub tick_p50_ns: u64,
-    /// 99 of 100 ticks took no longer, ns.
+    /// 99th percentile of the duration, ns.
     pub tick_p99_ns: u64,
     /// Ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Energy that nothing explains, J.
+    /// Largest unexplained gain of energy, J.
     pub energy_gain_j: f64,
-    /// Energy on account, J.
+    /// Tank level, J.
     pub tank_j: f64,
     /// Deepest penetration of any pair, m.
     pub penetration_m: f64,
 }
 
 impl Frame {
-    /// Names, short names and values, most telling first.
+    /// Names, short names and values, most important first.
     pub fn table(&self) -> [Entry; FIGURES] {
         let figures = &self.figures;
         let entry = |name, short_name, value| Entry { name, short_name, value };
@@ -67,16 +67,16 @@ impl Frame {
     }
 }
 
-/// How many figures there are.
+/// Number of figures.
 pub const FIGURES: usize = 8;
 
-/// One figure in words.
+/// One figure as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where there is room.
+    /// Full name.
     pub name: &'static str,
-    /// Where there is not.
+    /// Name for narrow terminals.
     pub short_name: &'static str,
-    /// With its unit.
+    /// Value with its unit.
     pub value: String,
 }

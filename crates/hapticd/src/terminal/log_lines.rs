@@ -1,27 +1,27 @@
-//! Keeps log lines from falling into the picture: while it is up they are held, the newest is shown under it, and all
-//! of them go to standard error when it is gone.
+//! Holds log lines back while the picture is shown. The newest one is shown below the picture; all are written to
+//! standard error when it closes.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Lines held while the picture is up; older ones are dropped.
-const MOST_LINES: usize = 1000;
+/// Largest number of held lines; older ones are dropped.
+const MAX_LINES: usize = 1000;
 
-/// None: no picture is up.
+/// Held lines; `None` while no picture is shown.
 static HELD: Mutex<Option<VecDeque<String>>> = Mutex::new(None);
 
 fn held() -> MutexGuard<'static, Option<VecDeque<String>>> {
-    // A panic while holding it leaves a queue of whole lines.
+    // A panic while the lock is held leaves complete lines.
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where log lines go; for `tracing_subscriber`'s `with_writer`.
+/// Writer of log lines, for `tracing_subscriber`'s `with_writer`.
 pub fn writer() -> LogWriter {
     LogWriter
 }
 
-/// Standard error, or the held lines while a picture is up.
+/// Writes to standard error, or to the held lines while a picture is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct LogWriter;
 
@@ -43,17 +43,17 @@ impl Write for LogWriter {
 
 fn hold(lines: &mut VecDeque<String>, text: &str) {
     lines.extend(text.lines().map(str::to_owned));
-    while lines.len() > MOST_LINES {
+    while lines.len() > MAX_LINES {
         lines.pop_front();
     }
 }
 
-/// From now on lines are held.
+/// Starts to hold lines back.
 pub(super) fn begin() {
     *held() = Some(VecDeque::new());
 }
 
-/// Gives the held lines out; from now on lines go to standard error at once.
+/// Writes the held lines to standard error and stops holding lines back.
 pub(super) fn end() {
     let lines = held().take().unwrap_or_default();
     for line in lines {
@@ -61,7 +61,7 @@ pub(super) fn end() {
     }
 }
 
-/// The newest line, without the colours that terminals understand and pictures do not.
+/// The newest line without escape sequences.
 pub(super) fn newest() -> Option<String> {
     held().as_ref().and_then(|lines| lines.back().map(|line| without_escapes(line)))
 }
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn the_oldest_lines_are_dropped_first() {
         let mut lines = VecDeque::new();
-        (0..MOST_LINES + 5).for_each(|number| hold(&mut lines, &format!("{number}\n")));
-        assert_eq!((lines.len(), lines.front().unwrap().as_str()), (MOST_LINES, "5"));
+        (0..MAX_LINES + 5).for_each(|number| hold(&mut lines, &format!("{number}\n")));
+        assert_eq!((lines.len(), lines.front().unwrap().as_str()), (MAX_LINES, "5"));
     }
 }

@@ -1,4 +1,4 @@
-//! Paints a world on a canvas, to scale.
+//! Paints a scene on a canvas, to scale.
 
 use super::canvas::Canvas;
 use super::frame::Frame;
@@ -11,19 +11,19 @@ use haptic_planar::math::rotate;
 use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 
-/// The hand and its coupling.
+/// Colour of the hand and its coupling.
 const HAND: Rgb = Rgb(0xf8, 0xf9, 0xfa);
-/// The force on the hand.
+/// Colour of the force on the hand.
 const FORCE: Rgb = Rgb(0xff, 0xd1, 0x66);
 const BLACK: Rgb = Rgb(0, 0, 0);
-/// The arrow of one newton, as a share of the picture's width.
+/// Length of the arrow of one newton, as a fraction of the picture's width.
 const ARROW_PER_N: f64 = 0.06;
-/// Forces below this have no arrow, N: it would only be a dot that dances.
+/// Smallest force that is drawn, N: the arrow of a smaller one is a flickering dot.
 const SMALL_N: f64 = 0.05;
 /// Radius of the hand, dots.
 const HAND_DOTS: f64 = 2.5;
 
-/// Where the world is on the canvas.
+/// Projection of the world onto the canvas.
 #[derive(Clone, Copy, Debug)]
 pub struct Projection {
     dots_per_m: f64,
@@ -32,8 +32,8 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Fits a part of the world into so many dots without distortion: in the middle across, at the bottom, so that the
-    /// ground is near the words under it.
+    /// Fits a part of the world into the canvas without distortion: centred across, aligned to the bottom, so that the
+    /// ground is close to the caption.
     pub fn new(bounds: &Bounds, width: usize, height: usize) -> Self {
         let size_m = bounds.size_m().sup(&Vector2::repeat(1e-6));
         let dots_per_m = (width as f64 / size_m.x).min(height as f64 / size_m.y);
@@ -46,14 +46,14 @@ impl Projection {
         self.origin + Vector2::new(point_m.x, -point_m.y) * self.dots_per_m
     }
 
-    /// The middle of a dot in the world, m.
+    /// Centre of a dot in the world, m.
     pub fn to_world(&self, x: i64, y: i64) -> Vector2<f64> {
         let at = (Vector2::new(x as f64 + 0.5, y as f64 + 0.5) - self.origin) / self.dots_per_m;
         Vector2::new(at.x, -at.y)
     }
 }
 
-/// Paints everything: what is fixed, what moves, the tool, the hand and its force.
+/// Paints fixed bodies, dynamic bodies, the tool, the hand and its force, in this order.
 pub fn paint(canvas: &mut Canvas, view: &SceneView, frame: &Frame) {
     let projection = Projection::new(&frame.bounds, canvas.width(), canvas.height());
     let order = |body: &usize| (view.is_tool(*body), !view.bodies[*body].fixed);
@@ -70,7 +70,7 @@ fn paint_body(canvas: &mut Canvas, projection: &Projection, body: &BodyView, pla
     if bounds.is_empty() {
         return;
     }
-    let stencil = Stencil::of(canvas, projection, body, placement, &bounds);
+    let stencil = Stencil::new(canvas, projection, body, placement, &bounds);
     let dark = if is_tool { 0.35 } else { 0.6 };
     let (ink, tint) = (body.colour.mixed(HAND, 0.15), body.colour.mixed(BLACK, dark));
     for (x, y) in stencil.dots() {
@@ -79,14 +79,14 @@ fn paint_body(canvas: &mut Canvas, projection: &Projection, body: &BodyView, pla
     for (x, y) in stencil.dots().filter(|&(x, y)| stencil.is_edge(x, y)) {
         canvas.dot(x, y, ink);
     }
-    // A body smaller than a dot is still there.
+    // A body smaller than a dot is drawn as one dot.
     let middle = projection.to_dots(placement.centre_m);
     if stencil.dots().next().is_none() {
         canvas.dot(middle.x.floor() as i64, middle.y.floor() as i64, ink);
     }
 }
 
-/// Which dots a body covers, with a rim of one dot around it.
+/// Dots that a body covers, with a margin of one dot.
 struct Stencil {
     left: i64,
     top: i64,
@@ -95,7 +95,7 @@ struct Stencil {
 }
 
 impl Stencil {
-    fn of(canvas: &Canvas, projection: &Projection, body: &BodyView, placement: &Placement, bounds: &Bounds) -> Self {
+    fn new(canvas: &Canvas, projection: &Projection, body: &BodyView, placement: &Placement, bounds: &Bounds) -> Self {
         let corner = |x_m: f64, y_m: f64| projection.to_dots(Vector2::new(x_m, y_m)).map(f64::floor);
         let (low, high) = (corner(bounds.low_m.x, bounds.high_m.y), corner(bounds.high_m.x, bounds.low_m.y));
         let within = |value: f64, limit: usize| value.clamp(-2.0, limit as f64 + 1.0) as i64;
@@ -111,7 +111,7 @@ impl Stencil {
         self.covered.iter().enumerate().filter(|(_, covered)| **covered).map(move |(index, _)| place(index))
     }
 
-    /// Whether a covered dot has a neighbour that is not.
+    /// Whether a covered dot has a neighbour that is not covered.
     fn is_edge(&self, x: i64, y: i64) -> bool {
         [(1, 0), (-1, 0), (0, 1), (0, -1)].iter().any(|(dx, dy)| !self.is_covered(x + dx, y + dy))
     }

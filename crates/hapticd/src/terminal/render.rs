@@ -1,4 +1,4 @@
-//! From a frame to text: title, picture, caption and figures in whatever room there is.
+//! Renders a frame as text: title, picture, caption and figures, for any size of the terminal.
 
 use super::canvas::Canvas;
 use super::frame::{FIGURES, Frame};
@@ -9,20 +9,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-/// From this width on the figures stand beside the picture, columns; below, under it.
+/// Width from which on the figures are beside the picture instead of below it, columns.
 const WIDE: u16 = 110;
-/// Room for the figures beside the picture, columns.
+/// Width of the figures beside the picture, columns.
 const SIDE_COLUMNS: u16 = 25;
-/// Room for one figure with its full name and with its short one, columns.
+/// Width of one figure with its full name and with its short one, columns.
 const FIGURE_COLUMNS: [u16; 2] = [24, 20];
-/// A picture lower than this is not worth the room, rows.
-const LEAST_ROWS: u16 = 4;
+/// Smallest height of the picture, rows.
+const MIN_ROWS: u16 = 4;
 
 const BRIGHT: Color = Color::Rgb(0xf8, 0xf9, 0xfa);
 const DIM: Color = Color::Rgb(0x8d, 0x99, 0xae);
 const WARNING: Color = Color::Rgb(0xff, 0xd1, 0x66);
 
-/// Where things go.
+/// Positions of the parts.
 struct Layout {
     title: Rect,
     picture: Rect,
@@ -32,7 +32,7 @@ struct Layout {
     notice: Rect,
 }
 
-/// The whole picture as text in a rectangle of any size.
+/// Renders a frame into a rectangle of any size.
 pub fn render(view: &SceneView, frame: &Frame, area: Rect) -> Buffer {
     let mut buffer = Buffer::empty(area);
     let layout = lay_out(area, frame);
@@ -46,14 +46,14 @@ pub fn render(view: &SceneView, frame: &Frame, area: Rect) -> Buffer {
     buffer
 }
 
-/// Text lines first, as long as the picture keeps a few rows; in a wide window the figures go to the side.
+/// Text lines have priority as long as the picture keeps a few rows. In a wide window the figures are beside it.
 fn lay_out(area: Rect, frame: &Frame) -> Layout {
     let is_wide = area.width >= WIDE;
     let [figures_wanted, notice_wanted] =
         [if is_wide { 0 } else { figure_rows(area.width) }, u16::from(frame.notice.is_some())];
     let mut rows = area.height;
     let mut take = |wanted: u16| {
-        let taken = if rows >= wanted + LEAST_ROWS { wanted } else { 0 };
+        let taken = if rows >= wanted + MIN_ROWS { wanted } else { 0 };
         rows -= taken;
         taken
     };
@@ -77,14 +77,14 @@ fn lay_out(area: Rect, frame: &Frame) -> Layout {
     }
 }
 
-/// Half an address is of no use, so a long one goes over several rows.
+/// A truncated address is useless, so a long one takes several rows.
 fn address_rows(width: u16, frame: &Frame) -> u16 {
     let length = address_text(frame).map_or(0, |text| text.chars().count() as u16);
     length.div_ceil(width.saturating_sub(1).max(1))
 }
 
 fn address_text(frame: &Frame) -> Option<String> {
-    frame.address.as_ref().map(|address| format!("see it at {address}"))
+    frame.address.as_ref().map(|address| format!("Viewer: {address}"))
 }
 
 fn write_address(buffer: &mut Buffer, area: Rect, frame: &Frame) {
@@ -97,11 +97,11 @@ fn write_address(buffer: &mut Buffer, area: Rect, frame: &Frame) {
     }
 }
 
-/// How many figures stand side by side, and the columns that each has: full names only if they leave room for three.
+/// Figures per row, and the width of each: full names only if three of them fit.
 fn figures_across(width: u16) -> (u16, u16) {
     let [full, short] = FIGURE_COLUMNS;
-    let is_roomy = width >= 3 * full || (full..2 * short).contains(&width);
-    let columns = if is_roomy { full } else { short };
+    let is_wide_enough = width >= 3 * full || (full..2 * short).contains(&width);
+    let columns = if is_wide_enough { full } else { short };
     ((width / columns).max(1), columns)
 }
 
@@ -133,7 +133,7 @@ fn write_figures(buffer: &mut Buffer, area: Rect, frame: &Frame) {
     }
 }
 
-/// Writes as much of a text as fits into the first row of a rectangle.
+/// Writes the part of a text that fits into the first row of a rectangle.
 fn write(buffer: &mut Buffer, line: Rect, column: u16, text: &str, style: Style) {
     if line.height > 0 && column < line.width {
         buffer.set_stringn(line.x + column, line.y, text, usize::from(line.width - column), style);

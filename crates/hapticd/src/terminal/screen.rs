@@ -1,8 +1,8 @@
-//! The terminal itself: taken over for the picture, and given back clean however the run ends.
+//! Takes the terminal over for the picture and restores it, however the run ends.
 
+use super::frame_builder::FrameBuilder;
 use super::log_lines;
 use super::render::render;
-use super::watcher::FrameBuilder;
 use haptic_draw::colour::Rgb;
 use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
@@ -15,19 +15,19 @@ use ratatui::style::Color;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// Pictures come no faster than this: thirty a second.
+/// Shortest time between two pictures: 30 per second.
 const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
 
-/// What whoever looks on wants.
+/// Request of the user, by key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserAction {
-    /// Go on.
-    GoOn,
-    /// End the run: q, Escape or Ctrl-C was pressed.
+    /// None: continue.
+    Continue,
+    /// End the run: q, Escape or Ctrl-C.
     End,
 }
 
-/// How many colours the terminal shows.
+/// Colours that the terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Colours {
     All,
@@ -35,68 +35,69 @@ enum Colours {
     None,
 }
 
-/// The live picture. The terminal is given back when it is dropped; on a panic, on whatever thread, before the message
-/// is printed.
+/// The live picture. Dropping it restores the terminal. A panic on any thread restores it before the message is
+/// printed.
 pub struct Screen {
     terminal: DefaultTerminal,
-    watcher: FrameBuilder,
-    /// Where the page is served, if it is.
+    builder: FrameBuilder,
+    /// Address of the viewer, if it is served.
     address: Option<String>,
     colours: Colours,
     shown: Option<Instant>,
-    wish: UserAction,
+    action: UserAction,
 }
 
 impl Screen {
-    /// Takes the terminal over; `None` if standard output or standard error is not one, or it is too dumb for pictures.
+    /// Takes the terminal over; `None` if standard output or standard error is not a terminal, or the terminal is dumb.
     ///
     /// # Errors
-    /// When the terminal does not do what terminals do.
+    /// If the terminal cannot be set up.
     pub fn open(scene: &Scene, address: Option<String>) -> io::Result<Option<Self>> {
         let is_dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
         if is_dumb || !io::stdout().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
         }
-        // It also has a panic give the terminal back first.
+        // Also installs a panic hook that restores the terminal first.
         let terminal = ratatui::try_init()?;
         log_lines::begin();
-        let watcher = FrameBuilder::new(SceneView::of(scene));
-        let (colours, shown, wish) = (colours_of_terminal(), None, UserAction::GoOn);
-        Ok(Some(Self { terminal, watcher, address, colours, shown, wish }))
+        let builder = FrameBuilder::new(SceneView::new(scene));
+        let (colours, shown, action) = (colours_of_terminal(), None, UserAction::Continue);
+        Ok(Some(Self { terminal, builder, address, colours, shown, action }))
     }
 
-    /// Shows another world from now on.
+    /// Shows another scene from now on.
     pub fn change_scene(&mut self, scene: &Scene) {
-        self.watcher = FrameBuilder::new(SceneView::of(scene));
+        self.builder = FrameBuilder::new(SceneView::new(scene));
     }
 
-    /// Shows the newest state, unless the last picture is too fresh, and tells what was pressed. Never waits for keys.
+    /// Shows the newest state, unless the last picture is too recent, and returns the user's request. Never waits for
+    /// keys.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// If the terminal is gone.
     pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> io::Result<UserAction> {
         if self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN_PICTURES) {
-            return Ok(self.wish);
+            return Ok(self.action);
         }
         self.shown = Some(Instant::now());
-        self.take_keys()?;
-        let mut frame = self.watcher.observe(snapshot, figures, log_lines::newest());
+        self.read_keys()?;
+        let mut frame = self.builder.observe(snapshot, figures, log_lines::newest());
         frame.address.clone_from(&self.address);
-        let (view, colours) = (self.watcher.view(), self.colours);
+        let (view, colours) = (self.builder.view(), self.colours);
         self.terminal.draw(|target| {
             let mut picture = render(view, &frame, target.area());
             reduce(&mut picture, colours);
             *target.buffer_mut() = picture;
         })?;
-        Ok(self.wish)
+        Ok(self.action)
     }
 
-    fn take_keys(&mut self) -> io::Result<()> {
+    fn read_keys(&mut self) -> io::Result<()> {
         while event::poll(Duration::ZERO)? {
             if let Event::Key(key) = event::read()?
                 && asks_to_end(&key)
             {
-                self.wish = UserAction::End;
+                self.action = UserAction::End;
             }
         }
         Ok(())
@@ -105,9 +106,9 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // After a panic the terminal was given back already, and its message is there.
+        // After a panic the hook has restored the terminal, and the message is on it.
         if !std::thread::panicking() {
-            // Some terminals keep what was on the other screen when they were resized meanwhile.
+            // Some terminals keep the content of the alternate screen after a resize.
             drop(self.terminal.clear());
             ratatui::restore();
         }
@@ -115,7 +116,7 @@ impl Drop for Screen {
     }
 }
 
-/// In a terminal taken over Ctrl-C is a key like any other.
+/// In raw mode Ctrl-C is a key like any other.
 fn asks_to_end(key: &KeyEvent) -> bool {
     let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     let is_quit = matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc);
@@ -133,7 +134,7 @@ fn colours_of_terminal() -> Colours {
     }
 }
 
-/// Brings a picture down to the colours that there are.
+/// Reduces a picture to the supported colours.
 fn reduce(picture: &mut Buffer, colours: Colours) {
     let reduced = |colour: Color| match (colours, colour) {
         (Colours::All, _) => colour,

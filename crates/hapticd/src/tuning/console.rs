@@ -1,4 +1,4 @@
-//! A bar that shows how far a measurement is, and ears for any key. Without a terminal it shows and hears nothing.
+//! Progress bar of a measurement, and abort by any key. Without a terminal there is neither.
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
@@ -8,60 +8,60 @@ use std::time::Duration;
 /// Width of the bar, characters.
 const WIDTH: usize = 30;
 
-/// The terminal, if there is one. It is given back when this is dropped.
+/// The terminal, if there is one. Dropping it restores the terminal.
 pub struct Console {
-    shows: bool,
-    hears: bool,
+    has_bar: bool,
+    has_keys: bool,
 }
 
 impl Console {
     /// Shows a bar only.
     pub fn bar() -> Self {
-        Self { shows: std::io::stderr().is_terminal(), hears: false }
+        Self { has_bar: std::io::stderr().is_terminal(), has_keys: false }
     }
 
-    /// Shows a bar and listens for keys.
+    /// Shows a bar and reads keys.
     pub fn with_keys() -> Self {
-        let shows = std::io::stderr().is_terminal();
-        let hears = shows && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
-        Self { shows, hears }
+        let has_bar = std::io::stderr().is_terminal();
+        let has_keys = has_bar && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
+        Self { has_bar, has_keys }
     }
 
-    /// Shows how much is done, 0 to 1, and what is under way.
-    pub fn show(&self, share: f64, doing: &str) {
-        if self.shows {
-            let hint = if self.hears { "; any key aborts" } else { "" };
-            // A terminal that went away needs no bar.
-            _ = write!(std::io::stderr(), "\r{}{hint}\x1b[K", bar(share, doing));
+    /// Shows the completed fraction, 0 to 1, and the present activity.
+    pub fn show(&self, fraction: f64, activity: &str) {
+        if self.has_bar {
+            let hint = if self.has_keys { "; any key aborts" } else { "" };
+            // A failed write to the bar does not matter.
+            _ = write!(std::io::stderr(), "\r{}{hint}\x1b[K", bar(fraction, activity));
         }
     }
 
-    /// Whether a key was pressed; waits for one no longer than `patience`.
-    pub fn was_key_pressed(&self, patience: Duration) -> bool {
-        if !self.hears {
-            std::thread::sleep(patience);
+    /// Whether a key was pressed within `timeout`.
+    pub fn was_key_pressed(&self, timeout: Duration) -> bool {
+        if !self.has_keys {
+            std::thread::sleep(timeout);
             return false;
         }
         let is_press = |event: &Event| matches!(event, Event::Key(key) if key.kind == KeyEventKind::Press);
-        event::poll(patience).unwrap_or(false) && event::read().is_ok_and(|event| is_press(&event))
+        event::poll(timeout).unwrap_or(false) && event::read().is_ok_and(|event| is_press(&event))
     }
 }
 
 impl Drop for Console {
     fn drop(&mut self) {
-        if self.shows {
+        if self.has_bar {
             _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-        if self.hears {
+        if self.has_keys {
             _ = disable_raw_mode();
         }
     }
 }
 
-fn bar(share: f64, doing: &str) -> String {
-    let share = share.clamp(0.0, 1.0);
-    let full = (share * WIDTH as f64).round() as usize;
-    format!("{}{} {:3.0} %  {doing}", "█".repeat(full), "░".repeat(WIDTH - full), share * 100.0)
+fn bar(fraction: f64, activity: &str) -> String {
+    let fraction = fraction.clamp(0.0, 1.0);
+    let full = (fraction * WIDTH as f64).round() as usize;
+    format!("{}{} {:3.0} %  {activity}", "█".repeat(full), "░".repeat(WIDTH - full), fraction * 100.0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Puts measured values into the text of a device file and leaves everything else as its owner wrote it.
+//! Writes measured values into the text of a device file and leaves the rest unchanged.
 
 use crate::failure::Failure;
 use haptic_config::source::Source;
@@ -6,17 +6,19 @@ use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
 
-/// Digits that a measured value is written with.
+/// Significant digits of measured values.
 const DIGITS: usize = 4;
-/// Digits of an encoder's step: counting makes it far more exact than anything else.
+/// Significant digits of the encoder step, which is counted and thus far more exact.
 const STEP_DIGITS: usize = 12;
 
-const HEADING: &str = "\n# Measured by `hapticd identify`, in newtons as they are commanded. Damping is the lower end of its interval, because every\n# promise of the energy tank rests on it.\n";
+const HEADING: &str = "\n\
+    # Measured by `hapticd identify`, in commanded newtons. Damping is the lower end of its interval,\n\
+    # because the energy tank relies on it.\n";
 
-/// The text of the device file with what was measured, one estimate per axis.
+/// The text of the device file with the measured values; one estimate per axis.
 ///
 /// # Errors
-/// When the text is no TOML, which loading it has ruled out before.
+/// If the text is not TOML, which loading it has already excluded.
 pub fn with_measured(source: &Source, axes: &[AxisEstimate]) -> Result<String, Failure> {
     let mut document: DocumentMut =
         source.text.parse().map_err(|error| Failure::BadInput(format!("{}: {error}", source.name)))?;
@@ -66,7 +68,7 @@ fn margin(intervals: &[Interval]) -> Option<String> {
     (widest > 0.0).then(|| format!(" # ± {}", rounded(widest, 2)))
 }
 
-/// One axis as a number, more as a list. A comment beside the old value spoke of the old value, and goes with it.
+/// One axis as a number, several as a list. The comment of the old value is removed with it.
 fn set(model: &mut dyn TableLike, key: &str, values: &[f64], comment: Option<String>) {
     let mut value = match values {
         [one] => Value::from(*one),
@@ -78,7 +80,7 @@ fn set(model: &mut dyn TableLike, key: &str, values: &[f64], comment: Option<Str
     model.insert(key, Item::Value(value));
 }
 
-/// A number with so many digits.
+/// A number rounded to significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
@@ -113,7 +115,8 @@ mod tests {
 
     #[test]
     fn what_was_measured_is_in_and_what_the_owner_wrote_stays() {
-        let before = "# my knob\nkind = \"simulated\"\naxes = 1 # one\n\n[model]\nmass_kg = 0.2 # guessed\nmax_force_n = 3.0\n\n[hand]\nmass_kg = 0.1\n";
+        let before = "# my knob\nkind = \"simulated\"\naxes = 1 # one\n\n[model]\n\
+                      mass_kg = 0.2 # guessed\nmax_force_n = 3.0\n\n[hand]\nmass_kg = 0.1\n";
         let (text, file) = written(before, &[estimate(0.12341)]);
         assert_eq!((file.model.mass_kg[0], file.model.max_force_n[0]), (0.1234, 3.0), "{text}");
         assert_eq!((file.model.damping_n_s_per_m[0], file.model.encoder_step_m[0]), (0.495, 1.3717e-5));

@@ -1,16 +1,16 @@
-//! The region of stable gains of a device: curves, marks, and the picture of them.
+//! Region of stable gains of a device: curves, marked gains, and their picture.
 
 use haptic_config::proposals::Proposals;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_draw::colour::Rgb;
-use haptic_draw::drawing::{Anchor, Area, Drawing, Point, Text};
-use haptic_draw::log_plot::{LETTERS, LogPlot, Range, write};
+use haptic_draw::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
+use haptic_draw::log_plot::{FONT_SIZE, LogPlot, Range, write};
 use haptic_tuning::boundary::{Limits, max_passive_stiffness_n_per_m};
 use haptic_tuning::spring_test::MeasuredLimit;
 use nalgebra::Vector2;
 
-const PAPER: Rgb = Rgb(0xff, 0xff, 0xff);
+const BACKGROUND: Rgb = Rgb(0xff, 0xff, 0xff);
 const INK: Rgb = Rgb(0x1b, 0x26, 0x3b);
 const PASSIVE: Rgb = Rgb(0x1d, 0x7a, 0x46);
 const PASSIVE_FILL: Rgb = Rgb(0xc9, 0xe8, 0xd3);
@@ -23,36 +23,36 @@ const MEASURED: Rgb = Rgb(0xb0, 0x1e, 0x4f);
 const PAGE: [f64; 2] = [900.0, 680.0];
 /// Upper left and lower right of the frame.
 const FRAME: [[f64; 2]; 2] = [[84.0, 96.0], [870.0, 520.0]];
-/// Points of the smooth curves.
+/// Number of points of the smooth curves.
 const SMOOTH: usize = 160;
-/// Most powers of ten that the stiffness spans: what is softer is at the bottom.
-const MOST_DECADES: f64 = 1e4;
+/// Largest ratio of the stiffness axis; softer values are at its lower end.
+const MAX_DECADES: f64 = 1e4;
 
-/// Gains with a name, as a point.
+/// Named gains, drawn as a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marked {
-    /// What they are.
+    /// Name.
     pub name: String,
-    /// At the device, N/m.
+    /// Stiffness at the device, N/m.
     pub stiffness_n_per_m: f64,
-    /// At the device, N·s/m.
+    /// Damping at the device, N·s/m.
     pub damping_n_s_per_m: f64,
 }
 
-/// All that the picture shows.
+/// Content of the picture.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// Name of the device.
     pub name: String,
-    /// Its worst axis.
+    /// Worst axis of the device.
     pub device: WorstAxisModel,
-    /// The hand that the stable curves count on.
+    /// Hand that the stable curves rely on.
     pub hand: HandImpedance,
-    /// Boundaries, damping by damping.
+    /// Boundaries for each damping.
     pub limits: Vec<Limits>,
-    /// What was found on the device itself.
+    /// Limits measured on the device itself.
     pub measured: Vec<MeasuredLimit>,
-    /// The gains of the profile.
+    /// Gains of the profile.
     pub profile: Marked,
     /// Gains proposed for the device.
     pub proposals: Proposals,
@@ -61,34 +61,34 @@ pub struct Region {
 type Curve = Vec<(f64, f64)>;
 
 impl Region {
-    /// The picture.
+    /// Draws the picture.
     pub fn draw(&self) -> Drawing {
         let title = format!("Region of stable gains: {}", self.name);
         let mut drawing = Drawing { size: PAGE.into(), title: title.clone(), marks: Vec::new() };
         let [low, high] = [Point::zeros(), Point::from(PAGE)];
         let page = vec![vec![low, Point::new(high.x, 0.0), high, Point::new(0.0, high.y)]];
-        drawing.area(Area { outlines: page, grown_by: 0.0, fill: PAPER, edge: PAPER, edge_width: 0.0 });
+        drawing.area(Area { outlines: page, grown_by: 0.0, fill: BACKGROUND, edge: BACKGROUND, edge_width: 0.0 });
         let at = Point::new(FRAME[0][0] - 46.0, 32.0);
         drawing.text(Text { at, anchor: Anchor::Start, text: title, size: 18.0, colour: INK });
-        write(&mut drawing, at + Vector2::new(0.0, 22.0), Anchor::Start, &self.described());
+        write(&mut drawing, at + Vector2::new(0.0, 22.0), Anchor::Start, &self.subtitle());
         self.draw_plot(&mut drawing);
         self.draw_legend(&mut drawing);
         drawing
     }
 
-    fn described(&self) -> String {
+    fn subtitle(&self) -> String {
         let WorstAxisModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, period_s, .. } =
             self.device;
         let (step_um, delay_ms, period_ms) = (encoder_step_m * 1e6, delay_s * 1e3, period_s * 1e3);
         let hand = match self.hand {
-            hand if hand == HandImpedance::default() => "nobody holds it".to_owned(),
+            hand if hand == HandImpedance::default() => "free handle".to_owned(),
             HandImpedance { mass_kg, damping_n_s_per_m, stiffness_n_per_m } => {
                 format!("held by {mass_kg:.2} kg, {damping_n_s_per_m:.1} N·s/m, {stiffness_n_per_m:.0} N/m")
             }
         };
         format!(
-            "{mass_kg:.3} kg, {damping_n_s_per_m:.2} N·s/m, dry friction {coulomb_n:.3} N, encoder {step_um:.1} µm, delay \
-             {delay_ms:.2} ms, every {period_ms:.0} ms; {hand}"
+            "{mass_kg:.3} kg, {damping_n_s_per_m:.2} N·s/m, dry friction {coulomb_n:.3} N, encoder {step_um:.1} µm, \
+             delay {delay_ms:.2} ms, every {period_ms:.0} ms; {hand}"
         )
     }
 
@@ -102,22 +102,22 @@ impl Region {
         plot.curve(drawing, &spectral, SPECTRAL, 2.2, Some(7.0));
         plot.curve(drawing, &simulated, SIMULATED, 1.6, None);
         for &(damping, stiffness) in simulated.iter().filter(|(_, stiffness)| *stiffness > plot.y.low) {
-            drawing.disc(plot.place(damping, stiffness), 2.6, SIMULATED, SIMULATED);
+            drawing.disc(plot.to_page(damping, stiffness), 2.6, SIMULATED, SIMULATED);
         }
         for found in &self.measured {
-            drawing.disc(plot.place(found.damping_n_s_per_m, found.stiffest_n_per_m), 5.0, PAPER, MEASURED);
+            drawing.disc(plot.to_page(found.damping_n_s_per_m, found.stiffest_n_per_m), 5.0, BACKGROUND, MEASURED);
         }
         for (gains, fill) in self.marks() {
-            drawing.disc(plot.place(gains.damping_n_s_per_m, gains.stiffness_n_per_m), 5.5, fill, INK);
+            drawing.disc(plot.to_page(gains.damping_n_s_per_m, gains.stiffness_n_per_m), 5.5, fill, INK);
         }
         let [low, high] = plot.corners;
-        write(drawing, low + Vector2::new(14.0, 24.0), Anchor::Start, "rings up");
+        write(drawing, low + Vector2::new(14.0, 24.0), Anchor::Start, "unstable");
         write(drawing, Point::new(low.x + 14.0, high.y - 14.0), Anchor::Start, "passive: any hand, any world");
-        write(drawing, Point::new(high.x - 14.0, high.y - 14.0), Anchor::End, "comes to rest in this hand");
+        write(drawing, Point::new(high.x - 14.0, high.y - 14.0), Anchor::End, "stable with this hand");
         plot.draw_axes(drawing, "damping of the coupling, N·s/m", "stiffness of the coupling, N/m");
     }
 
-    /// The gains that are marked, the boldest first so that the profile's is never hidden.
+    /// The marked gains, the profile's last so that it is never hidden.
     fn marks(&self) -> [(Marked, Rgb); 3] {
         let proposal = |name: &str, stiffness_n_per_m: f64, damping_n_s_per_m: f64| Marked {
             name: format!("proposed, {name}"),
@@ -142,19 +142,19 @@ impl Region {
         let tallest = all_y.fold(1.0, f64::max);
         let softest =
             marked_y.chain(self.passive().first().map(|point| point.1)).filter(|y| *y > 0.0).fold(tallest, f64::min);
-        let y = around([1.5 * tallest, (0.3 * softest).max(tallest / MOST_DECADES)].into_iter());
+        let y = around([1.5 * tallest, (0.3 * softest).max(tallest / MAX_DECADES)].into_iter());
         LogPlot { corners: FRAME.map(Point::from), x, y }
     }
 
     fn smooth_dampings(&self) -> Vec<f64> {
         let ([first, ..], [.., last]) = (&self.limits[..], &self.limits[..]) else { return Vec::new() };
         let (low, high) = (first.damping_n_s_per_m, last.damping_n_s_per_m);
-        let share = |index: usize| index as f64 / (SMOOTH - 1) as f64;
-        (0..SMOOTH).map(|index| low * libm::pow(high / low, share(index))).collect()
+        let fraction = |index: usize| index as f64 / (SMOOTH - 1) as f64;
+        (0..SMOOTH).map(|index| low * libm::pow(high / low, fraction(index))).collect()
     }
 
     fn passive(&self) -> Curve {
-        // The line falls to nothing at the device's own damping: go there in ever smaller steps.
+        // The curve falls to zero at the device's own damping: approach it in ever smaller steps.
         let own = self.device.damping_n_s_per_m;
         let near_end = (0..40).map(|index| own * (1.0 - libm::pow(0.7, f64::from(index))));
         let mut dampings: Vec<f64> =
@@ -179,8 +179,8 @@ impl Region {
             |index: usize, column: f64| Point::new(FRAME[0][0] + column, FRAME[1][1] + 66.0 + 22.0 * index as f64);
         let line = |drawing: &mut Drawing, at: Point, colour: Rgb, dash: Option<f64>, text: &str| {
             let ends = vec![at + Vector2::new(0.0, -4.0), at + Vector2::new(34.0, -4.0)];
-            let mark = haptic_draw::drawing::Line { points: ends, colour, width: 2.2, dash, opacity: 1.0 };
-            drawing.marks.push(haptic_draw::drawing::Mark::Line(mark));
+            let mark = Line { points: ends, colour, width: 2.2, dash, opacity: 1.0 };
+            drawing.marks.push(Mark::Line(mark));
             write(drawing, at + Vector2::new(44.0, 0.0), Anchor::Start, text);
         };
         line(drawing, row(0, 0.0), PASSIVE, None, "passive with any hand: (b − B)/(T/2 + delay)");
@@ -189,20 +189,20 @@ impl Region {
         drawing.disc(row(2, 0.0) + Vector2::new(17.0, -4.0), 2.6, SIMULATED, SIMULATED);
         for (index, (gains, fill)) in self.marks().into_iter().rev().enumerate() {
             let at = row(index, 400.0);
-            drawing.disc(at + Vector2::new(0.0, -LETTERS * 0.35), 5.5, fill, INK);
+            drawing.disc(at + Vector2::new(0.0, -FONT_SIZE * 0.35), 5.5, fill, INK);
             let (stiffness, damping) = (gains.stiffness_n_per_m, gains.damping_n_s_per_m);
             let text = format!("{}: {stiffness} N/m, {damping} N·s/m", gains.name);
             write(drawing, at + Vector2::new(14.0, 0.0), Anchor::Start, &text);
         }
         if !self.measured.is_empty() {
             let at = row(3, 0.0);
-            drawing.disc(at + Vector2::new(17.0, -4.0), 5.0, PAPER, MEASURED);
-            write(drawing, at + Vector2::new(44.0, 0.0), Anchor::Start, "measured on the device, nobody holding it");
+            drawing.disc(at + Vector2::new(17.0, -4.0), 5.0, BACKGROUND, MEASURED);
+            write(drawing, at + Vector2::new(44.0, 0.0), Anchor::Start, "measured on the device with a free handle");
         }
     }
 }
 
-/// The powers of ten around some values.
+/// The range of whole powers of ten around some values.
 fn around(values: impl Iterator<Item = f64>) -> Range {
     let Range { low, high } = span(values);
     let power = |value: f64, to: fn(f64) -> f64| libm::pow(10.0, to(libm::log10(value)));
@@ -210,7 +210,7 @@ fn around(values: impl Iterator<Item = f64>) -> Range {
     Range { low, high: if high > low { high } else { 10.0 * low } }
 }
 
-/// From the smallest to the largest of some values.
+/// The range from the smallest to the largest value.
 fn span(values: impl Iterator<Item = f64>) -> Range {
     let positive = values.filter(|value| *value > 0.0 && value.is_finite());
     let (low, high) =

@@ -11,10 +11,11 @@ use haptic_config::scene;
 use haptic_config::source::Source;
 use haptic_coupling::coupling::Gains;
 use haptic_loop::command::Command;
+use haptic_loop::control::ControlError;
+use haptic_view::Controller;
 use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::ScenesMessage;
 use haptic_view::message::settings::CouplingMessage;
-use haptic_view::{ControlError, Controller};
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
 
@@ -25,18 +26,18 @@ impl Controller for ViewerSession {
             let text = format!("the {} is held by a hand of its own; only a simulated hand can be led", device.name);
             return Err(ControlError::NotNow(text));
         }
-        self.order(Command::GuideHand(target_m))
+        self.apply(Command::GuideHand(target_m))
     }
 
     fn pause(&self, paused: bool) -> Result<(), ControlError> {
-        self.order(if paused { Command::Pause } else { Command::Resume })
+        self.apply(if paused { Command::Pause } else { Command::Resume })
     }
 
     fn step(&self, ticks: u32) -> Result<(), ControlError> {
         if !self.is_paused() {
             return Err(ControlError::NotNow("the world is running; pause it before stepping".to_owned()));
         }
-        self.order(Command::Step(ticks))
+        self.apply(Command::Step(ticks))
     }
 
     fn reset(&self) -> Result<(), ControlError> {

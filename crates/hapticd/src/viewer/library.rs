@@ -4,7 +4,6 @@ use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_draw::compose::{Content, Words, compose};
 use haptic_draw::svg;
-use haptic_draw::view::SceneView;
 use haptic_view::message::scene::SceneEntry;
 
 /// All of them; the title is the first line of what the file says about itself.
@@ -15,9 +14,7 @@ pub fn entries() -> Vec<SceneEntry> {
 /// The picture of one of them, as SVG.
 pub fn picture(name: &str) -> Option<String> {
     let scene = scene::load(&SCENES.built_in(name)?).ok()?;
-    let view = SceneView::of(&scene);
-    let content = Content { placements: view.start().to_vec(), view, trail: None };
-    Some(svg::write(&compose(&content, Words::None)))
+    Some(svg::write(&compose(&Content::at_start(&scene), Words::None)))
 }
 
 fn entry(name: &str, text: &str) -> SceneEntry {

@@ -1,21 +1,15 @@
 //! Makes what is told of snapshots: on the lower side, as often as it looks.
 
-use crate::follower::follow;
-use crate::follower::narrator::Narrator;
-use haptic_draw::placement::Placement;
+use crate::follower::SceneFollower;
 use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_view::message::state::{FaultMessage, Observation, RecordingMessage};
-use nalgebra::Vector2;
 
 /// Follows one scene.
 pub struct Observer {
     scene_id: u64,
-    view: SceneView,
-    centres_m: Vec<Vector2<f64>>,
-    placements: Vec<Placement>,
-    narrator: Narrator,
+    follower: SceneFollower,
     fault: Option<FaultMessage>,
     faults: u64,
     stale_seen: u64,
@@ -24,17 +18,7 @@ pub struct Observer {
 impl Observer {
     /// An observer of a scene at its start.
     pub fn new(scene_id: u64, scene: &Scene) -> Self {
-        let view = SceneView::of(scene);
-        Self {
-            scene_id,
-            centres_m: view.bodies.iter().map(|body| body.centre_m).collect(),
-            placements: view.start().to_vec(),
-            view,
-            narrator: Narrator::default(),
-            fault: None,
-            faults: 0,
-            stale_seen: 0,
-        }
+        Self { scene_id, follower: SceneFollower::new(SceneView::new(scene)), fault: None, faults: 0, stale_seen: 0 }
     }
 
     /// Follows another scene from now on; what was counted stays.
@@ -44,7 +28,7 @@ impl Observer {
     }
 
     /// A fault happened.
-    pub fn take_fault(&mut self, fault: FaultMessage) {
+    pub fn add_fault(&mut self, fault: FaultMessage) {
         self.fault = Some(fault);
         self.faults += 1;
     }
@@ -56,15 +40,16 @@ impl Observer {
         compute_ns: u64,
         recording: Option<RecordingMessage>,
     ) -> Observation {
-        follow(&mut self.placements, snapshot, &self.centres_m);
+        let caption = Some(self.follower.update(snapshot));
+        let (view, placements) = (self.follower.view(), self.follower.placements());
         self.stale_seen += u64::from(snapshot.report.stale);
         Observation {
             scene_id: self.scene_id,
             snapshot: snapshot.clone(),
-            handle_m: self.view.handle_m(&self.placements),
-            tool: self.view.tool.map(|(body, _)| body as u32),
+            handle_m: view.handle_m(placements),
+            tool: view.tool.map(|(body, _)| body as u32),
             compute_ns,
-            caption: Some(self.narrator.narrate(&self.view, &self.placements, &snapshot.report)),
+            caption,
             fault: self.fault.clone(),
             faults: self.faults,
             stale_observations: self.stale_seen,

@@ -1,68 +1,68 @@
-//! What the lower side and the viewer share: the scene that runs, the gains in force, and the way to the loop.
+//! State shared by the supervisor and the viewer: the running scene, the active settings and the request queue.
 //!
-//! The real-time thread never sees any of this; it gets orders.
+//! The real-time thread sees none of it; it gets requests.
 
 use super::settings::DeviceFacts;
-use crate::daemon::loop_thread::{LoopRequest, publish_to_latest};
-use crate::daemon::recording::{Recording, recording_file};
-use crate::failure::Failure;
+use crate::control::recording::recording_file;
+use crate::control::{LoopRequest, Recording, publish_to_latest, send};
 use haptic_config::scene;
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 use haptic_loop::command::Command;
+use haptic_loop::control::ControlError;
 use haptic_loop::settings::Settings;
 use haptic_loop::snapshot::Snapshot;
 use haptic_loop::world::World;
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::description::SceneDescription;
-use haptic_realtime::exchange::{CommandSender, LatestReader, TrySendError};
+use haptic_realtime::exchange::{CommandSender, LatestReader};
 use haptic_record::worlds::WorldSource;
+use haptic_view::Telemetry;
 use haptic_view::message::scene::SceneMessage;
-use haptic_view::{ControlError, Telemetry};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the lower side and the viewer share.
+/// State shared by the supervisor and the viewer.
 pub struct ViewerSession {
-    /// What is told.
-    pub feed: Telemetry,
+    /// What the viewer streams.
+    pub telemetry: Telemetry,
     pub(super) facts: DeviceFacts,
-    /// What is kept.
+    /// The recording, if one runs.
     pub recording: Recording,
-    orders: CommandSender<LoopRequest>,
+    requests: CommandSender<LoopRequest>,
     current: Mutex<Current>,
 }
 
-/// What holds now.
+/// The present state.
 struct Current {
     scene_id: u64,
     scene_name: String,
     scene: Arc<Scene>,
-    /// The number that recordings know its world by.
+    /// Number of its world in recordings.
     world: u64,
     settings: Settings,
     paused: bool,
-    /// A scene that the loop was told to switch to, until the lower side follows.
+    /// A switch that the supervisor has not applied yet.
     switch: Option<Switch>,
 }
 
-/// Another scene, and where its snapshots come out.
+/// A switch to another scene.
 pub struct Switch {
-    /// Its number.
+    /// Number of the new scene.
     pub scene_id: u64,
-    /// The scene.
+    /// The new scene.
     pub scene: Arc<Scene>,
-    /// Its snapshots, and no other scene's.
+    /// Snapshots of this scene only.
     pub snapshots: LatestReader<Snapshot>,
 }
 
 impl ViewerSession {
-    /// The session of a setup whose loop takes these orders.
-    pub fn new(setup: &Setup, device_name: &str, orders: CommandSender<LoopRequest>, recording: Recording) -> Self {
+    /// The session of a setup whose loop receives these requests.
+    pub fn new(setup: &Setup, device_name: &str, requests: CommandSender<LoopRequest>, recording: Recording) -> Self {
         let session = Self {
-            feed: Telemetry::default(),
+            telemetry: Telemetry::default(),
             facts: DeviceFacts::of(setup, device_name),
             recording,
-            orders,
+            requests,
             current: Mutex::new(Current {
                 scene_id: 1,
                 scene_name: setup.profile.scene.name.clone(),
@@ -73,45 +73,40 @@ impl ViewerSession {
                 switch: None,
             }),
         };
-        session.tell_first_scene(&setup.profile.scene.name, &setup.sources.scene);
-        session.tell_settings(&session.current());
+        session.publish_first_scene(&setup.profile.scene.name, &setup.sources.scene);
+        session.publish_settings(&session.current());
         session
     }
 
-    /// The scene that runs: its number and itself.
+    /// Number of the running scene, and the scene.
     pub fn scene(&self) -> (u64, Arc<Scene>) {
         let current = self.current();
         (current.scene_id, current.scene.clone())
     }
 
-    /// The name of the scene that runs.
+    /// Name of the running scene.
     pub fn scene_name(&self) -> String {
         self.current().scene_name.clone()
     }
 
-    /// What holds now.
-    pub fn settings(&self) -> Settings {
-        self.current().settings
-    }
-
-    /// A switch that the lower side has not followed yet.
+    /// The switch that the supervisor has not applied yet.
     pub fn take_switch(&self) -> Option<Switch> {
         self.current().switch.take()
     }
 
-    /// Gives the loop an order and takes note of what it changes.
+    /// Sends the loop a command and publishes the settings that it changes.
     ///
     /// # Errors
     /// When the loop is busy or has ended.
-    pub fn order(&self, command: Command) -> Result<(), ControlError> {
+    pub fn apply(&self, command: Command) -> Result<(), ControlError> {
         self.apply_with(|_| Ok(command))
     }
 
-    /// Gives the loop an order that depends on what holds. Nobody can change that meanwhile: a profile that is saved and a viewer
-    /// that tunes would write over each other's changes.
+    /// Sends the loop a command that depends on the active settings. They are locked meanwhile: otherwise a reloaded profile
+    /// and a viewer that sets gains could overwrite each other's changes.
     ///
     /// # Errors
-    /// What the order is refused for; when the loop is busy or has ended.
+    /// The error of `decide`; when the loop is busy or has ended.
     pub(super) fn apply_with(
         &self,
         decide: impl FnOnce(&Settings) -> Result<Command, ControlError>,
@@ -122,7 +117,7 @@ impl ViewerSession {
         match &command {
             Command::SetGains(gains) => settings.coupling = *gains,
             Command::SetSafety(safety) => settings.safety = *safety,
-            Command::SetMapping(frame) => settings.mapping = frame.settings(),
+            Command::SetMapping(mapping) => settings.mapping = mapping.settings(),
             Command::Pause => paused = true,
             Command::Resume => paused = false,
             _ => {}
@@ -130,17 +125,17 @@ impl ViewerSession {
         self.send(LoopRequest::Loop(command))?;
         current.paused = paused;
         if std::mem::replace(&mut current.settings, settings) != settings {
-            self.tell_settings(&current);
+            self.publish_settings(&current);
         }
         Ok(())
     }
 
-    /// Whether the world was told to stand still.
+    /// Whether the world is paused.
     pub fn is_paused(&self) -> bool {
         self.current().paused
     }
 
-    /// Puts the world back to its start.
+    /// Restarts the world.
     ///
     /// # Errors
     /// When the loop is busy or has ended.
@@ -152,13 +147,13 @@ impl ViewerSession {
         let world = Box::new(World::new(Scene::clone(&scene)).numbered(number));
         let current = self.current();
         if current.scene_id != scene_id {
-            // The scene was switched while its world was built; the new one is at its start anyway.
+            // The scene was switched while its world was built, and the new world is at its start anyway.
             return Ok(());
         }
         self.send(LoopRequest::Loop(Command::ReplaceWorld(world)))
     }
 
-    /// Switches to another scene, with an exchange for snapshots that has room for it, and gives its number.
+    /// Switches to another scene, with a snapshot exchange that has capacity for it. Returns the number of the scene.
     ///
     /// # Errors
     /// When the loop is busy or has ended.
@@ -179,70 +174,58 @@ impl ViewerSession {
         let mut current = self.current();
         let scene_id = current.scene_id + 1;
         self.send(LoopRequest::Switch { world: Box::new(world), publisher })?;
-        self.feed.publish_scene(&SceneMessage::new(scene_id, name, description, &scene));
+        self.telemetry.publish_scene(&SceneMessage::new(scene_id, name, description, &scene));
         let scene = Arc::new(scene);
         (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
         current.world = number;
         current.switch = Some(Switch { scene_id, scene, snapshots });
-        self.tell_settings(&current);
+        self.publish_settings(&current);
         Ok(scene_id)
     }
 
-    /// Begins to record into a file of that name, in the folder for recordings, and says which.
+    /// Starts a recording with this name in the folder for recordings. Returns its path.
     ///
     /// # Errors
-    /// A name that is a path or is taken, a recording that runs already, a folder that cannot be written to.
+    /// When the name is a path or in use, another recording is active, or the folder is not writable.
     pub fn start_recording(&self, name: Option<&str>) -> Result<String, ControlError> {
         let file = recording_file(name)?;
         let world = self.current().world;
-        let refused = |failure: Failure| ControlError::NotNow(failure.to_string());
-        self.recording.start(&file, world, &self.orders).map_err(refused)?;
+        self.recording.start(&file, world, &self.requests)?;
         Ok(file.display().to_string())
     }
 
-    /// Ends the recording, and says which file it is in.
+    /// Ends the recording and returns its path.
     ///
     /// # Errors
-    /// When nothing is recorded, or the loop is busy.
+    /// When no recording is active, or the loop does not accept the request.
     pub fn stop_recording(&self) -> Result<String, ControlError> {
-        let nothing = || ControlError::NotNow("nothing is being recorded".to_owned());
-        let file = self.recording.file().ok_or_else(nothing)?;
-        self.recording.stop(&self.orders).map_err(|failure| ControlError::Busy(failure.to_string()))?;
+        let inactive = || ControlError::NotNow("no recording is active".to_owned());
+        let file = self.recording.file().ok_or_else(inactive)?;
+        self.recording.stop(&self.requests).map_err(|error| ControlError::Busy(error.to_string()))?;
         Ok(file.display().to_string())
     }
 
-    /// Tells what is set, and the margins that follow from it.
-    fn tell_settings(&self, current: &Current) {
-        self.feed.publish_settings(&self.facts.message(&current.settings, &current.scene));
+    /// Publishes the settings and the margins that follow from them.
+    fn publish_settings(&self, current: &Current) {
+        self.telemetry.publish_settings(&self.facts.message(&current.settings, &current.scene));
     }
 
-    fn tell_first_scene(&self, name: &str, source: &Source) {
+    fn publish_first_scene(&self, name: &str, source: &Source) {
         match scene::describe(source) {
             Ok(description) => {
                 let (scene_id, scene) = self.scene();
-                self.feed.publish_scene(&SceneMessage::new(scene_id, name, &description, &scene));
+                self.telemetry.publish_scene(&SceneMessage::new(scene_id, name, &description, &scene));
             }
             Err(errors) => tracing::warn!("the viewer cannot show the scene: {errors}"),
         }
     }
 
-    fn send(&self, order: LoopRequest) -> Result<(), ControlError> {
-        send(&self.orders, order)
+    fn send(&self, request: LoopRequest) -> Result<(), ControlError> {
+        send(&self.requests, request)
     }
 
     fn current(&self) -> MutexGuard<'_, Current> {
-        // Nothing here is left half done by a panic.
+        // A panic leaves no partial update behind this lock.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Gives the loop an order.
-///
-/// # Errors
-/// When the loop is busy or has ended.
-pub fn send(orders: &CommandSender<LoopRequest>, order: LoopRequest) -> Result<(), ControlError> {
-    orders.send(order).map_err(|refused| match refused {
-        TrySendError::Full(_) => ControlError::Busy(refused.to_string()),
-        TrySendError::Disconnected(_) => ControlError::NotNow(refused.to_string()),
-    })
 }

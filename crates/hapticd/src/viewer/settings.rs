@@ -2,7 +2,7 @@
 
 use haptic_config::device::{DeviceFile, DeviceKind};
 use haptic_config::setup::Setup;
-use haptic_config::stability::hand_of;
+use haptic_config::stability::hand_impedance;
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::Margins;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
@@ -41,7 +41,7 @@ pub struct DeviceFacts {
 impl DeviceFacts {
     /// Of a setup; works the region out, which takes some milliseconds.
     pub fn of(setup: &Setup, device_name: &str) -> Self {
-        let (model, hand) = (setup.device_model(), hand_of(setup));
+        let (model, hand) = (setup.device_model(), hand_impedance(setup));
         let device = device(&setup.device, device_name, &model, setup.max_force_n());
         Self { device, region: region(&model, &hand), own: setup.settings().coupling, model, hand }
     }

@@ -4,7 +4,7 @@ use haptic_config::profile;
 use haptic_config::section::nearest;
 use haptic_config::source::Source;
 use haptic_coupling::coupling::Gains;
-use haptic_view::ControlError;
+use haptic_loop::control::ControlError;
 use haptic_view::message::settings::LimitsMessage;
 use serde_json::{Map, Value};
 use std::fmt::Write;

@@ -7,8 +7,8 @@ use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
 use haptic_testing::TestFolder;
 use hapticd::cli::InputArguments;
-use hapticd::daemon::signals::Signals;
 use hapticd::daemon::{self, Options};
+use hapticd::realtime_setup::signals::Signals;
 use hapticd::recording::kept::OpenRecording;
 use hapticd::recording::replay::{Replay, ReplayResult, Settings};
 use hapticd::status::Status;
@@ -55,7 +55,7 @@ fn faults_at_the_start_and_in_the_midst_of_a_run_are_run_again_with_the_reload_b
         assert_eq!(proof.ticks, kept.ticks);
         let (first, last) = kept.span.unwrap();
         let fault = kept.events.iter().rfind(|event| event.message.starts_with("fault")).unwrap().tick;
-        println!("{}: ticks {first} to {last}, fault in {fault}, {} orders", file.display(), kept.orders.len());
+        println!("{}: ticks {first} to {last}, fault in {fault}, {} orders", file.display(), kept.commands.len());
         assert!(first <= fault && fault <= last);
         assert!(first == 1 || fault - first >= 2000, "two seconds before the fault: {first} {fault}");
         assert!(index > 0 || first == 1);

@@ -180,7 +180,7 @@ fn what_cannot_be_opened_is_bad_input() {
         "tabel: no such file, and no built-in scene of that name; name a file or one of table,",
     );
     assert_refused(&simulate("."), 2, ".: is a folder, not a file");
-    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not UTF-8 text");
+    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not valid UTF-8");
     assert_refused(
         &simulate(&folder.file("empty.toml", "")),
         2,
@@ -214,7 +214,7 @@ fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
 fn a_trace_that_cannot_be_written_is_told_plainly() {
     let folder = Folder::new();
     let trace = |path: &str| folder.hapticd(&["simulate", "--seconds", "1", "--trace", path]);
-    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be created: ");
+    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be written: ");
     if Path::new("/dev/full").exists() {
         assert_refused(&trace("/dev/full"), 1, "/dev/full: cannot be written: ");
     }
@@ -360,7 +360,7 @@ fn check_tells_every_file_in_words_and_in_json() {
     assert!(
         String::from_utf8(words.stdout)
             .unwrap()
-            .starts_with("good.toml: a good scene\n  1 bodies (0 fixed, 1 dynamic)")
+            .starts_with("good.toml: valid scene\n  bodies: 1 (0 fixed, 1 dynamic)")
     );
     let findings = json(&folder.hapticd(&["check", "--json", &good, &bad]));
     assert_eq!(findings["files"][0]["kind"], "scene");
@@ -388,7 +388,7 @@ fn what_bares_the_physics_is_refused_on_hardware_and_allowed_with_a_prescribed_h
     let bare = "device = \"d.toml\"\n[safety]\nengage_ramp_s = 0\nslew_n_per_s = 0\npassivity = \"observer\"\n";
     let profile = folder.file("p.toml", bare);
     let refused = folder.hapticd(&["check", &profile]);
-    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is for a simulated device");
+    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is only permitted with a simulated device");
     let text = stderr(&refused);
     assert!(
         text.contains("\np.toml:4:16: safety.slew_n_per_s: ") && text.contains("\np.toml:5:13: safety.passivity: ")
@@ -439,7 +439,11 @@ fn hardware_without_its_tank_needs_the_users_word() {
     let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
     folder.file("s.toml", BALL);
     let run = |more: &[&str]| folder.hapticd(&[&["run", "--profile", &profile, "--seconds", "0.01"], more].concat());
-    assert_refused(&run(&[]), 2, "p.toml:4:13: safety.passivity: not watching the energy at all can hurt a hand");
+    assert_refused(
+        &run(&[]),
+        2,
+        "p.toml:4:13: safety.passivity: is off: without the energy tank the force can hurt a hand",
+    );
     assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port is not there");
 }
 

@@ -30,7 +30,7 @@ fn every_example_file_loads() {
     }
     for path in files_in("profiles") {
         let profile = profile::load(&Source::read(&path).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
-        Setup::of_profile(profile, None).unwrap_or_else(|errors| panic!("{errors}"));
+        Setup::from_profile(profile, None).unwrap_or_else(|errors| panic!("{errors}"));
     }
     for path in files_in("devices") {
         device::load(&Source::read(&path).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));

@@ -138,7 +138,7 @@ fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_bef
     let proof = folder.json(&["replay", "hapticd/recordings/a.mcap", "--json"]);
     assert!(kept.span.unwrap().0 > 1 && proof["ticks"] == kept.ticks, "{proof}");
     assert!(proof["first_difference"].is_null() && proof["unproved"].is_null(), "{proof}");
-    assert!(proof["truncated"] == false && !kept.orders.is_empty(), "{proof}");
+    assert!(proof["truncated"] == false && !kept.commands.is_empty(), "{proof}");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_disk_without_room_ends_the_recording_but_not_the_daemon_and_what_was_writte
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("the recording has ended") && said.contains("the loop goes on"), "{said}");
+    assert!(said.contains("the recording has ended") && said.contains("the loop continues"), "{said}");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     let replay = folder.json(&["replay", "a.mcap", "--json"]);
     assert!(replay["ticks"].as_u64().unwrap() < summary["ticks"].as_u64().unwrap());

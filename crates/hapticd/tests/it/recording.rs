@@ -26,7 +26,7 @@ use nalgebra::Vector2;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const DEVICES: [&str; 2] = ["simulated-2dof", "simulated-1dof"];
+pub const DEVICES: [&str; 2] = ["simulated-2dof", "simulated-1dof"];
 /// Orders come again after so many ticks.
 const TICKS_PER_ROUND: u64 = 6000;
 /// The scene of the matrix that another takes the place of.
@@ -38,11 +38,11 @@ fn ticks() -> u64 {
 }
 
 /// A run in virtual time that is recorded.
-struct Run {
-    rendering: HapticLoop,
+pub struct Run {
+    pub rendering: HapticLoop,
     recording: SimulatedRecording,
-    worlds: Worlds,
-    header: Header,
+    pub worlds: Worlds,
+    pub header: Header,
     axes: u8,
 }
 
@@ -50,7 +50,10 @@ impl Run {
     fn new(scene: &str, device: &str, plan: FaultPlan, file: &Path, arguments: &RecordArguments) -> Self {
         let input =
             InputArguments { scene: Some(scene.to_owned()), device: Some(device.to_owned()), ..Default::default() };
-        let setup = Setup::open(&input, None).unwrap();
+        Self::of_setup(Setup::open(&input, None).unwrap(), plan, file, arguments)
+    }
+
+    pub fn of_setup(setup: Setup, plan: FaultPlan, file: &Path, arguments: &RecordArguments) -> Self {
         let device: Box<dyn Device> = Box::new(FaultyDevice::new(setup.simulated_device().unwrap(), plan));
         let beginning = Beginning::of(&setup, device.as_ref());
         let (worlds, header) = (beginning.worlds().clone(), beginning.header().clone());
@@ -60,7 +63,7 @@ impl Run {
     }
 
     /// Ends the recording and begins another in the midst of the run.
-    fn record_from_here(&mut self, file: &Path) {
+    pub fn record_from_here(&mut self, file: &Path) {
         let mut header = self.header.clone();
         let world = self.rendering.world().number();
         let notes = self.worlds.get(world).unwrap();
@@ -69,32 +72,40 @@ impl Run {
         self.recording = beginning.create_now(file, &RecordArguments::default(), &self.rendering).unwrap();
     }
 
-    fn plain(scene: &str, file: &Path) -> Self {
+    pub fn plain(scene: &str, file: &Path) -> Self {
         Self::new(scene, DEVICES[0], FaultPlan::default(), file, &RecordArguments::default())
     }
 
-    fn order(&mut self, command: Command) {
-        self.recording.order(&command, self.rendering.last().tick + 1);
+    pub fn order(&mut self, command: Command) {
+        self.recording.command(&command, self.rendering.last().tick + 1);
         drop(self.rendering.apply(command));
     }
 
-    fn tick_without_record(&mut self) -> TickReport {
+    pub fn tick_without_record(&mut self) -> TickReport {
         let tick = self.rendering.last().tick + 1;
         // Now and then a period is skipped, as on a busy machine.
-        let skipped = u32::from(tick.is_multiple_of(701)) * 3;
+        self.tick_after(u32::from(tick.is_multiple_of(701)) * 3)
+    }
+
+    pub fn tick_after(&mut self, skipped: u32) -> TickReport {
+        let tick = self.rendering.last().tick + 1;
         *self.rendering.tick(MonotonicNs(tick * 1_000_000 + tick % 7), skipped)
     }
 
-    fn tick(&mut self) {
+    pub fn tick(&mut self) {
         let report = self.tick_without_record();
-        self.recording.tick_as(&report, &self.rendering).unwrap();
+        self.record(&report);
     }
 
-    fn ticks(&mut self, count: u64) {
+    pub fn record(&mut self, report: &TickReport) {
+        self.recording.tick_as(report, &self.rendering).unwrap();
+    }
+
+    pub fn ticks(&mut self, count: u64) {
         (0..count).for_each(|_| self.tick());
     }
 
-    fn end(self) -> String {
+    pub fn end(self) -> String {
         self.recording.finish().unwrap();
         format!("{:016x}", self.rendering.world().state.hash())
     }
@@ -111,7 +122,7 @@ impl Run {
         match tick % TICKS_PER_ROUND {
             300 => self.order(Command::SetGains(gains)),
             420 => self.order(Command::SetSafety(safety)),
-            600 => self.order(Command::SetMapping(mapping.frame(self.axes).unwrap())),
+            600 => self.order(Command::SetMapping(mapping.activate(self.axes).unwrap())),
             800 => self.order(Command::Pause),
             850 => self.order(Command::Step(20)),
             900 => self.order(Command::Resume),
@@ -121,7 +132,7 @@ impl Run {
         }
     }
 
-    fn replace_world(&mut self, name: &str) {
+    pub fn replace_world(&mut self, name: &str) {
         let source = SCENES.built_in(name).unwrap();
         let scene = haptic_config::scene::load(&source).unwrap();
         let notes = WorldSource { name: source.name, text: source.text, scene: Arc::new(scene.clone()) };
@@ -150,7 +161,7 @@ fn troubles(seed: u64) -> FaultPlan {
     FaultPlan { seed, chance, scheduled, ..FaultPlan::default() }
 }
 
-fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
+pub fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
     let kept = OpenRecording::open(file).unwrap();
     let events = kept.events.iter().map(|event| event.message.clone()).collect();
     let replay = Replay::new(&kept, Settings::AsRecorded).unwrap();
@@ -268,13 +279,13 @@ fn missing_orders_end_what_can_be_proven_up_to_a_checkpoint() {
     let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(100);
-    // More than the ring for orders holds.
+    // More than the ring for commands holds.
     (0..70).for_each(|_| run.order(Command::Pause));
     run.order(Command::Resume);
     run.ticks(50);
     run.end();
     let unproved = replayed(&file).0.unproved.unwrap();
-    assert_eq!((unproved.from_tick, unproved.reason.as_str()), (101, "7 orders to the loop are missing"));
+    assert_eq!((unproved.from_tick, unproved.reason.as_str()), (101, "7 commands are missing"));
     assert_eq!(unproved.until_tick, Some(103));
 }
 

@@ -1,4 +1,4 @@
-//! Still pictures: what they show, and what is said when they cannot be made.
+//! Stills: their content, and the errors when they cannot be written.
 
 use haptic_config::builtin::SCENES;
 use haptic_testing::TestFolder;
@@ -51,7 +51,7 @@ fn a_body_of_several_parts_has_one_outline() {
 }
 
 #[test]
-fn a_run_shows_the_ways_and_the_force_and_is_the_same_every_time() {
+fn a_run_shows_the_paths_and_the_force_and_is_the_same_every_time() {
     let picture = svg("table", Some(5.0));
     assert!(picture.contains("after 5 s · force on the hand"));
     assert!(picture.contains("stroke-dasharray") && picture.contains("#d9480f"));
@@ -74,7 +74,7 @@ fn problem(scene: &str, out: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_drawn_or_written_is_told_with_what_would_be_right() {
+fn what_cannot_be_drawn_or_written_is_reported_with_a_remedy() {
     let right = "pictures are written as .svg or .png; write e.g. --out";
     assert_eq!(problem("table", "a.jpg"), format!("--out a.jpg: {right} a.svg"));
     assert_eq!(problem("table", "a"), format!("--out a: {right} a.svg"));

@@ -10,8 +10,8 @@ use haptic_loop::tick::HapticLoop;
 use haptic_realtime::runner::LoopTiming;
 use hapticd::cli::InputArguments;
 use hapticd::terminal::frame::Frame;
+use hapticd::terminal::frame_builder::FrameBuilder;
 use hapticd::terminal::render::render;
-use hapticd::terminal::watcher::FrameBuilder;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -19,7 +19,7 @@ use ratatui::layout::{Rect, Size};
 
 /// One round of the simulated hand, ticks.
 const ROUND_TICKS: u64 = 12_000;
-/// A picture comes every so many ticks: thirty a second.
+/// Ticks between two pictures: 30 per second.
 const PICTURE_TICKS: u64 = 33;
 
 /// A probe that stands on a floor, and a ball.
@@ -45,7 +45,7 @@ body = "probe"
 "#;
 
 fn small_view() -> SceneView {
-    SceneView::of(&scene::load(&Source::in_memory("small.toml", SMALL_SCENE)).unwrap())
+    SceneView::new(&scene::load(&Source::in_memory("small.toml", SMALL_SCENE)).unwrap())
 }
 
 fn small_frame(view: &SceneView) -> Frame {
@@ -106,11 +106,11 @@ fn a_resized_terminal_shows_what_a_fresh_one_would() {
     }
 }
 
-/// The default profile with somebody who looks on.
+/// The default profile and its captions.
 struct Tour {
     rendering: HapticLoop,
     snapshot: Snapshot,
-    watcher: FrameBuilder,
+    builder: FrameBuilder,
     force_max_n: f64,
     faults: u64,
 }
@@ -118,14 +118,14 @@ struct Tour {
 impl Tour {
     fn begin() -> Self {
         let setup = Setup::open(&InputArguments::default(), None).unwrap();
-        let watcher = FrameBuilder::new(SceneView::of(&setup.scene));
+        let builder = FrameBuilder::new(SceneView::new(&setup.scene));
         let device = setup.simulated_device().unwrap();
         let rendering = setup.into_loop(device).unwrap();
         let snapshot = Snapshot::with_room_for(rendering.world());
-        Self { rendering, snapshot, watcher, force_max_n: 0.0, faults: 0 }
+        Self { rendering, snapshot, builder, force_max_n: 0.0, faults: 0 }
     }
 
-    /// Runs on, and gives the captions in the order in which they came.
+    /// Runs the loop and returns the captions in order.
     fn run(&mut self, ticks: u64) -> Vec<String> {
         let mut captions: Vec<String> = Vec::new();
         for _ in 0..ticks {
@@ -135,7 +135,7 @@ impl Tour {
             self.faults += u64::from(report.fault.is_some());
             self.snapshot.fill(&report, self.rendering.world());
             if tick.is_multiple_of(PICTURE_TICKS) {
-                let frame = self.watcher.observe(&self.snapshot, &LoopTiming::default(), None);
+                let frame = self.builder.observe(&self.snapshot, &LoopTiming::default(), None);
                 captions.push(frame.caption);
                 captions.dedup();
             }
@@ -152,7 +152,7 @@ impl Tour {
 fn the_first_round_taps_slides_pulls_off_topples_and_finds_the_slot_and_says_so() {
     let mut tour = Tour::begin();
     let captions = tour.run(ROUND_TICKS);
-    let mut told = captions.iter();
+    let mut remaining = captions.iter();
     for expected in [
         "free",
         "tapping wood",
@@ -163,7 +163,7 @@ fn the_first_round_taps_slides_pulls_off_topples_and_finds_the_slot_and_says_so(
         "pushing",
         "block with a slot",
     ] {
-        assert!(told.any(|caption| caption.contains(expected)), "no '{expected}' in its turn: {captions:#?}");
+        assert!(remaining.any(|caption| caption.contains(expected)), "no '{expected}' in its turn: {captions:#?}");
     }
     let upper_box = &tour.rendering.world().state.bodies[tour.index("upper box")];
     assert!(upper_box.centre_m.y < 0.03, "the stack still stands: {upper_box:?}");

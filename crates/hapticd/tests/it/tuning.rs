@@ -47,7 +47,7 @@ fn a_device_that_cannot_be_measured_leaves_the_old_file_as_it_was() {
     let stuck = folder.file("stuck.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 9.0\n");
     let old = folder.file("old.toml", "# kept\n");
     let text = folder.ended(1, &["identify", "--device", &stuck, "--out", &old]);
-    assert!(text.contains("nothing written, no force: axis 1: the encoder does not move"), "{text}");
+    assert!(text.contains("nothing written, no force: axis 1: the encoder did not move"), "{text}");
     assert_eq!(folder.read("old.toml"), "# kept\n");
     assert_eq!(folder.names().len(), 2, "{:?}", folder.names());
 }

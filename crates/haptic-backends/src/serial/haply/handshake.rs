@@ -33,7 +33,7 @@ enum Stage {
 /// A conversation up to the first answer.
 pub struct HaplyHandshake {
     variant: HaplyVariant,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
     stage: Stage,
     /// Nothing is said before this.
     next_at: MonotonicNs,
@@ -47,10 +47,10 @@ pub struct HaplyHandshake {
 
 impl HaplyHandshake {
     /// Begins now; a board that must have kept its angles is asked for them and never set up.
-    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>, keeps_angles: bool, now: MonotonicNs) -> Self {
+    pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>, keeps_angles: bool, now: MonotonicNs) -> Self {
         Self {
             variant,
-            ledger,
+            monitor,
             stage: Self::first_stage(keeps_angles),
             next_at: now,
             deadline: now.after(WITHIN_S * 1000 * MILLISECOND_NS),
@@ -71,7 +71,7 @@ impl HaplyHandshake {
         // What came before belongs to another question, and scraps of several answers must not add up to one.
         (self.finder, self.answer_deg) = (AnswerFinder::default(), None);
         (self.stage, self.next_at) = (next, now.after(wait_ns));
-        Step::Say(words)
+        Step::Send(words)
     }
 
     fn after_question(&self, count: u32) -> Stage {
@@ -89,12 +89,12 @@ impl HaplyHandshake {
             let whole = |degrees: [f32; 2]| (degrees[0].round() as i32, degrees[1].round() as i32);
             return Step::Failed(HandshakeError::NotHome { found_deg: whole(answer_deg), home_deg: whole(home_deg) });
         }
-        let (variant, ledger) = (self.variant, &self.ledger);
+        let (variant, monitor) = (self.variant, &self.monitor);
         Step::Done(Box::new(OpenSession {
             identity: identity(&variant),
             limits: limits(&variant),
-            voice: Box::new(HaplyTransmitHalf::new(variant, Arc::clone(ledger))),
-            ear: Box::new(HaplyReceiveHalf::new(variant, Arc::clone(ledger))),
+            transmit: Box::new(HaplyTransmitHalf::new(variant, Arc::clone(monitor))),
+            receive: Box::new(HaplyReceiveHalf::new(variant, Arc::clone(monitor))),
         }))
     }
 
@@ -102,14 +102,14 @@ impl HaplyHandshake {
         match self.bytes_heard {
             0 => HandshakeError::Silent { within_s: WITHIN_S },
             // A board that was reset has no angles to answer with.
-            _ if self.keeps_angles => HandshakeError::PlaceForgotten,
+            _ if self.keeps_angles => HandshakeError::PositionLost,
             bytes => HandshakeError::NotUnderstood { bytes, expected: "like a Haply 2diy" },
         }
     }
 }
 
 impl Handshake for HaplyHandshake {
-    fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) {
+    fn receive(&mut self, bytes: &[u8], _now: MonotonicNs) {
         self.bytes_heard += bytes.len();
         for &byte in bytes {
             if let Some(degrees) = self.finder.push(byte, &self.variant) {

@@ -27,12 +27,12 @@ const LONGEST_WAIT: usize = 9;
 /// More zeros than the longest message has bytes: whatever the board was waiting for, it ends as resets. A reset makes the board
 /// forget its motors, with the last torque still on them, and its angles: only for a board that is set up right after.
 pub fn flush() -> TxBytes {
-    TxBytes::of(&[0; 32])
+    TxBytes::new(&[0; 32])
 }
 
 /// Ends a torque message that was cut short; a board that waits for nothing passes it over, and nothing is forgotten.
 pub fn realign() -> TxBytes {
-    TxBytes::of(&[FILLER; LONGEST_WAIT])
+    TxBytes::new(&[FILLER; LONGEST_WAIT])
 }
 
 /// Ends all torque, whatever the board heard before: in the middle of a message bare zeros would be taken for resets, after which
@@ -46,7 +46,7 @@ pub fn let_go(variant: &HaplyVariant) -> TxBytes {
 /// Sets motors and encoders up; the present place becomes home.
 pub fn setup(variant: &HaplyVariant) -> TxBytes {
     let [first, second] = variant.directions;
-    let mut spoken = TxBytes::of(&[SETUP, BOARD, PORTS, first, second, PORTS, first, second, 0, 0]);
+    let mut spoken = TxBytes::new(&[SETUP, BOARD, PORTS, first, second, PORTS, first, second, 0, 0]);
     for offset_deg in variant.by_port(variant.home_deg) {
         spoken.append(&offset_deg.to_le_bytes());
         spoken.append(&variant.counts_per_turn.to_le_bytes());
@@ -58,7 +58,7 @@ pub fn setup(variant: &HaplyVariant) -> TxBytes {
 ///
 /// Real-time: a short copy.
 pub fn write(variant: &HaplyVariant, torques_n_m: [f32; 2]) -> TxBytes {
-    let mut spoken = TxBytes::of(&[WRITE, BOARD]);
+    let mut spoken = TxBytes::new(&[WRITE, BOARD]);
     for torque in variant.by_port(torques_n_m) {
         spoken.append(&torque.to_le_bytes());
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The listening thread's half of a session.
 pub struct HaplyReceiveHalf {
     variant: HaplyVariant,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
     answers: OrderedAnswers,
     finder: AnswerFinder,
     newest: Sample,
@@ -23,22 +23,22 @@ pub struct HaplyReceiveHalf {
 
 impl HaplyReceiveHalf {
     /// An ear that has heard nothing.
-    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
+    pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
         let turn_rad = core::f64::consts::TAU;
         let step_m = turn_rad / f64::from(variant.counts_per_turn) * variant.linkage.upper_link_m;
         Self {
             variant,
-            answers: OrderedAnswers::new(Arc::clone(&ledger)),
-            ledger,
+            answers: OrderedAnswers::new(Arc::clone(&monitor)),
+            monitor,
             finder: AnswerFinder::default(),
-            newest: Sample::nothing_yet(),
+            newest: Sample::default(),
             velocity: AdaptiveWindow::new(step_m),
             heard_at: None,
         }
     }
 
     fn take(&mut self, degrees: [f32; 2], now: MonotonicNs) -> Sample {
-        let sent_at = self.answers.take(now);
+        let sent_at = self.answers.on_answer(now);
         self.newest.taken_at = sent_at.unwrap_or(now);
         self.newest.sequence = self.newest.sequence.wrapping_add(1);
         let joints_rad = Vector2::from_fn(|joint, _| f64::from(degrees[joint]).to_radians());
@@ -58,14 +58,14 @@ impl HaplyReceiveHalf {
 }
 
 impl ReceiveHalf for HaplyReceiveHalf {
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
+    fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         let mut sample = None;
         for &byte in bytes {
             if let Some(degrees) = self.finder.push(byte, &self.variant) {
                 sample = Some(self.take(degrees, now));
             }
         }
-        self.ledger.note_damaged(self.finder.take_spoilt());
+        self.monitor.record_damaged(self.finder.take_spoilt());
         Received { sample, reply: None }
     }
 }

@@ -17,8 +17,8 @@ pub struct HaplyTransmitHalf {
 
 impl HaplyTransmitHalf {
     /// A voice that has said nothing.
-    pub fn new(variant: HaplyVariant, ledger: Arc<LinkMonitor>) -> Self {
-        Self { variant, commands: OrderedCommands::new(ledger) }
+    pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
+        Self { variant, commands: OrderedCommands::new(monitor) }
     }
 
     /// Torques for a force; none where the pose is not known or singular. What is too much for a motor is cut for both, so
@@ -34,7 +34,7 @@ impl HaplyTransmitHalf {
 
 impl TransmitHalf for HaplyTransmitHalf {
     /// Real-time: a few trigonometric functions.
-    fn say(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+    fn encode(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
         let is_number = effort.force_n.x.is_finite() && effort.force_n.y.is_finite();
         let (force_n, verdict) =
             if is_number { (effort.force_n, Ok(())) } else { (Vector2::zeros(), Err(WriteError::NotFinite)) };

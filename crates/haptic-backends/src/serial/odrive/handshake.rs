@@ -37,7 +37,7 @@ enum Question {
 /// A conversation up to the first torque.
 pub struct OdriveHandshake {
     settings: OdriveSettings,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
     question: Question,
     asked_at: Option<MonotonicNs>,
     times_asked: u32,
@@ -53,10 +53,10 @@ pub struct OdriveHandshake {
 
 impl OdriveHandshake {
     /// Begins now.
-    pub fn new(settings: OdriveSettings, ledger: Arc<LinkMonitor>, now: MonotonicNs) -> Self {
+    pub fn new(settings: OdriveSettings, monitor: Arc<LinkMonitor>, now: MonotonicNs) -> Self {
         Self {
             settings,
-            ledger,
+            monitor,
             question: Question::Firmware,
             asked_at: None,
             times_asked: 0,
@@ -72,7 +72,7 @@ impl OdriveHandshake {
 
     /// Settings are written and read back in one breath.
     fn words(&self) -> TxBytes {
-        let mut words = TxBytes::nothing();
+        let mut words = TxBytes::EMPTY;
         match self.question {
             // The empty line ends whatever half command the line may hold.
             Question::Firmware => words.append(b"\nr fw_version_major\n"),
@@ -87,7 +87,7 @@ impl OdriveHandshake {
             Question::Watchdog => write_and_read(&mut words, "axis0.config.enable_watchdog", 1.0),
             Question::State => {
                 let is_switched_on = self.times_asked.is_multiple_of(QUESTIONS_BEFORE_SWITCHING_ON);
-                words.append(if is_switched_on { take_control() } else { TxBytes::of(b"u 0\n") }.bytes());
+                words.append(if is_switched_on { take_control() } else { TxBytes::new(b"u 0\n") }.bytes());
                 words.append(b"r axis0.current_state\n");
             }
         }
@@ -153,7 +153,7 @@ impl OdriveHandshake {
     }
 
     fn session(&self) -> OpenSession {
-        let (settings, ledger) = (&self.settings, &self.ledger);
+        let (settings, monitor) = (&self.settings, &self.monitor);
         let everywhere = Vector2::new(f64::INFINITY, f64::INFINITY);
         let name = "ODrive".to_owned();
         let (serial_number, firmware) = (self.serial_number.clone(), self.firmware.clone());
@@ -165,8 +165,8 @@ impl OdriveHandshake {
                 travel_max_m: everywhere,
                 rate_hz: settings.rate_hz(),
             },
-            voice: Box::new(OdriveTransmitHalf::new(settings, Arc::clone(ledger))),
-            ear: Box::new(OdriveReceiveHalf::new(settings, Arc::clone(ledger))),
+            transmit: Box::new(OdriveTransmitHalf::new(settings, Arc::clone(monitor))),
+            receive: Box::new(OdriveReceiveHalf::new(settings, Arc::clone(monitor))),
         }
     }
 }
@@ -177,7 +177,7 @@ fn write_and_read(words: &mut TxBytes, property: &str, value: f64) {
 }
 
 impl Handshake for OdriveHandshake {
-    fn hear(&mut self, bytes: &[u8], _now: MonotonicNs) {
+    fn receive(&mut self, bytes: &[u8], _now: MonotonicNs) {
         self.bytes_heard += bytes.len();
         for &byte in bytes {
             if let Some(line) = self.lines.push(byte) {
@@ -200,7 +200,7 @@ impl Handshake for OdriveHandshake {
                 let words = self.words();
                 self.asked_at = Some(now);
                 self.times_asked += 1;
-                Step::Say(words)
+                Step::Send(words)
             }
         }
     }

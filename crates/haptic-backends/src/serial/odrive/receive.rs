@@ -24,7 +24,7 @@ enum Next {
 /// The listening thread's half of a session.
 pub struct OdriveReceiveHalf {
     m_per_turn: f64,
-    ledger: Arc<LinkMonitor>,
+    monitor: Arc<LinkMonitor>,
     answers: OrderedAnswers,
     lines: Lines,
     newest: Sample,
@@ -40,14 +40,14 @@ pub struct OdriveReceiveHalf {
 
 impl OdriveReceiveHalf {
     /// An ear that has heard nothing.
-    pub fn new(settings: &OdriveSettings, ledger: Arc<LinkMonitor>) -> Self {
+    pub fn new(settings: &OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
         Self {
             m_per_turn: settings.m_per_turn(),
-            answers: OrderedAnswers::new(Arc::clone(&ledger)),
-            commands_before: ledger.commands(),
-            ledger,
+            answers: OrderedAnswers::new(Arc::clone(&monitor)),
+            commands_before: monitor.commands(),
+            monitor,
             lines: Lines::default(),
-            newest: Sample::nothing_yet(),
+            newest: Sample::default(),
             asked_at: None,
             next: Next::Error,
             asked: None,
@@ -62,14 +62,14 @@ impl OdriveReceiveHalf {
             (Some(Some(turns)), Some(Ok(turns_per_s)), None) => Some(self.take_feedback(turns, turns_per_s, now)),
             (Some(Some(number)), None, None) => self.take_answer(number),
             _ => {
-                self.ledger.note_damaged(1);
+                self.monitor.record_damaged(1);
                 None
             }
         }
     }
 
     fn take_feedback(&mut self, turns: f64, turns_per_s: f64, now: MonotonicNs) -> Sample {
-        let sent_at = self.answers.take(now);
+        let sent_at = self.answers.on_answer(now);
         self.newest.taken_at = sent_at.unwrap_or(now);
         self.newest.sequence = self.newest.sequence.wrapping_add(1);
         self.newest.position_m = Vector2::new(turns * self.m_per_turn, 0.0);
@@ -103,8 +103,8 @@ impl OdriveReceiveHalf {
 
     /// Until the tick begins to speak, somebody must feed the watchdog; the torque is zero so long.
     fn question(&mut self, now: MonotonicNs) -> Option<TxBytes> {
-        if self.ledger.commands() == self.commands_before {
-            return Some(TxBytes::of(b"u 0\n"));
+        if self.monitor.commands() == self.commands_before {
+            return Some(TxBytes::new(b"u 0\n"));
         }
         let every_ns = if self.trouble.is_some() { ASK_IN_TROUBLE_EVERY_NS } else { ASK_EVERY_NS };
         let is_due = self.asked_at.is_none_or(|before| now.since(before) >= every_ns);
@@ -112,8 +112,8 @@ impl OdriveReceiveHalf {
             self.asked_at = Some(now);
             self.asked = Some(self.next);
             match self.next {
-                Next::State => TxBytes::of(b"r axis0.current_state\n"),
-                Next::Error => TxBytes::of(b"r axis0.error\n"),
+                Next::State => TxBytes::new(b"r axis0.current_state\n"),
+                Next::Error => TxBytes::new(b"r axis0.error\n"),
                 Next::TakeControl => {
                     let mut words = take_control();
                     words.append(b"r axis0.error\n");
@@ -125,7 +125,7 @@ impl OdriveReceiveHalf {
 }
 
 impl ReceiveHalf for OdriveReceiveHalf {
-    fn hear(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
+    fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         let mut sample = None;
         for &byte in bytes {
             if let Some(line) = self.lines.push(byte) {

@@ -16,8 +16,8 @@ pub struct OdriveTransmitHalf {
 
 impl OdriveTransmitHalf {
     /// A voice that has said nothing.
-    pub fn new(settings: &OdriveSettings, ledger: Arc<LinkMonitor>) -> Self {
-        Self { lever_m: settings.lever_m, commands: OrderedCommands::new(ledger) }
+    pub fn new(settings: &OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
+        Self { lever_m: settings.lever_m, commands: OrderedCommands::new(monitor) }
     }
 }
 
@@ -25,10 +25,10 @@ impl TransmitHalf for OdriveTransmitHalf {
     /// Sets the torque, which feeds the watchdog, then asks where the motor is.
     ///
     /// Real-time: one number in decimal, on the stack.
-    fn say(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
+    fn encode(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
         let is_number = effort.force_n.x.is_finite();
         let torque_n_m = if is_number { effort.force_n.x * self.lever_m } else { 0.0 };
-        let mut spoken = TxBytes::nothing();
+        let mut spoken = TxBytes::EMPTY;
         // There is room for any torque within a million newton metres; beyond, the line is cut and not understood.
         let _ = write!(spoken, "c 0 {torque_n_m:.6}\nf 0\n");
         self.commands.record_sent(now);
@@ -40,6 +40,6 @@ impl TransmitHalf for OdriveTransmitHalf {
     }
 
     fn stop_frame(&mut self) -> TxBytes {
-        TxBytes::of(b"c 0 0\nw axis0.requested_state 1\n")
+        TxBytes::new(b"c 0 0\nw axis0.requested_state 1\n")
     }
 }

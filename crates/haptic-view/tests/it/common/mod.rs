@@ -1,5 +1,6 @@
 //! A viewer with a mock daemon, and clients that send exactly the bytes of a test.
 
+use haptic_loop::control::ControlError;
 use haptic_loop::snapshot::{Pose, Snapshot};
 use haptic_loop::world::World;
 use haptic_planar::scene::Scene;
@@ -8,7 +9,7 @@ use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::{SceneMessage, ScenesMessage};
 use haptic_view::message::settings::CouplingMessage;
 use haptic_view::message::state::Observation;
-use haptic_view::{ControlError, Controller, Listener, Telemetry, Viewer};
+use haptic_view::{Controller, Listener, Telemetry, Viewer};
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
 use std::io::{Read, Write};

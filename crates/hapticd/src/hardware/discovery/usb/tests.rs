@@ -1,9 +1,10 @@
 use super::*;
 use haptic_emulator::style::{OPEN_FFBOARD, VPFORCE};
+use haptic_testing::TestFolder;
 use std::os::unix::fs::symlink;
 
 /// The kernel's files of some devices.
-struct Root(PathBuf);
+struct Root(TestFolder);
 
 /// A joystick with two axes and no force feedback, and a mouse.
 const PLAIN_STICK: [u8; 22] = plain(0x04);
@@ -17,16 +18,14 @@ const fn plain(usage: u8) -> [u8; 22] {
 }
 
 impl Root {
-    fn new(name: &str) -> Self {
-        let root = std::env::temp_dir().join(format!("hapticd-usb-discovery-{}-{name}", std::process::id()));
+    fn new() -> Self {
+        let root = TestFolder::new();
         fs::create_dir_all(root.join("dev/input")).unwrap();
         Self(root)
     }
 
     fn write(&self, path: &str, content: &[u8]) {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+        self.0.write(path, content);
     }
 
     fn link(&self, class: &str, node: &str, device: &str) {
@@ -58,23 +57,17 @@ impl Root {
 
     /// Port, backend and axes of all that is found.
     fn told(&self) -> Vec<(String, &'static str, Option<usize>)> {
-        found_under(&self.0).into_iter().map(|found| (found.port, found.backend, found.axes)).collect()
-    }
-}
-
-impl Drop for Root {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        found_under(self.0.path()).into_iter().map(|found| (found.port, found.backend, found.axes)).collect()
     }
 }
 
 #[test]
 fn joysticks_and_boards_are_found_with_axes_and_what_they_can_do() {
-    let root = Root::new("found");
+    let root = Root::new();
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
     root.plug_in(1, &haptic_emulator::native::descriptor());
     root.plug_in(2, &MOUSE);
-    let [stick, board] = &found_under(&root.0)[..] else { panic!("{:?}", root.told()) };
+    let [stick, board] = &found_under(root.0.path())[..] else { panic!("{:?}", root.told()) };
     assert_eq!((stick.port.as_str(), stick.backend, stick.axes), ("/dev/hidraw0", "hid-pid", Some(2)));
     assert_eq!((stick.name.as_str(), stick.serial_number.as_str(), stick.usb.as_str()), ("Stick 0", "S0", "1209:ffb0"));
     assert_eq!(stick.capabilities, "constant force ±32767, directions, device gain, 500 Hz");
@@ -84,28 +77,28 @@ fn joysticks_and_boards_are_found_with_axes_and_what_they_can_do() {
 
 #[test]
 fn a_joystick_without_force_is_told_as_one_that_nothing_drives() {
-    let root = Root::new("plain");
+    let root = Root::new();
     root.plug_in(0, &PLAIN_STICK);
-    let found = &found_under(&root.0)[0];
+    let found = &found_under(root.0.path())[0];
     assert!(!found.can_be_driven());
     assert!(found.missing[0].contains("no force feedback"), "{:?}", found.missing);
 }
 
 #[test]
 fn a_stick_whose_reports_are_incomplete_says_what_is_missing() {
-    let root = Root::new("incomplete");
+    let root = Root::new();
     let descriptor = VPFORCE.descriptor();
     let at = descriptor.windows(2).position(|pair| pair == [0x09, 0x70]).unwrap();
     let mut without_magnitude = descriptor;
     without_magnitude[at + 1] = 0x71;
     root.plug_in(0, &without_magnitude);
-    let found = &found_under(&root.0)[0];
+    let found = &found_under(root.0.path())[0];
     assert!(!found.can_be_driven() && found.missing[0].contains("magnitude"), "{found:?}");
 }
 
 #[test]
 fn what_the_kernel_drives_as_well_is_told_once_with_the_better_backend() {
-    let root = Root::new("once");
+    let root = Root::new();
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
     root.let_the_kernel_drive("hid0", 5);
     assert_eq!(root.told(), [("/dev/hidraw0".to_owned(), "hid-pid", Some(2))]);
@@ -113,21 +106,21 @@ fn what_the_kernel_drives_as_well_is_told_once_with_the_better_backend() {
 
 #[test]
 fn what_only_the_kernel_can_drive_is_an_input_device() {
-    let root = Root::new("kernel");
+    let root = Root::new();
     root.plug_in(0, &PLAIN_STICK);
     root.let_the_kernel_drive("hid0", 5);
     root.let_the_kernel_drive("gameport", 6);
     let event = |number| (format!("/dev/input/event{number}"), "evdev", Some(2));
     assert_eq!(root.told(), [event(5), event(6)]);
-    let found = &found_under(&root.0)[0];
+    let found = &found_under(root.0.path())[0];
     assert_eq!(found.device_file(), "kind = \"evdev\"\npath = \"/dev/input/event5\"\naxes = 2\n");
 }
 
 #[test]
 fn a_node_that_may_not_be_opened_comes_with_the_remedy() {
-    let root = Root::new("rights");
+    let root = Root::new();
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
     fs::remove_file(root.0.join("dev/hidraw0")).unwrap();
-    let found = &found_under(&root.0)[0];
+    let found = &found_under(root.0.path())[0];
     assert!(found.can_be_driven() && found.missing[0].contains("scripts/install-udev"), "{found:?}");
 }

@@ -1,4 +1,4 @@
-//! However a file is mangled, reading it ends in a value or in a message, never in a panic.
+//! Reading a corrupted file returns a value or errors; it never panics.
 
 use haptic_config::builtin::{DEVICES, Library, PROFILES, SCENES};
 use haptic_config::source::Source;
@@ -66,7 +66,7 @@ proptest! {
         if let Err(errors) = scene::load(&source) {
             prop_assert!(!errors.to_string().is_empty());
         }
-        let _ = FileKind::of(&source);
+        let _ = FileKind::detect(&source);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Each way of getting a file wrong is answered with file, line, column, key and remedy.
+//! Every mistake in a file is reported with file, line, column, key and remedy.
 
 use haptic_config::source::Source;
 use haptic_config::{device, kind::FileKind, profile, scene};
@@ -27,7 +27,7 @@ fn body_with(line: &str) -> String {
 }
 
 #[test]
-fn a_negative_friction_is_told_with_place_key_and_remedy() {
+fn a_negative_friction_is_reported_with_location_key_and_remedy() {
     let first = body_with("");
     let text = format!("{first}[[body]]\nname = \"b\"\nshape = {{ disc_radius_m = 0.01 }}\nfriction = -1\n");
     let expected = "x.toml:8:12: body[1].friction: must be zero or more, got -1; write e.g. friction = 0.5";
@@ -53,7 +53,7 @@ fn an_unknown_key_names_the_nearest_right_one() {
 }
 
 #[test]
-fn all_mistakes_of_a_file_are_told_in_its_order() {
+fn all_mistakes_of_a_file_are_reported_in_its_order() {
     let errors = scene_errors(&body_with("friction = -1\nmass_kg = 0\nangle_rad = \"x\"\nrestitution = 2"));
     let lines: Vec<&str> = errors.lines().collect();
     assert_eq!(lines.len(), 4);
@@ -64,8 +64,8 @@ fn all_mistakes_of_a_file_are_told_in_its_order() {
 }
 
 #[test]
-fn what_is_not_a_finite_sensible_number_is_refused() {
-    for (value, complaint) in [
+fn numbers_that_are_not_finite_or_too_large_are_rejected() {
+    for (value, problem) in [
         ("nan", "must be a finite number, got NaN"),
         ("inf", "must be a finite number, got inf"),
         ("1e400", "must be a finite number, got inf"),
@@ -77,12 +77,12 @@ fn what_is_not_a_finite_sensible_number_is_refused() {
         ("1979-05-27", "must be a number, got the date 1979-05-27"),
     ] {
         let errors = scene_errors(&body_with(&format!("mass_kg = {value}")));
-        assert_starts(&errors, &format!("x.toml:4:11: body[0].mass_kg: {complaint}"));
+        assert_starts(&errors, &format!("x.toml:4:11: body[0].mass_kg: {problem}"));
     }
 }
 
 #[test]
-fn vectors_texts_flags_and_whole_numbers_are_told_apart() {
+fn vectors_texts_flags_and_whole_numbers_are_distinguished() {
     let error = |line: &str| scene_errors(&body_with(line));
     assert_starts(
         &error("position_m = [1]"),
@@ -135,7 +135,7 @@ fn a_body_needs_a_name_and_exactly_one_outline() {
 }
 
 #[test]
-fn sections_of_the_wrong_kind_are_refused() {
+fn sections_of_the_wrong_type_are_rejected() {
     assert_starts(&scene_errors("body = 3"), "x.toml:1:8: body: must be a list of tables, got 3; write [[body]]");
     assert_starts(&scene_errors("body = [3]"), "x.toml:1:9: body[0]: must be a table, got 3; write [[body]]");
     assert_starts(&scene_errors("[body]\nname = \"a\"\n"), "x.toml:1:1: body: must be a list of tables, got a table");
@@ -172,7 +172,7 @@ fn pairs_and_tools_need_their_bodies() {
 }
 
 #[test]
-fn what_is_not_toml_is_told_with_its_place() {
+fn what_is_not_toml_is_reported_with_its_location() {
     assert_starts(&scene_errors("[world]\ngravity = = 3\n"), "x.toml:2:11: is not TOML: ");
     assert_starts(&scene_errors("a = 1\na = 2\n"), "x.toml:2:1: is not TOML: duplicate key");
     assert_starts(&scene_errors("[[body]\n"), "x.toml:1:");
@@ -193,7 +193,8 @@ fn a_scene_without_optional_keys_takes_the_defaults() {
 
 #[test]
 fn whole_numbers_and_inline_lists_are_as_good_as_the_long_way() {
-    let text = "body = [{ name = \"a\", shape = { box_m = [1, 2] }, mass_kg = 3, angle_rad = -0.5 }]\ntool = { body = \"a\", handle_m = [0, 1] }";
+    let text = "body = [{ name = \"a\", shape = { box_m = [1, 2] }, mass_kg = 3, angle_rad = -0.5 }]\n\
+                tool = { body = \"a\", handle_m = [0, 1] }";
     let scene = scene::describe(&Source::in_memory("x.toml", text)).unwrap();
     assert_eq!(scene.bodies[0].mass_kg, Some(3.0));
     assert_eq!(scene.bodies[0].angle_rad, -0.5);
@@ -215,7 +216,7 @@ fn an_empty_profile_has_the_defaults_of_the_contract() {
 }
 
 #[test]
-fn wrong_values_of_a_profile_are_refused() {
+fn wrong_values_of_a_profile_are_rejected() {
     for (text, start) in [
         ("[coupling]\nstiffness_n_per_m = -1", "p.toml:2:21: coupling.stiffness_n_per_m: must be zero or more, got -1"),
         ("[mapping]\nscale = 0", "p.toml:2:9: mapping.scale: must be more than zero"),
@@ -224,7 +225,7 @@ fn wrong_values_of_a_profile_are_refused() {
         ("[safety]\nmax_force_n = 0", "p.toml:2:15: safety.max_force_n: must be more than zero"),
         ("[safety]\nlost_after_s = 0.001", "p.toml:2:16: safety.lost_after_s: must not be less than stale_after_s"),
         ("[realtime]\nrate_hz = 2000", "p.toml:2:11: realtime.rate_hz: must be a whole number from 1 to 1000"),
-        ("[realtime]\nrate_hz = 300", "p.toml:2:11: realtime.rate_hz: 300 Hz is not served"),
+        ("[realtime]\nrate_hz = 300", "p.toml:2:11: realtime.rate_hz: 300 Hz does not divide"),
         ("[realtime]\ncpu = \"first\"", "p.toml:2:7: realtime.cpu: must be a whole number"),
         ("[realtime]\npriority = 100", "p.toml:2:12: realtime.priority: must be a whole number from 1 to 99"),
         ("[realtime]\nwake_early_s = 0.001", "p.toml:2:16: realtime.wake_early_s: must be from 0 to 0.0002"),
@@ -262,7 +263,7 @@ fn a_model_takes_one_value_or_one_for_each_axis() {
 }
 
 #[test]
-fn wrong_values_of_a_device_are_refused() {
+fn wrong_values_of_a_device_are_rejected() {
     for (text, start) in [
         ("kind = \"simulatd\"", "d.toml:1:8: kind: must be one of \"simulated\""),
         ("axes = 3", "d.toml:1:8: axes: must be a whole number from 1 to 2"),
@@ -279,35 +280,35 @@ fn wrong_values_of_a_device_are_refused() {
 }
 
 #[test]
-fn a_files_kind_is_told_by_its_keys_even_misspelt_ones() {
-    let kind = |text: &str| FileKind::of(&Source::in_memory("f.toml", text)).map_err(|errors| errors.to_string());
+fn the_kind_of_a_file_is_detected_even_from_misspelt_keys() {
+    let kind = |text: &str| FileKind::detect(&Source::in_memory("f.toml", text)).map_err(|errors| errors.to_string());
     assert_eq!(kind("[[body]]\nname = \"a\"\n"), Ok(FileKind::Scene));
     assert_eq!(kind("[copling]\n"), Ok(FileKind::Profile));
     assert_eq!(kind("axes = 1\n[model]\n"), Ok(FileKind::Device));
     assert!(kind("").unwrap_err().starts_with("f.toml: is empty; a scene has [[body]]"));
-    assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is no scene, profile or device"));
+    assert!(kind("answer = 42\n").unwrap_err().starts_with("f.toml: is not a scene, profile or device"));
 }
 
 #[test]
-fn every_key_of_a_device_tells_that_a_file_is_one() {
+fn every_key_of_a_device_identifies_a_device_file() {
     for key in ["watchdog_s", "travel_m", "centre_counts", "reverse_force_x", "reverse_force_y", "lever_m"] {
-        let kind = FileKind::of(&Source::in_memory("f.toml", &format!("{key} = 1\n")));
+        let kind = FileKind::detect(&Source::in_memory("f.toml", &format!("{key} = 1\n")));
         assert_eq!(kind, Ok(FileKind::Device), "{key}");
     }
 }
 
 #[test]
-fn a_key_that_would_change_nothing_is_refused_with_its_place() {
+fn a_key_without_effect_is_rejected_with_its_location() {
     assert_starts(
         &scene_errors(&body_with("mass_kg = 0.1\ndensity_kg_per_m2 = 10")),
-        "x.toml:5:21: body[0].density_kg_per_m2: is given beside mass_kg, which alone would count; \
+        "x.toml:5:21: body[0].density_kg_per_m2: is given besides mass_kg, which overrides it; \
          write mass_kg or density_kg_per_m2, not both",
     );
 }
 
 #[test]
-fn keys_that_a_kind_of_device_does_not_obey_are_told_of_and_no_error() {
-    for (text, told) in [
+fn keys_that_a_kind_of_device_ignores_are_warnings() {
+    for (text, start) in [
         ("kind = \"simulated\"\nport = \"/dev/a\"", "port has no effect on a device of kind \"simulated\""),
         ("watchdog_s = 0.02", "watchdog_s has no effect on a device of kind \"simulated\""),
         ("kind = \"serial\"\npath = \"/dev/a\"", "path has no effect on a device of kind \"serial\""),
@@ -319,7 +320,7 @@ fn keys_that_a_kind_of_device_does_not_obey_are_told_of_and_no_error() {
         ("kind = \"hid-native\"\ntravel_m = 0.1", "travel_m has no effect"),
         ("kind = \"haply-2diy\"\nlever_m = 0.1", "lever_m has no effect"),
     ] {
-        let idle = device::load(&Source::in_memory("d.toml", text)).unwrap().ignored_keys;
-        assert!(matches!(&idle[..], [only] if only.starts_with(told)), "{idle:?}");
+        let warnings = device::load(&Source::in_memory("d.toml", text)).unwrap().ignored_keys;
+        assert!(matches!(&warnings[..], [only] if only.starts_with(start)), "{warnings:?}");
     }
 }

@@ -13,7 +13,7 @@ pub fn thread_run_delay_ns() -> Option<u64> {
 }
 
 /// What was waited between two readings, if there were both.
-pub fn waited_between_ns(before_ns: Option<u64>, after_ns: Option<u64>) -> Option<u64> {
+pub fn run_delay_between_ns(before_ns: Option<u64>, after_ns: Option<u64>) -> Option<u64> {
     Some(after_ns?.saturating_sub(before_ns?))
 }
 
@@ -36,9 +36,9 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_only_from_two_readings() {
-        assert_eq!(waited_between_ns(Some(10), Some(25)), Some(15));
-        assert_eq!(waited_between_ns(None, Some(25)), None);
-        assert_eq!(waited_between_ns(Some(10), None), None);
+        assert_eq!(run_delay_between_ns(Some(10), Some(25)), Some(15));
+        assert_eq!(run_delay_between_ns(None, Some(25)), None);
+        assert_eq!(run_delay_between_ns(Some(10), None), None);
     }
 
     #[test]

@@ -1,41 +1,41 @@
-//! May this device be driven with what the system granted? A model may always; motors only in real time.
+//! Whether a device may be driven with what the system granted: a simulated device always, motors only in real time.
 
 use haptic_realtime::thread::Granted;
 
-/// What decides.
+/// The inputs of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// Efforts move real motors.
+    /// The device has motors.
     pub is_hardware: bool,
-    /// The user's word that hardware may run without real-time scheduling.
+    /// The user permits hardware without real-time scheduling.
     pub allow_no_rt: bool,
 }
 
-/// The answer.
+/// The decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RealtimeVerdict {
-    /// All is well.
+    /// Everything was granted.
     Go,
-    /// It runs, but the user should know.
+    /// The loop runs, with this warning.
     Warn(String),
-    /// It must not run.
+    /// The loop must not run.
     Refuse(String),
 }
 
 impl Rights {
-    /// Judges what a thread was granted.
-    pub fn judge(&self, granted: &Granted) -> RealtimeVerdict {
+    /// Decides from what a thread was granted.
+    pub fn check(&self, granted: &Granted) -> RealtimeVerdict {
         let reasons = granted.reasons.join("; ");
         if granted.is_realtime() {
             return if reasons.is_empty() { RealtimeVerdict::Go } else { RealtimeVerdict::Warn(reasons) };
         }
         if self.is_hardware && !self.allow_no_rt {
-            let advice = "`hapticd doctor` tells what is missing, --allow-no-rt runs all the same";
+            let advice = "`hapticd doctor` lists what is missing; --allow-no-rt overrides this check";
             return RealtimeVerdict::Refuse(format!(
                 "hardware is not driven without real-time scheduling: {reasons}. {advice}"
             ));
         }
-        RealtimeVerdict::Warn(format!("without real-time scheduling ticks will be late now and then: {reasons}"))
+        RealtimeVerdict::Warn(format!("without real-time scheduling some ticks will be late: {reasons}"))
     }
 }
 
@@ -55,28 +55,29 @@ mod tests {
     fn real_time_goes_for_models_and_hardware() {
         for is_hardware in [false, true] {
             let rights = Rights { is_hardware, allow_no_rt: false };
-            assert_eq!(rights.judge(&granted(Policy::Fifo, &[])), RealtimeVerdict::Go);
-            let unlocked = rights.judge(&granted(Policy::Fifo, &["memory is not locked"]));
+            assert_eq!(rights.check(&granted(Policy::Fifo, &[])), RealtimeVerdict::Go);
+            let unlocked = rights.check(&granted(Policy::Fifo, &["memory is not locked"]));
             assert_eq!(unlocked, RealtimeVerdict::Warn("memory is not locked".to_owned()));
         }
     }
 
     #[test]
-    fn without_real_time_a_model_runs_with_a_warning_that_says_how_to_get_it() {
+    fn without_real_time_a_model_runs_with_a_warning_that_names_the_remedy() {
         let rights = Rights { is_hardware: false, allow_no_rt: false };
-        let RealtimeVerdict::Warn(text) = rights.judge(&granted(Policy::Normal, &["grant CAP_SYS_NICE"])) else {
+        let RealtimeVerdict::Warn(text) = rights.check(&granted(Policy::Normal, &["grant CAP_SYS_NICE"])) else {
             panic!()
         };
         assert!(text.contains("grant CAP_SYS_NICE"), "{text}");
     }
 
     #[test]
-    fn without_real_time_hardware_is_refused_unless_the_user_insists() {
+    fn without_real_time_hardware_is_refused_unless_the_user_permits_it() {
         let refused = Rights { is_hardware: true, allow_no_rt: false };
-        assert!(
-            matches!(refused.judge(&granted(Policy::Normal, &[])), RealtimeVerdict::Refuse(text) if text.contains("--allow-no-rt"))
-        );
+        assert!(matches!(
+            refused.check(&granted(Policy::Normal, &[])),
+            RealtimeVerdict::Refuse(text) if text.contains("--allow-no-rt")
+        ));
         let allowed = Rights { allow_no_rt: true, ..refused };
-        assert!(matches!(allowed.judge(&granted(Policy::Normal, &[])), RealtimeVerdict::Warn(_)));
+        assert!(matches!(allowed.check(&granted(Policy::Normal, &[])), RealtimeVerdict::Warn(_)));
     }
 }

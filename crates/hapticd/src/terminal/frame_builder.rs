@@ -1,65 +1,51 @@
-//! Makes frames of snapshots: follows the bodies, the pace and the words.
+//! Builds frames from snapshots: poses, caption, tick rate and figures.
 
 use super::frame::{Figures, Frame};
-use crate::follower::follow;
-use crate::follower::narrator::Narrator;
+use crate::follower::SceneFollower;
 use haptic_draw::bounds::Bounds;
-use haptic_draw::placement::Placement;
 use haptic_draw::view::SceneView;
 use haptic_loop::report::TickReport;
 use haptic_loop::snapshot::Snapshot;
 use haptic_realtime::runner::LoopTiming;
-use nalgebra::Vector2;
 
-/// Free room around the world, a share of its size.
+/// Margin around the world, as a fraction of its size.
 const MARGIN: f64 = 0.02;
-/// The rate is measured over at least so long, ns.
+/// Shortest time over which the rate is measured, ns.
 const RATE_SPAN_NS: u64 = 500_000_000;
 
-/// Looks at a world for as long as it is shown.
+/// Builds the frames of one scene.
 #[derive(Clone, Debug)]
 pub struct FrameBuilder {
-    view: SceneView,
-    centres_m: Vec<Vector2<f64>>,
-    placements: Vec<Placement>,
+    follower: SceneFollower,
     bounds: Bounds,
-    narrator: Narrator,
     pace: Pace,
     penetration_max_m: f64,
 }
 
 impl FrameBuilder {
-    /// A watcher of a world at its start.
+    /// Starts with the scene at its start.
     pub fn new(view: SceneView) -> Self {
-        Self {
-            centres_m: view.bodies.iter().map(|body| body.centre_m).collect(),
-            placements: view.start().to_vec(),
-            bounds: view.bounds,
-            narrator: Narrator::default(),
-            pace: Pace::default(),
-            penetration_max_m: 0.0,
-            view,
-        }
+        Self { bounds: view.bounds, follower: SceneFollower::new(view), pace: Pace::default(), penetration_max_m: 0.0 }
     }
 
-    /// What the scene looks like.
+    /// Appearance of the scene.
     pub fn view(&self) -> &SceneView {
-        &self.view
+        self.follower.view()
     }
 
     /// The newest state as a frame.
     pub fn observe(&mut self, snapshot: &Snapshot, figures: &LoopTiming, notice: Option<String>) -> Frame {
         let report = &snapshot.report;
-        follow(&mut self.placements, snapshot, &self.centres_m);
-        self.keep_tool_in_sight();
-        self.pace.take_in(report);
+        let caption = self.follower.update(snapshot);
+        self.keep_tool_visible();
+        self.pace.update(report);
         self.penetration_max_m = self.penetration_max_m.max(report.felt.penetration_m);
-        let is_held = self.view.tool.is_some() && report.tick > 0;
+        let has_hand = self.view().tool.is_some() && report.tick > 0;
         Frame {
-            caption: self.narrator.narrate(&self.view, &self.placements, report),
-            placements: self.placements.clone(),
+            caption,
+            placements: self.follower.placements().to_vec(),
             bounds: self.bounds.widened(MARGIN * self.bounds.size_m().amax()),
-            hand_m: is_held.then_some(report.hand_m),
+            hand_m: has_hand.then_some(report.hand_m),
             force_n: report.force_n,
             phase: report.phase.name(),
             figures: self.figures(report, figures),
@@ -81,32 +67,32 @@ impl FrameBuilder {
         }
     }
 
-    /// The picture grows to keep the tool in sight, to no more than three times the world, and never shrinks: a scale
-    /// that breathes is no scale.
-    fn keep_tool_in_sight(&mut self) {
-        let Some((tool, _)) = self.view.tool else { return };
-        let seen = self.view.bodies[tool].bounds(&self.placements[tool]);
-        let limit = self.view.bounds.widened(self.view.bounds.size_m().amax());
-        let seen = seen.common(&limit);
+    /// Enlarges the visible part so that the tool stays visible, to at most three times the scene. It never shrinks, so
+    /// that the scale stays readable.
+    fn keep_tool_visible(&mut self) {
+        let (view, placements) = (self.follower.view(), self.follower.placements());
+        let Some((tool, _)) = view.tool else { return };
+        let limit = view.bounds.widened(view.bounds.size_m().amax());
+        let seen = view.bodies[tool].bounds(&placements[tool]).common(&limit);
         if !seen.is_empty() {
             self.bounds = self.bounds.joined(&seen);
         }
     }
 }
 
-/// How fast ticks come.
+/// Measures the tick rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     /// Tick and time of the first snapshot.
     first: Option<(u64, u64)>,
-    /// Tick and time that the rate counts from.
+    /// Tick and time at which the present measurement started.
     mark: (u64, u64),
     now_ns: u64,
     rate_hz: f64,
 }
 
 impl Pace {
-    fn take_in(&mut self, report: &TickReport) {
+    fn update(&mut self, report: &TickReport) {
         let here = (report.tick, report.now.0);
         if report.tick == 0 {
             return;

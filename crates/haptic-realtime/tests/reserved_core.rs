@@ -34,7 +34,7 @@ fn nobody_else_may_run_on_the_core_of_the_loop() {
     };
     let thread = spawn(ThreadRequest { lock_memory: false, ..ThreadRequest::default() }, wait).unwrap();
     let cpu = thread.granted().cpu.expect("one of the allowed cores can always be had");
-    thread.keep_core_free().unwrap();
+    thread.reserve_core().unwrap();
 
     let elsewhere: Vec<usize> = everywhere.iter().copied().filter(|other| *other != cpu).collect();
     let rest = if elsewhere.is_empty() { everywhere } else { elsewhere };

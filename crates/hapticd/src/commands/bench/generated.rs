@@ -1,6 +1,6 @@
 //! Worlds made by rule, to see how the cost of a tick grows with what is in them.
 
-use haptic_config::hand::{HandPath, HandRow};
+use haptic_device::Path;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
@@ -10,7 +10,7 @@ pub struct Generated {
     /// The world.
     pub scene: SceneDescription,
     /// The hand, world frame.
-    pub hand: HandPath,
+    pub hand: Path,
 }
 
 const FRICTION: f64 = 0.4;
@@ -48,7 +48,7 @@ pub fn pile(count: usize) -> Generated {
 }
 
 /// A hand that goes round a circle of 10 mm under the place where it starts, twice a second.
-pub fn circling(start_m: Vector2<f64>) -> HandPath {
+pub fn circling(start_m: Vector2<f64>) -> Path {
     let at = |t_s: f64| {
         let (sin, cos) = libm::sincos(t_s * 2.0 * std::f64::consts::TAU);
         start_m + Vector2::new(sin, cos - 1.0) * 0.01
@@ -57,18 +57,19 @@ pub fn circling(start_m: Vector2<f64>) -> HandPath {
 }
 
 /// A hand that goes to and fro over a span, fast along x and slow along y.
-fn sweep(start_m: Vector2<f64>, span_m: Vector2<f64>) -> HandPath {
+fn sweep(start_m: Vector2<f64>, span_m: Vector2<f64>) -> Path {
     let swing = |t_s: f64, period_s: f64| 0.5 - 0.5 * libm::cos(t_s * std::f64::consts::TAU / period_s);
     hand(|t_s| start_m + Vector2::new(span_m.x * swing(t_s, 4.0), span_m.y * swing(t_s, 1.5)))
 }
 
 /// Rows for 60 s, every 5 ms.
-fn hand(at: impl Fn(f64) -> Vector2<f64>) -> HandPath {
+fn hand(at: impl Fn(f64) -> Vector2<f64>) -> Path {
     let row = |index: u32| {
         let t_s = f64::from(index) / 200.0;
-        HandRow { t_s, position_m: at(t_s) }
+        let position_m = at(t_s);
+        [t_s, position_m.x, position_m.y]
     };
-    HandPath::of((0..12_000).map(row).collect())
+    Path::new((0..12_000).map(row).collect(), false).expect("the times increase")
 }
 
 fn tool() -> Option<ToolDescription> {

@@ -1,0 +1,168 @@
+//! The receiving thread: publishes the newest sample and reconnects after a loss.
+
+use super::reporting_mode::ReportingModeDetector;
+use super::{
+    CHECK_EVERY, Connection, Connector, Measurement, Received, Receiver, ReportingMode, Sample, Shared, Transmitter,
+};
+use crate::link_monitor::LinkMonitor;
+use crate::reconnect::{Reconnect, log_lost, log_reconnected};
+use haptic_device::FaultCode;
+use haptic_device::velocity::AdaptiveWindow;
+use haptic_realtime::clock::monotonic_ns;
+use haptic_realtime::exchange::LatestWriter;
+use nalgebra::Vector2;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::mpsc::SyncSender;
+use std::thread::Thread;
+use std::time::Duration;
+
+/// A lost device is looked for every 100 ms; the same error is logged every 10 s or so.
+const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(100), log_every: 100 };
+
+/// The sending thread.
+pub struct Sender {
+    /// Passes the transmitter of a new connection.
+    pub hand_over: SyncSender<Box<dyn Transmitter>>,
+    /// To wake it.
+    pub thread: Thread,
+}
+
+/// Body of the receiving thread.
+pub struct Receiving {
+    name: String,
+    shared: Arc<Shared>,
+    monitor: Arc<LinkMonitor>,
+    samples: LatestWriter<Sample>,
+    connector: Box<dyn Connector>,
+    sender: Sender,
+    velocity: AdaptiveWindow,
+    encoder_step_m: f64,
+    newest: Sample,
+    /// None if the reporting mode is known.
+    detector: Option<ReportingModeDetector>,
+}
+
+impl Receiving {
+    pub fn new(
+        name: String,
+        shared: Arc<Shared>,
+        monitor: Arc<LinkMonitor>,
+        samples: LatestWriter<Sample>,
+        connector: Box<dyn Connector>,
+        sender: Sender,
+        encoder_step_m: f64,
+    ) -> Self {
+        Self {
+            name,
+            shared,
+            monitor,
+            samples,
+            connector,
+            sender,
+            velocity: AdaptiveWindow::new(encoder_step_m),
+            encoder_step_m,
+            newest: Sample::EMPTY,
+            detector: None,
+        }
+    }
+
+    /// Runs until the device is closed.
+    pub fn run(mut self, mut receiver: Box<dyn Receiver>) {
+        self.restart(receiver.reporting_mode());
+        while let Some(reason) = self.receive(receiver.as_mut()) {
+            log_lost(&self.name, reason);
+            drop(receiver);
+            let Some(connection) = self.reconnect() else { return };
+            receiver = self.take_over(connection);
+        }
+    }
+
+    /// Forgets the samples of an earlier connection.
+    fn restart(&mut self, mode: ReportingMode) {
+        // Faults are counted on; otherwise one that is over would be reported again.
+        let Sample { newest_fault, faults, .. } = self.newest;
+        let streams = mode == ReportingMode::Streams;
+        self.newest = Sample { newest_fault, faults, streams, ..Sample::EMPTY };
+        self.velocity = AdaptiveWindow::new(self.encoder_step_m);
+        let is_unknown = mode == ReportingMode::Unknown;
+        self.detector = is_unknown.then(|| ReportingModeDetector::new(self.encoder_step_m));
+    }
+
+    /// Receives until the device is closed, or until the link is lost for the reason returned.
+    fn receive(&mut self, receiver: &mut dyn Receiver) -> Option<String> {
+        while !self.shared.is_closing.load(Relaxed) {
+            let received = receiver.receive(CHECK_EVERY);
+            let reason = match received {
+                Err(error) => Some(error.to_string()),
+                Ok(_) if !self.shared.is_connected.load(Relaxed) => Some("it accepts no messages".to_owned()),
+                Ok(received) => {
+                    self.on_message(received);
+                    None
+                }
+            };
+            if reason.is_some() {
+                self.shared.is_connected.store(false, Relaxed);
+                self.sender.thread.unpark();
+                return reason;
+            }
+        }
+        None
+    }
+
+    fn on_message(&mut self, received: Received) {
+        match received {
+            Received::Nothing => {}
+            Received::Position(position_m, fault) => self.on_position(position_m, fault),
+            Received::Measurement(measurement) => self.on_measurement(measurement, monotonic_ns()),
+            Received::Condition(fault) => self.publish(self.newest.with_fault(fault)),
+        }
+    }
+
+    fn on_position(&mut self, position_m: Vector2<f64>, fault: Option<FaultCode>) {
+        let now_ns = monotonic_ns();
+        let elapsed_ns = now_ns.saturating_sub(self.newest.at_ns);
+        let velocity_m_per_s = self.velocity.update(position_m, elapsed_ns as f64 * 1e-9);
+        self.newest.streams |= self.detector.as_mut().is_some_and(|detector| detector.update(position_m, elapsed_ns));
+        self.on_measurement(Measurement { position_m, velocity_m_per_s, taken_ns: now_ns, fault }, now_ns);
+    }
+
+    fn on_measurement(&mut self, measurement: Measurement, now_ns: u64) {
+        self.shared.alive_ns.store(now_ns, Relaxed);
+        let Measurement { position_m, velocity_m_per_s, taken_ns, fault } = measurement;
+        let sample = Sample { position_m, velocity_m_per_s, at_ns: taken_ns, ..self.newest };
+        self.publish(sample.with_fault(fault));
+    }
+
+    fn publish(&mut self, sample: Sample) {
+        self.newest = sample;
+        self.samples.publish(sample);
+    }
+
+    /// Looks for the device until it is found or closed.
+    fn reconnect(&mut self) -> Option<Connection> {
+        let Self { name, shared, connector, .. } = self;
+        RECONNECT.run(&shared.is_closing, || {
+            // The old link may still have to send its stop message, which must not reach a device that was just armed.
+            let is_held = shared.is_held.load(Acquire);
+            let connect = || connector.connect(&shared.is_closing).map_err(|error| format!("{name}: {error}"));
+            (!is_held).then(connect)
+        })
+    }
+
+    fn take_over(&mut self, connection: Connection) -> Box<dyn Receiver> {
+        let Connection { receiving, sending } = connection;
+        log_reconnected(&self.name);
+        self.restart(receiving.reporting_mode());
+        self.samples.publish(self.newest);
+        self.shared.alive_ns.store(monotonic_ns(), Relaxed);
+        // Before the transmitter is passed on: the sending thread drops the one it has while nothing is connected.
+        self.shared.is_connected.store(true, Relaxed);
+        self.shared.is_held.store(true, Relaxed);
+        // The channel is empty: the sending thread has taken the transmitter of the last connection.
+        let _ = self.sender.hand_over.send(sending);
+        self.monitor.record_reconnect();
+        self.sender.thread.unpark();
+        receiving
+    }
+}

@@ -1,0 +1,23 @@
+//! Why a request to a running loop was rejected.
+
+use std::fmt;
+
+/// Reason why a request was rejected. Each variant carries a message for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlError {
+    /// The request itself is wrong: an unknown key, a value outside its limits, a malformed scene.
+    Invalid(String),
+    /// The request conflicts with the present state; repeating it does not help.
+    NotNow(String),
+    /// The loop has not caught up with earlier requests; the same request may succeed later.
+    Busy(String),
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Invalid(text) | Self::NotNow(text) | Self::Busy(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for ControlError {}

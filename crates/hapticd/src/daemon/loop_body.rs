@@ -1,0 +1,173 @@
+//! The body of the real-time thread: owns the loop and the device, applies requests, emits events, never waits.
+
+use crate::control::{LoopEvent, LoopHandles, LoopRequest, publish_to_latest};
+use crate::figures::RunExtremes;
+use crate::realtime_setup::Periodic;
+use haptic_device::MonotonicNs;
+use haptic_loop::command::Command;
+use haptic_loop::tick::HapticLoop;
+use haptic_realtime::exchange::{CommandReceiver, CommandSender, RingWriter, ring};
+use haptic_realtime::runner::{LoopExit, Wake};
+use haptic_record::tap::{Tap, Timing};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Requests applied per tick at most; the rest wait for the next tick.
+const REQUESTS_PER_TICK: usize = 4;
+/// Events that the ring holds. A device that fails in every tick fills it in a second.
+const EVENT_CAPACITY: usize = 1024;
+/// Slots that fault events leave free for events that own memory, which the loop must not drop: one black box, and two
+/// retired values per request.
+const EVENT_RESERVE: usize = 1 + 2 * REQUESTS_PER_TICK;
+
+/// What the real-time thread works on.
+pub struct LoopBody {
+    pub(super) rendering: HapticLoop,
+    pub(super) extremes: RunExtremes,
+    requests: CommandReceiver<LoopRequest>,
+    events: RingWriter<LoopEvent>,
+    longest_tick_ns: Arc<AtomicU64>,
+    /// Periods since the start, run or skipped.
+    elapsed: u64,
+    /// The loop ends after this many periods.
+    periods: u64,
+    taps: Taps,
+}
+
+/// Taps that record ticks and commands.
+#[derive(Default)]
+struct Taps {
+    /// Present while a recording runs.
+    recording: Option<Box<Tap>>,
+    /// Always present if black boxes are written.
+    history: Option<Box<Tap>>,
+}
+
+impl Taps {
+    /// Records from the next tick on, after a checkpoint if the tap wants one. Returns the tap that it replaces.
+    fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
+        tap.record_checkpoint(rendering);
+        self.recording.replace(tap)
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = &mut Tap> {
+        [&mut self.recording, &mut self.history].into_iter().filter_map(Option::as_deref_mut)
+    }
+}
+
+impl LoopBody {
+    /// The body, and the supervisor's ends of its queues.
+    pub fn new(
+        mut rendering: HapticLoop,
+        periods: Option<u64>,
+        (requests, request_receiver): (CommandSender<LoopRequest>, CommandReceiver<LoopRequest>),
+    ) -> (Self, LoopHandles) {
+        let (event_writer, events) = ring(EVENT_CAPACITY);
+        let (publisher, snapshots) = publish_to_latest(rendering.world());
+        rendering.publish_to(publisher);
+        let longest_tick_ns = Arc::new(AtomicU64::new(0));
+        let body = Self {
+            rendering,
+            extremes: RunExtremes::default(),
+            requests: request_receiver,
+            events: event_writer,
+            longest_tick_ns: longest_tick_ns.clone(),
+            elapsed: 0,
+            periods: periods.unwrap_or(u64::MAX),
+            taps: Taps::default(),
+        };
+        (body, LoopHandles { requests, events, snapshots, longest_tick_ns })
+    }
+
+    /// Records from the next tick on.
+    pub fn record_to(&mut self, tap: Box<Tap>) {
+        retire(self.taps.begin(tap, &self.rendering), &mut self.events);
+    }
+
+    /// Records from the first tick on, for black boxes.
+    pub fn record_history_to(&mut self, mut tap: Box<Tap>) {
+        tap.record_checkpoint(&self.rendering);
+        self.taps.history = Some(tap);
+    }
+
+    /// The reader may store zero between the load and the store and so miss one tick; a stronger exchange is not worth its cost.
+    fn update_longest_tick(&self, compute_ns: u64) {
+        if compute_ns > self.longest_tick_ns.load(Ordering::Relaxed) {
+            self.longest_tick_ns.store(compute_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// Requests wait while the event ring lacks capacity for the values that they retire.
+    fn apply_requests(&mut self) {
+        if self.events.room() < EVENT_RESERVE {
+            return;
+        }
+        for request in self.requests.poll(REQUESTS_PER_TICK) {
+            match request {
+                LoopRequest::Loop(command) => apply(command, &mut self.rendering, &mut self.taps, &mut self.events),
+                LoopRequest::RecycleBlackBox(black_box) => self.rendering.recycle_black_box(black_box),
+                LoopRequest::Switch { world, publisher } => {
+                    let replace = Command::ReplaceWorld(world);
+                    apply(replace, &mut self.rendering, &mut self.taps, &mut self.events);
+                    self.events.push(LoopEvent::OldPublisher(self.rendering.publish_to(publisher)));
+                }
+                LoopRequest::Record(tap) => retire(self.taps.begin(tap, &self.rendering), &mut self.events),
+                LoopRequest::StopRecording => retire(self.taps.recording.take(), &mut self.events),
+            }
+        }
+    }
+}
+
+impl Periodic for LoopBody {
+    /// Real-time: at most [`REQUESTS_PER_TICK`] requests and one tick of the loop.
+    fn tick(&mut self, wake: Wake) -> ControlFlow<()> {
+        self.apply_requests();
+        self.update_longest_tick(wake.previous_compute_ns);
+        let skipped = u32::try_from(wake.skipped).unwrap_or(u32::MAX);
+        let report = self.rendering.tick(MonotonicNs(wake.now_ns), skipped);
+        self.extremes.add(report);
+        if let Some(fault) = report.fault {
+            self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Fault { tick: report.tick, fault });
+        }
+        if self.events.room() > 0
+            && let Some(black_box) = self.rendering.take_black_box()
+        {
+            self.events.push(LoopEvent::BlackBox(black_box));
+        }
+        let timing = Timing { late_ns: wake.late_ns, previous_compute_ns: wake.previous_compute_ns };
+        for tap in self.taps.each() {
+            tap.record_tick(self.rendering.last(), self.rendering.world(), timing);
+            tap.record_checkpoint(&self.rendering);
+        }
+        self.elapsed += 1 + wake.skipped;
+        if self.elapsed >= self.periods { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// The only exit after a tick ran: zero force, disarm, close.
+    fn finish(&mut self, exit: &LoopExit) {
+        self.rendering.close();
+        let crashed = matches!(exit, LoopExit::Panicked(_));
+        if let Some(black_box) = self.rendering.last_black_box(crashed) {
+            self.events.push(LoopEvent::BlackBox(black_box));
+        }
+    }
+
+    fn close(&mut self) {
+        self.rendering.close();
+    }
+}
+
+/// Records a command and applies it to the loop.
+fn apply(command: Command, rendering: &mut HapticLoop, taps: &mut Taps, events: &mut RingWriter<LoopEvent>) {
+    taps.each().for_each(|tap| tap.record_command(&command, rendering.last().tick + 1));
+    if let Some(old) = rendering.apply(command) {
+        events.push(LoopEvent::OldWorld(old));
+    }
+}
+
+fn retire(tap: Option<Box<Tap>>, events: &mut RingWriter<LoopEvent>) {
+    if let Some(tap) = tap {
+        events.push(LoopEvent::OldTap(tap));
+    }
+}

@@ -1,0 +1,73 @@
+//! The supervisor's link to the viewer: publishes telemetry and applies a switch of the scene.
+
+use super::loop_body::LoopBody;
+use crate::control::LoopHandles;
+use crate::realtime_setup::RealtimeLoop;
+use crate::status::Status;
+use crate::summary::Fault;
+use crate::viewer::ViewerSession;
+use crate::viewer::observer::Observer;
+
+use haptic_loop::command::Command;
+use haptic_loop::control::ControlError;
+use haptic_realtime::exchange::LatestReader;
+use haptic_realtime::runner::LoopTiming;
+use haptic_view::message::state::FaultMessage;
+use haptic_view::message::timing::TimingMessage;
+use haptic_view::{Listener, Viewer};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The viewer as the supervisor sees it.
+pub struct ViewerLink {
+    session: Arc<ViewerSession>,
+    observer: Observer,
+    /// Serves until it is dropped.
+    _viewer: Option<Viewer>,
+}
+
+impl ViewerLink {
+    /// Starts the server. If that fails, the run continues without a viewer.
+    pub fn start(listener: Listener, session: ViewerSession, running: &RealtimeLoop<LoopBody>) -> Self {
+        let session = Arc::new(session);
+        let (scene_id, scene) = session.scene();
+        let served = Viewer::serve(listener, session.telemetry.clone(), session.clone(), running.granted().cpu);
+        let warn = |error: &std::io::Error| tracing::warn!("viewer disabled: cannot start its thread: {error}");
+        Self { observer: Observer::new(scene_id, &scene), session, _viewer: served.inspect_err(warn).ok() }
+    }
+
+    /// Sends the loop a command and updates the settings that the viewer shows.
+    ///
+    /// # Errors
+    /// When the loop is busy or has ended.
+    pub fn apply(&self, command: Command) -> Result<(), ControlError> {
+        self.session.apply(command)
+    }
+
+    /// Counts a fault and shows it.
+    pub fn add_fault(&mut self, fault: &Fault) {
+        let Fault { tick, kind, text } = fault.clone();
+        self.observer.add_fault(FaultMessage { tick, kind, text });
+    }
+
+    /// After a switch to another scene: reads and shows the snapshots of that scene from now on.
+    pub fn apply_switch(&mut self, handles: &mut LoopHandles, status: &mut Status) {
+        if let Some(switch) = self.session.take_switch() {
+            handles.snapshots = switch.snapshots;
+            status.change_scene(&switch.scene);
+            self.observer.change_scene(switch.scene_id, &switch.scene);
+        }
+    }
+
+    /// Publishes the newest snapshot and timing, if they are new.
+    pub fn publish(&mut self, handles: &mut LoopHandles, timing: &mut LatestReader<LoopTiming>) {
+        if let Some(snapshot) = handles.snapshots.read_if_new() {
+            let longest_ns = handles.longest_tick_ns.swap(0, Ordering::Relaxed);
+            let recording = self.session.recording.progress();
+            self.session.telemetry.publish_state(self.observer.observe(snapshot, longest_ns, recording));
+        }
+        if let Some(timing) = timing.read_if_new() {
+            self.session.telemetry.publish_timing(TimingMessage::new(timing));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Defers the message of a panic on the real-time thread until the device is off.
+//!
+//! The default hook prints a message and perhaps a backtrace. That can take milliseconds while the last force still acts.
+//! On the real-time thread the hook only stores the location; the supervisor reports it after the device is closed.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{set_hook, take_hook};
+use std::sync::Once;
+
+thread_local! {
+    static IS_DEFERRED: Cell<bool> = const { Cell::new(false) };
+    static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// From now on a panic of the calling thread prints nothing.
+pub fn defer_messages() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let default_hook = take_hook();
+        set_hook(Box::new(move |panic| {
+            if IS_DEFERRED.get() {
+                LOCATION.replace(panic.location().map(ToString::to_string));
+            } else {
+                default_hook(panic);
+            }
+        }));
+    });
+    IS_DEFERRED.set(true);
+}
+
+/// Source location of the last deferred panic of the calling thread.
+pub fn location() -> String {
+    LOCATION.take().unwrap_or_else(|| "an unknown location".to_owned())
+}

@@ -1,0 +1,201 @@
+//! Recordings that are kept as test data replay to the bit as long as the physics version stays.
+//!
+//! `tests/data/recordings` is what `scripts/update-recordings` writes, with `HAPTICD_UPDATE_RECORDINGS` set; the file of
+//! format 2 was written by an earlier version and stays.
+
+use crate::recording::{DEVICES, Run, replayed};
+use haptic_config::builtin::{DEVICES as DEVICE_FILES, SCENES};
+use haptic_config::profile;
+use haptic_config::setup::{Setup, Sources};
+use haptic_config::source::Source;
+use haptic_coupling::coupling::Gains;
+use haptic_device::FaultCode;
+use haptic_device::faulty::{FaultPlan, InjectedFault};
+use haptic_loop::command::Command;
+use haptic_loop::fault::Fault;
+use haptic_loop::settings::{MappingSettings, Safety};
+use haptic_record::newest::HistoryKeeper;
+use haptic_record::reader::Item;
+use haptic_record::tap::{Timing, tap_of_newest};
+use hapticd::cli::RecordArguments;
+use hapticd::recording::kept::OpenRecording;
+use nalgebra::Vector2;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Ticks of a short recording.
+const TICKS: u64 = 500;
+/// The fault of a recording of one begins in this tick, after force has come on.
+const FAULT_TICK: u64 = 60;
+/// Ticks of such a recording.
+const FAULT_TICKS: u64 = 90;
+/// Force comes on in time.
+const PROFILE: &str = "[safety]\nengage_ramp_s = 0.03\n";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recordings")
+}
+
+/// Name of the recording of a fault, by its number.
+fn fault_file(number: u8) -> String {
+    let fault = Fault::from_code((number, [3, 0])).unwrap();
+    format!("fault-{}.mcap", fault.kind())
+}
+
+#[test]
+fn kept_recordings_replay_to_the_bit() {
+    if std::env::var_os("HAPTICD_UPDATE_RECORDINGS").is_some() {
+        write_recordings(&folder());
+    }
+    let runs = ["from-tick-1.mcap", "mid-run.mcap", "black-box.mcap"].map(|name| (name.to_owned(), None));
+    let faults = (1..=8).map(|number| (fault_file(number), Some(number)));
+    for (name, fault) in runs.into_iter().chain(faults) {
+        let file = folder().join(&name);
+        let recording = OpenRecording::open(&file).unwrap();
+        assert!(fault.is_none_or(|number| faults_in(&recording).contains(&number)), "{name}");
+        let result = replayed(&file).0;
+        assert_eq!((&result.first_difference, &result.unproved, result.truncated), (&None, &None, false), "{name}");
+        assert_eq!(result.ticks, recording.ticks, "{name}");
+        assert!(std::fs::metadata(&file).unwrap().len() < 100_000, "{name} is too large to keep");
+    }
+}
+
+/// Numbers of the faults that begin in a recording.
+fn faults_in(recording: &OpenRecording) -> Vec<u8> {
+    let mut faults = Vec::new();
+    let collect = |item| {
+        if let Item::Tick(tick) = item {
+            faults.extend((tick.fault != 0).then_some(tick.fault));
+        }
+        Ok(())
+    };
+    recording.visit(collect).unwrap();
+    faults
+}
+
+#[test]
+fn a_recording_of_another_format_is_rejected_with_both_versions() {
+    let file = folder().join("format-2.mcap");
+    let out = std::env::temp_dir().join(format!("hapticd-format-2-{}", std::process::id()));
+    let out = out.to_str().unwrap();
+    let commands: [&[&str]; 3] = [&["replay"], &["report", "--out", out], &["export", "--csv", out]];
+    for arguments in commands {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hapticd"));
+        let output = command.arg(arguments[0]).arg(&file).args(&arguments[1..]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("has format 2") && text.contains("supports format 3 only"), "{text}");
+        assert!(!Path::new(out).exists());
+    }
+}
+
+fn write_recordings(folder: &Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    write_from_tick_1(&folder.join("from-tick-1.mcap"));
+    write_mid_run(&folder.join("mid-run.mcap"));
+    write_black_box(&folder.join("black-box.mcap"));
+    (1..=8).for_each(|number| write_fault(number, &folder.join(fault_file(number))));
+}
+
+/// Every command once.
+fn write_from_tick_1(file: &Path) {
+    let mut run = Run::plain("table", file);
+    let mapping = MappingSettings { scale: 1.25, ..MappingSettings::default() };
+    for tick in 1..=TICKS {
+        match tick {
+            50 => run.order(Command::SetGains(Gains { stiffness_n_per_m: 300.0, ..Gains::default() })),
+            100 => run.order(Command::SetSafety(Safety { max_force_n: 2.5, engage_ramp_s: 0.1, ..Safety::default() })),
+            150 => run.order(Command::SetMapping(mapping.activate(2).unwrap())),
+            250 => run.order(Command::Pause),
+            260 => run.order(Command::Step(5)),
+            270 => run.order(Command::Resume),
+            300 => run.order(Command::GuideHand(Some(Vector2::new(0.01, 0.02)))),
+            350 => run.order(Command::GuideHand(None)),
+            400 => run.replace_world("wall"),
+            _ => {}
+        }
+        run.tick();
+    }
+    run.end();
+}
+
+/// Starts with a checkpoint in the middle of a ramp of the gains and in another world.
+fn write_mid_run(file: &Path) {
+    let mut run = Run::plain("table", file);
+    run.ticks(200);
+    run.replace_world("tower");
+    run.ticks(200);
+    run.order(Command::SetGains(Gains { stiffness_n_per_m: 700.0, ..Gains::default() }));
+    run.ticks(20);
+    run.record_from_here(file);
+    run.ticks(TICKS);
+    run.end();
+}
+
+/// What a black box holds after a fault: ticks without a hash of the state, after a checkpoint.
+fn write_black_box(file: &Path) {
+    let scheduled = vec![(TICKS - 50, InjectedFault::NotANumber)];
+    let plan = FaultPlan { scheduled, ..FaultPlan::default() };
+    let mut run =
+        Run::of_setup(setup_of(&SCENES.built_in("table").unwrap().text, ""), plan, file, &RecordArguments::default());
+    let (mut tap, reader) = tap_of_newest(run.rendering.world().moving().len());
+    let mut history = HistoryKeeper::new(reader, run.worlds.clone());
+    for _ in 1..=TICKS {
+        let report = run.tick_without_record();
+        tap.record_tick(&report, run.rendering.world(), Timing::default());
+        tap.record_checkpoint(&run.rendering);
+        history.drain();
+    }
+    let header = run.header.clone();
+    run.end();
+    let header_in = |world| haptic_record::header::Header { world, first_tick: 0, ..header };
+    history.write(file, header_in).unwrap().unwrap();
+}
+
+fn write_fault(number: u8, file: &Path) {
+    let injected = match number {
+        1 => Some(InjectedFault::NotANumber),
+        // The hand is so far away that the energy of the coupling is no longer finite.
+        2 => Some(InjectedFault::Jump { distance_m: 1e308 }),
+        3 => Some(InjectedFault::Jump { distance_m: 0.1 }),
+        4 => Some(InjectedFault::Loss { ticks: 20 }),
+        5 => Some(InjectedFault::Failure(FaultCode::Device { code: 7, detail: 1234 })),
+        6 => Some(InjectedFault::WriteFailure),
+        _ => None,
+    };
+    let scheduled = injected.into_iter().map(|fault| (FAULT_TICK, fault)).collect();
+    let crowd = crowd();
+    let scene = if number == 7 { crowd.as_str() } else { &SCENES.built_in("table").unwrap().text };
+    let plan = FaultPlan { scheduled, ..FaultPlan::default() };
+    let mut run = Run::of_setup(setup_of(scene, PROFILE), plan, file, &RecordArguments::default());
+    if number == 2 {
+        run.order(Command::SetSafety(Safety { max_speed_m_per_s: 1e300, engage_ramp_s: 0.03, ..Safety::default() }));
+    }
+    for tick in 1..=FAULT_TICKS {
+        let is_late = number == 8 && tick >= FAULT_TICK;
+        let report = run.tick_after(u32::from(is_late));
+        run.record(&report);
+    }
+    run.end();
+}
+
+/// A body that passes more fixed bodies in one tick than the pair table has capacity for.
+fn crowd() -> String {
+    let mut scene = String::from("[world]\ngravity_m_per_s2 = [0.0, 0.0]\n");
+    for index in 0..100 {
+        let x_m = 0.02 * f64::from(index + 1);
+        let _ = write!(
+            scene,
+            "[[body]]\nname = \"post{index}\"\nfixed = true\nposition_m = [{x_m}, 0.05]\nshape = {{ disc_radius_m = 0.005 }}\n"
+        );
+    }
+    scene
+        + "[[body]]\nname = \"fast\"\nposition_m = [0.0, 0.05]\nvelocity_m_per_s = [900.0, 0.0]\n\
+           shape = { disc_radius_m = 0.005 }\n[tool]\nbody = \"fast\"\n"
+}
+
+fn setup_of(scene: &str, profile: &str) -> Setup {
+    let profile = profile::load(&Source::in_memory("profile", profile)).unwrap();
+    let device = DEVICE_FILES.built_in(DEVICES[0]).unwrap();
+    Setup::from_sources(profile, Sources { scene: Source::in_memory("scene", scene), device, hand: None }).unwrap()
+}
