@@ -7,13 +7,12 @@ use crate::command::Command;
 use crate::fault::Fault;
 use crate::guard::{Admission, ForceRequest, Guard, GuardCounters};
 use crate::report::TickReport;
-use crate::settings::{ActiveMapping, Safety, Settings};
+use crate::settings::{ActiveMapping, Safety, Settings, SettingsError};
 use crate::snapshot::{NullSink, SnapshotSink};
 use crate::watch::{HandReading, ReadingMonitor, Validity};
 use crate::world::World;
 use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::WorstAxisModel;
-use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
 use haptic_planar::input::CouplingInput;
 use haptic_planar::output::StepOutput;
@@ -43,27 +42,28 @@ pub struct HapticLoop {
 }
 
 impl HapticLoop {
-    /// Everything in place, nothing engaged. `model` is what is known of the device; the safety settings were checked
-    /// for its kind.
+    /// A loop before its first tick, with nothing engaged. `model` describes the device. Whether the limits suit its kind is
+    /// decided by the caller (`Safety::simulation_only`).
     ///
     /// # Errors
-    /// A mapping that makes no sense.
+    /// The first invalid setting.
     pub fn new(
         device: Box<dyn Device>,
         model: &WorstAxisModel,
         world: World,
         settings: &Settings,
-    ) -> Result<Self, MappingError> {
+    ) -> Result<Self, SettingsError> {
+        let (gains, safety) = (settings.coupling.checked()?, settings.safety.checked()?);
         let frame = settings.mapping.activate(device.identity().axes)?;
         let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
         let model = WorstAxisModel { max_force_n: device_max_force_n, ..*model };
-        let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;
+        let max_force_n = safety.max_force_n.min(device_max_force_n) / frame.scale;
         Ok(Self {
             frame,
-            watch: ReadingMonitor::new(&settings.safety, device.limits().rate_hz),
-            coupling: Coupling::new(settings.coupling, max_force_n, frame.rail),
-            guard: Guard::new(&settings.safety, &model, world.stored_at_start()),
-            safety: settings.safety,
+            watch: ReadingMonitor::new(&safety, device.limits().rate_hz),
+            coupling: Coupling::new(gains, max_force_n, frame.rail),
+            guard: Guard::new(&safety, &model, world.stored_at_start()),
+            safety,
             device_max_force_n,
             publisher: Box::new(NullSink),
             recorder: BlackBoxRecorder::new(),

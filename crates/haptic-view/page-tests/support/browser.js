@@ -129,7 +129,7 @@ export async function holdOverTheWood(page, daemon) {
     await pull(page, [-0.01, 0.04]);
     // A stuck tool may hold the hand back by up to the maximum force.
     await daemon.until('the hand is over the wood', ({ hand_m: [x, y] }) => Math.hypot(x + 0.01, y - 0.04) < 0.02);
-    await daemon.ask('POST', 'reset');
+    await daemon.request('POST', 'reset');
     // The reset takes effect some ticks after the response; until then the old world is in force.
     const { tick: requested } = await daemon.state();
     await daemon.until('the force is engaged', ({ tick, phase, tool, hand_m: [x, y] }) => (

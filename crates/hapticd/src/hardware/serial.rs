@@ -87,7 +87,7 @@ fn open(setup: &Setup, protocol: Box<dyn Protocol>, monitor: Arc<LinkMonitor>) -
 fn dead_man(setup: &Setup) -> Option<DeadManProgram> {
     Some(DeadManProgram {
         program: std::env::current_exe().ok()?,
-        arguments: vec!["stand-guard".to_owned()],
+        arguments: vec!["dead-man".to_owned()],
         timeout: Duration::from_secs_f64(setup.device.watchdog_s.max(SHORTEST_GUARD_S)),
     })
 }

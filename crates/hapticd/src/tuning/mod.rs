@@ -1,4 +1,4 @@
-//! What `identify` and `zwidth` share: driving a measurement, showing how far it is, and writing what it found.
+//! Shared by `identify` and `zwidth`: runs measurements, shows their progress and writes their results.
 //!
 //! The measuring itself is in `haptic-tuning`. Here are the clock, the terminal and the files: [`drive`] runs a measurement
 //! in virtual time or on the wall clock, [`console`] shows a bar and listens for keys, [`device_text`] puts measured values

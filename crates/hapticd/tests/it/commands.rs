@@ -309,7 +309,7 @@ fn times_that_make_no_sense_are_refused_with_what_would() {
 }
 
 #[test]
-fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
+fn address_and_summary_of_a_run_are_printed_whatever_the_log_filters() {
     let folder = Folder::new();
     let run = |format: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
@@ -319,14 +319,14 @@ fn address_and_summary_of_a_run_are_told_whatever_the_log_leaves_out() {
         stderr(&output)
     };
     let text = run("text");
-    assert!(text.contains("see it at http://127.0.0.1:") && text.contains(" ran "), "{text}");
-    assert!(!text.contains("Ctrl-C ends it"), "RUST_LOG=off leaves out the rest: {text}");
+    assert!(text.contains("INFO hapticd: Viewer: http://127.0.0.1:") && text.contains(" Ran "), "{text}");
+    assert!(!text.contains("Ctrl-C stops it"), "RUST_LOG=off leaves out the rest: {text}");
     let lines: Vec<Value> = run("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told = |words: &str| {
-        let is_told = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(words));
-        lines.iter().any(is_told)
+    let has_line = |words: &str| {
+        let has_words = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(words));
+        lines.iter().any(has_words)
     };
-    assert!(told("see it at http://127.0.0.1:") && told("felt up to "), "{lines:?}");
+    assert!(has_line("Viewer: http://127.0.0.1:") && has_line("Maximum force "), "{lines:?}");
 }
 
 #[test]
