@@ -122,7 +122,7 @@ impl<'d> SceneSections<'d> {
             Place::Pair(index, key) => (self.pairs.get(index), key),
             Place::Tool(key) => (Some(&self.tool), key),
         };
-        let suggestion = error.unknown_name.as_ref().and_then(suggestion);
+        let suggestion = error.unknown_name.as_deref().and_then(suggestion);
         let remedy = suggestion.as_ref().unwrap_or(&error.remedy);
         section.unwrap_or(&self.root).error(key, &error.problem, remedy);
     }

@@ -124,7 +124,7 @@ pub struct SceneError {
     /// What would be right.
     pub remedy: String,
     /// Set when the description names a body that is not in it.
-    pub unknown_name: Option<UnknownName>,
+    pub unknown_name: Option<Box<UnknownName>>,
 }
 
 /// A name that no body has, and the names there are.

@@ -91,7 +91,7 @@ pub(super) fn slowest_geometry(
     apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
     let centres = [a.centre_m, b.centre_m];
     // The sum is finite and of no account; it keeps the searches above from being optimised away.
-    Some((flat_geometry(centres, apart_m.min(0.0).max(-1e-9)), centres))
+    Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
 }
 
 /// The whole displacement, after the work of a budget for times of impact.

@@ -88,10 +88,10 @@ fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
 /// Finds a body by name; `key` is where the name was written.
 fn find(at: &At, key: &'static str, name: &str, names: &Names) -> Result<usize, SceneError> {
     names.get(name).copied().ok_or_else(|| SceneError {
-        unknown_name: Some(UnknownName {
+        unknown_name: Some(Box::new(UnknownName {
             name: name.to_owned(),
             candidates: names.keys().map(|&candidate| candidate.to_owned()).collect(),
-        }),
+        })),
         ..at.error(key, format!("there is no body named `{name}`"), &listed(names))
     })
 }
