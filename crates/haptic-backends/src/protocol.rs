@@ -1,7 +1,7 @@
 //! Protocols as pure state machines: a handshake, a receive half and a transmit half.
 //!
-//! None of them has a clock or a port: bytes and times are arguments, bytes and samples are results. A protocol can therefore be tested
-//! without a device, and serial lines and HID reports can carry the same one.
+//! None of them has a clock or a port: bytes and times are arguments, bytes and samples are results. A protocol can
+//! therefore be tested without a device, and serial lines and HID reports can carry the same one.
 
 use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs, WriteError};
 use nalgebra::Vector2;

@@ -1,7 +1,8 @@
 //! The `hid-native` backend: boards with native USB and the native protocol, one message per report.
 //!
-//! A report per millisecond in each direction carries both axes, so two axes run at 1 kHz, and no effect lies between command and motor.
-//! The session is that of [`crate::native`]; commands and ARM messages are written by the sending thread of [`crate::threaded`].
+//! A report per millisecond in each direction carries both axes, so two axes run at 1 kHz, and no effect lies between
+//! command and motor. The session is that of [`crate::native`]; commands and ARM messages are written by the sending
+//! thread of [`crate::threaded`].
 
 use super::descriptor::Descriptor;
 use super::field::{ReportKind, Usage};

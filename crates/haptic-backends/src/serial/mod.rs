@@ -1,10 +1,10 @@
 //! Devices on a serial line.
 //!
-//! A protocol is a handshake, a transmit half and a receive half ([`crate::protocol`]). [`crate::native`] is the protocol of
-//! `firmware-protocol/PROTOCOL.md`, [`haply`] and [`odrive`] are those of devices people own. Around them is thin input and
-//! output: [`port`] opens a line for us alone, [`reader_thread`] is the thread that listens and reconnects, [`device`] is what the tick
-//! reads and writes, with `queue` and `unsent` for lines that stall, [`crate::link_monitor`] counts, and [`dead_man`] is the process that ends the
-//! force of a device without a watchdog.
+//! A protocol is a handshake, a transmit half and a receive half ([`crate::protocol`]). [`crate::native`] is the
+//! protocol of `firmware-protocol/PROTOCOL.md`, [`haply`] and [`odrive`] are those of devices people own. Around them
+//! is thin input and output: [`port`] opens a line for us alone, [`reader_thread`] is the thread that listens and
+//! reconnects, [`device`] is what the tick reads and writes, with `queue` and `unsent` for lines that stall,
+//! [`crate::link_monitor`] counts, and [`dead_man`] is the process that ends the force of a device without a watchdog.
 //!
 //! The tick writes to the port itself, one call that does not wait, and reads a slot that the listening thread fills;
 //! the page on serial lines in `docs/decisions` has the measurements behind that.
