@@ -1,11 +1,11 @@
 /* Hapkit: one linear handle on an ATmega328P at 16 MHz.
  *
- *   sensor  magnetoresistive, analog on A2; its reading repeats with every half turn of the motor's magnet
- *   motor   PWM on pin 5 (PD5, OC0B), direction on pin 8 (PB0, high pushes towards growing positions)
- *   host    UART at 1 Mbaud, 8N1; most boards reset when the port is opened, which leaves them disarmed
+ *   sensor  magnetoresistive, analog on A2; its reading repeats every half turn of the motor's magnet
+ *   motor   PWM on pin 5 (PD5, OC0B), direction on pin 8 (PB0, high: towards increasing positions)
+ *   host    UART at 1 Mbaud, 8N1; most boards reset, and thus disarm, when the port is opened
  *
- * Timer 2 ticks at 4 kHz and runs sampling, watchdog and drive with interrupts open, so that the UART, a byte every
- * 160 cycles, is never kept waiting. The chip's own watchdog resets it should the tick ever stop.
+ * Timer 2 ticks at 4 kHz and runs sampling, watchdog and drive with interrupts enabled, so that the UART, with a byte
+ * every 160 cycles, never waits. The chip's own watchdog resets it if the tick stops.
  */
 #include "board.h"
 #include "device.h"
@@ -21,19 +21,19 @@ enum {
     TICK_US = 1000 / TICKS_PER_MS,
     TIMER_PRESCALER = 32,
     TIMER_TOP = F_CPU / TIMER_PRESCALER / (1000UL * TICKS_PER_MS) - 1,
-    TIMER_US = TIMER_PRESCALER / (F_CPU / 1000000UL), /* microseconds a count */
+    TIMER_US = TIMER_PRESCALER / (F_CPU / 1000000UL), /* microseconds per count */
     BAUD_DIVISOR = F_CPU / 8 / 1000000UL - 1,         /* double speed, 1 Mbaud: exact at 16 MHz */
 
     SENSOR_SPAN = 980,        /* counts before the reading repeats */
     SENSOR_LOW_RAIL = 4,      /* a working sensor never reads this close to ground or supply */
     SENSOR_HIGH_RAIL = 1019,
-    JUMP_COUNTS = 100,        /* in a tick: 5.6 m/s, beyond any hand */
+    JUMP_COUNTS = 100,        /* per tick: 5.6 m/s, faster than any hand */
 
-    RING_SIZE = 128           /* two longest frames; a power of two no larger than 128 */
+    RING_SIZE = 128           /* two frames of maximum length; a power of two, at most 128 */
 };
 
-/* Handle radius 70 mm, sector 74 mm, pulley 5 mm: 14 micrometres a count, 30 mNm at the motor are 6.34 N at the hand.
- * Builds differ by some percent; the host calibrates. */
+/* Handle radius 70 mm, sector 74 mm, pulley 5 mm: 14 micrometres per count; 30 mNm at the motor are 6.34 N at the
+ * hand. Builds differ by a few percent; the host calibrates. */
 static haptic_device_config config = {
     .firmware_version = 0x010000,
     .uid = { 'H', 'A', 'P', 'K', 'I', 'T', '0', '0' },
@@ -58,7 +58,7 @@ static haptic_device_config config = {
     } },
 };
 
-/* The board's own name, written with the programmer; a blank memory leaves the built-in one. */
+/* Identifier of the board, written with the programmer. An erased memory selects the built-in one. */
 static uint8_t EEMEM stored_uid[8] = { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF };
 
 static haptic_device device;
@@ -68,7 +68,7 @@ static volatile uint32_t ticks;
 
 typedef struct ring {
     uint8_t bytes[RING_SIZE];
-    volatile uint8_t head, tail; /* written by the producer, written by the consumer; both run on for ever */
+    volatile uint8_t head, tail; /* written by the producer and by the consumer; both wrap */
 } ring;
 
 static ring received, to_send;
@@ -81,7 +81,7 @@ static uint8_t ring_used(const ring *r)
 ISR(USART_RX_vect)
 {
     uint8_t byte = UDR0;
-    /* A full ring loses the byte; the check sum then loses the frame. */
+    /* A full ring drops the byte; the checksum then rejects the frame. */
     if (ring_used(&received) < RING_SIZE)
         received.bytes[received.head++ % RING_SIZE] = byte;
 }
@@ -96,7 +96,7 @@ ISR(USART_UDRE_vect)
 
 void board_send(const uint8_t *bytes, uint8_t length)
 {
-    /* All or nothing: half a frame would also spoil the next. */
+    /* All or nothing: a partial frame would also damage the next. */
     if (RING_SIZE - ring_used(&to_send) < length)
         return;
     for (uint8_t i = 0; i < length; i++)
@@ -117,14 +117,14 @@ static void start_uart(void)
 
 /* ---- Motor ---- */
 
-/* The motor's torque grows with the square of the duty, so effort goes through a root: sqrt(2 * 32767) = 255. */
+/* The torque grows with the square of the duty, so the duty is the square root of the effort: sqrt(2 * 32767) = 255. */
 static uint8_t duty_for(uint16_t effort)
 {
-    uint16_t rest = (uint16_t)(effort << 1);
+    uint16_t square = (uint16_t)(effort << 1);
     uint8_t root = 0;
     for (uint8_t bit = 0x80; bit; bit >>= 1) {
         uint16_t trial = root | bit;
-        if ((uint16_t)(trial * trial) <= rest)
+        if ((uint16_t)(trial * trial) <= square)
             root = (uint8_t)trial;
     }
     return root;
@@ -140,7 +140,7 @@ void board_apply_effort(uint8_t axis, int16_t effort)
     OCR0B = effort == 0 ? 0 : duty_for((uint16_t)(effort < 0 ? -effort : effort));
 }
 
-/* Phase-correct, 31 kHz: inaudible, and a duty of zero is truly no pulse, which fast PWM does not give. */
+/* Phase-correct at 31 kHz: inaudible, and a duty of zero gives no pulse at all, unlike fast PWM. */
 static void start_motor(void)
 {
     OCR0B = 0;
@@ -152,7 +152,7 @@ static void start_motor(void)
 
 /* ---- Sensor ---- */
 
-/* Free-running, a fresh conversion every 52 microseconds. */
+/* Free-running, one conversion every 52 microseconds. */
 static void start_sensor(void)
 {
     ADMUX = 1 << REFS0 | 2;
@@ -169,7 +169,7 @@ static int32_t read_sensor(void)
 
 /* ---- Time ---- */
 
-/* Open to other interrupts; a tick takes far less than its period, so it cannot meet itself. */
+/* Other interrupts stay enabled. A tick takes far less than its period, so it cannot interrupt itself. */
 ISR(TIMER2_COMPA_vect, ISR_NOBLOCK)
 {
     int32_t reading = read_sensor();
@@ -190,7 +190,7 @@ uint32_t board_micros(void)
     board_lock();
     uint32_t whole = ticks;
     uint8_t count = TCNT2;
-    /* The timer may have gone round while interrupts were closed. */
+    /* The timer may have wrapped while interrupts were disabled. */
     if ((TIFR2 & 1 << OCF2A) && count < TIMER_TOP / 2)
         whole++;
     board_unlock();
@@ -227,7 +227,7 @@ static void start(void)
     haptic_device_init(&device, &config);
     start_motor();
     start_sensor();
-    /* The first conversion takes 25 clocks; a tick before it would read nothing. */
+    /* The first conversion takes 25 clocks; an earlier tick would read an invalid value. */
     while (!(ADCSRA & 1 << ADIF)) {}
     start_uart();
     start_clock();
@@ -237,8 +237,8 @@ static void start(void)
     sei();
 }
 
-/* Sleeps until the next interrupt unless a byte came in the meantime: sei acts one instruction late. */
-static void rest(void)
+/* Sleeps until the next interrupt, unless a byte has arrived. sei takes effect one instruction later. */
+static void sleep_until_interrupt(void)
 {
     cli();
     if (ring_used(&received) == 0) {
@@ -255,6 +255,6 @@ int main(void)
         while (ring_used(&received) > 0)
             haptic_device_receive(&device, received.bytes[received.tail++ % RING_SIZE]);
         haptic_device_poll(&device);
-        rest();
+        sleep_until_interrupt();
     }
 }

@@ -1,9 +1,9 @@
-/* A board made of software: the same device core behind a pseudo-terminal, one or two linear handles with a hand on each.
+/* Emulated board: the same device core behind a pseudo-terminal, with one or two linear handles, each held by a hand.
  *
  *   board-hosted [--axes 1|2] [--velocity] [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]
  *
- * Ticks follow the wall clock. Standard output tells the port's name, then a line whenever a motor starts or stops
- * pushing: "<seconds> motor <axis> on|off". Closing the port is what dropping DTR is on a real board.
+ * Ticks follow the wall clock. Prints the name of the port, then a line whenever a motor switches on or off:
+ * "<seconds> motor <axis> on|off". Closing the port corresponds to dropping DTR on a real board.
  */
 #define _GNU_SOURCE
 #include "../simulator/handle_model.h"
@@ -23,7 +23,7 @@ enum {
     TICK_NS = 1000000 / TICKS_PER_MS,
     COUNTS_PER_METRE = 100000,
     FULL_SCALE_MICRONEWTON = 4000000,
-    LONGEST_LAG_NS = 20000000 /* a host that stalls longer loses the time instead of seeing it run fast */
+    MAX_LAG_NS = 20000000 /* after a longer stall, time is skipped instead of running fast */
 };
 
 typedef struct hosted_board {
@@ -62,7 +62,7 @@ uint32_t board_micros(void)
     return (uint32_t)((monotonic_ns() - board.start_ns) / 1000);
 }
 
-/* Tick and main loop are one thread here. */
+/* Tick and main loop run in one thread here. */
 void board_lock(void)
 {
 }
@@ -89,7 +89,7 @@ static haptic_axis_config linear_axis(uint8_t index)
     };
 }
 
-static void describe(haptic_device_config *config)
+static void init_config(haptic_device_config *config)
 {
     *config = (haptic_device_config){
         .firmware_version = 0x010000,
@@ -115,7 +115,7 @@ static void set_hands(double amplitude_m, double frequency_hz)
 static const char USAGE[] =
     "board-hosted [--axes 1|2] [--velocity] [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]\n";
 
-/* The path for the link, or NULL; ends the program on an option it does not know. */
+/* Returns the path of the link, or NULL. Exits on an unknown option. */
 static const char *read_options(int count, char **arguments)
 {
     static const struct option known[] = {
@@ -136,7 +136,7 @@ static const char *read_options(int count, char **arguments)
         }
     }
     if (board.config.axes < 1 || board.config.axes > HAPTIC_MAX_AXES) {
-        fputs("--axes is 1 or 2\n", stderr);
+        fputs("--axes must be 1 or 2\n", stderr);
         exit(2);
     }
     set_hands(amplitude_m, frequency_hz);
@@ -159,7 +159,7 @@ static void run_due_ticks(void)
 {
     int64_t due_ns = monotonic_ns() - board.start_ns;
     int64_t lag_ns = due_ns - (int64_t)board.ticks * TICK_NS;
-    if (lag_ns > LONGEST_LAG_NS)
+    if (lag_ns > MAX_LAG_NS)
         board.start_ns += lag_ns - TICK_NS;
     while ((int64_t)(board.ticks + 1) * TICK_NS <= monotonic_ns() - board.start_ns)
         tick();
@@ -182,10 +182,10 @@ static void serve(void)
 int main(int count, char **arguments)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    describe(&board.config);
+    init_config(&board.config);
     const char *link_path = read_options(count, arguments);
     if (!pty_open(&board.link, link_path)) {
-        perror("cannot make a pseudo-terminal or its link");
+        perror("cannot create a pseudo-terminal or its link");
         return 1;
     }
     signal(SIGINT, end);

@@ -1,4 +1,4 @@
-/* Sessions and messages: all that runs in the main loop. What runs in the timer interrupt is in tick.c. */
+/* Sessions and messages, in the main loop. The code of the timer interrupt is in tick.c. */
 #include "device.h"
 #include "board.h"
 
@@ -16,14 +16,14 @@ static void send_fault(haptic_device *device, haptic_fault fault)
     send(device, HAPTIC_FAULT, payload, haptic_fault_pack(&fault, payload));
 }
 
-static void refuse(haptic_device *device, uint8_t code, uint32_t detail)
+static void reject(haptic_device *device, uint8_t code, uint32_t detail)
 {
     send_fault(device, (haptic_fault){ code, detail });
 }
 
-static void refuse_length(haptic_device *device, const haptic_frame *frame)
+static void reject_length(haptic_device *device, const haptic_frame *frame)
 {
-    refuse(device, HAPTIC_REFUSED_LENGTH, (uint32_t)frame->type << 8 | frame->length);
+    reject(device, HAPTIC_REFUSED_LENGTH, (uint32_t)frame->type << 8 | frame->length);
 }
 
 static uint8_t status_bits(const haptic_device *device)
@@ -56,8 +56,8 @@ static void send_state(haptic_device *device, uint8_t extra_status)
     send(device, HAPTIC_STATE, payload, haptic_state_pack(&state, payload));
 }
 
-/* No effort from here on. Under the lock. */
-static void cut(haptic_device *device)
+/* Ends all effort. Requires the lock. */
+static void end_effort(haptic_device *device)
 {
     device->enabled = false;
     device->clamped = false;
@@ -68,10 +68,10 @@ static void cut(haptic_device *device)
     }
 }
 
-static void leave_for(haptic_device *device, haptic_mode mode)
+static void change_mode(haptic_device *device, haptic_mode mode)
 {
     board_lock();
-    cut(device);
+    end_effort(device);
     device->mode = mode;
     device->streaming = false;
     device->state_due = false;
@@ -79,7 +79,7 @@ static void leave_for(haptic_device *device, haptic_mode mode)
     board_unlock();
 }
 
-static haptic_mode mode_now(haptic_device *device)
+static haptic_mode current_mode(haptic_device *device)
 {
     board_lock();
     haptic_mode mode = device->mode;
@@ -104,15 +104,15 @@ static void send_hello_ack(haptic_device *device, uint32_t nonce)
     send(device, HAPTIC_HELLO_ACK, payload, haptic_hello_ack_pack(&ack, payload));
 }
 
-/* The same nonce again is a retry and changes nothing; a new one is a new host and disarms. */
+/* The same nonce is a retry and changes nothing; a new nonce is a new host and disarms. */
 static void on_hello(haptic_device *device, const haptic_frame *frame)
 {
     haptic_hello hello;
     if (!haptic_hello_unpack(&hello, frame->payload, frame->length) || hello.magic != HAPTIC_MAGIC)
         return;
-    bool retry = mode_now(device) != HAPTIC_SILENT && hello.nonce == device->nonce;
+    bool retry = current_mode(device) != HAPTIC_SILENT && hello.nonce == device->nonce;
     if (hello.major == HAPTIC_VERSION_MAJOR && !retry) {
-        leave_for(device, HAPTIC_READY);
+        change_mode(device, HAPTIC_READY);
         device->nonce = hello.nonce;
     }
     send_hello_ack(device, hello.nonce);
@@ -121,12 +121,12 @@ static void on_hello(haptic_device *device, const haptic_frame *frame)
 static void on_axis_info(haptic_device *device, const haptic_frame *frame)
 {
     if (frame->length != 1) {
-        refuse_length(device, frame);
+        reject_length(device, frame);
         return;
     }
     uint8_t index = frame->payload[0];
     if (index >= device->config->axes) {
-        refuse(device, HAPTIC_REFUSED_AXIS, index);
+        reject(device, HAPTIC_REFUSED_AXIS, index);
         return;
     }
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
@@ -138,10 +138,10 @@ static uint16_t smaller(uint16_t a, uint16_t b)
     return a < b ? a : b;
 }
 
-/* Of two limits the smaller holds; zero asks for the firmware's own. */
-static uint16_t within(uint16_t asked, uint16_t own)
+/* The smaller of two limits; zero requests the firmware's own. */
+static uint16_t effective_limit(uint16_t requested, uint16_t own)
 {
-    return asked == 0 ? own : smaller(asked, own);
+    return requested == 0 ? own : smaller(requested, own);
 }
 
 static int16_t clamp(int16_t effort, uint16_t limit)
@@ -153,20 +153,20 @@ static int16_t clamp(int16_t effort, uint16_t limit)
     return effort;
 }
 
-/* The longest silence that still cannot hide half a round of sequence numbers, see PROTOCOL.md, section 5. */
-static uint16_t longest_watchdog_ms(const haptic_device_config *config)
+/* Longest gap in which fewer than half of all sequence numbers can be lost; see PROTOCOL.md, section 5. */
+static uint16_t max_watchdog_ms(const haptic_device_config *config)
 {
     uint32_t unambiguous_ms = UINT32_C(127000) / config->max_rate_hz;
     return unambiguous_ms < HAPTIC_WATCHDOG_MAX_MS ? (uint16_t)unambiguous_ms : HAPTIC_WATCHDOG_MAX_MS;
 }
 
-/* Takes over the limits, narrowed, and writes what holds back into `arm`. Under the lock. */
-static void adopt_limits(haptic_device *device, haptic_arm *arm)
+/* Applies the limits, reduced to the own ones, and writes those in force to `arm`. Requires the lock. */
+static void apply_limits(haptic_device *device, haptic_arm *arm)
 {
     const haptic_device_config *config = device->config;
     arm->watchdog_ms = arm->watchdog_ms == 0 ? HAPTIC_WATCHDOG_DEFAULT_MS : arm->watchdog_ms;
-    arm->watchdog_ms = smaller(arm->watchdog_ms, longest_watchdog_ms(config));
-    arm->slew = within(arm->slew, config->slew_q15_per_ms);
+    arm->watchdog_ms = smaller(arm->watchdog_ms, max_watchdog_ms(config));
+    arm->slew = effective_limit(arm->slew, config->slew_q15_per_ms);
     device->watchdog_ms = arm->watchdog_ms;
     device->watchdog_ticks = (uint16_t)(arm->watchdog_ms * config->ticks_per_ms);
     device->slew_per_ms = arm->slew;
@@ -178,12 +178,12 @@ static void adopt_limits(haptic_device *device, haptic_arm *arm)
     }
 }
 
-/* Under the lock. A device that is armed already goes on as it was, within the new limits: ARM may be sent again. */
+/* An armed device continues within the new limits, because ARM may be repeated. Requires the lock. */
 static void enter_armed(haptic_device *device)
 {
     if (device->mode == HAPTIC_ARMED)
         return;
-    cut(device);
+    end_effort(device);
     device->mode = HAPTIC_ARMED;
     device->commanded = false;
     device->silent_ticks = 0;
@@ -194,28 +194,28 @@ static void on_arm(haptic_device *device, const haptic_frame *frame)
 {
     haptic_arm arm;
     if (!haptic_arm_unpack(&arm, frame->payload, frame->length) || arm.axes != device->config->axes) {
-        refuse_length(device, frame);
+        reject_length(device, frame);
         return;
     }
     if (arm.nonce != device->nonce) {
-        refuse(device, HAPTIC_REFUSED_NONCE, arm.nonce);
+        reject(device, HAPTIC_REFUSED_NONCE, arm.nonce);
         return;
     }
     board_lock();
     enter_armed(device);
-    adopt_limits(device, &arm);
+    apply_limits(device, &arm);
     board_unlock();
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
     send(device, HAPTIC_ARM_ACK, payload, haptic_arm_pack(&arm, payload));
 }
 
-/* The tick takes the targets over. Under the lock. */
-static void adopt_command(haptic_device *device, const haptic_command *command)
+/* Sets the targets of the tick. Requires the lock. */
+static void apply_command(haptic_device *device, const haptic_command *command)
 {
     device->commanded = true;
     device->silent_ticks = 0;
     if (!(command->flags & HAPTIC_ENABLE)) {
-        cut(device);
+        end_effort(device);
         return;
     }
     device->enabled = true;
@@ -226,19 +226,20 @@ static void adopt_command(haptic_device *device, const haptic_command *command)
     }
 }
 
-/* Whether the command was taken; one that was overtaken by a newer one is not, and does not feed the watchdog. */
-static bool take_command(haptic_device *device, const haptic_command *command, uint8_t sequence)
+/* Returns whether the command was accepted. One older than the last is rejected and does not reset the watchdog. */
+static bool accept_command(haptic_device *device, const haptic_command *command, uint8_t sequence)
 {
     board_lock();
     bool armed = device->mode == HAPTIC_ARMED;
     bool stale = armed && device->commanded && !haptic_is_newer(sequence, device->acknowledged);
     if (!stale) {
         device->acknowledged = sequence;
-        /* Only while armed, so that the watchdog also ends a stream that nobody listens to. */
-        device->streaming = armed && (command->flags & HAPTIC_STREAM) && (device->config->capabilities & HAPTIC_CAN_STREAM);
+        /* Only while armed, so that the watchdog also ends a stream without a host. */
+        device->streaming =
+            armed && (command->flags & HAPTIC_STREAM) && (device->config->capabilities & HAPTIC_CAN_STREAM);
     }
     if (armed && !stale)
-        adopt_command(device, command);
+        apply_command(device, command);
     board_unlock();
     return !stale;
 }
@@ -247,18 +248,18 @@ static void on_command(haptic_device *device, const haptic_frame *frame)
 {
     haptic_command command;
     if (!haptic_command_unpack(&command, frame->payload, frame->length) || command.axes != device->config->axes) {
-        refuse_length(device, frame);
+        reject_length(device, frame);
         return;
     }
-    if (take_command(device, &command, frame->sequence) && !device->streaming)
+    if (accept_command(device, &command, frame->sequence) && !device->streaming)
         send_state(device, 0);
 }
 
-/* Obeyed whatever its sequence number and length: stopping is never refused. A latched fault stays latched. */
+/* Valid with any sequence number and length: a stop is never rejected. A latched fault stays latched. */
 static void on_stop(haptic_device *device, const haptic_frame *frame)
 {
     board_lock();
-    cut(device);
+    end_effort(device);
     device->streaming = false;
     if (device->mode == HAPTIC_ARMED)
         device->mode = HAPTIC_READY;
@@ -271,7 +272,7 @@ static void on_ping(haptic_device *device, const haptic_frame *frame)
 {
     haptic_ping_reply reply = { .received_us = board_micros() };
     if (!haptic_ping_unpack(&reply.host_us, frame->payload, frame->length)) {
-        refuse_length(device, frame);
+        reject_length(device, frame);
         return;
     }
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
@@ -287,7 +288,7 @@ static void dispatch(haptic_device *device, const haptic_frame *frame)
     case HAPTIC_CMD: on_command(device, frame); break;
     case HAPTIC_STOP: on_stop(device, frame); break;
     case HAPTIC_PING: on_ping(device, frame); break;
-    default: refuse(device, HAPTIC_REFUSED_TYPE, frame->type); break;
+    default: reject(device, HAPTIC_REFUSED_TYPE, frame->type); break;
     }
 }
 
@@ -296,7 +297,7 @@ void haptic_device_init(haptic_device *device, const haptic_device_config *confi
     memset(device, 0, sizeof *device);
     device->config = config;
     device->mode = HAPTIC_SILENT;
-    cut(device);
+    end_effort(device);
 }
 
 void haptic_device_receive(haptic_device *device, uint8_t byte)
@@ -306,8 +307,8 @@ void haptic_device_receive(haptic_device *device, uint8_t byte)
         return;
     if (frame.type == HAPTIC_HELLO)
         on_hello(device, &frame);
-    /* What a device sends has the high bit: seeing it here is our own echo from a port still in cooked mode. */
-    else if (mode_now(device) != HAPTIC_SILENT && !(frame.type & 0x80))
+    /* Messages from a device have the high bit set: this is our own echo from a port still in cooked mode. */
+    else if (current_mode(device) != HAPTIC_SILENT && !(frame.type & 0x80))
         dispatch(device, &frame);
 }
 
@@ -328,7 +329,7 @@ void haptic_device_poll(haptic_device *device)
 
 void haptic_device_link_lost(haptic_device *device)
 {
-    leave_for(device, HAPTIC_SILENT);
+    change_mode(device, HAPTIC_SILENT);
     device->decoder.length = 0;
     device->decoder.overlong = false;
 }

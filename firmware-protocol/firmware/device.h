@@ -1,8 +1,8 @@
 /* The device core: session, arming, and every check between a command and the motor.
  *
- * Two callers. The main loop hands over received bytes and lets pending messages out. The tick, run from a timer
- * interrupt and from nothing else, samples, guards and drives: whatever the main loop or the host does, effort ends when
- * commands stop. Fields under "shared" are touched by the main loop only between board_lock and board_unlock.
+ * It has two callers. The main loop passes received bytes and sends pending messages. The tick, called only from a
+ * timer interrupt, samples, checks and drives: whatever the main loop or the host does, effort ends when commands stop.
+ * The main loop accesses fields under "Shared" only between board_lock and board_unlock.
  */
 #ifndef HAPTIC_DEVICE_H
 #define HAPTIC_DEVICE_H
@@ -13,7 +13,7 @@
 typedef struct haptic_axis_config {
     haptic_axis_info info;
     haptic_track_config track;
-    uint16_t limit_q15; /* never more than this, whatever ARM asks for */
+    uint16_t limit_q15; /* upper limit, whatever ARM requests */
 } haptic_axis_config;
 
 typedef struct haptic_device_config {
@@ -23,21 +23,21 @@ typedef struct haptic_device_config {
     uint16_t capabilities;
     uint16_t max_rate_hz;
     uint8_t ticks_per_ms;
-    uint16_t slew_q15_per_ms; /* never faster than this, whatever ARM asks for */
+    uint16_t slew_q15_per_ms; /* upper limit, whatever ARM requests */
     haptic_axis_config axis[HAPTIC_MAX_AXES];
 } haptic_device_config;
 
 typedef enum haptic_mode {
-    HAPTIC_SILENT,  /* since boot or since the link was lost: answers HELLO only */
+    HAPTIC_SILENT,  /* after boot or a lost link: replies to HELLO only */
     HAPTIC_READY,   /* a session is open, no effort */
-    HAPTIC_ARMED,   /* effort within limits, while commands come */
+    HAPTIC_ARMED,   /* effort within limits, while commands arrive */
     HAPTIC_FAULTED  /* no effort until the next ARM */
 } haptic_mode;
 
 typedef struct haptic_axis {
     haptic_track track;
     int16_t target;  /* commanded, within the limit */
-    int16_t applied; /* what the motor does now */
+    int16_t applied; /* present effort of the motor */
     uint16_t limit;
 } haptic_axis;
 
@@ -55,7 +55,7 @@ typedef struct haptic_device {
     haptic_axis axis[HAPTIC_MAX_AXES];
     haptic_fault fault;
     bool fault_unsent;
-    bool commanded; /* a command came since ARM: from then on silence counts */
+    bool commanded; /* a command arrived since ARM; from then on the watchdog counts */
     bool enabled, clamped, held, streaming, state_due;
     uint16_t watchdog_ms, watchdog_ticks, silent_ticks;
     uint16_t slew_per_ms, slew_per_tick;
@@ -63,19 +63,19 @@ typedef struct haptic_device {
     uint32_t sampled_at_us;
 } haptic_device;
 
-/* Disarmed and silent. `config` must outlive the device. */
+/* Initialises a device, disarmed and silent. `config` must outlive it. */
 void haptic_device_init(haptic_device *device, const haptic_device_config *config);
 
-/* Main loop: one byte from the host. May call board_send. */
+/* Main loop: processes one byte from the host. May call board_send. */
 void haptic_device_receive(haptic_device *device, uint8_t byte);
 
-/* Main loop: lets out what the tick left to say. */
+/* Main loop: sends messages that the tick has left pending. */
 void haptic_device_poll(haptic_device *device);
 
-/* Main loop: the host is gone (DTR dropped, port closed). */
+/* Main loop: the host has disconnected (DTR dropped, port closed). */
 void haptic_device_link_lost(haptic_device *device);
 
-/* Timer interrupt, ticks_per_ms times a millisecond: one reading for each axis and when they were taken. */
+/* Timer interrupt, ticks_per_ms times per millisecond: one reading per axis and their sampling time. */
 void haptic_device_tick(haptic_device *device, const int32_t readings[], uint32_t sampled_at_us);
 
 #endif

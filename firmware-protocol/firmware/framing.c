@@ -1,9 +1,9 @@
-/* Frames: check sum, stuffing, collecting bytes. */
+/* Frames: checksum, COBS, decoder. */
 #include "haptic_protocol.h"
 
-enum { STUFFED_MIN = 5 /* code, type, sequence, check sum */ };
+enum { ENCODED_MIN = 5 /* COBS code, type, sequence, checksum */ };
 
-/* Eight steps of the polynomial 0x1021 at once: shifts instead of a table, which a small processor has no room for. */
+/* Eight steps of the polynomial 0x1021 at once. Shifts instead of a table, which needs too much memory here. */
 static uint16_t crc_step(uint16_t crc, uint8_t byte)
 {
     uint8_t high = (uint8_t)((crc >> 8) ^ byte);
@@ -18,8 +18,8 @@ uint16_t haptic_crc(uint16_t crc, const uint8_t *bytes, uint8_t length)
     return crc;
 }
 
-/* Replaces each zero in wire[1..end) by the distance to the next and puts the delimiter at the end. */
-static void stuff_in_place(uint8_t *wire, uint8_t end)
+/* Replaces each zero in wire[1..end) by the distance to the next, and appends the delimiter. */
+static void cobs_encode_in_place(uint8_t *wire, uint8_t end)
 {
     uint8_t code_at = 0;
     for (uint8_t at = 1; at < end; at++) {
@@ -44,12 +44,12 @@ uint8_t haptic_encode(uint8_t type, uint8_t sequence, const uint8_t *payload, ui
     uint16_t crc = haptic_crc(HAPTIC_CRC_START, &wire[1], (uint8_t)(length + 2));
     wire[3 + length] = (uint8_t)crc;
     wire[4 + length] = (uint8_t)(crc >> 8);
-    stuff_in_place(wire, (uint8_t)(length + 5));
+    cobs_encode_in_place(wire, (uint8_t)(length + 5));
     return (uint8_t)(length + HAPTIC_OVERHEAD);
 }
 
-/* Puts the zeros back; false if the codes do not lead exactly to the end. */
-static bool unstuff_in_place(uint8_t *bytes, uint8_t length)
+/* Restores the zeros; returns false if the codes do not lead exactly to the end. */
+static bool cobs_decode_in_place(uint8_t *bytes, uint8_t length)
 {
     uint16_t code_at = 0;
     while (code_at < length) {
@@ -73,7 +73,7 @@ static void collect(haptic_decoder *decoder, uint8_t byte)
 static bool check(haptic_decoder *decoder, uint8_t length, haptic_frame *frame)
 {
     uint8_t *bytes = decoder->collected;
-    if (!unstuff_in_place(bytes, length) || length < STUFFED_MIN) {
+    if (!cobs_decode_in_place(bytes, length) || length < ENCODED_MIN) {
         decoder->framing_errors++;
         return false;
     }
@@ -83,7 +83,7 @@ static bool check(haptic_decoder *decoder, uint8_t length, haptic_frame *frame)
         return false;
     }
     decoder->frames++;
-    *frame = (haptic_frame){ bytes[1], bytes[2], &bytes[3], (uint8_t)(length - STUFFED_MIN) };
+    *frame = (haptic_frame){ bytes[1], bytes[2], &bytes[3], (uint8_t)(length - ENCODED_MIN) };
     return true;
 }
 

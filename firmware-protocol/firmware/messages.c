@@ -1,7 +1,7 @@
 /* Payloads: fields in wire order, little-endian. */
 #include "haptic_protocol.h"
 
-/* A place in a payload that moves on with every field. */
+/* Positions in a payload that advance with every field. */
 typedef struct writer { uint8_t *at; } writer;
 typedef struct reader { const uint8_t *at; } reader;
 

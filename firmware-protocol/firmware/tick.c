@@ -1,8 +1,8 @@
-/* What runs in the timer interrupt: sample, guard, drive. Nothing here waits, and nothing outside can hold it up. */
+/* Code of the timer interrupt: sample, check, drive. Nothing here waits, and nothing outside can block it. */
 #include "board.h"
 #include "device.h"
 
-/* The one way down: effort is off before this returns, and stays off until ARM. */
+/* The only path to zero effort: effort is off before this returns, and stays off until ARM. */
 static void latch(haptic_device *device, uint8_t code, uint32_t detail)
 {
     for (uint8_t i = 0; i < device->config->axes; i++) {
@@ -12,7 +12,7 @@ static void latch(haptic_device *device, uint8_t code, uint32_t detail)
     }
     device->enabled = false;
     device->clamped = false;
-    /* Silent devices stay silent, and the first fault is the one worth telling. */
+    /* A silent device stays silent, and only the first fault is reported. */
     if (device->mode == HAPTIC_SILENT || device->mode == HAPTIC_FAULTED)
         return;
     device->mode = HAPTIC_FAULTED;
@@ -40,7 +40,7 @@ static void sample(haptic_device *device, const int32_t readings[])
     }
 }
 
-static void watch(haptic_device *device)
+static void check_watchdog(haptic_device *device)
 {
     if (device->mode != HAPTIC_ARMED || !device->commanded)
         return;
@@ -81,7 +81,7 @@ void haptic_device_tick(haptic_device *device, const int32_t readings[], uint32_
 {
     sample(device, readings);
     device->sampled_at_us = sampled_at_us;
-    watch(device);
+    check_watchdog(device);
     drive(device);
     count_milliseconds(device);
 }

@@ -1,8 +1,8 @@
-/* The haptic serial protocol, version 1.0: constants, messages, framing.
+/* The haptic protocol, version 1.0: constants, messages, framing.
  *
- * PROTOCOL.md is the specification; the files in vectors/ hold this header and the Rust crate haptic-wire to it.
- * Portable C99, no allocation, no floating point. Packing and unpacking go byte by byte, so neither the byte order nor
- * the alignment rules of the processor matter.
+ * PROTOCOL.md is the specification; the vectors in vectors/ test this header and the Rust crate haptic-wire against it.
+ * Portable C99, no allocation, no floating point. Packing and unpacking are byte by byte, independent of the byte order
+ * and alignment rules of the processor.
  */
 #ifndef HAPTIC_PROTOCOL_H
 #define HAPTIC_PROTOCOL_H
@@ -15,8 +15,8 @@ enum {
     HAPTIC_VERSION_MINOR = 0,
 
     HAPTIC_MAX_AXES = 2,
-    HAPTIC_WIRE_MAX = 64,    /* a whole frame with stuffing and delimiter: one full-speed USB packet */
-    HAPTIC_OVERHEAD = 6,     /* stuffing code, type, sequence, check sum, delimiter */
+    HAPTIC_WIRE_MAX = 64,    /* a frame with COBS code and delimiter: one full-speed USB packet */
+    HAPTIC_OVERHEAD = 6,     /* COBS code, type, sequence, checksum, delimiter */
     HAPTIC_PAYLOAD_MAX = HAPTIC_WIRE_MAX - HAPTIC_OVERHEAD,
     HAPTIC_FULL_SCALE = 32767,
 
@@ -62,7 +62,7 @@ enum haptic_status {
     HAPTIC_STATUS_STREAMED = 1 << 7
 };
 
-/* Below 0x10 a fault latches: no effort until the next ARM. From 0x10 on a message was refused. */
+/* Codes below 0x10 latch: no effort until the next ARM. From 0x10 on, a message was rejected. */
 enum haptic_fault_code {
     HAPTIC_FAULT_WATCHDOG = 0x01,
     HAPTIC_FAULT_ENCODER_JUMP = 0x02,
@@ -115,7 +115,7 @@ typedef struct haptic_command {
 
 typedef struct haptic_state {
     uint8_t acknowledged;
-    uint8_t status; /* bit 6 decides whether velocities are on the wire */
+    uint8_t status; /* bit 6: velocities are on the wire */
     uint32_t sampled_at_us;
     uint8_t axes;
     int32_t position[HAPTIC_MAX_AXES];
@@ -131,8 +131,8 @@ typedef struct haptic_fault {
     uint32_t detail;
 } haptic_fault;
 
-/* Each pack writes a payload of at most HAPTIC_PAYLOAD_MAX bytes and returns its length; each unpack is false if the
- * length is not one that the message can have. */
+/* Each pack function writes a payload of at most HAPTIC_PAYLOAD_MAX bytes and returns its length. Each unpack function
+ * returns false if the length is invalid for the message. */
 uint8_t haptic_hello_pack(const haptic_hello *hello, uint8_t *payload);
 bool haptic_hello_unpack(haptic_hello *hello, const uint8_t *payload, uint8_t length);
 uint8_t haptic_hello_ack_pack(const haptic_hello_ack *ack, uint8_t *payload);
@@ -152,15 +152,15 @@ bool haptic_ping_reply_unpack(haptic_ping_reply *reply, const uint8_t *payload, 
 uint8_t haptic_fault_pack(const haptic_fault *fault, uint8_t *payload);
 bool haptic_fault_unpack(haptic_fault *fault, const uint8_t *payload, uint8_t length);
 
-/* CRC-16/IBM-3740. Start with HAPTIC_CRC_START and hand the result on to continue. */
+/* CRC-16/IBM-3740. Start with HAPTIC_CRC_START; pass the result to continue. */
 #define HAPTIC_CRC_START UINT16_C(0xFFFF)
 uint16_t haptic_crc(uint16_t crc, const uint8_t *bytes, uint8_t length);
 
-/* Writes a whole frame, delimiter included, and returns its length; 0 if the payload is too long. */
+/* Writes a frame with its delimiter and returns its length; 0 if the payload is too long. */
 uint8_t haptic_encode(uint8_t type, uint8_t sequence, const uint8_t *payload, uint8_t length,
                       uint8_t wire[HAPTIC_WIRE_MAX]);
 
-/* Collects bytes up to a delimiter. Start from all zeros. */
+/* Collects bytes up to a delimiter. Initialise with zeros. */
 typedef struct haptic_decoder {
     uint8_t collected[HAPTIC_WIRE_MAX - 1];
     uint8_t length;
@@ -168,14 +168,14 @@ typedef struct haptic_decoder {
     uint16_t frames, crc_errors, framing_errors, overlong_errors;
 } haptic_decoder;
 
-/* A frame whose check sum is right. The payload lies in the decoder and holds until the next push. */
+/* A frame with a correct checksum. The payload is in the decoder and valid until the next push. */
 typedef struct haptic_frame {
     uint8_t type, sequence;
     const uint8_t *payload;
     uint8_t length;
 } haptic_frame;
 
-/* Takes one byte; true if it completed a frame. */
+/* Adds one byte; returns true if it completed a frame. */
 bool haptic_decoder_push(haptic_decoder *decoder, uint8_t byte, haptic_frame *frame);
 
 /* Whether `candidate` was sent after `reference`, as long as they are fewer than 128 frames apart. */

@@ -16,8 +16,8 @@ handle_model handle_at_rest(void)
     };
 }
 
-/* Stops are soft enough to swallow the speed and hard enough not to give. */
-static void hold_at_stops(handle_model *handle)
+/* Rigid stops without rebound. */
+static void apply_stops(handle_model *handle)
 {
     double outside_m = fabs(handle->position_m) - handle->stop_m;
     if (outside_m <= 0.0)
@@ -34,5 +34,5 @@ void handle_advance(handle_model *handle, double motor_force_n, double step_s)
     handle->velocity_m_per_s += force_n / handle->mass_kg * step_s;
     handle->position_m += handle->velocity_m_per_s * step_s;
     handle->time_s += step_s;
-    hold_at_stops(handle);
+    apply_stops(handle);
 }

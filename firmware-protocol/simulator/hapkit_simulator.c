@@ -1,13 +1,14 @@
-/* Runs the Hapkit firmware image on a simulated ATmega328P, at the pace of the wall clock.
+/* Runs the Hapkit firmware image on a simulated ATmega328P, in real time.
  *
  *   hapkit-simulator IMAGE.elf [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F] [--seconds S]
  *                    [--reset-on-open] [--trace FILE.csv]
  *
- * The chip's UART is the far end of a pseudo-terminal; PWM and direction pin push a modelled handle, whose position comes
- * back as a voltage on A2. Standard output tells the port's name, then a line whenever the motor pin starts or stops
- * pushing: "<simulated seconds> motor 0 on|off", and for off how long the chip had got no byte. The trace has a row
- * for each simulated millisecond: time, handle, force of the motor as its pins say. With --reset-on-open the chip resets when a host opens the port, as the
- * boards do that wire DTR to reset. On a machine too slow, time that cannot be caught up is left out and told at the end.
+ * The chip's UART is the master of a pseudo-terminal. PWM and direction pin drive a modelled handle, whose position is
+ * fed back as a voltage on A2. Prints the name of the port, then a line whenever the motor pin switches on or off:
+ * "<simulated seconds> motor 0 on|off", and for off the time since the chip's last received byte. The trace has one row
+ * per simulated millisecond: time, handle position, motor force according to the pins. With --reset-on-open the chip
+ * resets when a host opens the port, like boards that connect DTR to reset. On a slow machine, time that cannot be made
+ * up is skipped and reported at the end.
  */
 #define _GNU_SOURCE
 #include "handle_model.h"
@@ -26,14 +27,14 @@
 
 enum {
     CLOCK_HZ = 16000000,
-    SLICE_CYCLES = CLOCK_HZ / 20000,  /* 50 microseconds: model step, and how finely time follows the wall */
-    LONGEST_LAG_NS = 20000000,
-    QUEUE_SIZE = 4096,                /* what a USB bridge would hold for the chip; a power of two */
+    SLICE_CYCLES = CLOCK_HZ / 20000,  /* 50 microseconds: step of the model and of the real-time pacing */
+    MAX_LAG_NS = 20000000,
+    QUEUE_SIZE = 4096,                /* buffer of a USB bridge; a power of two */
 
     SUPPLY_MV = 5000,
     ADC_TOP = 1023,
     SENSOR_SPAN = 980,
-    SENSOR_OFFSET = 22,               /* the lowest reading of the turning magnet */
+    SENSOR_OFFSET = 22,               /* lowest reading of the rotating magnet */
     START_COUNT = 400,
 
     /* Data addresses of the ATmega328P. */
@@ -53,13 +54,14 @@ typedef struct simulation {
     avr_irq_t *uart_in, *sensor;
     uint8_t queue[QUEUE_SIZE];
     unsigned head, tail;
-    bool uart_has_room;
+    bool uart_ready;
     uint8_t outgoing[256];
     size_t outgoing_length;
-    avr_cycle_count_t asked_at, longest_answer, all_answers; /* cycles, from a frame's first bit in to its answer's last */
-    unsigned long answers;
-    avr_cycle_count_t heard_at;       /* when the chip got its last byte */
-    bool question_open;
+    /* Cycles from the first bit of a frame received to the last of its reply. */
+    avr_cycle_count_t request_at, longest_reply, total_reply;
+    unsigned long replies;
+    avr_cycle_count_t received_at;       /* cycle of the last byte received by the chip */
+    bool reply_pending;
     bool motor_was_on;
     FILE *trace;
     bool reset_on_open;
@@ -85,58 +87,58 @@ static void flush_outgoing(void)
     sim.outgoing_length = 0;
 }
 
-/* Simulated time, so it tells about the firmware and not about this machine. */
-static void count_answer(void)
+/* In simulated time, which measures the firmware and not this machine. */
+static void record_reply(void)
 {
-    if (!sim.question_open)
+    if (!sim.reply_pending)
         return;
-    avr_cycle_count_t took = sim.avr->cycle - sim.asked_at;
-    sim.question_open = false;
-    sim.answers++;
-    sim.all_answers += took;
-    sim.longest_answer = took > sim.longest_answer ? took : sim.longest_answer;
+    avr_cycle_count_t took = sim.avr->cycle - sim.request_at;
+    sim.reply_pending = false;
+    sim.replies++;
+    sim.total_reply += took;
+    sim.longest_reply = took > sim.longest_reply ? took : sim.longest_reply;
 }
 
-/* A delimiter ends a frame, so that is when a host would see it. */
+/* A delimiter completes a frame, so it is written to the host then. */
 static void on_byte_out(struct avr_irq_t *irq, uint32_t value, void *param)
 {
     (void)irq, (void)param;
     sim.outgoing[sim.outgoing_length++] = (uint8_t)value;
     if (value == 0)
-        count_answer();
+        record_reply();
     if (value == 0 || sim.outgoing_length == sizeof sim.outgoing)
         flush_outgoing();
 }
 
-static void on_room(struct avr_irq_t *irq, uint32_t value, void *param)
+static void on_ready(struct avr_irq_t *irq, uint32_t value, void *param)
 {
     (void)irq, (void)value, (void)param;
-    sim.uart_has_room = true;
+    sim.uart_ready = true;
 }
 
 static void on_full(struct avr_irq_t *irq, uint32_t value, void *param)
 {
     (void)irq, (void)value, (void)param;
-    sim.uart_has_room = false;
+    sim.uart_ready = false;
 }
 
 static void feed_uart(void)
 {
-    if (sim.uart_has_room && sim.tail != sim.head && !sim.question_open) {
-        sim.question_open = true;
-        sim.asked_at = sim.avr->cycle;
+    if (sim.uart_ready && sim.tail != sim.head && !sim.reply_pending) {
+        sim.reply_pending = true;
+        sim.request_at = sim.avr->cycle;
     }
-    while (sim.uart_has_room && sim.tail != sim.head) {
-        sim.heard_at = sim.avr->cycle;
+    while (sim.uart_ready && sim.tail != sim.head) {
+        sim.received_at = sim.avr->cycle;
         avr_raise_irq(sim.uart_in, sim.queue[sim.tail++ % QUEUE_SIZE]);
     }
 }
 
-static void take_from_host(void)
+static void read_from_host(void)
 {
     uint8_t bytes[256];
-    size_t room = QUEUE_SIZE - (sim.head - sim.tail);
-    size_t count = pty_read(&sim.link, bytes, room < sizeof bytes ? room : sizeof bytes);
+    size_t space = QUEUE_SIZE - (sim.head - sim.tail);
+    size_t count = pty_read(&sim.link, bytes, space < sizeof bytes ? space : sizeof bytes);
     for (size_t i = 0; i < count; i++)
         sim.queue[sim.head++ % QUEUE_SIZE] = bytes[i];
 }
@@ -148,16 +150,16 @@ static void connect_uart(void)
     flags &= ~(uint32_t)(AVR_UART_FLAG_STDIO | AVR_UART_FLAG_POLL_SLEEP);
     avr_ioctl(sim.avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags);
     sim.uart_in = avr_io_getirq(sim.avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT);
-    sim.uart_has_room = true;
+    sim.uart_ready = true;
     avr_irq_t *irqs = avr_io_getirq(sim.avr, AVR_IOCTL_UART_GETIRQ('0'), 0);
     avr_irq_register_notify(irqs + UART_IRQ_OUTPUT, on_byte_out, NULL);
-    avr_irq_register_notify(irqs + UART_IRQ_OUT_XON, on_room, NULL);
+    avr_irq_register_notify(irqs + UART_IRQ_OUT_XON, on_ready, NULL);
     avr_irq_register_notify(irqs + UART_IRQ_OUT_XOFF, on_full, NULL);
 }
 
 /* ---- Handle ---- */
 
-/* The duty on the motor pin, with its sign; nothing unless the pin is an output and the timer drives it. */
+/* Signed duty of the motor pin; zero unless the pin is an output and driven by the timer. */
 static int motor_duty(void)
 {
     const uint8_t *data = sim.avr->data;
@@ -171,25 +173,25 @@ static double now_s(void)
     return (double)sim.avr->cycle / CLOCK_HZ;
 }
 
-static void watch_motor(int duty)
+static void report_motor(int duty)
 {
     bool on = duty != 0;
     if (on && !sim.motor_was_on)
         printf("%.6f motor 0 on\n", now_s());
     if (!on && sim.motor_was_on)
         printf("%.6f motor 0 off after a silence of %.2f ms\n", now_s(),
-               (double)(sim.avr->cycle - sim.heard_at) / (CLOCK_HZ / 1000));
+               (double)(sim.avr->cycle - sim.received_at) / (CLOCK_HZ / 1000));
     sim.motor_was_on = on;
 }
 
 /* Torque grows with the square of the duty. */
 static double motor_force_n(int duty)
 {
-    double share = duty / 255.0;
-    return FULL_SCALE_N * share * fabs(share);
+    double fraction = duty / 255.0;
+    return FULL_SCALE_N * fraction * fabs(fraction);
 }
 
-static void show_position_to_sensor(void)
+static void update_sensor(void)
 {
     long count = lround(sim.handle.position_m / METRE_PER_COUNT) + START_COUNT;
     long reading = ((count % SENSOR_SPAN) + SENSOR_SPAN) % SENSOR_SPAN + SENSOR_OFFSET;
@@ -197,7 +199,7 @@ static void show_position_to_sensor(void)
     avr_raise_irq(sim.sensor, (uint32_t)((reading * SUPPLY_MV + ADC_TOP - 1) / ADC_TOP));
 }
 
-static void note_in_trace(double force_n)
+static void write_trace(double force_n)
 {
     static long rows;
     if (!sim.trace || now_s() * 1000.0 < (double)rows)
@@ -209,15 +211,15 @@ static void note_in_trace(double force_n)
 static void advance_handle(void)
 {
     int duty = motor_duty();
-    watch_motor(duty);
-    note_in_trace(motor_force_n(duty));
+    report_motor(duty);
+    write_trace(motor_force_n(duty));
     handle_advance(&sim.handle, motor_force_n(duty), (double)SLICE_CYCLES / CLOCK_HZ);
-    show_position_to_sensor();
+    update_sensor();
 }
 
 /* ---- Time ---- */
 
-/* simavr adds the slept cycles itself; the pace is kept between slices. */
+/* simavr adds the slept cycles itself; real time is kept between slices. */
 static void pass_sleep(avr_t *avr, avr_cycle_count_t cycles)
 {
     (void)avr, (void)cycles;
@@ -228,24 +230,24 @@ static int64_t wall_ns_of(avr_cycle_count_t cycle)
     return sim.start_ns + (int64_t)(cycle * 1000 / (CLOCK_HZ / 1000000));
 }
 
-/* False if the program on the chip ended or crashed. */
+/* Returns false if the firmware ended or crashed. */
 static bool run_slice(avr_cycle_count_t until)
 {
     while (sim.avr->cycle < until) {
         int state = avr_run(sim.avr);
         if (state == cpu_Done || state == cpu_Crashed)
             return false;
-        if (sim.uart_has_room && sim.tail != sim.head)
+        if (sim.uart_ready && sim.tail != sim.head)
             feed_uart();
     }
     return true;
 }
 
-static void follow_wall(void)
+static void pace(void)
 {
     int64_t due_ns = wall_ns_of(sim.avr->cycle);
     int64_t lag_ns = monotonic_ns() - due_ns;
-    if (lag_ns > LONGEST_LAG_NS) {
+    if (lag_ns > MAX_LAG_NS) {
         sim.start_ns += lag_ns;
         sim.skipped_ns += lag_ns;
     }
@@ -260,11 +262,11 @@ static void follow_wall(void)
 static void print_summary(void)
 {
     const double us = 1e6 / CLOCK_HZ;
-    double mean_us = sim.answers ? (double)sim.all_answers * us / (double)sim.answers : 0.0;
-    fprintf(stderr, "%.3f s simulated, %.3f s left out, %lu bytes without a reader\n", now_s(), sim.skipped_ns * 1e-9,
+    double mean_us = sim.replies ? (double)sim.total_reply * us / (double)sim.replies : 0.0;
+    fprintf(stderr, "%.3f s simulated, %.3f s skipped, %lu bytes without a reader\n", now_s(), sim.skipped_ns * 1e-9,
             sim.link.bytes_lost);
-    fprintf(stderr, "%lu answers, first bit in to last byte out: mean %.0f us, longest %.0f us of simulated time\n",
-            sim.answers, mean_us, (double)sim.longest_answer * us);
+    fprintf(stderr, "%lu replies, first bit in to last byte out: mean %.0f us, longest %.0f us of simulated time\n",
+            sim.replies, mean_us, (double)sim.longest_reply * us);
 }
 
 static int run(void)
@@ -272,7 +274,7 @@ static int run(void)
     avr_cycle_count_t until = 0;
     sim.start_ns = monotonic_ns();
     while (!ended && (sim.end_s <= 0.0 || now_s() < sim.end_s)) {
-        take_from_host();
+        read_from_host();
         feed_uart();
         until += SLICE_CYCLES;
         if (!run_slice(until)) {
@@ -280,7 +282,7 @@ static int run(void)
             return 1;
         }
         advance_handle();
-        follow_wall();
+        pace();
     }
     print_summary();
     return 0;
@@ -319,7 +321,7 @@ static void open_trace(const char *path)
     fputs("t_s,x_m,y_m,force_x_n,force_y_n\n", sim.trace);
 }
 
-/* The path for the link, or NULL; ends the program on an option it does not know. */
+/* Returns the path of the link, or NULL. Exits on an unknown option. */
 static const char *read_options(int count, char **arguments)
 {
     static const struct option known[] = {
@@ -349,18 +351,18 @@ int main(int count, char **arguments)
     setvbuf(stdout, NULL, _IOLBF, 0);
     const char *link_path = read_options(count, arguments);
     if (optind >= count || !load(arguments[optind])) {
-        fprintf(stderr, "no firmware image for the ATmega328P was given, or it cannot be read\n%s", USAGE);
+        fprintf(stderr, "missing or unreadable firmware image for the ATmega328P\n%s", USAGE);
         return 2;
     }
     if (!pty_open(&sim.link, link_path)) {
-        perror("cannot make a pseudo-terminal or its link");
+        perror("cannot create a pseudo-terminal or its link");
         return 1;
     }
     signal(SIGINT, end);
     signal(SIGTERM, end);
     connect_uart();
     sim.sensor = avr_io_getirq(sim.avr, AVR_IOCTL_ADC_GETIRQ, ADC_IRQ_ADC2);
-    show_position_to_sensor();
+    update_sensor();
     printf("port %s\n", sim.link.name);
     int result = run();
     pty_close(&sim.link);

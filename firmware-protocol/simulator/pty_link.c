@@ -19,18 +19,18 @@ int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * NANOSECONDS + now.tv_nsec;
 }
 
-/* The settings outlive this short opening: they last as long as the master is open. */
+/* The settings persist after the slave is closed, as long as the master is open. */
 static bool make_raw(const char *name)
 {
-    int near = open(name, O_RDWR | O_NOCTTY);
+    int slave = open(name, O_RDWR | O_NOCTTY);
     struct termios settings;
-    bool done = near >= 0 && tcgetattr(near, &settings) == 0;
+    bool done = slave >= 0 && tcgetattr(slave, &settings) == 0;
     if (done) {
         cfmakeraw(&settings);
-        done = tcsetattr(near, TCSANOW, &settings) == 0;
+        done = tcsetattr(slave, TCSANOW, &settings) == 0;
     }
-    if (near >= 0)
-        close(near);
+    if (slave >= 0)
+        close(slave);
     return done;
 }
 
@@ -69,7 +69,7 @@ void pty_wait(pty_link *link, int64_t until_ns)
     struct pollfd poll = { link->master, POLLIN, 0 };
     ppoll(&poll, 1, &wait, NULL);
     link->host_present = !(poll.revents & POLLHUP);
-    /* Without a host the poll returns at once, for ever: spend the time elsewhere. */
+    /* Without a host the poll returns at once, so sleep instead. */
     if (!link->host_present && left > 0)
         sleep_until(until_ns);
 }

@@ -1,4 +1,4 @@
-/* A serial port made of software: the far end of a pseudo-terminal, and a name to find the near end by. */
+/* An emulated serial port: the master of a pseudo-terminal, and the name of its slave. */
 #ifndef PTY_LINK_H
 #define PTY_LINK_H
 
@@ -10,23 +10,24 @@ typedef struct pty_link {
     int master;
     char name[128];
     const char *symlink_path; /* or NULL */
-    bool host_present;        /* someone has the near end open */
-    unsigned long bytes_lost; /* written while nobody read */
+    bool host_present;        /* the slave is open */
+    unsigned long bytes_lost; /* written but not accepted, or without a host */
 } pty_link;
 
-/* Opens a pseudo-terminal in raw mode and, with a path, a symbolic link to it. False with errno set. */
+/* Opens a pseudo-terminal in raw mode and, given a path, creates a symbolic link to it. On failure returns false and
+ * sets errno. */
 bool pty_open(pty_link *link, const char *symlink_path);
 
-/* Removes the link and closes. */
+/* Removes the link and closes the pseudo-terminal. */
 void pty_close(pty_link *link);
 
-/* Waits at most until the monotonic clock shows `until_ns` for bytes; updates host_present. */
+/* Waits for bytes, at most until the monotonic time `until_ns`. Updates host_present. */
 void pty_wait(pty_link *link, int64_t until_ns);
 
-/* As many bytes as are there, never waiting. */
+/* Reads the available bytes without waiting. */
 size_t pty_read(pty_link *link, uint8_t *bytes, size_t capacity);
 
-/* Writes what fits, never waiting. */
+/* Writes as many bytes as fit, without waiting. */
 void pty_write(pty_link *link, const uint8_t *bytes, size_t length);
 
 int64_t monotonic_ns(void);

@@ -24,10 +24,13 @@ pub struct Backend {
     /// Name, documentation and keys of the kind.
     pub spec: &'static KindSpec,
     /// Opens the device of a configuration, ready to be read and written.
-    pub open: fn(&DeviceConfig, &OpenContext) -> Result<Box<dyn Device>, OpenError>,
+    pub open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
     /// Recognises a device before it is opened. None if the plug does not identify devices of this kind.
     pub recognise: Option<fn(&Candidate<'_>) -> Option<Recognised>>,
 }
+
+/// An open device, or why there is none.
+pub type OpenResult = Result<Box<dyn Device>, OpenError>;
 
 /// What opening a device needs besides its configuration.
 #[derive(Clone, Debug)]

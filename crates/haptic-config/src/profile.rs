@@ -3,12 +3,15 @@
 use crate::builtin::{DEVICES, Library, SCENES};
 use crate::error::{FileErrors, Problem};
 use crate::kind::FileKind;
-use crate::rule::{ANY, FIFTH_OF_A_TICK, POSITIVE, ZERO_OR_MORE};
+use crate::rule::{ANY, FIFTH_OF_A_TICK};
 use crate::section::{Document, Section};
 use crate::source::Source;
-use haptic_coupling::coupling::Gains;
+use haptic_coupling::coupling::{GAIN_KEYS, Gains};
+use haptic_coupling::key::KeyError;
 use haptic_coupling::tank::Passivity;
-use haptic_loop::settings::{MappingSettings, SIMULATED_ENGAGE_RAMP_S, Safety};
+use haptic_loop::settings::{
+    MAPPING_KEYS, MappingSettings, SAFETY_KEYS, SIMULATED_ENGAGE_RAMP_S, Safety, SimulationOnly,
+};
 use nalgebra::Vector2;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,7 +30,7 @@ pub struct Profile {
     /// Limits that protect the hand and the device.
     pub safety: Protection,
     /// Settings that hardware rejects.
-    pub simulation_only: SimulationOnly,
+    pub simulation_only: SimulationOnlySettings,
     /// Real-time thread and service rate.
     pub realtime: Realtime,
     /// Address on which the viewer listens.
@@ -65,23 +68,27 @@ impl Protection {
     }
 }
 
-/// Settings that are permitted with models only, as problems with their locations in the profile.
+/// The settings that are for simulated devices only, and their locations in the profile.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SimulationOnly {
-    always: Vec<Problem>,
-    /// Passivity is off: rejected unless the user confirms it.
-    passivity_off: Option<Problem>,
-}
+pub struct SimulationOnlySettings(Vec<(SimulationOnly, Problem)>);
 
-impl SimulationOnly {
-    /// Rejects a profile that must not drive hardware. `i_know` confirms that passivity is off on purpose.
+impl SimulationOnlySettings {
+    fn new(section: &Section<'_>, limits: &Safety) -> Self {
+        let located = |rule: SimulationOnly| {
+            let (problem, remedy) = (rule.problem.to_owned(), rule.remedy.to_owned());
+            (rule, Problem { problem, remedy, ..section.location(rule.key) })
+        };
+        Self(limits.simulation_only().map(located).collect())
+    }
+
+    /// Rejects a profile that must not drive hardware; `i_know` permits running without the tank.
     ///
     /// # Errors
     /// Every setting that removes a protection of the hand.
     pub fn reject_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
-        let passivity_off = self.passivity_off.iter().filter(|_| !i_know);
-        let rejected: Vec<Problem> = self.always.iter().chain(passivity_off).cloned().collect();
-        if rejected.is_empty() { Ok(()) } else { Err(FileErrors(rejected)) }
+        let refused = self.0.iter().filter(|(rule, _)| !(rule.can_be_confirmed && i_know));
+        let refused: Vec<Problem> = refused.map(|(_, problem)| problem.clone()).collect();
+        if refused.is_empty() { Ok(()) } else { Err(FileErrors(refused)) }
     }
 }
 
@@ -159,7 +166,7 @@ fn profile(root: &Section<'_>, source: &Source) -> Profile {
         device: reference(root, "device", DEVICES.entries[0].0, source),
         coupling: coupling(&root.section("coupling")),
         mapping: mapping(&root.section("mapping")),
-        simulation_only: simulation_only(&safety_section, &safety.limits),
+        simulation_only: SimulationOnlySettings::new(&safety_section, &safety.limits),
         safety,
         realtime: realtime(&root.section("realtime")),
         view_listen: view(&root.section("view")),
@@ -179,23 +186,18 @@ fn reference(root: &Section<'_>, key: &'static str, default: &str, source: &Sour
 }
 
 fn coupling(section: &Section<'_>) -> Gains {
-    let coupling = Gains {
-        stiffness_n_per_m: section.number("stiffness_n_per_m", 400.0, ZERO_OR_MORE),
-        damping_n_s_per_m: section.number("damping_n_s_per_m", 0.1, ZERO_OR_MORE),
-        angular_stiffness_n_m_per_rad: section.number("angular_stiffness_n_m_per_rad", 0.0, ZERO_OR_MORE),
-        angular_damping_n_m_s_per_rad: section.number("angular_damping_n_m_s_per_rad", 0.0, ZERO_OR_MORE),
-    };
+    let coupling = section.settings(&GAIN_KEYS);
     section.reject_unknown_keys();
     coupling
 }
 
 fn mapping(section: &Section<'_>) -> MappingSettings {
+    let numbers = section.settings(&MAPPING_KEYS);
     let mapping = MappingSettings {
-        scale: section.number("scale", 1.0, POSITIVE),
-        rotation_rad: section.number("rotation_rad", 0.0, ANY),
-        offset_m: section.vector("offset_m", Vector2::zeros(), ANY),
+        offset_m: section.vector("offset_m", numbers.offset_m, ANY),
         axis: axis(section),
-        rail: section.flag("rail", true),
+        rail: section.flag("rail", numbers.rail),
+        ..numbers
     };
     section.reject_unknown_keys();
     mapping
@@ -210,46 +212,14 @@ fn axis(section: &Section<'_>) -> Vector2<f64> {
 }
 
 fn protection(section: &Section<'_>) -> Protection {
-    let passivities = [("tank", Passivity::Tank), ("observer", Passivity::Observer), ("off", Passivity::Off)];
-    let default = Safety::default();
-    let number = |key, default, rule| section.number(key, default, rule);
-    let limits = Safety {
-        max_force_n: number("max_force_n", default.max_force_n, POSITIVE),
-        slew_n_per_s: number("slew_n_per_s", default.slew_n_per_s, ZERO_OR_MORE),
-        engage_ramp_s: number("engage_ramp_s", default.engage_ramp_s, ZERO_OR_MORE),
-        stale_after_s: number("stale_after_s", default.stale_after_s, POSITIVE),
-        lost_after_s: number("lost_after_s", default.lost_after_s, POSITIVE),
-        max_speed_m_per_s: number("max_speed_m_per_s", default.max_speed_m_per_s, POSITIVE),
-        passivity: section.choice("passivity", &passivities, default.passivity),
-    };
-    if limits.lost_after_s < limits.stale_after_s {
-        let problem = format!("must not be less than stale_after_s, {}", limits.stale_after_s);
-        section.error("lost_after_s", problem, "write e.g. lost_after_s = 0.1");
+    let numbers = section.settings(&SAFETY_KEYS);
+    let passivity = section.choice("passivity", &Passivity::NAMES, numbers.passivity);
+    let limits = Safety { passivity, ..numbers };
+    if let Err(KeyError { key, problem }) = limits.checked() {
+        section.error(key, problem, "write e.g. lost_after_s = 0.1");
     }
     section.reject_unknown_keys();
     Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
-}
-
-fn simulation_only(section: &Section<'_>, limits: &Safety) -> SimulationOnly {
-    let rejected = |key: &str, problem: &str, remedy: &str| {
-        let problem = format!("{problem} is only permitted with a simulated device or a prescribed hand");
-        Problem { problem, remedy: remedy.to_owned(), ..section.location(key) }
-    };
-    let no_ramp = limits.engage_ramp_s == 0.0;
-    let no_slew = limits.slew_n_per_s == 0.0;
-    let observes = limits.passivity == Passivity::Observer;
-    let settings = [
-        no_ramp.then(|| rejected("engage_ramp_s", "no ramp", "write e.g. engage_ramp_s = 2.0")),
-        no_slew.then(|| rejected("slew_n_per_s", "no slew limit", "write e.g. slew_n_per_s = 2000.0")),
-        observes
-            .then(|| rejected("passivity", "observing the energy without limiting it", "write passivity = \"tank\"")),
-    ];
-    let passivity_off = (limits.passivity == Passivity::Off).then(|| {
-        let problem = "is off: without the energy tank the force can hurt a hand";
-        let remedy = "write passivity = \"tank\", or confirm with --i-know";
-        Problem { problem: problem.to_owned(), remedy: remedy.to_owned(), ..section.location("passivity") }
-    });
-    SimulationOnly { always: settings.into_iter().flatten().collect(), passivity_off }
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {

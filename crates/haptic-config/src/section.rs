@@ -6,6 +6,7 @@
 use crate::error::{FileErrors, Problem};
 use crate::rule::Rule;
 use crate::source::Source;
+use haptic_coupling::key::Key;
 use nalgebra::Vector2;
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -103,6 +104,16 @@ impl<'d> Section<'d> {
     /// A number.
     pub fn number(&self, key: &'static str, default: f64, rule: Rule) -> f64 {
         self.optional_number(key, default, rule).unwrap_or(default)
+    }
+
+    /// The numbers of some settings, each at its default where it is missing.
+    pub fn settings<T: Copy + Default>(&self, keys: &[Key<T>]) -> T {
+        let mut settings = T::default();
+        for key in keys {
+            let field = (key.field)(&mut settings);
+            *field = self.number(key.name, *field, key.rule);
+        }
+        settings
     }
 
     /// A number that may be missing; errors show the example.

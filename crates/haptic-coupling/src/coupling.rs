@@ -5,11 +5,11 @@
 
 mod image;
 
+use crate::key::{Key, KeyError, ZERO_OR_MORE, check};
 use haptic_planar::input::CouplingInput;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// How long a change of gains takes, s. Shorter is felt as a knock.
 pub const RAMP_S: f64 = 0.05;
@@ -43,39 +43,29 @@ impl Default for Gains {
     }
 }
 
-/// A gain that cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GainError {
-    /// Its key in `[coupling]`.
-    pub key: &'static str,
-    /// What was given.
-    pub value: f64,
-}
-
-impl fmt::Display for GainError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "coupling.{} is {}; it must be a number, zero or more", self.key, self.value)
-    }
-}
-
-impl std::error::Error for GainError {}
+/// The keys of `[coupling]`.
+pub const GAIN_KEYS: [Key<Gains>; 4] = [
+    Key { name: "stiffness_n_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.stiffness_n_per_m },
+    Key { name: "damping_n_s_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.damping_n_s_per_m },
+    Key {
+        name: "angular_stiffness_n_m_per_rad",
+        rule: ZERO_OR_MORE,
+        field: |gains| &mut gains.angular_stiffness_n_m_per_rad,
+    },
+    Key {
+        name: "angular_damping_n_m_s_per_rad",
+        rule: ZERO_OR_MORE,
+        field: |gains| &mut gains.angular_damping_n_m_s_per_rad,
+    },
+];
 
 impl Gains {
-    /// True numbers, none negative: what the ramp and the step rely on.
+    /// Validates the gains: finite numbers, none negative. Ramp and step rely on it.
     ///
     /// # Errors
-    /// The first gain that is not.
-    pub fn checked(self) -> Result<Self, GainError> {
-        let named = [
-            ("stiffness_n_per_m", self.stiffness_n_per_m),
-            ("damping_n_s_per_m", self.damping_n_s_per_m),
-            ("angular_stiffness_n_m_per_rad", self.angular_stiffness_n_m_per_rad),
-            ("angular_damping_n_m_s_per_rad", self.angular_damping_n_m_s_per_rad),
-        ];
-        match named.into_iter().find(|(_, value)| !value.is_finite() || *value < 0.0) {
-            Some((key, value)) => Err(GainError { key, value }),
-            None => Ok(self),
-        }
+    /// The first gain that breaks its rule.
+    pub fn checked(self) -> Result<Self, KeyError> {
+        check(&GAIN_KEYS, &self).map(|()| self)
     }
 }
 
@@ -305,10 +295,9 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_that_is_no_gain_is_named() {
+    fn an_invalid_gain_is_rejected_with_its_key() {
         let wrong = Gains { damping_n_s_per_m: -0.1, ..Gains::default() };
-        let text = wrong.checked().unwrap_err().to_string();
-        assert_eq!(text, "coupling.damping_n_s_per_m is -0.1; it must be a number, zero or more");
+        assert_eq!(wrong.checked().unwrap_err().to_string(), "damping_n_s_per_m must be zero or more, got -0.1");
         assert!(Gains { stiffness_n_per_m: f64::INFINITY, ..wrong }.checked().is_err());
         assert!(Gains::default().checked().is_ok());
     }

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod coupling;
+pub mod key;
 pub mod margins;
 pub mod model;
 pub mod passivity;

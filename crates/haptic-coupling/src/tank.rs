@@ -39,6 +39,12 @@ pub enum Passivity {
     Off,
 }
 
+impl Passivity {
+    /// All of them, by the names in profiles and messages.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("tank", Self::Tank), ("observer", Self::Observer), ("off", Self::Off)];
+}
+
 /// What the tank knows of the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TankSettings {

@@ -3,6 +3,7 @@
 mod image;
 
 use haptic_coupling::coupling::Gains;
+use haptic_coupling::key::{ANY, Key, KeyError, POSITIVE, ZERO_OR_MORE, check};
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::Passivity;
 use haptic_device::mapping::{Mapping, MappingError};
@@ -23,6 +24,38 @@ pub struct Settings {
     pub mapping: MappingSettings,
     /// `[safety]`.
     pub safety: Safety,
+}
+
+/// Settings that cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SettingsError {
+    /// A gain or a limit.
+    Key(KeyError),
+    /// The mapping.
+    Mapping(MappingError),
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(error) => error.fmt(f),
+            Self::Mapping(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+impl From<KeyError> for SettingsError {
+    fn from(error: KeyError) -> Self {
+        Self::Key(error)
+    }
+}
+
+impl From<MappingError> for SettingsError {
+    fn from(error: MappingError) -> Self {
+        Self::Mapping(error)
+    }
 }
 
 /// How the device's frame lies in the world.
@@ -153,75 +186,86 @@ impl Default for Safety {
     }
 }
 
-/// A safety setting that cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SafetyError {
+/// The numbers of `[safety]`.
+pub const SAFETY_KEYS: [Key<Safety>; 6] = [
+    Key { name: "max_force_n", rule: POSITIVE, field: |safety| &mut safety.max_force_n },
+    Key { name: "slew_n_per_s", rule: ZERO_OR_MORE, field: |safety| &mut safety.slew_n_per_s },
+    Key { name: "engage_ramp_s", rule: ZERO_OR_MORE, field: |safety| &mut safety.engage_ramp_s },
+    Key { name: "stale_after_s", rule: POSITIVE, field: |safety| &mut safety.stale_after_s },
+    Key { name: "lost_after_s", rule: POSITIVE, field: |safety| &mut safety.lost_after_s },
+    Key { name: "max_speed_m_per_s", rule: POSITIVE, field: |safety| &mut safety.max_speed_m_per_s },
+];
+
+/// The single numbers of `[mapping]`.
+pub const MAPPING_KEYS: [Key<MappingSettings>; 2] = [
+    Key { name: "scale", rule: POSITIVE, field: |mapping| &mut mapping.scale },
+    Key { name: "rotation_rad", rule: ANY, field: |mapping| &mut mapping.rotation_rad },
+];
+
+/// A limit that must not be used with motors that move a real hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimulationOnly {
     /// Its key in `[safety]`.
     pub key: &'static str,
-    /// What was given; none for a word.
-    pub value: Option<f64>,
+    /// What is wrong with it on hardware.
+    pub problem: &'static str,
     /// What would be right.
     pub remedy: &'static str,
+    /// Permitted on hardware if the user insists (`--i-know`).
+    pub can_be_confirmed: bool,
 }
-
-impl fmt::Display for SafetyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.value {
-            Some(value) => write!(f, "safety.{} is {value}; {}", self.key, self.remedy),
-            None => write!(f, "safety.{}: {}", self.key, self.remedy),
-        }
-    }
-}
-
-impl std::error::Error for SafetyError {}
 
 impl Safety {
-    /// Values that make sense anywhere.
+    /// Validates the limits.
     ///
     /// # Errors
-    /// The first that does not.
-    pub fn checked(self) -> Result<Self, SafetyError> {
-        let above_zero = [
-            ("max_force_n", self.max_force_n),
-            ("stale_after_s", self.stale_after_s),
-            ("lost_after_s", self.lost_after_s),
-            ("max_speed_m_per_s", self.max_speed_m_per_s),
-        ];
-        let zero_or_more = [("slew_n_per_s", self.slew_n_per_s), ("engage_ramp_s", self.engage_ramp_s)];
-        require(&above_zero, |value| value > 0.0, "it must be a number above zero")?;
-        require(&zero_or_more, |value| value >= 0.0, "it must be a number, zero or more")?;
+    /// The first that breaks its rule.
+    pub fn checked(self) -> Result<Self, KeyError> {
+        check(&SAFETY_KEYS, &self)?;
         if self.lost_after_s < self.stale_after_s {
-            let remedy = "it must not be less than stale_after_s";
-            return Err(SafetyError { key: "lost_after_s", value: Some(self.lost_after_s), remedy });
+            let problem = format!("must not be less than stale_after_s, {}", self.stale_after_s);
+            return Err(KeyError { key: "lost_after_s", problem });
         }
         Ok(self)
     }
 
-    /// What motors that move a real hand need on top; `i_know` is the user's word that switching the tank off is meant.
-    ///
-    /// # Errors
-    /// The first setting that is only for simulation.
-    pub fn checked_for_hardware(self, i_know: bool) -> Result<Self, SafetyError> {
-        let checked = self.checked()?;
-        let ramps = [("engage_ramp_s", self.engage_ramp_s), ("slew_n_per_s", self.slew_n_per_s)];
-        require(&ramps, |value| value > 0.0, "on hardware it must be above zero; zero is for simulated devices")?;
-        let refused = |remedy| Err(SafetyError { key: "passivity", value: None, remedy });
-        match self.passivity {
-            Passivity::Observer => refused("\"observer\" only watches; on hardware it must be \"tank\""),
-            Passivity::Off if !i_know => refused("\"off\" on hardware needs --i-know; \"tank\" is the right one"),
-            Passivity::Tank | Passivity::Off => Ok(checked),
-        }
-    }
-}
-
-fn require(
-    values: &[(&'static str, f64)],
-    holds: impl Fn(f64) -> bool,
-    remedy: &'static str,
-) -> Result<(), SafetyError> {
-    match values.iter().find(|(_, value)| !value.is_finite() || !holds(*value)) {
-        Some(&(key, value)) => Err(SafetyError { key, value: Some(value), remedy }),
-        None => Ok(()),
+    /// The limits that are for simulated devices and prescribed hands only: they expose the bare physics.
+    pub fn simulation_only(&self) -> impl Iterator<Item = SimulationOnly> {
+        let rule = |applies: bool, key, problem, remedy, can_be_confirmed| {
+            applies.then_some(SimulationOnly { key, problem, remedy, can_be_confirmed })
+        };
+        [
+            rule(
+                self.engage_ramp_s == 0.0,
+                "engage_ramp_s",
+                "no ramp is only permitted with a simulated device or a prescribed hand",
+                "write e.g. engage_ramp_s = 2.0",
+                false,
+            ),
+            rule(
+                self.slew_n_per_s == 0.0,
+                "slew_n_per_s",
+                "no slew limit is only permitted with a simulated device or a prescribed hand",
+                "write e.g. slew_n_per_s = 2000.0",
+                false,
+            ),
+            rule(
+                self.passivity == Passivity::Observer,
+                "passivity",
+                "observing the energy without limiting it is only permitted with a simulated device or a prescribed hand",
+                "write passivity = \"tank\"",
+                false,
+            ),
+            rule(
+                self.passivity == Passivity::Off,
+                "passivity",
+                "is off: without the energy tank the force can hurt a hand",
+                "write passivity = \"tank\", or confirm with --i-know",
+                true,
+            ),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
@@ -230,31 +274,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_fit_for_hardware() {
-        assert!(Safety::default().checked_for_hardware(false).is_ok());
-    }
-
-    #[test]
-    fn what_measures_bare_physics_is_refused_on_hardware_only() {
+    fn limits_that_expose_bare_physics_are_valid_but_not_for_hardware() {
         let safety = Safety::default();
+        assert_eq!(safety.simulation_only().count(), 0);
         let bare = [
-            Safety { engage_ramp_s: 0.0, ..safety },
-            Safety { slew_n_per_s: 0.0, ..safety },
-            Safety { passivity: Passivity::Observer, ..safety },
-            Safety { passivity: Passivity::Off, ..safety },
+            (Safety { engage_ramp_s: 0.0, ..safety }, "engage_ramp_s", false),
+            (Safety { slew_n_per_s: 0.0, ..safety }, "slew_n_per_s", false),
+            (Safety { passivity: Passivity::Observer, ..safety }, "passivity", false),
+            (Safety { passivity: Passivity::Off, ..safety }, "passivity", true),
         ];
-        for settings in bare {
+        for (settings, key, can_be_confirmed) in bare {
             assert!(settings.checked().is_ok());
-            assert!(settings.checked_for_hardware(false).is_err());
+            let found: Vec<_> = settings.simulation_only().map(|rule| (rule.key, rule.can_be_confirmed)).collect();
+            assert_eq!(found, [(key, can_be_confirmed)]);
         }
-        assert!(bare[3].checked_for_hardware(true).is_ok());
     }
 
     #[test]
-    fn a_senseless_value_is_named_with_its_remedy() {
+    fn an_invalid_limit_is_rejected_with_its_key() {
         let error = Safety { max_force_n: -1.0, ..Safety::default() }.checked().unwrap_err();
-        assert_eq!(error.to_string(), "safety.max_force_n is -1; it must be a number above zero");
-        assert!(Safety { lost_after_s: 0.001, ..Safety::default() }.checked().is_err());
+        assert_eq!(error.to_string(), "max_force_n must be more than zero, got -1");
+        let error = Safety { lost_after_s: 0.001, ..Safety::default() }.checked().unwrap_err();
+        assert_eq!(error.to_string(), "lost_after_s must not be less than stale_after_s, 0.005");
         assert!(Safety { max_speed_m_per_s: f64::NAN, ..Safety::default() }.checked().is_err());
     }
 

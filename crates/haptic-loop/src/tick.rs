@@ -7,13 +7,12 @@ use crate::command::Command;
 use crate::fault::Fault;
 use crate::guard::{Admission, ForceRequest, Guard, GuardCounters};
 use crate::report::TickReport;
-use crate::settings::{ActiveMapping, Safety, Settings};
+use crate::settings::{ActiveMapping, Safety, Settings, SettingsError};
 use crate::snapshot::{NullSink, SnapshotSink};
 use crate::watch::{HandReading, ReadingMonitor, Validity};
 use crate::world::World;
 use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::WorstAxisModel;
-use haptic_device::mapping::MappingError;
 use haptic_device::{Device, Effort, MonotonicNs};
 use haptic_planar::input::CouplingInput;
 use haptic_planar::output::StepOutput;
@@ -43,27 +42,28 @@ pub struct HapticLoop {
 }
 
 impl HapticLoop {
-    /// Everything in place, nothing engaged. `model` is what is known of the device; the safety settings were checked
-    /// for its kind.
+    /// A loop before its first tick, with nothing engaged. `model` describes the device. Whether the limits suit its kind is
+    /// decided by the caller (`Safety::simulation_only`).
     ///
     /// # Errors
-    /// A mapping that makes no sense.
+    /// The first invalid setting.
     pub fn new(
         device: Box<dyn Device>,
         model: &WorstAxisModel,
         world: World,
         settings: &Settings,
-    ) -> Result<Self, MappingError> {
+    ) -> Result<Self, SettingsError> {
+        let (gains, safety) = (settings.coupling.checked()?, settings.safety.checked()?);
         let frame = settings.mapping.activate(device.identity().axes)?;
         let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
         let model = WorstAxisModel { max_force_n: device_max_force_n, ..*model };
-        let max_force_n = settings.safety.max_force_n.min(device_max_force_n) / frame.scale;
+        let max_force_n = safety.max_force_n.min(device_max_force_n) / frame.scale;
         Ok(Self {
             frame,
-            watch: ReadingMonitor::new(&settings.safety, device.limits().rate_hz),
-            coupling: Coupling::new(settings.coupling, max_force_n, frame.rail),
-            guard: Guard::new(&settings.safety, &model, world.stored_at_start()),
-            safety: settings.safety,
+            watch: ReadingMonitor::new(&safety, device.limits().rate_hz),
+            coupling: Coupling::new(gains, max_force_n, frame.rail),
+            guard: Guard::new(&safety, &model, world.stored_at_start()),
+            safety,
             device_max_force_n,
             publisher: Box::new(NullSink),
             recorder: BlackBoxRecorder::new(),
@@ -178,7 +178,7 @@ impl HapticLoop {
             let strain = self.world.strain(self.coupling.hand_m().unwrap_or(hand_m));
             let drawn_j = self.coupling.ramp(&strain, self.guard.available_j());
             self.guard.draw(drawn_j);
-            self.world.state.ledger.explain(drawn_j);
+            self.world.state.energy.explain(drawn_j);
         }
         Some(self.coupling.grip(hand_m))
     }
@@ -189,7 +189,7 @@ impl HapticLoop {
             return StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
         }
         self.pause = self.pause.map(|left| left - 1);
-        self.world.state.advance(&self.world.scene, grip)
+        self.world.advance(grip)
     }
 
     /// What the guard is asked for; in a pause no force, even while the world does single ticks.
@@ -246,7 +246,7 @@ impl HapticLoop {
             self.frame = frame;
             self.coupling.reset_hand(frame.rail);
             self.coupling.limit(self.max_coupling_force_n());
-            self.world.state.ledger.restart_gain();
+            self.world.state.energy.restart_gain();
             self.guard.disengage();
         }
     }
@@ -254,7 +254,7 @@ impl HapticLoop {
     fn resume(&mut self) {
         if self.pause.take().is_some() {
             // The hand has moved on in the meantime, and nobody kept account of it.
-            self.world.state.ledger.restart_gain();
+            self.world.state.energy.restart_gain();
             self.guard.disengage();
         }
     }

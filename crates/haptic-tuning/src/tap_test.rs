@@ -161,10 +161,10 @@ impl Swing {
 /// Safety settings without limits between world and hand.
 fn bare() -> Safety {
     Safety {
-        max_force_n: f64::MAX,
+        max_force_n: 1e12,
         slew_n_per_s: 0.0,
         engage_ramp_s: 0.0,
-        max_speed_m_per_s: f64::MAX,
+        max_speed_m_per_s: 1e12,
         passivity: Passivity::Off,
         ..Safety::default()
     }

@@ -1,4 +1,4 @@
-// Runs before the first paint, so that a chosen theme does not flash up in the other one. The rest is in appearance.js.
+// Runs before the first paint, so that the page does not flash in the wrong theme. The rest is in appearance.js.
 (() => {
     const root = document.documentElement;
     const dark = matchMedia('(prefers-color-scheme: dark)').matches;
@@ -8,6 +8,6 @@
         if (theme === 'light' || theme === 'dark') root.dataset.theme = theme;
         if (localStorage.getItem('hapticd.large-type') === 'yes') root.dataset.type = 'large';
     } catch {
-        // A browser that keeps nothing shows the system's theme.
+        // Without storage the page shows the system's theme.
     }
 })();

@@ -1,13 +1,13 @@
-/** Light or dark, and the size of type. */
+/** Theme and type size. */
 
 import { byId } from './dom.js';
-import { forgetColours } from './palette.js';
-import { keep, recall } from './storage.js';
+import { clearColours } from './palette.js';
+import { load, store } from './storage.js';
 
 const ORDER = ['system', 'light', 'dark'];
 
 export class Appearance {
-    #theme = recall('hapticd.theme') ?? 'system';
+    #theme = load('hapticd.theme') ?? 'system';
     #dark = matchMedia('(prefers-color-scheme: dark)');
 
     /** @param {() => void} onChange */
@@ -22,27 +22,27 @@ export class Appearance {
         this.#apply();
     }
 
-    /** The next theme in turn. */
+    /** Switches to the next theme. */
     next() {
         this.#theme = ORDER[(ORDER.indexOf(this.#theme) + 1) % ORDER.length];
-        keep('hapticd.theme', this.#theme === 'system' ? null : this.#theme);
+        store('hapticd.theme', this.#theme === 'system' ? null : this.#theme);
         this.#apply();
     }
 
     #apply() {
         const isDark = this.#theme === 'dark' || (this.#theme === 'system' && this.#dark.matches);
         document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
-        const words = this.#theme === 'system' ? `as the system has it (${isDark ? 'dark' : 'light'})` : this.#theme;
-        this.button.title = `Theme: ${words} (T)`;
-        this.button.setAttribute('aria-label', `Theme: ${words}`);
-        forgetColours();
+        const name = this.#theme === 'system' ? `system (${isDark ? 'dark' : 'light'})` : this.#theme;
+        this.button.title = `Theme: ${name} (T)`;
+        this.button.setAttribute('aria-label', `Theme: ${name}`);
+        clearColours();
         this.onChange();
     }
 
     #toggleType() {
         const isLarge = document.documentElement.dataset.type !== 'large';
         document.documentElement.dataset.type = isLarge ? 'large' : '';
-        keep('hapticd.large-type', isLarge ? 'yes' : null);
+        store('hapticd.large-type', isLarge ? 'yes' : null);
         this.largeType.setAttribute('aria-pressed', String(isLarge));
         this.onChange();
     }

@@ -1,4 +1,4 @@
-/** What stands still behind the world: paper with a grid, and the fixed bodies. Drawn once per view, then copied. */
+/** Background of the scene: grid and fixed bodies. Drawn once per view, then copied. */
 
 import { drawBody, namesOf } from './bodies.js';
 import { colour } from './palette.js';
@@ -7,7 +7,7 @@ import { niceAbove } from './units.js';
 /** @typedef {import('./camera.js').Camera} Camera */
 /** @typedef {import('./bodies.js').DrawnBody} DrawnBody */
 
-/** Distance of grid lines on the screen, at least, px. */
+/** Minimum distance of grid lines, px. */
 const GRID_PX = 14;
 
 /** @param {CanvasRenderingContext2D} context
@@ -34,13 +34,13 @@ function drawGrid(context, camera, step, line) {
 }
 
 export class Backdrop {
-    /** @type {import('./bodies.js').Name[]} What belongs on the fixed bodies; drawn anew each time, since marks may be in its way. */
+    /** @type {import('./bodies.js').Name[]} Names of the fixed bodies. Drawn per frame, since marks may cover them. */
     names = [];
     #canvas = document.createElement('canvas');
     /** @type {unknown[]} What the picture was drawn for. */
     #drawnFor = [];
 
-    /** Puts the picture on the canvas, drawn anew if the view, the theme or the bodies have changed.
+    /** Copies the background to the canvas; redraws it first if view, theme or bodies have changed.
      * @param {import('./surface.js').Surface} surface
      * @param {Camera} camera
      * @param {DrawnBody[]} bodies */

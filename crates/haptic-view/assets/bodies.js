@@ -1,6 +1,6 @@
-/** Draws bodies in their colours, with their names where there is room. */
+/** Draws bodies in their colours, with their names where they fit. */
 
-import { bodyPath, labelRoom, reachOf, spokeLength } from './outlines.js';
+import { bodyPath, labelSpace, reachOf, spokeLength } from './outlines.js';
 import { colour, mix, readableOn } from './palette.js';
 
 /** @typedef {import('./protocol.js').Body} Body */
@@ -9,14 +9,14 @@ import { colour, mix, readableOn } from './palette.js';
 /** @typedef {import('./surface.js').Surface} Surface */
 /** @typedef {[number, number, number]} Pose x and y in m, angle in rad */
 
-/** How much of a body in another layer than the tool's is seen: it cannot be felt. */
+/** Opacity of bodies that are not in the tool's layer: the tool cannot touch them. */
 const OTHER_LAYER_OPACITY = 0.35;
 
 /** @typedef {object} DrawnBody
  * @property {Body} body
- * @property {number} index In the scene.
+ * @property {number} index Index in the scene.
  * @property {Path2D} path
- * @property {number} reach From the frame's origin, m.
+ * @property {number} reach Largest distance from the frame's origin, m.
  * @property {Pose} start
  * @property {boolean} isTool
  * @property {boolean} isTouchable Whether it is in the tool's layer.
@@ -38,7 +38,7 @@ export function prepareBodies(scene) {
     return drawn.sort((a, b) => a.body.layer - b.body.layer);
 }
 
-/** Draws in the body's own frame from here on.
+/** Sets the transform to the body's frame.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
@@ -98,7 +98,7 @@ function drawSpoke(context, camera, body) {
     context.stroke();
 }
 
-/** Whether a body is under a point. Nearly all are too far away, which is found out first: a path costs much more to ask.
+/** Whether a body is under a point. The distance is checked first: most bodies are far away, and a path test is slow.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
@@ -111,9 +111,10 @@ export function isUnder(context, surface, camera, { body, path, reach }, pose, [
     const [across, down] = [x * surface.ratio, y * surface.ratio];
     const rounding = 2 * (body.rounding_m ?? 0);
     enterFrame(context, surface, camera, pose);
-    // A width of zero would not be taken, and the last one would hold.
+    // Setting a width of zero has no effect; the previous one would stay in force.
     if (rounding > 0) context.lineWidth = rounding;
-    const isHit = context.isPointInPath(path, across, down) || (rounding > 0 && context.isPointInStroke(path, across, down));
+    const isHit = context.isPointInPath(path, across, down)
+        || (rounding > 0 && context.isPointInStroke(path, across, down));
     leaveFrame(context, surface);
     return isHit;
 }
@@ -121,18 +122,18 @@ export function isUnder(context, surface, camera, { body, path, reach }, pose, [
 /** A name on a body, in CSS px.
  * @typedef {object} Name
  * @property {string} text
- * @property {Vector} at Its middle.
+ * @property {Vector} at Its centre.
  * @property {Vector} half Half its width and height.
  * @property {string} ink
  * @property {number} opacity
  */
 
-/** The names of fixed bodies that have room for them, are in view and not under another body. One that comes and goes as a body
- * turns would only flicker; the mouse tells it.
+/** Names of the fixed bodies that are in view, large enough for a name and not under another body. Dynamic bodies have
+ * none, because it would flicker as they rotate; their names are in the tooltip.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Camera} camera
- * @param {DrawnBody[]} bodies From the lowest up.
+ * @param {DrawnBody[]} bodies From the lowest layer up.
  * @returns {Name[]} */
 export function namesOf(context, surface, camera, bodies) {
     const inView = bodies.filter((drawn) => drawn.body.fixed && isInView(camera, drawn));
@@ -140,7 +141,8 @@ export function namesOf(context, surface, camera, bodies) {
     return inView.flatMap((drawn, index) => {
         const name = nameOf(context, surface, camera, drawn);
         if (!name) return [];
-        const isCovered = inView.some((other, order) => order > index && isUnder(context, surface, camera, other, other.start, name.at));
+        const isCovered = inView.slice(index + 1).some((other) => (
+            isUnder(context, surface, camera, other, other.start, name.at)));
         return isCovered ? [] : [name];
     });
 }
@@ -149,12 +151,12 @@ export function namesOf(context, surface, camera, bodies) {
  * @param {Surface} surface
  * @param {Camera} camera
  * @param {DrawnBody} drawn
- * @returns {Name|null} null if there is no room for it */
+ * @returns {Name|null} null if it does not fit */
 function nameOf(context, surface, camera, { body, start: [x, y, angle], isTouchable }) {
     const size = nameSize(surface);
-    const [width, height] = labelRoom(body).map((extent) => extent * camera.scale);
+    const [width, height] = labelSpace(body).map((extent) => extent * camera.scale);
     if (Math.min(width, height) < 1.3 * size) return null;
-    // Names stay upright; a body that lies on its side offers its other extent.
+    // Names stay upright. On a body turned by 90°, width and height change places.
     const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
     const [across, up] = cosine > sine ? [width, height] : [height, width];
     const wanted = context.measureText(body.name).width;
@@ -168,13 +170,13 @@ function nameOf(context, surface, camera, { body, start: [x, y, angle], isToucha
     };
 }
 
-/** Whether some of a fixed body may be seen.
+/** Whether a fixed body may be in view.
  * @param {Camera} camera
  * @param {DrawnBody} drawn */
 function isInView(camera, { start: [x, y], reach }) {
     const [left, top] = camera.toScreen([x, y]);
-    const most = reach * camera.scale;
-    return left + most > 0 && left - most < camera.width && top + most > 0 && top - most < camera.height;
+    const radius = reach * camera.scale;
+    return left + radius > 0 && left - radius < camera.width && top + radius > 0 && top - radius < camera.height;
 }
 
 const NAME_REM = 0.8;
@@ -182,17 +184,19 @@ const NAME_REM = 0.8;
 /** @param {Surface} surface */
 const nameSize = ({ rem }) => rem * NAME_REM;
 
-/** Draws names, but for those that a mark is about to cover: they fade, so that nothing is written over.
+/** Draws names. A name close to a mark fades, so that the two do not overlap.
  * @param {CanvasRenderingContext2D} context
  * @param {Surface} surface
  * @param {Name[]} names
- * @param {Vector[]} marks Places that are covered, CSS px. */
+ * @param {Vector[]} marks Covered points, CSS px. */
 export function drawNames(context, surface, names, marks) {
     context.font = surface.font(NAME_REM);
     context.textAlign = 'center';
     context.textBaseline = 'middle';
     for (const { text, at, half, ink, opacity } of names) {
-        const gaps = marks.map((mark) => Math.hypot(...[0, 1].map((axis) => Math.max(Math.abs(mark[axis] - at[axis]) - half[axis], 0))));
+        const gap = (/** @type {Vector} */ mark, /** @type {0|1} */ axis) => (
+            Math.max(Math.abs(mark[axis] - at[axis]) - half[axis], 0));
+        const gaps = marks.map((mark) => Math.hypot(gap(mark, 0), gap(mark, 1)));
         context.globalAlpha = opacity * Math.min(Math.max(Math.min(...gaps) / nameSize(surface) - 1, 0), 1);
         context.fillStyle = ink;
         context.fillText(text, ...at);

@@ -1,36 +1,38 @@
-/** From metres of the world to pixels of a canvas, and back. */
+/** Converts between metres of the world and pixels of a canvas. */
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** Nearest and farthest, px/m. */
+/** Limits of the zoom, px/m. */
 const MIN_SCALE = 50;
 const MAX_SCALE = 200_000;
-/** The buttons for zooming stand at the foot of the canvas; a scene that is fitted leaves them room, px. */
+/** Space that a fitted scene leaves for the zoom buttons at the bottom of the canvas, px. */
 const FOOT_PX = 48;
 
 export class Camera {
-    /** @type {Vector} What is in the middle of the canvas, m. */
+    /** @type {Vector} Position in the middle of the canvas, m. */
     centre = [0, 0];
-    /** px/m, in CSS pixels */
+    /** Scale, CSS px per m. */
     scale = 3000;
-    /** Of the canvas, CSS pixels. */
+    /** Size of the canvas, CSS px. */
     width = 1;
     height = 1;
-    /** Whether somebody moved it; then it is left where it is. */
+    /** Whether the user moved the view; it is then not fitted automatically. */
     isMoved = false;
-    /** Changes whenever the view does, so that what was drawn for it can be kept. */
+    /** Changes with the view, so that drawings made for it can be cached. */
     version = 0;
 
     /** @param {Vector} point
      * @returns {Vector} */
     toScreen([x, y]) {
-        return [(x - this.centre[0]) * this.scale + this.width / 2, this.height / 2 - (y - this.centre[1]) * this.scale];
+        const [centreX, centreY] = this.centre;
+        return [(x - centreX) * this.scale + this.width / 2, this.height / 2 - (y - centreY) * this.scale];
     }
 
     /** @param {Vector} point
      * @returns {Vector} */
     toWorld([x, y]) {
-        return [(x - this.width / 2) / this.scale + this.centre[0], (this.height / 2 - y) / this.scale + this.centre[1]];
+        const [centreX, centreY] = this.centre;
+        return [(x - this.width / 2) / this.scale + centreX, (this.height / 2 - y) / this.scale + centreY];
     }
 
     /** @param {number} width
@@ -40,13 +42,13 @@ export class Camera {
         this.version += 1;
     }
 
-    /** Shows all of a rectangle with some room around it.
+    /** Fits a rectangle into the canvas with a margin.
      * @param {[Vector, Vector]} bounds m */
     fit([[left, bottom], [right, top]]) {
-        const room = Math.min(0.05 * this.width, 0.1 * this.height) + 4;
-        const foot = Math.max(room, FOOT_PX);
-        const across = Math.max(this.width - 2 * room, 1) / Math.max(right - left, 1e-3);
-        const up = Math.max(this.height - room - foot, 1) / Math.max(top - bottom, 1e-3);
+        const margin = Math.min(0.05 * this.width, 0.1 * this.height) + 4;
+        const foot = Math.max(margin, FOOT_PX);
+        const across = Math.max(this.width - 2 * margin, 1) / Math.max(right - left, 1e-3);
+        const up = Math.max(this.height - margin - foot, 1) / Math.max(top - bottom, 1e-3);
         this.scale = Math.min(Math.max(Math.min(across, up), MIN_SCALE), MAX_SCALE);
         const below = this.height / 2 - (top - bottom) / 2 * this.scale;
         const raised = Math.max(foot - below, 0) / this.scale;
@@ -64,7 +66,7 @@ export class Camera {
         this.version += 1;
     }
 
-    /** Zooms and keeps a point of the canvas where it is.
+    /** Zooms around a point of the canvas.
      * @param {number} factor
      * @param {Vector} at px */
     zoom(factor, at = [this.width / 2, this.height / 2]) {

@@ -4,40 +4,46 @@ import { SAMPLE } from './protocol.js';
 import { StripChart } from './strip-chart.js';
 import { plain } from './units.js';
 
-/** Chart lines are repainted so many at a time: each still moves thirty times a second, and a frame stays cheap. */
+/** Charts repainted per frame. Each still moves thirty times per second, and a frame stays cheap. */
 const CHARTS_PER_FRAME = 2;
 
 /** @type {import('./strip-chart.js').ChartDescription[]} */
 const DESCRIPTIONS = [
     {
-        title: 'Felt force', unit: 'N', factor: 1, decimals: 2, least: 0.5,
+        title: 'Force on hand', unit: 'N', factor: 1, decimals: 2, minRange: 0.5,
         series: [
-            { name: 'x', value: SAMPLE.forceX, colour: 'series-x', title: 'Force on the hand to the right, after every limit' },
-            { name: 'y', value: SAMPLE.forceY, colour: 'series-y', title: 'Force on the hand upwards, after every limit' },
+            { name: 'x', value: SAMPLE.forceX, colour: 'series-x',
+                title: 'Force on the hand to the right, after all limits' },
+            { name: 'y', value: SAMPLE.forceY, colour: 'series-y',
+                title: 'Force on the hand upwards, after all limits' },
         ],
     },
     {
-        title: 'Hand position', unit: 'mm', factor: 1e3, decimals: 1, least: 5,
+        title: 'Hand position', unit: 'mm', factor: 1e3, decimals: 1, minRange: 5,
         series: [
-            { name: 'x', value: SAMPLE.handX, colour: 'series-x', title: 'Where the hand is, to the right' },
-            { name: 'y', value: SAMPLE.handY, colour: 'series-y', title: 'Where the hand is, upwards' },
-            { name: 'tool', value: SAMPLE.toolX, colour: 'series-x', isDashed: true, isQuiet: true, title: 'Dashed: where the tool is; it stays behind where something is in its way' },
+            { name: 'x', value: SAMPLE.handX, colour: 'series-x', title: 'Hand, horizontal' },
+            { name: 'y', value: SAMPLE.handY, colour: 'series-y', title: 'Hand, vertical' },
+            { name: 'tool', value: SAMPLE.toolX, colour: 'series-x', isDashed: true, isQuiet: true,
+                title: 'Dashed: the handle of the tool, which stays behind the hand at an obstacle' },
             { name: '', value: SAMPLE.toolY, colour: 'series-y', isDashed: true, isQuiet: true, title: '' },
         ],
     },
     {
-        title: 'Energy', unit: 'mJ', factor: 1e3, decimals: 2, least: 1,
+        title: 'Energy', unit: 'mJ', factor: 1e3, decimals: 2, minRange: 1,
         right: { unit: 'J', factor: 1, decimals: 3 },
         series: [
-            { name: 'world', value: SAMPLE.energy, colour: 'series-energy', title: 'Kinetic, potential and coupling energy of the world; left axis' },
-            { name: 'tank', value: SAMPLE.tank, colour: 'series-tank', isRight: true, title: 'Energy that may still be given to the hand; right axis. At zero the force is cut' },
+            { name: 'world', value: SAMPLE.energy, colour: 'series-energy',
+                title: 'Kinetic, potential and coupling energy; left axis' },
+            { name: 'tank', value: SAMPLE.tank, colour: 'series-tank', isRight: true,
+                title: 'Energy that the device may still deliver; right axis. At zero the force is reduced' },
         ],
     },
     {
-        title: 'Tick time', unit: 'µs', factor: 1e-3, decimals: 0, least: 1, isLogarithmic: true,
+        title: 'Tick time', unit: 'µs', factor: 1e-3, decimals: 0, minRange: 1, isLogarithmic: true,
         line: { value: 1000, name: 'budget 1 ms' },
         series: [
-            { name: 'compute', value: SAMPLE.compute, colour: 'series-tick', title: 'How long each tick took to compute, of the 1000 µs it has' },
+            { name: 'compute', value: SAMPLE.compute, colour: 'series-tick',
+                title: 'Time to compute a tick, of 1000 µs available' },
         ],
     },
 ];
@@ -50,11 +56,11 @@ export class Charts {
     constructor(parent, session) {
         this.session = session;
         this.charts = DESCRIPTIONS.map((description) => new StripChart(parent, description, session.history));
-        session.addEventListener('timing', () => this.#takeBudget());
+        session.addEventListener('timing', () => this.#applyBudget());
     }
 
-    /** Called once a frame.
-     * @param {boolean} isNew Whether anything came since the last frame. */
+    /** Called once per frame.
+     * @param {boolean} isNew Whether a state arrived since the last frame. */
     advance(isNew) {
         if (!isNew) return;
         for (let count = 0; count < CHARTS_PER_FRAME; count += 1) {
@@ -67,14 +73,14 @@ export class Charts {
         for (const chart of this.charts) chart.draw();
     }
 
-    /** Writes the figures; called a few times a second. */
-    tell() {
-        const sample = this.session.told?.samples?.at(-1);
+    /** Updates the numbers. Called a few times per second. */
+    showValues() {
+        const sample = this.session.displayed?.samples?.at(-1);
         if (!sample) return;
-        for (const chart of this.charts) chart.tell(sample);
+        for (const chart of this.charts) chart.showValues(sample);
     }
 
-    #takeBudget() {
+    #applyBudget() {
         const { line } = this.charts[3].description;
         if (!line || !this.session.timing) return;
         line.value = this.session.timing.budget_ns / 1e3;

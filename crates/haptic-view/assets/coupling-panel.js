@@ -1,4 +1,4 @@
-/** Sliders and fields for the gains, and what they mean in words. */
+/** Sliders and fields for the gains, and their stability. */
 
 import { byId } from './dom.js';
 import { plain } from './units.js';
@@ -9,18 +9,19 @@ const STEPS = 1000;
 
 /** @type {{key: import('./gains.js').MainGain, name: string, unit: string, title: string}[]} */
 const SLIDERS = [
-    { key: 'stiffness_n_per_m', name: 'Stiffness', unit: 'N/m', title: 'Force per metre between hand and tool: how hard things feel' },
+    { key: 'stiffness_n_per_m', name: 'Stiffness', unit: 'N/m',
+        title: 'Force per metre between hand and tool; higher feels harder' },
     { key: 'damping_n_s_per_m', name: 'Damping', unit: 'N·s/m', title: 'Force per speed between hand and tool' },
 ];
 
 const VERDICTS = {
-    good: 'Passive: it cannot shake, whatever the hand does.',
+    good: 'Passive: stable with any hand.',
     warning: 'Stable as modelled, but not passive: the energy tank may cut the force.',
-    bad: 'Unstable as modelled: it will shake; the energy tank holds it back.',
+    bad: 'Unstable as modelled: it oscillates; the energy tank limits the force.',
 };
 
 class GainControl {
-    /** Whether the field holds something that was not sent yet. */
+    /** Whether the field contains a value that was not sent yet. */
     #isTyping = false;
 
     /** @param {Gains} gains
@@ -35,17 +36,21 @@ class GainControl {
         label.textContent = name;
         label.htmlFor = key;
         this.field = Object.assign(document.createElement('input'), { type: 'number', id: key, step: 'any', min: '0' });
-        const told = Object.assign(document.createElement('span'), { className: 'unit', textContent: unit });
+        const unitLabel = Object.assign(document.createElement('span'), { className: 'unit', textContent: unit });
         const entry = Object.assign(document.createElement('span'), { className: 'entry' });
-        entry.append(this.field, told);
-        this.slider = Object.assign(document.createElement('input'), { type: 'range', min: '0', max: String(STEPS), id: `${key}-slider` });
+        entry.append(this.field, unitLabel);
+        this.slider = Object.assign(document.createElement('input'), {
+            type: 'range', min: '0', max: String(STEPS), id: `${key}-slider`,
+        });
         this.slider.setAttribute('aria-label', `${name}, logarithmic, ${unit}`);
         this.element.append(label, entry, this.slider);
-        this.slider.addEventListener('input', () => this.#wish(gains.scales[key].value(Number(this.slider.value) / STEPS)));
+        this.slider.addEventListener('input', () => {
+            this.#request(gains.scales[key].value(Number(this.slider.value) / STEPS));
+        });
         this.field.addEventListener('input', () => { this.#isTyping = true; });
         this.field.addEventListener('change', () => {
             this.#isTyping = false;
-            this.#wish(this.field.valueAsNumber);
+            this.#request(this.field.valueAsNumber);
         });
         this.field.addEventListener('blur', () => {
             this.#isTyping = false;
@@ -54,16 +59,16 @@ class GainControl {
     }
 
     /** @param {number} value */
-    #wish(value) {
+    #request(value) {
         if (Number.isFinite(value)) return void this.gains.request({ [this.key]: value });
-        this.gains.drop();
+        this.gains.clearError();
         this.show();
     }
 
     show() {
         const value = this.gains.shown?.[this.key];
         if (value === undefined) return;
-        this.slider.value = String(Math.round(this.gains.scales[this.key].place(value) * STEPS));
+        this.slider.value = String(Math.round(this.gains.scales[this.key].position(value) * STEPS));
         this.slider.setAttribute('aria-valuetext', plain(value));
         if (!this.#isTyping) this.field.value = String(Number(value.toPrecision(6)));
     }
@@ -77,7 +82,7 @@ export function buildCouplingPanel(parent, gains, session) {
     parent.append(...controls.map(({ element }) => element));
     gains.addEventListener('change', () => controls.forEach((control) => control.show()));
     const error = byId('gains-error');
-    gains.addEventListener('refused', (event) => {
+    gains.addEventListener('rejected', (event) => {
         const { detail } = /** @type {CustomEvent<string>} */ (event);
         error.textContent = detail;
         error.hidden = detail === '';

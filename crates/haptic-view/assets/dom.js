@@ -1,6 +1,6 @@
-/** The page's elements. */
+/** Access to the elements of index.html. */
 
-/** An element that index.html has, by its id; of the kind that the caller wants it as.
+/** An element of index.html by its id, as the type that the caller declares.
  * @template {HTMLElement} Kind
  * @param {string} id
  * @returns {Kind} */

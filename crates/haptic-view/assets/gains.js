@@ -1,85 +1,87 @@
-/** The gains of the coupling: what is in use, what is wished for, and the way from the one to the other. */
+/** The gains of the coupling: those in use, those requested, and the requests to the daemon. */
 
 import { LogScale } from './log-scale.js';
-import { ask } from './requests.js';
+import { request } from './requests.js';
 
 /** @typedef {import('./protocol.js').Coupling} Coupling */
 /** @typedef {'stiffness_n_per_m'|'damping_n_s_per_m'} MainGain */
 
-/** Where the sliders begin; softer than this is not felt. */
-const LEAST_STIFFNESS_N_PER_M = 10;
-const LEAST_DAMPING_N_S_PER_M = 0.01;
-/** At most so often is the daemon asked while a slider moves, ms. */
-const PAUSE_MS = 40;
+/** Lower ends of the sliders. Softer couplings cannot be felt. */
+const MIN_STIFFNESS_N_PER_M = 10;
+const MIN_DAMPING_N_S_PER_M = 0.01;
+/** Time between two requests while a slider moves, ms. */
+const REQUEST_INTERVAL_MS = 40;
 
-/** Tells of `change` (of what to show) and `refused` (detail: why). */
+/** Dispatches `change` (of the gains to show) and `rejected` (detail: the reason, or empty). */
 export class Gains extends EventTarget {
-    /** @type {Coupling|null} What to show: the wish while there is one, else what is in use. */
+    /** @type {Coupling|null} Gains to show: those requested, otherwise those in use. */
     shown = null;
     /** @type {Record<MainGain, LogScale>} */
     scales = {
-        stiffness_n_per_m: new LogScale(LEAST_STIFFNESS_N_PER_M, 10_000, false),
-        damping_n_s_per_m: new LogScale(LEAST_DAMPING_N_S_PER_M, 50, true),
+        stiffness_n_per_m: new LogScale(MIN_STIFFNESS_N_PER_M, 10_000, false),
+        damping_n_s_per_m: new LogScale(MIN_DAMPING_N_S_PER_M, 50, true),
     };
-    /** @type {Partial<Coupling>|null} Not sent yet. */
-    #wish = null;
-    #isAsking = false;
+    /** @type {Partial<Coupling>|null} Requested but not sent yet. */
+    #pending = null;
+    #isSending = false;
 
     /** @param {import('./session.js').Session} session */
     constructor(session) {
         super();
         this.session = session;
-        session.addEventListener('settings', () => this.#takeSettings());
+        session.addEventListener('settings', () => this.#applySettings());
     }
 
-    /** Asks for other gains. While an answer is awaited only the newest wish is kept.
-     * @param {Partial<Coupling>} wish */
-    async request(wish) {
+    /** Requests other gains. While a request is in flight, only the newest values are retained.
+     * @param {Partial<Coupling>} gains */
+    async request(gains) {
         if (!this.shown) return;
-        this.#show({ ...this.shown, ...wish });
-        this.#wish = { ...this.#wish, ...wish };
-        if (this.#isAsking) return;
-        this.#isAsking = true;
+        this.#show({ ...this.shown, ...gains });
+        this.#pending = { ...this.#pending, ...gains };
+        if (this.#isSending) return;
+        this.#isSending = true;
         try {
-            while (this.#wish) {
+            while (this.#pending) {
                 await this.#send();
-                await new Promise((resolve) => { setTimeout(resolve, PAUSE_MS); });
+                await new Promise((resolve) => { setTimeout(resolve, REQUEST_INTERVAL_MS); });
             }
         } finally {
-            this.#isAsking = false;
+            this.#isSending = false;
         }
-        this.#takeSettings();
+        this.#applySettings();
     }
 
-    /** What was typed is no number: nothing is asked for, and what was said of the last wish is over. */
-    drop() {
-        this.dispatchEvent(new CustomEvent('refused', { detail: '' }));
+    /** Clears the error of the last request. For input that is not a number and is not sent. */
+    clearError() {
+        this.dispatchEvent(new CustomEvent('rejected', { detail: '' }));
     }
 
     async #send() {
-        const wish = this.#wish;
-        this.#wish = null;
+        const gains = this.#pending;
+        this.#pending = null;
         try {
-            const coupling = await ask('PATCH', '/api/coupling', wish ?? {});
+            const coupling = await request('PATCH', '/api/coupling', gains ?? {});
             const settings = this.session.settings;
-            if (settings && coupling?.stiffness_n_per_m !== undefined) settings.coupling = { ...settings.coupling, ...coupling };
-            this.dispatchEvent(new CustomEvent('refused', { detail: '' }));
+            if (settings && coupling?.stiffness_n_per_m !== undefined) {
+                settings.coupling = { ...settings.coupling, ...coupling };
+            }
+            this.dispatchEvent(new CustomEvent('rejected', { detail: '' }));
         } catch (error) {
-            this.dispatchEvent(new CustomEvent('refused', { detail: /** @type {Error} */ (error).message }));
+            this.dispatchEvent(new CustomEvent('rejected', { detail: /** @type {Error} */ (error).message }));
         }
     }
 
-    #takeSettings() {
+    #applySettings() {
         const { settings } = this.session;
-        if (!settings || this.#isAsking) return;
-        this.#takeLimits(settings.limits);
+        if (!settings || this.#isSending) return;
+        this.#applyLimits(settings.limits);
         this.#show(settings.coupling);
     }
 
     /** @param {import('./protocol.js').Limits} limits */
-    #takeLimits({ stiffness_n_per_m: stiffness, damping_n_s_per_m: damping }) {
-        if (stiffness[1] > 0) this.scales.stiffness_n_per_m = new LogScale(LEAST_STIFFNESS_N_PER_M, stiffness[1], false);
-        if (damping[1] > 0) this.scales.damping_n_s_per_m = new LogScale(LEAST_DAMPING_N_S_PER_M, damping[1], true);
+    #applyLimits({ stiffness_n_per_m: stiffness, damping_n_s_per_m: damping }) {
+        if (stiffness[1] > 0) this.scales.stiffness_n_per_m = new LogScale(MIN_STIFFNESS_N_PER_M, stiffness[1], false);
+        if (damping[1] > 0) this.scales.damping_n_s_per_m = new LogScale(MIN_DAMPING_N_S_PER_M, damping[1], true);
     }
 
     /** @param {Coupling} coupling */

@@ -1,65 +1,65 @@
-/** Takes over the hand of a simulated device: a target that the hand follows by its spring. */
+/** Controls the hand of a simulated device: sets a target that the hand follows through its spring. */
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** How long after letting go the hand's own path resumes, ms; the daemon's rule, told on the page. */
+/** Time after a release until the hand's own path resumes, ms. The daemon's rule, shown on the page. */
 const RESUME_MS = 2000;
 
-/** Tells of `change` when the hand was taken or let go. */
+/** Dispatches `change` when the hand was taken or released. */
 export class HandGuide extends EventTarget {
-    /** @type {Vector|null} Where the hand is pulled to, m; null when nobody here holds it. */
+    /** @type {Vector|null} Target of the hand, m; null while this page does not control it. */
     target = null;
-    #letGoAt = -Infinity;
-    /** Whether the daemon has seen that this page leads the hand; before it does, it says nothing about us. */
-    #isKnown = false;
+    #releasedAt = -Infinity;
+    /** Whether the daemon has confirmed that this page controls the hand; until then its states do not count. */
+    #isConfirmed = false;
 
     /** @param {import('./session.js').Session} session */
     constructor(session) {
         super();
         this.session = session;
         session.connection.addEventListener('change', () => { if (!session.connection.connected) this.#forget(); });
-        session.addEventListener('state', () => this.#learnWhoLeads());
-        // Nobody sees what a hidden page does, and its frames stop, which let go of a hand that keys have left.
-        document.addEventListener('visibilitychange', () => { if (document.hidden) this.letGo(); });
+        session.addEventListener('state', () => this.#checkOwner());
+        // A hidden page draws no frames, and it is the frames that release a hand which was moved by keys.
+        document.addEventListener('visibilitychange', () => { if (document.hidden) this.release(); });
     }
 
     get isHolding() {
         return this.target !== null;
     }
 
-    /** How long until the path resumes, s; zero when it has, or while the hand is held.
+    /** Time until the path resumes, s; zero afterwards and while the hand is controlled.
      * @param {number} now ms */
     resumesIn(now) {
-        return this.isHolding ? 0 : Math.max(0, this.#letGoAt + RESUME_MS - now) / 1000;
+        return this.isHolding ? 0 : Math.max(0, this.#releasedAt + RESUME_MS - now) / 1000;
     }
 
-    /** Pulls the hand to a place; takes it first if need be.
-     * @param {Vector} place m */
-    pull(place) {
+    /** Moves the hand towards a position; takes control first if necessary.
+     * @param {Vector} position m */
+    pull(position) {
         if (!this.session.isHandFree) return;
         const isNew = !this.isHolding;
-        this.target = place;
-        this.session.connection.send({ type: 'hand', position_m: place });
+        this.target = position;
+        this.session.connection.send({ type: 'hand', position_m: position });
         if (isNew) this.dispatchEvent(new Event('change'));
     }
 
-    letGo() {
+    release() {
         if (!this.isHolding) return;
         this.session.connection.send({ type: 'hand', position_m: null });
-        this.#letGoAt = performance.now();
+        this.#releasedAt = performance.now();
         this.#forget();
     }
 
-    /** The last one to ask has the hand: when that is another page, this one has lost it. */
-    #learnWhoLeads() {
+    /** The last page to send a target controls the hand. If that is another one, this page has lost it. */
+    #checkOwner() {
         const leads = Boolean(this.session.state?.leads);
-        if (this.#isKnown && !leads) this.#forget();
-        this.#isKnown = this.isHolding && leads;
+        if (this.#isConfirmed && !leads) this.#forget();
+        this.#isConfirmed = this.isHolding && leads;
     }
 
     #forget() {
         if (!this.isHolding) return;
-        this.#isKnown = false;
+        this.#isConfirmed = false;
         this.target = null;
         this.dispatchEvent(new Event('change'));
     }

@@ -1,29 +1,31 @@
-/** How often which wake-up latency and which tick time occurred, both axes logarithmic: the rare ones are what matters. */
+/** Histogram of wake-up latency and tick time. Both axes are logarithmic, so that rare values show. */
 
 import { colour } from './palette.js';
 import { Surface, drawLine } from './surface.js';
 
-const LEAST_NS = 100;
-const GREATEST_NS = 1e7;
+const MIN_NS = 100;
+const MAX_NS = 1e7;
 /** Bars per power of ten. */
 const BARS = 6;
-const COUNT = Math.round(Math.log10(GREATEST_NS / LEAST_NS) * BARS);
+const COUNT = Math.round(Math.log10(MAX_NS / MIN_NS) * BARS);
 
 /** @type {[number, string][]} */
-const MARKS = [[1e3, '1 µs'], [1e4, '10 µs'], [1e5, '100 µs'], [1e6, '1 ms']];
+const DECADE_LABELS = [[1e3, '1 µs'], [1e4, '10 µs'], [1e5, '100 µs'], [1e6, '1 ms']];
+
+const COUNT_LABELS = ['1', '10', '100', '1k', '10k', '100k', '1M', '10M', '100M', '1G'];
 
 /** @param {number} ns
  * @returns {number} 0 at the left, 1 at the right */
-function place(ns) {
-    const share = Math.log(ns / LEAST_NS) / Math.log(GREATEST_NS / LEAST_NS);
-    return Math.min(Math.max(share, 0), 1);
+function position(ns) {
+    const fraction = Math.log(ns / MIN_NS) / Math.log(MAX_NS / MIN_NS);
+    return Math.min(Math.max(fraction, 0), 1);
 }
 
 /** @param {[number, number][]} histogram Upper bounds in ns, counts. */
 function intoBars(histogram) {
     const bars = new Array(COUNT).fill(0);
     for (const [upper, count] of histogram) {
-        bars[Math.min(COUNT - 1, Math.floor(place(upper * 0.999) * COUNT))] += count;
+        bars[Math.min(COUNT - 1, Math.floor(position(upper * 0.999) * COUNT))] += count;
     }
     return bars;
 }
@@ -66,12 +68,12 @@ export class Histogram {
         for (let decade = 0; decade <= decades; decade += decades > 5 ? 3 : 2) {
             const y = Math.round(area.y + area.height * (1 - decade / decades)) + 0.5;
             drawLine(context, area.x, y, area.x + area.width, y);
-            context.fillText(['1', '10', '100', '1k', '10k', '100k', '1M', '10M', '100M', '1G'][decade] ?? '', area.x - 0.3 * rem, y);
+            context.fillText(COUNT_LABELS[decade] ?? '', area.x - 0.3 * rem, y);
         }
         context.textAlign = 'center';
         context.textBaseline = 'alphabetic';
-        for (const [ns, name] of MARKS) {
-            const x = Math.round(area.x + area.width * place(ns)) + 0.5;
+        for (const [ns, name] of DECADE_LABELS) {
+            const x = Math.round(area.x + area.width * position(ns)) + 0.5;
             drawLine(context, x, area.y, x, area.y + area.height);
             context.fillText(name, x, area.y + area.height + 1.1 * rem);
         }
@@ -84,13 +86,13 @@ export class Histogram {
      * @param {number[]} bars
      * @param {number} decades
      * @param {string} fill
-     * @param {number} offset Of the bar within its place, 0 or a half. */
+     * @param {number} offset Of the bar within its column, 0 or 0.5. */
     #drawBars(context, area, bars, decades, fill, offset) {
         context.fillStyle = colour(fill);
         const step = area.width / COUNT;
         bars.forEach((count, index) => {
             if (count === 0) return;
-            // One tick alone is seen as well: a bar begins below its own count.
+            // A single tick is visible too: a bar starts below its own count.
             const tall = area.height * Math.max(Math.log10(count) + 0.15, 0.15) / (decades + 0.15);
             context.fillRect(area.x + (index + offset) * step, area.y + area.height - tall, 0.5 * step, tall);
         });
@@ -100,7 +102,7 @@ export class Histogram {
      * @param {Area} area
      * @param {number} budget ns */
     #drawBudget(context, area, budget) {
-        const x = Math.round(area.x + area.width * place(budget)) + 0.5;
+        const x = Math.round(area.x + area.width * position(budget)) + 0.5;
         context.strokeStyle = colour('budget');
         context.lineWidth = 1.5;
         context.setLineDash([5, 3]);

@@ -1,61 +1,61 @@
-/** The last seconds of a few values, kept as least and greatest per column of a chart: cheap to draw, and no peak is lost. */
+/** The last seconds of a few values, as minimum and maximum per chart column: fast to draw, and no peak is lost. */
 
-/** How far back the charts look, s. */
+/** Time span of the charts, s. */
 export const SPAN_S = 8;
 const COLUMNS = 320;
 const COLUMN_S = SPAN_S / COLUMNS;
 const VALUES = 10;
 
 export class History {
-    /** The column of the newest sample; columns are counted from time zero. */
+    /** Column of the newest sample, counted from time zero. */
     newest = -1;
-    #least = new Float64Array(COLUMNS * VALUES);
-    #greatest = new Float64Array(COLUMNS * VALUES);
-    /** Which column a slot holds. */
-    #holds = new Float64Array(COLUMNS).fill(-1);
+    #min = new Float64Array(COLUMNS * VALUES);
+    #max = new Float64Array(COLUMNS * VALUES);
+    /** Column stored in each slot. */
+    #columns = new Float64Array(COLUMNS).fill(-1);
 
     clear() {
         this.newest = -1;
-        this.#holds.fill(-1);
+        this.#columns.fill(-1);
     }
 
-    /** @param {number[]} sample As the protocol's SAMPLE names its values. */
+    /** @param {number[]} sample Values in the order of SAMPLE in protocol.js. */
     add(sample) {
         const column = Math.floor(sample[0] / COLUMN_S);
         if (column < this.newest) this.clear();
         const slot = column % COLUMNS;
-        const isNew = this.#holds[slot] !== column;
-        this.#holds[slot] = column;
+        const isNew = this.#columns[slot] !== column;
+        this.#columns[slot] = column;
         this.newest = column;
         for (let value = 0; value < VALUES; value += 1) {
             const at = slot * VALUES + value;
-            this.#least[at] = isNew ? sample[value] : Math.min(this.#least[at], sample[value]);
-            this.#greatest[at] = isNew ? sample[value] : Math.max(this.#greatest[at], sample[value]);
+            this.#min[at] = isNew ? sample[value] : Math.min(this.#min[at], sample[value]);
+            this.#max[at] = isNew ? sample[value] : Math.max(this.#max[at], sample[value]);
         }
     }
 
-    /** Calls with every column that is kept, oldest first; its place is 0 at the oldest and 1 at the newest.
-     * @param {number} value Which value of a sample.
-     * @param {(place: number, least: number, greatest: number) => void} visit */
+    /** Visits every stored column, oldest first. Its position is 0 at the oldest and 1 at the newest.
+     * @param {number} value Index into a sample.
+     * @param {(position: number, min: number, max: number) => void} visit */
     each(value, visit) {
         for (let back = COLUMNS - 1; back >= 0; back -= 1) {
             const column = this.newest - back;
             const slot = column % COLUMNS;
-            if (column < 0 || this.#holds[slot] !== column) continue;
+            if (column < 0 || this.#columns[slot] !== column) continue;
             const at = slot * VALUES + value;
-            visit(1 - back / (COLUMNS - 1), this.#least[at], this.#greatest[at]);
+            visit(1 - back / (COLUMNS - 1), this.#min[at], this.#max[at]);
         }
     }
 
-    /** The least and greatest of some values over all columns, or none when there is nothing.
+    /** Minimum and maximum of some values over all columns; null without samples.
      * @param {number[]} values
      * @returns {[number, number]|null} */
     range(values) {
         let [low, high] = [Infinity, -Infinity];
         for (const value of values) {
-            this.each(value, (_, least, greatest) => {
-                low = Math.min(low, least);
-                high = Math.max(high, greatest);
+            this.each(value, (_, min, max) => {
+                low = Math.min(low, min);
+                high = Math.max(high, max);
             });
         }
         return low <= high ? [low, high] : null;

@@ -1,12 +1,12 @@
-/** Keys, as the help lists them. */
+/** Keyboard control; the help lists the keys. */
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** How fast an arrow key moves the hand, m/s. */
+/** Speed of the hand while an arrow key is down, m/s. */
 const SPEED_M_PER_S = 0.04;
 const FAST_M_PER_S = 0.16;
-/** A hand that was moved by keys is let go after so long without a key, ms. */
-const PATIENCE_MS = 4000;
+/** Time without a key after which a hand moved by keys is released, ms. */
+const RELEASE_AFTER_MS = 4000;
 
 /** @type {Record<string, Vector>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -16,8 +16,8 @@ export class Keyboard {
     #arrows = new Set();
     #isFast = false;
     #usedAt = -Infinity;
-    /** @type {Vector|null} Where keys pulled the hand last, m. */
-    #pulledTo = null;
+    /** @type {Vector|null} Last target set by keys, m. */
+    #lastTarget = null;
     #movedAt = 0;
 
     /** @param {import('./scene-view.js').SceneView} view
@@ -28,22 +28,22 @@ export class Keyboard {
         addEventListener('keydown', (event) => this.#press(event));
         addEventListener('keyup', (event) => this.#release(event));
         addEventListener('blur', () => this.#arrows.clear());
-        // A key that is still down does not take the hand again.
+        // After a release, a key that is still down does not take control again.
         view.guide.addEventListener('change', () => { if (!view.guide.isHolding) this.#arrows.clear(); });
     }
 
-    /** Whether the hand is held by keys, not by the mouse, which would have pulled it elsewhere. */
+    /** Whether the keys control the hand; the mouse would have set another target. */
     get #isHolding() {
-        return this.#pulledTo !== null && this.view.guide.target === this.#pulledTo;
+        return this.#lastTarget !== null && this.view.guide.target === this.#lastTarget;
     }
 
-    /** Moves the hand while arrow keys are down; called once a frame.
+    /** Moves the hand while arrow keys are down. Called once per frame.
      * @param {number} now ms */
     advance(now) {
         const elapsed = Math.min(now - this.#movedAt, 50) / 1000;
         this.#movedAt = now;
         if (this.#arrows.size > 0) this.#drive(elapsed, now);
-        else if (this.#isHolding && now - this.#usedAt > PATIENCE_MS) this.view.guide.letGo();
+        else if (this.#isHolding && now - this.#usedAt > RELEASE_AFTER_MS) this.view.guide.release();
     }
 
     /** @param {number} elapsed s
@@ -53,23 +53,24 @@ export class Keyboard {
         const from = guide.target ?? session.state?.hand_m;
         if (!from) return;
         const step = elapsed * (this.#isFast ? FAST_M_PER_S : SPEED_M_PER_S);
-        const [x, y] = [...this.#arrows].reduce(([sumX, sumY], key) => [sumX + ARROWS[key][0], sumY + ARROWS[key][1]], [0, 0]);
+        const arrows = [...this.#arrows].map((key) => ARROWS[key]);
+        const [x, y] = arrows.reduce(([sumX, sumY], [dx, dy]) => [sumX + dx, sumY + dy], [0, 0]);
         this.#usedAt = now;
-        this.#pulledTo = [from[0] + x * step, from[1] + y * step];
-        guide.pull(this.#pulledTo);
+        this.#lastTarget = [from[0] + x * step, from[1] + y * step];
+        guide.pull(this.#lastTarget);
     }
 
     /** @param {KeyboardEvent} event */
     #press(event) {
         if (event.ctrlKey || event.metaKey || event.altKey || isBusy(event)) return;
         this.#isFast = event.shiftKey;
-        const isTaken = event.key in ARROWS ? this.#steer(event) : this.#act(event);
-        if (isTaken) event.preventDefault();
+        const isHandled = event.key in ARROWS ? this.#steer(event) : this.#act(event);
+        if (isHandled) event.preventDefault();
     }
 
-    /** Where there is no hand to move, arrow keys are the browser's and scroll the page.
+    /** Without a hand to move, arrow keys scroll the page as usual.
      * @param {KeyboardEvent} event
-     * @returns {boolean} whether the key did something here */
+     * @returns {boolean} whether the key was handled */
     #steer(event) {
         if (!this.view.session.isHandFree) return false;
         if (!event.repeat) this.#arrows.add(event.key);
@@ -77,7 +78,7 @@ export class Keyboard {
     }
 
     /** @param {KeyboardEvent} event
-     * @returns {boolean} as above */
+     * @returns {boolean} whether the key was handled */
     #act(event) {
         const action = this.actions[event.key.toLowerCase()];
         if (action && (!event.repeat || '.+-='.includes(event.key))) action();
@@ -91,7 +92,7 @@ export class Keyboard {
     }
 }
 
-/** Whether the key belongs to something else: a field, a slider, a button that is pressed by it, a dialog.
+/** Whether the key belongs to another control: a field, a slider, a button pressed by it, a dialog.
  * @param {KeyboardEvent} event */
 function isBusy({ target, key }) {
     if (document.querySelector('dialog[open]')) return true;

@@ -1,8 +1,9 @@
-/** A logarithmic scale with a zero at its lower end, for gains that go over decades and may be none at all. */
+/** A logarithmic scale whose lower end may mean zero, for gains that span decades and may be zero. */
 
 export class LogScale {
-    /** @param {number} low The least above zero; less if that is needed for a decade, since a shorter scale may have no mark.
-     * @param {number} high Above zero.
+    /** @param {number} low Lower end, above zero. It is lowered if the scale would be shorter than a decade, which
+     *   may contain no power of ten.
+     * @param {number} high Upper end, above zero.
      * @param {boolean} hasZero Whether the lower end itself means zero. */
     constructor(low, high, hasZero) {
         this.low = Math.min(low, high / 10);
@@ -12,23 +13,24 @@ export class LogScale {
 
     /** @param {number} value
      * @returns {number} 0 to 1 */
-    place(value) {
+    position(value) {
         if (value <= this.low) return 0;
         return Math.min(Math.log(value / this.low) / Math.log(this.high / this.low), 1);
     }
 
-    /** @param {number} place 0 to 1
-     * @returns {number} rounded to three figures, so that it reads well, but never past an end, which the daemon would refuse */
-    value(place) {
-        if (place <= 0) return this.hasZero ? 0 : this.low;
-        const value = this.low * (this.high / this.low) ** Math.min(place, 1);
+    /** @param {number} position 0 to 1
+     * @returns {number} rounded to three digits, but never beyond an end, which the daemon would reject */
+    value(position) {
+        if (position <= 0) return this.hasZero ? 0 : this.low;
+        const value = this.low * (this.high / this.low) ** Math.min(position, 1);
         return Math.min(Math.max(Number(value.toPrecision(3)), this.low), this.high);
     }
 
     /** Powers of ten within the scale. */
     decades() {
         const decades = [];
-        for (let power = Math.ceil(Math.log10(this.low) - 1e-9); 10 ** power <= this.high * (1 + 1e-9); power += 1) decades.push(10 ** power);
+        const first = Math.ceil(Math.log10(this.low) - 1e-9);
+        for (let power = first; 10 ** power <= this.high * (1 + 1e-9); power += 1) decades.push(10 ** power);
         return decades;
     }
 }

@@ -1,4 +1,4 @@
-/** The page: one connection, one session, one loop of frames. */
+/** Entry point: one connection, one session, one frame loop. */
 
 import { Appearance } from './appearance.js';
 import { Camera } from './camera.js';
@@ -22,12 +22,13 @@ import { Transport } from './transport.js';
 
 /** @typedef {import('./protocol.js').State} State */
 
-/** How often words and figures change: often enough to be live, seldom enough to be read. */
-const WORDS_EVERY_MS = 150;
-/** They change at once when the felt force has changed by more than this share of its limit: a long arrow with a small number lies. */
-const SURPRISE = 0.1;
-/** How often a scene is drawn in which nothing happens. */
-const CALM_MS = 250;
+/** Time between updates of texts and numbers: short enough to be live, long enough to be read. */
+const TEXT_INTERVAL_MS = 150;
+/** Fraction of the maximum force. After a larger change of the force the texts are updated at once, so that arrow and
+ * number agree. */
+const FORCE_STEP = 0.1;
+/** Time between two frames of a scene in which nothing changes. */
+const IDLE_INTERVAL_MS = 250;
 
 const connection = new Connection();
 const session = new Session(connection);
@@ -62,7 +63,7 @@ const appearance = new Appearance(() => {
     histogram.draw();
 });
 
-/** What needs the daemon does nothing without it; its buttons are off then, and the banner says why.
+/** Runs an action only while connected. Otherwise its buttons are disabled, and the banner gives the reason.
  * @param {() => unknown} action */
 const withDaemon = (action) => () => { if (connection.connected) action(); };
 
@@ -76,63 +77,65 @@ const keyboard = new Keyboard(view, {
     f: () => view.fit(),
     s: withDaemon(() => picker.open()),
     t: () => appearance.next(),
-    escape: () => guide.letGo(),
+    escape: () => guide.release(),
     '?': openHelp,
 });
 
-/** For scripts in the console, and for the page's tests. */
+/** For scripts in the console and for the page's tests. */
 const page = { session, camera, guide, view, frames: 0 };
 Object.assign(globalThis, { hapticd: page });
 
-let wordsAt = 0;
+let textsAt = 0;
 let drawnAt = 0;
 let drawnView = -1;
 /** @type {State|null} */
 let drawn = null;
-/** @type {State|null} The newest that came, whether the scene was drawn for it or not. */
-let seen = null;
+/** @type {State|null} The newest state at the last frame, whether the scene was drawn for it or not. */
+let lastState = null;
 
-/** Draws the scene if there is anything new to see: a paused world in which the hand rests is drawn a few times a second.
+/** Draws the scene if it changed. A paused world with a resting hand is drawn a few times per second.
  * @param {number} now ms */
 function drawScene(now) {
-    const isCalm = isStill(drawn, session.state) && camera.version === drawnView && !guide.isHolding && !view.isHandPointedOut;
-    if (isCalm && now - drawnAt < CALM_MS) return;
+    const isIdle = isStill(drawn, session.state) && camera.version === drawnView
+        && !guide.isHolding && !view.isHandHighlighted;
+    if (isIdle && now - drawnAt < IDLE_INTERVAL_MS) return;
     [drawnAt, drawnView, drawn] = [now, camera.version, session.state];
     view.draw();
 }
 
-/** Whether two states look alike. Only paused ones are compared: in a running world something always moves.
+/** Whether two states look the same. Only paused ones are compared; in a running world something always moves.
  * @param {State|null} before
  * @param {State|null} after */
 function isStill(before, after) {
     if (before === after) return true;
     if (!before?.paused || !after?.paused || before.scene_id !== after.scene_id) return false;
-    const [was, is] = [before, after].map(({ hand_m: hand, force_n: force, bodies }) => [hand, force, ...bodies].flat());
+    const values = (/** @type {State} */ { hand_m: hand, force_n: force, bodies }) => [hand, force, ...bodies].flat();
+    const [was, is] = [values(before), values(after)];
     return was.every((value, index) => value === is[index]);
 }
 
-/** Whether what is felt is far from what the words say. */
-function isSurprising() {
-    const [now, told] = [session.state, session.told].map((state) => state?.force_n ?? [0, 0]);
-    return Math.hypot(now[0] - told[0], now[1] - told[1]) > SURPRISE * session.maxForceN;
+/** Whether the force differs much from the displayed number. */
+function hasForceStep() {
+    const [now, displayed] = [session.state, session.displayed].map((state) => state?.force_n ?? [0, 0]);
+    return Math.hypot(now[0] - displayed[0], now[1] - displayed[1]) > FORCE_STEP * session.maxForceN;
 }
 
 /** @param {number} now ms */
 function frame(now) {
     requestAnimationFrame(frame);
     page.frames += 1;
-    const isNew = session.state !== seen;
-    seen = session.state;
+    const isNew = session.state !== lastState;
+    lastState = session.state;
     keyboard.advance(now);
-    const isTimeForWords = now - wordsAt >= WORDS_EVERY_MS || isSurprising();
-    if (isTimeForWords) session.told = session.state;
+    const isTextDue = now - textsAt >= TEXT_INTERVAL_MS || hasForceStep();
+    if (isTextDue) session.displayed = session.state;
     drawScene(now);
     overlays.advance(now);
-    // Charts go on while the world is paused: device and loop do as well.
+    // Charts advance while the world is paused, because device and loop do as well.
     charts.advance(isNew);
-    if (!isTimeForWords) return;
-    wordsAt = now;
-    charts.tell();
+    if (!isTextDue) return;
+    textsAt = now;
+    charts.showValues();
     writeReadouts();
     transport.show();
     notices.show();

@@ -1,18 +1,18 @@
-/** What is drawn over the bodies: the hand, the coupling, contacts and forces. All in CSS pixels. */
+/** Marks over the bodies: hand, coupling, contacts, forces. All in CSS px. */
 
 import { colour, loadColour } from './palette.js';
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
 const HALO_PX = 3;
-/** Longest arrow; what is more is cut off and drawn with a double head. */
+/** Maximum length of an arrow, px. A longer one is cut off and drawn with a double head. */
 const MAX_ARROW_PX = 220;
-/** A coupling shorter than this is a plain line; its windings would be a blot. */
+/** A coupling shorter than this is a plain line, because its windings would merge, px. */
 const SHORTEST_ZIGZAG_PX = 12;
-/** A force below this is nothing to draw, N. */
+/** Smallest force to draw, N. */
 const LEAST_FORCE_N = 0.01;
 
-/** A line with a halo of the ground's colour, so that it is seen on any body.
+/** Strokes a line with a halo in the background's colour, so that it is visible on any body.
  * @param {CanvasRenderingContext2D} context
  * @param {string} line
  * @param {number} width */
@@ -27,12 +27,12 @@ function strokeWithHalo(context, line, width) {
     context.stroke();
 }
 
-/** How large the hand is drawn, px. */
+/** Radius of the hand, px. */
 export const HAND_PX = 11;
 
 /** @param {CanvasRenderingContext2D} context
  * @param {Vector} at
- * @param {boolean} isHeld By this page. */
+ * @param {boolean} isHeld Whether this page controls it. */
 export function drawHand(context, [x, y], isHeld) {
     context.beginPath();
     context.arc(x, y, HAND_PX, 0, 2 * Math.PI);
@@ -52,10 +52,10 @@ export function drawHand(context, [x, y], isHeld) {
 }
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
-/** How far the ring of those who want no motion has widened. */
+/** Fixed phase of the ring for users who prefer reduced motion. */
 const STILL_AGE = 0.3;
 
-/** A ring that widens and fades, once in a while: look here.
+/** A ring that repeatedly widens and fades, to draw attention to the hand.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector} at
  * @param {number} now ms */
@@ -70,7 +70,7 @@ export function drawBeacon(context, [x, y], now) {
     context.globalAlpha = 1;
 }
 
-/** Where the hand is being pulled to.
+/** The target of the hand.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector} hand
  * @param {Vector} target */
@@ -91,11 +91,11 @@ export function drawTarget(context, hand, [x, y]) {
     strokeWithHalo(context, colour('accent'), 2);
 }
 
-/** The coupling: a zigzag whose colour and width tell its load.
+/** The coupling: a zigzag whose colour and width show its load.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector} from
  * @param {Vector} to
- * @param {number} load Share of the greatest force, 0 to 1. */
+ * @param {number} load Fraction of the maximum force, 0 to 1. */
 export function drawSpring(context, from, to, load) {
     const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     const length = Math.hypot(dx, dy);
@@ -117,14 +117,14 @@ export function drawSpring(context, from, to, load) {
  * @property {number} pxPerNewton
  * @property {string} line Its colour.
  * @property {number} width px
- * @property {number|null} ends How far before the place it ends, px; null: it begins there.
+ * @property {number|null} ends Distance between its head and the point, px; null: it starts at the point.
  */
 
-/** Where an arrow is on the screen.
+/** Position of an arrow on the screen.
  * @param {Vector} at
  * @param {Vector} force N, world
  * @param {Arrow} arrow
- * @returns {{from: Vector, to: Vector, along: Vector, isCut: boolean}|null} null if it is nothing */
+ * @returns {{from: Vector, to: Vector, along: Vector, isCut: boolean}|null} null for a force too small to draw */
 export function placeArrow([x, y], [fx, fy], { pxPerNewton, ends }) {
     const size = Math.hypot(fx, fy);
     if (!(size > LEAST_FORCE_N)) return null;
@@ -144,12 +144,14 @@ export function drawForce(context, at, force, arrow) {
     if (!placed) return;
     const { from, to, along: [ux, uy], isCut } = placed;
     const { line, width } = arrow;
-    // A head as long as its arrow would be a blot that points nowhere.
+    // The head is shorter than the arrow, so that its direction stays visible.
     const head = Math.min(4 + 2 * width, Math.max(0.6 * Math.hypot(to[0] - from[0], to[1] - from[1]), 4));
     context.beginPath();
     context.moveTo(...from);
     context.lineTo(...to);
-    for (const back of isCut ? [0, head] : [0]) addHead(context, [to[0] - ux * back, to[1] - uy * back], [ux, uy], head);
+    for (const back of isCut ? [0, head] : [0]) {
+        addHead(context, [to[0] - ux * back, to[1] - uy * back], [ux, uy], head);
+    }
     strokeWithHalo(context, line, width);
 }
 
@@ -163,7 +165,7 @@ function addHead(context, [x, y], [ux, uy], size) {
     context.lineTo(x - ux * size + uy * size * 0.55, y - uy * size - ux * size * 0.55);
 }
 
-/** All at once, since a pile has hundreds.
+/** Draws all contact points in one path, since a pile has hundreds.
  * @param {CanvasRenderingContext2D} context
  * @param {Vector[]} places
  * @param {number} radius px
@@ -181,13 +183,13 @@ export function drawContacts(context, places, radius, hasHalo) {
     context.fill();
 }
 
-/** Words with a halo.
+/** Text with a halo.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {Vector} at
  * @param {string} ink
- * @param {string} [ground] What the halo is the colour of. */
-export function drawWords(context, text, [x, y], ink, ground = 'stage') {
+ * @param {string} [ground] Colour name of the halo. */
+export function drawText(context, text, [x, y], ink, ground = 'stage') {
     context.lineJoin = 'round';
     context.strokeStyle = colour(ground);
     context.lineWidth = 4;
@@ -199,7 +201,7 @@ export function drawWords(context, text, [x, y], ink, ground = 'stage') {
 /** @param {CanvasRenderingContext2D} context
  * @param {'hinge'|'slider'|'weld'} kind
  * @param {Vector} at
- * @param {number} angle Of a slider's axis on the screen, rad. */
+ * @param {number} angle Angle of a slider's axis on the screen, rad. */
 export function drawJoint(context, kind, [x, y], angle) {
     context.beginPath();
     if (kind === 'hinge') {

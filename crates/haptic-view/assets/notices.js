@@ -1,4 +1,4 @@
-/** Tells what went wrong, or well: a banner for what lasts, a short note for what has happened, a list of faults. */
+/** Notices: a banner for lasting conditions, a toast for single events, a list of faults. */
 
 import { byId } from './dom.js';
 import { quantity } from './units.js';
@@ -6,9 +6,11 @@ import { quantity } from './units.js';
 /** @typedef {import('./session.js').Session} Session */
 
 const TOAST_MS = 6000;
-const FAULTS_KEPT = 20;
+const MAX_FAULTS = 20;
+/** Time for the first connection, before the page reports that the daemon does not respond. */
+const START_MS = 1500;
 
-/** A note at the foot of the page that goes by itself.
+/** Shows a message at the bottom of the page for a few seconds.
  * @param {string} text */
 export function toast(text) {
     const note = Object.assign(document.createElement('p'), { className: 'toast', textContent: text });
@@ -16,9 +18,9 @@ export function toast(text) {
     setTimeout(() => note.remove(), TOAST_MS);
 }
 
-/** Does something that may fail, and says why if it does.
+/** Runs an action and shows its error, if any, as a toast.
  * @param {() => Promise<unknown>} action */
-export async function orTell(action) {
+export async function orToast(action) {
     try {
         await action();
     } catch (error) {
@@ -27,45 +29,48 @@ export async function orTell(action) {
 }
 
 export class Notices {
-    /** Of the newest state; it goes back when the daemon has started anew. */
+    /** Tick of the newest state. It decreases when the daemon was restarted. */
     #tick = 0;
-    /** Which fault was listed last. */
+    /** Key of the fault listed last. */
     #listed = '';
-    /** The tick of the newest fault that was followed by full force again; what comes later is no matter of it. */
-    #overcome = -1;
+    /** Tick of the newest fault after which the force was engaged again; a later wait has another cause. */
+    #clearedFault = -1;
 
     /** @param {Session} session */
     constructor(session) {
         this.session = session;
         this.list = byId('faults');
-        this.needy = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[data-needs-daemon]')]);
+        this.daemonControls = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[data-needs-daemon]')]);
         this.#clearList();
         session.connection.addEventListener('change', () => this.show());
         session.addEventListener('error', (event) => toast(/** @type {CustomEvent<string>} */ (event).detail));
-        setTimeout(() => this.show(), 1500);
+        setTimeout(() => this.show(), START_MS);
     }
 
-    /** Brings banner, state and faults up to date; called a few times a second. */
+    /** Updates banner, phase and faults. Called a few times per second. */
     show() {
         const { state, connection } = this.session;
         if (state && state.tick < this.#tick) this.#clearList();
         this.#tick = state?.tick ?? 0;
         if (state?.fault) this.#list(state.fault);
-        if (state?.fault && state.phase === 'engaged' && !state.paused) this.#overcome = state.fault.tick;
-        // Once force comes on again the fault is history, whether this page has seen that or not.
+        if (state?.fault && state.phase === 'engaged' && !state.paused) this.#clearedFault = state.fault.tick;
+        // A fault is over as soon as the force ramps up again, even if this page did not see that.
         const isOff = state?.phase === 'waiting' && !state.paused;
-        const fault = isOff && state.fault?.tick !== this.#overcome ? state.fault : null;
+        const fault = isOff && state.fault?.tick !== this.#clearedFault ? state.fault : null;
         this.#showPhase(fault !== null);
-        const isGone = !connection.connected && (connection.needsToken || connection.wasConnected || performance.now() > 1500);
-        // What needs the daemon shows that it would do nothing.
-        for (const element of this.needy) if (element.inert !== isGone) element.inert = isGone;
-        if (isGone && connection.needsToken) {
-            this.#banner('warning', 'This page lacks the daemon’s token. Open the whole address that hapticd printed at its start; the token in it is new each time.');
-        } else if (isGone) {
-            this.#banner('warning', `${connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not answer'}. Trying again by itself; what you see is the last that came.`);
+        const isPastStart = connection.needsToken || connection.wasConnected || performance.now() > START_MS;
+        const isOffline = !connection.connected && isPastStart;
+        // Controls that need the daemon are disabled without it.
+        for (const element of this.daemonControls) if (element.inert !== isOffline) element.inert = isOffline;
+        if (isOffline && connection.needsToken) {
+            this.#banner('warning', 'The daemon requires a token. Open the full address that hapticd printed at start; '
+                + 'its token changes with every start.');
+        } else if (isOffline) {
+            const problem = connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not respond';
+            this.#banner('warning', `${problem}. Reconnecting; the page shows the last data received.`);
         } else if (fault) {
-            const condition = state?.stale ? 'the device is back and the world is' : 'the world is';
-            this.#banner('bad', `Fault: ${sentence(fault.text)} The force is off until ${condition} quiet in the hand.`);
+            const condition = state?.stale ? 'the device is back and the tool is' : 'the tool is';
+            this.#banner('bad', `Fault: ${sentence(fault.text)} Force is off until ${condition} free of contact.`);
         } else {
             byId('banner').hidden = true;
         }
@@ -76,9 +81,9 @@ export class Notices {
         const { state, connection } = this.session;
         const offline = connection.wasConnected ? 'disconnected' : 'connecting';
         const [phase, word] = connection.connected ? phaseOf(state, isFaulty) : [offline, offline];
-        // Not part of the word, which is spoken when it changes: nobody wants to hear every percent.
-        const share = phase === 'ramping' ? ` ${quantity((state?.share ?? 0) * 100, 0, '%')}` : '';
-        if (byId('phase-share').textContent !== share) byId('phase-share').textContent = share;
+        // Outside the live region, so that a screen reader does not announce every percent.
+        const percent = phase === 'ramping' ? ` ${quantity((state?.share ?? 0) * 100, 0, '%')}` : '';
+        if (byId('phase-share').textContent !== percent) byId('phase-share').textContent = percent;
         if (byId('phase-word').textContent === word) return;
         byId('phase-word').textContent = word;
         const element = byId('phase');
@@ -97,11 +102,11 @@ export class Notices {
     }
 
     #clearList() {
-        [this.#listed, this.#overcome] = ['', -1];
-        this.list.innerHTML = '<li class="none">None so far. Every fault ends at zero force.</li>';
+        [this.#listed, this.#clearedFault] = ['', -1];
+        this.list.innerHTML = '<li class="none">None so far. Every fault sets the force to zero.</li>';
     }
 
-    /** @param {import('./protocol.js').Fault} fault The newest. */
+    /** @param {import('./protocol.js').Fault} fault The newest fault. */
     #list({ tick, kind, text }) {
         const key = `${tick} ${kind}`;
         if (this.#listed === key) return;
@@ -109,24 +114,26 @@ export class Notices {
         this.#listed = key;
         const entry = document.createElement('li');
         const rate = this.session.timing?.rate_hz ?? 1000;
-        entry.append(Object.assign(document.createElement('time'), { textContent: `at ${quantity(tick / rate, 3, 's')}` }), text);
+        const time = document.createElement('time');
+        time.textContent = `at ${quantity(tick / rate, 3, 's')}`;
+        entry.append(time, text);
         this.list.prepend(entry);
-        while (this.list.children.length > FAULTS_KEPT) this.list.lastElementChild?.remove();
+        while (this.list.children.length > MAX_FAULTS) this.list.lastElementChild?.remove();
     }
 }
 
 /** @param {string} text */
 const sentence = (text) => `${text.replace(/\.$/, '')}.`;
 
-/** @type {Record<string, string>} What each state means. */
+/** @type {Record<string, string>} Tooltip of each phase. */
 const PHASES = {
-    engaged: 'The hand feels the world',
-    ramping: 'The force comes on gently',
-    waiting: 'No force until the world is quiet in the hand',
-    paused: 'The world stands still and the force is zero',
-    stale: 'The device has sent nothing new: no force',
-    fault: 'Something failed: the force is off',
-    disconnected: 'The page lost the daemon and tries again by itself',
+    engaged: 'Force is on',
+    ramping: 'Force is ramping up',
+    waiting: 'Waiting for the tool to be free of contact; force is off',
+    paused: 'The world is paused and the force is zero',
+    stale: 'No new data from the device; force is off',
+    fault: 'Force is off after a fault',
+    disconnected: 'Connection lost; reconnecting',
 };
 
 /** @param {import('./protocol.js').State|null} state
@@ -135,7 +142,7 @@ const PHASES = {
 function phaseOf(state, isFaulty) {
     if (!state) return ['connecting', 'connecting'];
     if (state.paused) return ['paused', 'paused'];
-    if (state.stale) return ['stale', 'no reading'];
+    if (state.stale) return ['stale', 'no data'];
     if (state.phase === 'ramping') return ['ramping', 'ramping'];
     if (isFaulty) return ['fault', 'fault'];
     return [state.phase, state.phase];

@@ -1,11 +1,12 @@
-/** Bodies as paths, in metres of their own frame. */
+/** Paths of bodies, in metres in their own frame. */
 
 /** @typedef {import('./protocol.js').Body} Body */
 /** @typedef {import('./protocol.js').Vector} Vector */
 
 /** @param {Body} body */
 function capsulePath({ shape }) {
-    const { length_m: length, radius_m: radius } = /** @type {{length_m: number, radius_m: number}} */ (shape.capsule_m);
+    const capsule = /** @type {{length_m: number, radius_m: number}} */ (shape.capsule_m);
+    const { length_m: length, radius_m: radius } = capsule;
     const path = new Path2D();
     path.arc(length / 2, 0, radius, -Math.PI / 2, Math.PI / 2);
     path.arc(-length / 2, 0, radius, Math.PI / 2, 1.5 * Math.PI);
@@ -21,7 +22,7 @@ function polygonPath(corners) {
     return path;
 }
 
-/** The body without its rounding, which is drawn as the width of a line around it.
+/** Path of a body without its rounding, which is drawn as a line width.
  * @param {Body} body */
 export function bodyPath(body) {
     const { box_m: box, disc_radius_m: radius, polygon_m: polygon } = body.shape;
@@ -38,7 +39,7 @@ export function bodyPath(body) {
     return polygon ? polygonPath(polygon) : capsulePath(body);
 }
 
-/** How far the body is from its frame's origin at most, m.
+/** Largest distance of the body from its frame's origin, m.
  * @param {Body} body */
 export function reachOf({ shape, rounding_m: rounding = 0 }) {
     const { box_m: box, disc_radius_m: radius, polygon_m: polygon, capsule_m: capsule } = shape;
@@ -47,17 +48,17 @@ export function reachOf({ shape, rounding_m: rounding = 0 }) {
     return (radius ?? Math.max(...(polygon ?? []).map((corner) => Math.hypot(...corner)))) + rounding;
 }
 
-/** Width and height of the largest upright rectangle around the frame's origin that surely lies inside, m: room for a name.
+/** Width and height of an upright rectangle around the frame's origin that lies inside the body, m: space for a name.
  * @param {Body} body
  * @returns {Vector} */
-export function labelRoom(body) {
+export function labelSpace(body) {
     const { box_m: box, disc_radius_m: radius, capsule_m: capsule } = body.shape;
     if (box) return box;
     if (radius !== undefined) return [1.35 * radius, 1.2 * radius];
     return capsule ? [capsule.length_m, 1.6 * capsule.radius_m] : [0, 0];
 }
 
-/** A line that shows how a round body has turned; others show it by their corners.
+/** Length of a line that shows the angle of a round body; other bodies show it by their corners.
  * @param {Body} body
  * @returns {number|null} its length from the centre, m */
 export function spokeLength(body) {

@@ -1,17 +1,18 @@
-/** Words over the scene: the hint for a first visit, who holds the hand, what is under the mouse, layers, and the legend's bars. */
+/** Over the scene: first-visit hint, control of the hand, tooltip, layer switches; and the bars of the legend. */
 
 import { byId } from './dom.js';
 import { colour } from './palette.js';
-import { keep, recall } from './storage.js';
+import { load, store } from './storage.js';
 import { niceBelow, plain, prefixed, quantity } from './units.js';
 
 const HINT_KEY = 'hapticd.knows-how-to-grab';
 
 export class Overlays {
-    #isHintWanted = recall(HINT_KEY) !== 'yes';
+    #isHintWanted = load(HINT_KEY) !== 'yes';
     #legendFor = '';
-    /** @type {import('./protocol.js').Body|null} Whose facts are written, and how large they are, px: to ask each frame is dear. */
+    /** @type {import('./protocol.js').Body|null} The body of the tooltip. */
     #tipFor = null;
+    /** Size of the tooltip, px. Stored, because measuring it in each frame is slow. */
     #tipSize = [0, 0];
 
     /** @param {import('./scene-view.js').SceneView} view
@@ -25,18 +26,18 @@ export class Overlays {
         view.session.addEventListener('scene', () => this.#buildLayers());
     }
 
-    /** Called once a frame.
+    /** Called once per frame.
      * @param {number} now ms */
     advance(now) {
         this.#showHint();
-        this.#tellGuide(now);
-        this.#tellBody();
+        this.#showGuide(now);
+        this.#showTip();
         this.#drawLegend();
     }
 
     #dismissHint() {
         this.#isHintWanted = false;
-        keep(HINT_KEY, 'yes');
+        store(HINT_KEY, 'yes');
     }
 
     #showHint() {
@@ -44,25 +45,25 @@ export class Overlays {
         const { session } = this.view;
         const isShown = this.#isHintWanted && Boolean(session.state && session.scene?.tool) && session.isHandFree;
         if (hint.hidden === isShown) hint.hidden = !isShown;
-        this.view.isHandPointedOut = isShown;
+        this.view.isHandHighlighted = isShown;
     }
 
     /** @param {number} now ms */
-    #tellGuide(now) {
+    #showGuide(now) {
         const { guide, session } = this.view;
         const resumes = guide.resumesIn(now);
-        let words = '';
-        if (guide.isHolding) words = 'You hold the hand: it follows at 1 m/s at most';
-        else if (resumes > 0) words = 'The hand’s own path resumes';
-        else if (session.state?.hand_guided) words = 'The hand is held from another page';
-        // Not part of the words, which are spoken when they change.
+        let text = '';
+        if (guide.isHolding) text = 'You control the hand (max. 1 m/s)';
+        else if (resumes > 0) text = 'The hand’s own path resumes';
+        else if (session.state?.hand_guided) text = 'Another page controls the hand';
+        // Outside the live region, so that a screen reader does not announce every change.
         const time = resumes > 0 ? ` in ${quantity(resumes, 1, 's')}` : '';
-        byId('guide').hidden = words === '';
-        if (byId('guide-words').textContent !== words) byId('guide-words').textContent = words;
+        byId('guide').hidden = text === '';
+        if (byId('guide-text').textContent !== text) byId('guide-text').textContent = text;
         if (byId('guide-time').textContent !== time) byId('guide-time').textContent = time;
     }
 
-    #tellBody() {
+    #showTip() {
         const { hover } = this.pointer;
         const { view } = this;
         const isOnHand = hover && this.pointer.isOnHand(hover, 26);
@@ -82,22 +83,28 @@ export class Overlays {
      * @param {import('./protocol.js').Body} body */
     #writeTip(tip, body) {
         this.#tipFor = body;
-        const facts = [body.fixed ? 'fixed' : body.mass_kg ? prefixed(body.mass_kg * 1e3, 'g') : 'moves',
-            `friction ${plain(body.friction ?? 0.5)}`, `restitution ${plain(body.restitution ?? 0.2)}`, `layer ${body.layer}`];
+        const facts = [
+            body.fixed ? 'fixed' : body.mass_kg ? prefixed(body.mass_kg * 1e3, 'g') : 'dynamic',
+            `friction ${plain(body.friction ?? 0.5)}`,
+            `restitution ${plain(body.restitution ?? 0.2)}`,
+            `layer ${body.layer}`,
+        ];
         tip.innerHTML = '<b></b><span></span>';
         [tip.children[0].textContent, tip.children[1].textContent] = [body.name, facts.join(' · ')];
         this.#tipSize = [tip.offsetWidth, tip.offsetHeight];
     }
 
-    /** One switch per layer, where there is more than one. */
+    /** One switch per layer, if there is more than one. */
     #buildLayers() {
         const { view } = this;
         const layers = [...new Set(view.session.scene?.bodies.map(({ layer }) => layer))].sort((a, b) => a - b);
         const group = byId('layers');
         group.hidden = layers.length < 2;
         group.replaceChildren('Layer', ...layers.map((layer) => {
-            const button = Object.assign(document.createElement('button'), { className: 'button icon', textContent: String(layer) });
-            button.title = `Show or hide layer ${layer}; bodies of different layers do not touch`;
+            const button = document.createElement('button');
+            button.className = 'button icon';
+            button.textContent = String(layer);
+            button.title = `Show or hide layer ${layer}; bodies of different layers do not collide`;
             button.setAttribute('aria-pressed', 'true');
             button.addEventListener('click', () => {
                 const isHidden = view.hiddenLayers.delete(layer);
@@ -109,7 +116,7 @@ export class Overlays {
         }));
     }
 
-    /** The lengths that the legend tells: one of the world, one of force arrows. */
+    /** Scale bars of the legend: one length, one force. */
     #drawLegend() {
         const { camera, pxPerNewton, session, surface } = this.view;
         const wanted = [camera.scale, pxPerNewton, colour('ink'), surface.rem].join();
@@ -117,7 +124,8 @@ export class Overlays {
         this.#legendFor = wanted;
         const length = niceBelow(110 / camera.scale);
         drawBar('scale-bar', length * camera.scale, 'ink', false);
-        byId('scale-text').textContent = length < 1e-3 ? quantity(length * 1e6, 0, 'µm') : quantity(length * 1e3, 0, 'mm');
+        const isSmall = length < 1e-3;
+        byId('scale-text').textContent = isSmall ? quantity(length * 1e6, 0, 'µm') : quantity(length * 1e3, 0, 'mm');
         const force = niceBelow(70 / pxPerNewton);
         drawBar('force-bar', force * pxPerNewton, 'felt', true);
         byId('force-text').textContent = `${plain(force)}\u202fN`;

@@ -1,4 +1,4 @@
-/** The theme's colours, for what is drawn on canvases. */
+/** The theme's colours, for canvases. */
 
 /** @type {Map<string, string>} */
 const known = new Map();
@@ -14,8 +14,8 @@ export function colour(name) {
     return value;
 }
 
-/** Forgets what it read: the theme changed. */
-export function forgetColours() {
+/** Clears the cache after a change of theme. */
+export function clearColours() {
     known.clear();
 }
 
@@ -26,26 +26,26 @@ function channels(hex) {
     return [value >> 16 & 255, value >> 8 & 255, value & 255];
 }
 
-/** Some of one colour in another, as #rrggbb both.
+/** Mixes two colours, both as #rrggbb.
  * @param {string} from
  * @param {string} to
- * @param {number} share 0: all of the first; 1: all of the second */
-export function mix(from, to, share) {
+ * @param {number} fraction 0: all of the first; 1: all of the second */
+export function mix(from, to, fraction) {
     const target = channels(to);
-    const mixed = channels(from).map((channel, index) => Math.round(channel + (target[index] - channel) * share));
+    const mixed = channels(from).map((channel, index) => Math.round(channel + (target[index] - channel) * fraction));
     return `rgb(${mixed.join(' ')})`;
 }
 
-/** Black or white, whichever is read better on a colour.
+/** Black or white, whichever is more readable on a colour.
  * @param {string} hex */
 export function readableOn(hex) {
     const [red, green, blue] = channels(hex).map((channel) => (channel / 255) ** 2.2);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? '#101418' : '#ffffff';
 }
 
-/** From idle to the most it may carry; redundant with the width it is drawn with.
- * @param {number} share 0 to 1 */
-export function loadColour(share) {
+/** Colour of a load, from zero to the maximum. The line width shows it as well.
+ * @param {number} fraction 0 to 1 */
+export function loadColour(fraction) {
     const [low, middle, high] = [colour('load-low'), colour('load-middle'), colour('load-high')];
-    return share < 0.5 ? mix(low, middle, 2 * share) : mix(middle, high, Math.min(2 * share - 1, 1));
+    return fraction < 0.5 ? mix(low, middle, 2 * fraction) : mix(middle, high, Math.min(2 * fraction - 1, 1));
 }

@@ -2,23 +2,24 @@
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** How near to the hand one has to be to take it, px. */
+/** Distance from the hand within which a press takes it, px. */
 const MOUSE_REACH_PX = 26;
 const TOUCH_REACH_PX = 46;
 const WHEEL_ZOOM = 0.0015;
-/** A mouse may tell of 1000 moves a second; the daemon takes 500. The last of a frame is never left out, those before it are told
- * if nothing was for so long, ms: at most 200 a second more than frames, and none more on a screen that is faster than 200 Hz. */
-const PULL_EVERY_MS = 5;
+/** Minimum time between two targets sent before the end of a frame, ms. A mouse can report 1000 moves per second; the
+ * daemon accepts 500. The last move of a frame is always sent. This adds at most 200 targets per second, and none on a
+ * screen faster than 200 Hz. */
+const EARLY_PULL_INTERVAL_MS = 5;
 
 export class Pointer {
-    /** @type {Map<number, Vector>} Where each finger or the mouse is, while pressed. */
+    /** @type {Map<number, Vector>} Position of each pressed finger or of the mouse, px. */
     #pressed = new Map();
-    /** Which of them holds the hand. */
+    /** The pointer that holds the hand; -1 if none. */
     #holder = -1;
-    /** @type {Vector} From the pointer to the place that is pulled, so that taking the hand does not jerk it; m. */
+    /** @type {Vector} From the pointer to the target, m, so that taking the hand does not move it. */
     #offset = [0, 0];
     #pulledAt = -Infinity;
-    /** @type {Vector|null} Where the mouse is; null when it is not over the scene. */
+    /** @type {Vector|null} Position of the mouse, px; null outside the scene. */
     hover = null;
 
     /** @param {import('./scene-view.js').SceneView} view */
@@ -27,16 +28,16 @@ export class Pointer {
         const canvas = view.surface.canvas;
         canvas.addEventListener('pointerdown', (event) => this.#press(event));
         canvas.addEventListener('pointermove', (event) => this.#move(event));
-        // Moves come with the next frame, up to 17 ms late; where the browser tells of them at once, the hand hears of them at once.
+        // Moves arrive with the next frame, up to 17 ms late. Raw updates, where supported, arrive at once.
         canvas.addEventListener('pointerrawupdate', (event) => this.#pullEarly(/** @type {PointerEvent} */ (event)));
         canvas.addEventListener('pointerup', (event) => this.#lift(event));
         canvas.addEventListener('pointercancel', (event) => this.#lift(event));
         canvas.addEventListener('pointerleave', () => { this.hover = null; });
         canvas.addEventListener('wheel', (event) => this.#wheel(event), { passive: false });
         canvas.addEventListener('dblclick', () => view.fit());
-        // A finger on the hand holds it and does not scroll the page; a finger elsewhere may scroll it.
+        // A finger on the hand does not scroll the page; a finger elsewhere may.
         canvas.addEventListener('touchstart', (event) => this.#claimTouch(event), { passive: false });
-        view.guide.addEventListener('change', () => { if (!view.guide.isHolding) this.#giveUp(); });
+        view.guide.addEventListener('change', () => { if (!view.guide.isHolding) this.#forgetHolder(); });
     }
 
     /** Whether a press here would take the hand.
@@ -52,7 +53,7 @@ export class Pointer {
 
     /** @param {{offsetX: number, offsetY: number}} event
      * @returns {Vector} */
-    #place({ offsetX, offsetY }) {
+    #position({ offsetX, offsetY }) {
         return [offsetX, offsetY];
     }
 
@@ -67,7 +68,7 @@ export class Pointer {
     /** @param {PointerEvent} event */
     #press(event) {
         if (event.button !== 0) return;
-        const point = this.#place(event);
+        const point = this.#position(event);
         const canvas = this.view.surface.canvas;
         canvas.setPointerCapture(event.pointerId);
         this.#pressed.set(event.pointerId, point);
@@ -87,15 +88,15 @@ export class Pointer {
         guide.pull([handX, handY]);
     }
 
-    /** The hand was let go, by this or by something else: whoever still presses has to press anew, and moves nothing until then. */
-    #giveUp() {
+    /** After a release for any reason, a pointer that is still pressed has no effect until it is pressed again. */
+    #forgetHolder() {
         this.#pressed.delete(this.#holder);
         this.#holder = -1;
     }
 
     /** @param {PointerEvent} event */
     #move(event) {
-        const point = this.#place(event);
+        const point = this.#position(event);
         if (event.pointerType !== 'touch') this.hover = point;
         const before = this.#pressed.get(event.pointerId);
         if (!before) return;
@@ -107,14 +108,14 @@ export class Pointer {
 
     /** @param {PointerEvent} event */
     #pullEarly(event) {
-        if (event.pointerId !== this.#holder || event.timeStamp - this.#pulledAt < PULL_EVERY_MS) return;
+        if (event.pointerId !== this.#holder || event.timeStamp - this.#pulledAt < EARLY_PULL_INTERVAL_MS) return;
         this.#pull(event);
     }
 
     /** @param {PointerEvent} event */
     #pull(event) {
         this.#pulledAt = event.timeStamp;
-        const [x, y] = this.view.camera.toWorld(this.#place(event));
+        const [x, y] = this.view.camera.toWorld(this.#position(event));
         this.view.guide.pull([x + this.#offset[0], y + this.#offset[1]]);
     }
 
@@ -123,7 +124,7 @@ export class Pointer {
         return [...this.#pressed].filter(([pointer]) => pointer !== this.#holder);
     }
 
-    /** One of two fingers moved: the point between them stays under them, their distance is the zoom.
+    /** Pinch: the point between the fingers stays under them, and their distance sets the zoom.
      * @param {number} pointer
      * @param {Vector} before
      * @param {Vector} after */
@@ -139,7 +140,7 @@ export class Pointer {
     /** @param {PointerEvent} event */
     #lift(event) {
         this.#pressed.delete(event.pointerId);
-        if (event.pointerId === this.#holder) this.view.guide.letGo();
+        if (event.pointerId === this.#holder) this.view.guide.release();
     }
 
     /** @param {WheelEvent} event */
@@ -147,6 +148,6 @@ export class Pointer {
         event.preventDefault();
         const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
         const steps = Math.max(-300, Math.min(300, event.deltaY * lines));
-        this.view.camera.zoom(Math.exp(-steps * WHEEL_ZOOM), this.#place(event));
+        this.view.camera.zoom(Math.exp(-steps * WHEEL_ZOOM), this.#position(event));
     }
 }

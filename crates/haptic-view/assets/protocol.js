@@ -1,23 +1,23 @@
 /**
- * The daemon's words: types of what its API sends and takes, as docs/api.md has them. All numbers are SI, the unit is in the key.
+ * Types of the daemon's API, as in docs/api.md. Numbers are in SI units, with the unit in the key.
  *
  * @typedef {[number, number]} Vector x and y.
  *
- * @typedef {object} Shape Exactly one of these.
+ * @typedef {object} Shape Has exactly one of these keys.
  * @property {Vector} [box_m] Full width and height, centred.
  * @property {number} [disc_radius_m]
  * @property {Vector[]} [polygon_m]
- * @property {{length_m: number, radius_m: number}} [capsule_m] Along x; the length is between the centres.
+ * @property {{length_m: number, radius_m: number}} [capsule_m] Along x; the length is between the centres of its ends.
  *
  * @typedef {object} Body
  * @property {string} name
  * @property {boolean} fixed
  * @property {Shape} shape
  * @property {number} [rounding_m]
- * @property {Vector} position_m Of the shape's frame, at the start.
- * @property {number} angle_rad At the start.
+ * @property {Vector} position_m Position of the body's frame at the start.
+ * @property {number} angle_rad Angle at the start.
  * @property {string} colour As #rrggbb.
- * @property {number} layer Bodies of different layers do not touch.
+ * @property {number} layer Bodies of different layers do not collide.
  * @property {number} [friction]
  * @property {number} [restitution]
  * @property {number|null} [mass_kg]
@@ -33,7 +33,7 @@
  * @property {string} name
  * @property {Vector} gravity_m_per_s2
  * @property {Body[]} bodies
- * @property {number[]} moving Which bodies move, in the order of a state's poses.
+ * @property {number[]} moving Indices of the dynamic bodies, in the order of a state's poses.
  * @property {{body: number, name: string, handle_m: Vector}|null} tool
  * @property {Joint[]} [joints]
  * @property {[Vector, Vector]} bounds_m
@@ -55,12 +55,12 @@
  * @property {number} t_s
  * @property {boolean} paused
  * @property {string} phase
- * @property {number} share Of the force that is let through, 0 to 1.
+ * @property {number} share Engagement fraction, 0 to 1.
  * @property {Vector} hand_m
  * @property {boolean} hand_guided
- * @property {boolean} [leads] Whether this very page leads the hand.
+ * @property {boolean} [leads] Whether this page controls the hand.
  * @property {{position_m: Vector, angle_rad: number, handle_m: Vector}|null} tool The handle is in the world.
- * @property {[number, number, number][]} bodies x, y, angle of each moving body.
+ * @property {[number, number, number][]} bodies x, y, angle of each dynamic body.
  * @property {Vector} force_n On the hand, after the guard.
  * @property {Vector} coupling_force_n On the hand, before the guard.
  * @property {Contact[]} contacts
@@ -91,11 +91,11 @@
  * @property {string} name
  * @property {string} kind
  * @property {number} axes
- * @property {boolean} can_be_guided Whether the page may lead its hand.
+ * @property {boolean} can_be_guided Whether its hand is simulated and can be moved by the page.
  * @property {number} max_force_n
  * @property {Record<string, number|number[]>|null} [model]
  *
- * @typedef {object} Limits What cannot be exceeded.
+ * @typedef {object} Limits Limits of the gains.
  * @property {number} max_force_n
  * @property {[number, number]} stiffness_n_per_m
  * @property {[number, number]} damping_n_s_per_m
@@ -127,12 +127,12 @@
  * @property {string} thumbnail
  */
 
-/** Where the values of a sample are. */
+/** Indices of the values of a sample. */
 export const SAMPLE = Object.freeze({
     time: 0, handX: 1, handY: 2, toolX: 3, toolY: 4, forceX: 5, forceY: 6, energy: 7, tank: 8, compute: 9,
 });
 
-/** The newest pose of every body: those that move from the state, the others from the scene.
+/** The newest pose of every body: dynamic ones from the state, fixed ones from the scene.
  * @param {Scene} scene
  * @param {State|null} state
  * @returns {[number, number, number][]} x, y, angle in the order of the scene's bodies */

@@ -1,39 +1,39 @@
-/** Requests to the daemon that change something or ask once. */
+/** HTTP requests to the daemon. */
 
-/** The token of the page's own address, when the daemon listens beyond this machine. */
+/** The token in the page's own address, if the daemon listens beyond loopback. */
 export const token = new URLSearchParams(location.search).get('token');
 
-/** An address with the token, for what cannot carry a header: pictures and the stream.
+/** Appends the token to an address. For requests that cannot carry a header: pictures and the stream.
  * @param {string} path */
 export function withToken(path) {
     if (!token) return path;
     return `${path}${path.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`;
 }
 
-/** Whether the daemon answers but wants a token, or another one than this page's: it has a new one after each start. */
+/** Whether the daemon responds but rejects this page's token or lack of one. It has a new token after each start. */
 export async function isTokenMissing() {
     const response = await fetch(withToken('/api/timing')).catch(() => null);
     return response?.status === 401;
 }
 
 /** @param {Response} response */
-async function reason(response) {
-    const answer = await response.json().catch(() => null);
-    return answer?.error ?? `The daemon answered ${response.status} ${response.statusText}.`;
+async function errorText(response) {
+    const body = await response.json().catch(() => null);
+    return body?.error ?? `The daemon responded with ${response.status} ${response.statusText}.`;
 }
 
-/** Asks the daemon. Fails with words for people.
+/** Sends a request to the daemon. Throws an error with a message for the user.
  * @param {'GET'|'POST'|'PATCH'} method
  * @param {string} path
  * @param {object} [body]
  * @returns {Promise<any>} */
-export async function ask(method, path, body) {
+export async function request(method, path, body) {
     /** @type {Record<string, string>} */
     const headers = {};
     if (body) headers['Content-Type'] = 'application/json';
     if (token) headers.Authorization = `Bearer ${token}`;
     const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) })
-        .catch(() => { throw new Error('The daemon does not answer.'); });
-    if (!response.ok) throw new Error(await reason(response));
+        .catch(() => { throw new Error('The daemon does not respond.'); });
+    if (!response.ok) throw new Error(await errorText(response));
     return response.json().catch(() => null);
 }

@@ -1,10 +1,10 @@
-/** Chooses the scene: built-in ones with a picture each, or a file of one's own. */
+/** Scene picker: built-in scenes with pictures, or a scene file. */
 
 import { byId } from './dom.js';
-import { orTell, toast } from './notices.js';
-import { ask, withToken } from './requests.js';
+import { orToast, toast } from './notices.js';
+import { request, withToken } from './requests.js';
 
-/** More than this is no scene. */
+/** Larger files are not scenes. */
 const MAX_FILE_BYTES = 1_000_000;
 
 export class ScenePicker {
@@ -29,10 +29,11 @@ export class ScenePicker {
     }
 
     open() {
-        return orTell(async () => {
-            const { scenes, current } = await ask('GET', '/api/scenes');
-            byId('scene-list').replaceChildren(...scenes.map((/** @type {import('./protocol.js').SceneEntry} */ entry) => (
-                this.#card(entry, entry.name === current))));
+        return orToast(async () => {
+            const { scenes, current } = await request('GET', '/api/scenes');
+            /** @type {import('./protocol.js').SceneEntry[]} */
+            const entries = scenes;
+            byId('scene-list').replaceChildren(...entries.map((entry) => this.#card(entry, entry.name === current)));
             if (!this.dialog.open) this.dialog.showModal();
         });
     }
@@ -43,30 +44,33 @@ export class ScenePicker {
         const card = Object.assign(document.createElement('button'), { className: 'scene-card', type: 'button' });
         card.dataset.scene = name;
         if (isCurrent) card.setAttribute('aria-current', 'true');
-        const picture = Object.assign(document.createElement('img'), { src: withToken(thumbnail), alt: '', loading: 'lazy' });
-        const words = document.createElement('span');
-        words.textContent = title === name ? '' : title;
-        card.append(picture, Object.assign(document.createElement('b'), { textContent: name }), words);
+        const picture = Object.assign(document.createElement('img'), {
+            src: withToken(thumbnail), alt: '', loading: 'lazy',
+        });
+        const description = document.createElement('span');
+        description.textContent = title === name ? '' : title;
+        card.append(picture, Object.assign(document.createElement('b'), { textContent: name }), description);
         card.addEventListener('click', () => this.#choose({ name }));
         return card;
     }
 
-    /** @param {{name: string}|{toml: string}} wish */
-    #choose(wish) {
+    /** @param {{name: string}|{toml: string}} scene */
+    #choose(scene) {
         this.dialog.close();
-        return orTell(() => ask('POST', '/api/scene', wish));
+        return orToast(() => request('POST', '/api/scene', scene));
     }
 
     /** @param {File} file */
     #load(file) {
-        if (file.size > MAX_FILE_BYTES) return toast(`${file.name} is too large for a scene: more than 1 MB.`);
-        return orTell(async () => {
+        if (file.size > MAX_FILE_BYTES) return toast(`${file.name} is too large for a scene file (more than 1 MB).`);
+        return orToast(async () => {
             const toml = await file.text();
             await this.#choose({ toml });
         });
     }
 
-    /** A file that is dropped while nobody could take it does nothing; left to the browser, it would be opened instead of this page.
+    /** Loads dropped files, and ignores them while offline. Without a handler the browser would open the file instead
+     * of this page.
      * @param {import('./connection.js').Connection} connection */
     #acceptDrops(connection) {
         const root = document.documentElement;
@@ -74,7 +78,9 @@ export class ScenePicker {
             event.preventDefault();
             root.classList.toggle('dragging-file', connection.connected);
         });
-        root.addEventListener('dragleave', (event) => { if (!event.relatedTarget) root.classList.remove('dragging-file'); });
+        root.addEventListener('dragleave', (event) => {
+            if (!event.relatedTarget) root.classList.remove('dragging-file');
+        });
         root.addEventListener('drop', (event) => {
             event.preventDefault();
             root.classList.remove('dragging-file');

@@ -1,8 +1,10 @@
-/** The world to scale, and what the hand feels in it. */
+/** Draws the world to scale, with hand, coupling, contacts and force. */
 
 import { Backdrop } from './backdrop.js';
 import { drawBody, drawNames, isUnder, leaveFrame, prepareBodies } from './bodies.js';
-import { HAND_PX, drawBeacon, drawContacts, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawWords, placeArrow } from './marks.js';
+import {
+    HAND_PX, drawBeacon, drawContacts, drawForce, drawHand, drawJoint, drawSpring, drawTarget, drawText, placeArrow,
+} from './marks.js';
 import { colour } from './palette.js';
 import { poses } from './protocol.js';
 import { Surface } from './surface.js';
@@ -11,22 +13,23 @@ import { quantity } from './units.js';
 /** @typedef {import('./protocol.js').Vector} Vector */
 /** @typedef {import('./bodies.js').DrawnBody} DrawnBody */
 /** @typedef {import('./bodies.js').Pose} Pose */
+/** @typedef {import('./protocol.js').Contact} Contact */
 
-/** The arrow of the greatest force that may be felt, as a share of the shorter side of the canvas. */
-const GREATEST_ARROW = 0.3;
+/** Length of the arrow of the maximum force, as a fraction of the shorter side of the canvas. */
+const MAX_ARROW = 0.3;
 
-/** Pixels of a rem in the page's ordinary type. */
-const ORDINARY_REM_PX = 14;
-/** A scene that is narrower than this has little room for marks. */
-const ORDINARY_WIDTH_PX = 700;
+/** Size of a rem in the page's normal type, px. */
+const NORMAL_REM_PX = 14;
+/** Below this width of the scene, marks are drawn smaller, px. */
+const NORMAL_WIDTH_PX = 700;
 
 export class SceneView {
-    /** @type {Set<number>} Layers that are not shown. */
+    /** @type {Set<number>} Hidden layers. */
     hiddenLayers = new Set();
-    /** @type {Pose[]} As drawn last. */
+    /** @type {Pose[]} Poses drawn last. */
     poses = [];
-    /** Whether a first visitor shall see where the hand is. */
-    isHandPointedOut = false;
+    /** Whether the hand is highlighted for a first-time visitor. */
+    isHandHighlighted = false;
     #backdrop = new Backdrop();
     /** @type {DrawnBody[]} */
     #fixed = [];
@@ -42,29 +45,30 @@ export class SceneView {
         this.camera = camera;
         this.guide = guide;
         this.surface = new Surface(canvas, () => this.#resize(), true);
-        session.addEventListener('scene', () => this.#takeScene());
+        session.addEventListener('scene', () => this.#applyScene());
         this.#resize();
     }
 
-    /** Marks grow with the page's type and shrink on a phone: drawn in px of an ordinary page, they are enlarged by this. */
-    get #enlargement() {
-        const room = Math.min(Math.max(this.camera.width / ORDINARY_WIDTH_PX, 0.7), 1);
-        return room * this.surface.rem / ORDINARY_REM_PX;
+    /** Scale of the marks. They grow with the page's type size and shrink on a phone. */
+    get #markScale() {
+        const fraction = Math.min(Math.max(this.camera.width / NORMAL_WIDTH_PX, 0.7), 1);
+        return fraction * this.surface.rem / NORMAL_REM_PX;
     }
 
-    /** How long an arrow is for one newton. */
+    /** Length of an arrow for one newton, px. */
     get pxPerNewton() {
-        return GREATEST_ARROW * Math.min(this.camera.width, this.camera.height) / this.session.maxForceN;
+        return MAX_ARROW * Math.min(this.camera.width, this.camera.height) / this.session.maxForceN;
     }
 
     fit() {
         if (this.session.scene) this.camera.fit(this.session.scene.bounds_m);
     }
 
-    /** Which bodies are drawn; called when layers were hidden or shown. */
+    /** Selects the bodies to draw. Called when layers are hidden or shown. */
     chooseBodies() {
         if (!this.session.scene) return;
-        const shown = prepareBodies(this.session.scene).filter(({ body }) => !this.hiddenLayers.has(body.layer));
+        const bodies = prepareBodies(this.session.scene);
+        const shown = bodies.filter(({ body }) => !this.hiddenLayers.has(body.layer));
         this.#fixed = shown.filter(({ body }) => body.fixed);
         this.#moving = shown.filter(({ body }) => !body.fixed);
     }
@@ -74,15 +78,15 @@ export class SceneView {
         const { context } = surface;
         this.#backdrop.draw(surface, this.camera, this.#fixed);
         leaveFrame(context, surface);
-        const felt = scene?.tool && state ? this.#placeFelt(state) : null;
-        drawNames(context, surface, this.#backdrop.names, felt ? this.#covered(felt) : []);
+        const force = scene?.tool && state ? this.#placeForce(state) : null;
+        drawNames(context, surface, this.#backdrop.names, force ? this.#covered(force) : []);
         if (!scene || !state) return;
         this.poses = poses(scene, state);
         for (const drawn of this.#moving) drawBody(context, surface, this.camera, drawn, this.poses[drawn.index]);
-        const scale = surface.ratio * this.#enlargement;
+        const scale = surface.ratio * this.#markScale;
         context.setTransform(scale, 0, 0, scale, 0, 0);
         this.#drawJoints(scene);
-        if (felt) this.#drawFelt(state, felt);
+        if (force) this.#drawMarks(state, force);
     }
 
     /** The topmost body under a point.
@@ -95,7 +99,7 @@ export class SceneView {
         return topmost?.body ?? null;
     }
 
-    #takeScene() {
+    #applyScene() {
         this.hiddenLayers.clear();
         this.poses = [];
         this.chooseBodies();
@@ -113,119 +117,123 @@ export class SceneView {
         for (const { kind, bodies: [body], anchor_m: anchor, axis } of scene.joints ?? []) {
             const { position_m: [x, y], angle_rad: angle } = scene.bodies[body];
             const pose = this.poses[body];
-            const local = turned([anchor[0] - x, anchor[1] - y], -angle);
+            const local = rotated([anchor[0] - x, anchor[1] - y], -angle);
             const slope = axis ? -Math.atan2(axis[1], axis[0]) - (pose[2] - angle) : 0;
             drawJoint(this.surface.context, kind, this.#mark(placed(pose, local)), slope);
         }
     }
 
-    /** Where a place of the world is, in the px that marks are drawn in.
-     * @param {Vector} place m
+    /** A position of the world in the px of marks.
+     * @param {Vector} position m
      * @returns {Vector} */
-    #mark(place) {
-        const [x, y] = this.camera.toScreen(place);
-        return [x / this.#enlargement, y / this.#enlargement];
+    #mark(position) {
+        const [x, y] = this.camera.toScreen(position);
+        return [x / this.#markScale, y / this.#markScale];
     }
 
     /** @param {import('./protocol.js').State} state
-     * @param {FeltMark} felt */
-    #drawFelt(state, felt) {
+     * @param {ForceMark} force */
+    #drawMarks(state, force) {
         const { context } = this.surface;
-        const { hand, arrow: { pxPerNewton } } = felt;
+        const { hand, arrow: { pxPerNewton } } = force;
         const load = Math.min(Math.hypot(...state.coupling_force_n) / this.session.maxForceN, 1);
         this.#drawContacts(state, pxPerNewton);
         if (this.guide.target) drawTarget(context, hand, this.#mark(this.guide.target));
-        if (this.isHandPointedOut) drawBeacon(context, hand, performance.now());
+        if (this.isHandHighlighted) drawBeacon(context, hand, performance.now());
         drawHand(context, hand, this.guide.isHolding);
         if (state.tool) drawSpring(context, hand, this.#mark(state.tool.handle_m), load);
-        this.#drawFeltForce(felt, state.force_n);
+        this.#drawForce(force, state.force_n);
     }
 
-    /** Where bodies touch, and what presses on the tool.
+    /** Draws contact points, and the contact forces on the tool.
      * @param {import('./protocol.js').State} state
      * @param {number} pxPerNewton */
     #drawContacts({ contacts }, pxPerNewton) {
         const { context } = this.surface;
         const tool = this.session.scene?.tool?.body ?? -1;
-        const isTools = (/** @type {import('./protocol.js').Contact} */ { bodies }) => bodies.includes(tool);
-        const places = (/** @type {import('./protocol.js').Contact[]} */ some) => some.map(({ point_m: point }) => this.#mark(point));
-        const ours = contacts.filter(isTools);
-        drawContacts(context, places(contacts.filter((contact) => !isTools(contact))), 1.75, false);
-        for (const { point_m: point, force_n: [x, y], bodies } of ours) {
+        const isToolContact = (/** @type {Contact} */ { bodies }) => bodies.includes(tool);
+        const points = (/** @type {Contact[]} */ some) => some.map(({ point_m: point }) => this.#mark(point));
+        const toolContacts = contacts.filter(isToolContact);
+        drawContacts(context, points(contacts.filter((contact) => !isToolContact(contact))), 1.75, false);
+        for (const { point_m: point, force_n: [x, y], bodies } of toolContacts) {
             const sign = bodies[1] === tool ? 1 : -1;
-            drawForce(context, this.#mark(point), [sign * x, sign * y], { pxPerNewton, line: colour('touch'), width: 2, ends: null });
+            const arrow = { pxPerNewton, line: colour('touch'), width: 2, ends: null };
+            drawForce(context, this.#mark(point), [sign * x, sign * y], arrow);
         }
-        drawContacts(context, places(ours), 3.5, true);
+        drawContacts(context, points(toolContacts), 3.5, true);
     }
 
-    /** The felt force as something that pushes the hand, on the far side of it, where the coupling is not; and its size in words at
-     * the arrow's far end, where there is room.
+    /** Position of the force arrow and its label. The arrow points at the hand from the side away from the coupling;
+     * the label is at its far end, where there is space.
      * @param {import('./protocol.js').State} state
-     * @returns {FeltMark} */
-    #placeFelt({ hand_m: place, force_n: force }) {
+     * @returns {ForceMark} */
+    #placeForce({ hand_m: position, force_n: force }) {
         const { context } = this.surface;
-        const hand = this.#mark(place);
-        const arrow = { pxPerNewton: this.pxPerNewton / this.#enlargement, line: colour('felt'), width: 4, ends: HAND_PX + 4 };
+        const hand = this.#mark(position);
+        const pxPerNewton = this.pxPerNewton / this.#markScale;
+        const arrow = { pxPerNewton, line: colour('felt'), width: 4, ends: HAND_PX + 4 };
         const end = placeArrow(hand, force, arrow)?.from ?? null;
-        if (!end) return { hand, arrow, end, words: '', wordsAt: hand, width: 0 };
-        const words = quantity(Math.hypot(...(this.session.told?.force_n ?? force)), 2, 'N');
-        context.font = this.#wordsFont;
-        const { width } = context.measureText(words);
-        const [gap, edge] = [1.6 * ORDINARY_REM_PX, this.camera.width / this.#enlargement];
-        const isRoomOnTheRight = end[0] + gap + width + ORDINARY_REM_PX < edge;
-        const isRight = end[0] < gap + width + ORDINARY_REM_PX || (end[0] >= hand[0] && isRoomOnTheRight);
-        return { hand, arrow, end, words, wordsAt: [isRight ? end[0] + gap : end[0] - gap - width, end[1]], width };
+        if (!end) return { hand, arrow, end, label: '', labelAt: hand, width: 0 };
+        const label = quantity(Math.hypot(...(this.session.displayed?.force_n ?? force)), 2, 'N');
+        context.font = this.#labelFont;
+        const { width } = context.measureText(label);
+        const [gap, edge] = [1.6 * NORMAL_REM_PX, this.camera.width / this.#markScale];
+        const hasSpaceOnTheRight = end[0] + gap + width + NORMAL_REM_PX < edge;
+        const isRight = end[0] < gap + width + NORMAL_REM_PX || (end[0] >= hand[0] && hasSpaceOnTheRight);
+        return { hand, arrow, end, label, labelAt: [isRight ? end[0] + gap : end[0] - gap - width, end[1]], width };
     }
 
-    get #wordsFont() {
-        return this.surface.font(0.95 / this.#enlargement, 600);
+    get #labelFont() {
+        return this.surface.font(0.95 / this.#markScale, 600);
     }
 
-    /** What hand, arrow and words cover, as places along them, CSS px.
-     * @param {FeltMark} felt
+    /** Points covered by hand, arrow and label, CSS px.
+     * @param {ForceMark} force
      * @returns {Vector[]} */
-    #covered({ hand, end, wordsAt: [x, y], width }) {
+    #covered({ hand, end, labelAt: [x, y], width }) {
         const covered = end ? [...along(hand, end), ...along([x, y], [x + width, y])] : [hand];
-        return covered.map(([left, top]) => [left * this.#enlargement, top * this.#enlargement]);
+        return covered.map(([left, top]) => [left * this.#markScale, top * this.#markScale]);
     }
 
-    /** @param {FeltMark} felt
+    /** @param {ForceMark} mark
      * @param {Vector} force N */
-    #drawFeltForce({ hand, arrow, end, words, wordsAt }, force) {
+    #drawForce({ hand, arrow, end, label, labelAt }, force) {
         if (!end) return;
         const { context } = this.surface;
         drawForce(context, hand, force, arrow);
-        context.font = this.#wordsFont;
+        context.font = this.#labelFont;
         context.textAlign = 'left';
         context.textBaseline = 'middle';
-        drawWords(context, words, wordsAt, colour('felt'));
+        drawText(context, label, labelAt, colour('felt'));
     }
 }
 
-/** The felt force on the screen, in the px that marks are drawn in.
- * @typedef {object} FeltMark
+/** The force on the hand, in the px of marks.
+ * @typedef {object} ForceMark
  * @property {Vector} hand
  * @property {import('./marks.js').Arrow} arrow
- * @property {Vector|null} end The arrow's far end; null if there is nothing to feel.
- * @property {string} words Its size.
- * @property {Vector} wordsAt
- * @property {number} width Of the words.
+ * @property {Vector|null} end The arrow's far end; null without a force.
+ * @property {string} label Magnitude of the force.
+ * @property {Vector} labelAt
+ * @property {number} width Of the label.
  */
 
-/** Places along a line, near enough to each other that a name cannot slip between them.
+/** Points along a line, close enough that a name does not fit between two of them.
  * @param {Vector} from
  * @param {Vector} to
  * @returns {Vector[]} */
 function along(from, to) {
-    const steps = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / HAND_PX);
-    return Array.from({ length: steps + 1 }, (_, step) => [
-        from[0] + (to[0] - from[0]) * step / Math.max(steps, 1), from[1] + (to[1] - from[1]) * step / Math.max(steps, 1)]);
+    const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    const steps = Math.ceil(Math.hypot(dx, dy) / HAND_PX);
+    const divisor = Math.max(steps, 1);
+    return Array.from({ length: steps + 1 }, (_, step) => (
+        [from[0] + dx * step / divisor, from[1] + dy * step / divisor]));
 }
 
 /** @param {Vector} point
  * @param {number} angle
  * @returns {Vector} */
-function turned([x, y], angle) {
+function rotated([x, y], angle) {
     const [cosine, sine] = [Math.cos(angle), Math.sin(angle)];
     return [cosine * x - sine * y, sine * x + cosine * y];
 }
@@ -235,6 +243,6 @@ function turned([x, y], angle) {
  * @param {Vector} local
  * @returns {Vector} */
 function placed([x, y, angle], local) {
-    const [dx, dy] = turned(local, angle);
+    const [dx, dy] = rotated(local, angle);
     return [x + dx, y + dy];
 }

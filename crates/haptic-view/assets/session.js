@@ -1,4 +1,4 @@
-/** What the page knows of the daemon: the newest of everything it sent. */
+/** The newest message of each type from the daemon. */
 
 import { History } from './history.js';
 
@@ -7,7 +7,7 @@ import { History } from './history.js';
 /** @typedef {import('./protocol.js').Settings} Settings */
 /** @typedef {import('./protocol.js').Timing} Timing */
 
-/** Tells of `scene`, `state`, `settings` and `timing` when they came, and of `error` (detail: what the daemon objected to). */
+/** Dispatches `scene`, `state`, `settings` and `timing` on arrival, and `error` (detail: the daemon's message). */
 export class Session extends EventTarget {
     /** @type {Scene|null} */
     scene = null;
@@ -18,14 +18,14 @@ export class Session extends EventTarget {
     /** @type {Timing|null} */
     timing = null;
     history = new History();
-    /** @type {State|null} The state whose figures are in words: all words are of the same moment, and change seldom enough to be read. */
-    told = null;
+    /** @type {State|null} The state that the numbers show: all of one tick, and updated slowly enough to be read. */
+    displayed = null;
 
     /** @param {import('./connection.js').Connection} connection */
     constructor(connection) {
         super();
         this.connection = connection;
-        connection.addEventListener('message', (event) => this.#take(/** @type {CustomEvent} */ (event).detail));
+        connection.addEventListener('message', (event) => this.#receive(/** @type {CustomEvent} */ (event).detail));
     }
 
     /** Whether this page can move the hand. */
@@ -33,16 +33,16 @@ export class Session extends EventTarget {
         return this.connection.connected && Boolean(this.settings?.device.can_be_guided && this.scene?.tool);
     }
 
-    /** The most that the hand may ever feel, N. */
+    /** Maximum force on the hand, N. */
     get maxForceN() {
         return this.settings?.limits.max_force_n ?? 4;
     }
 
     /** @param {{type: string} & any} message */
-    #take(message) {
+    #receive(message) {
         switch (message.type) {
         case 'scene': this.scene = message; break;
-        case 'state': this.#takeState(message); break;
+        case 'state': this.#receiveState(message); break;
         case 'settings': this.settings = message; break;
         case 'timing': this.timing = message; break;
         case 'error': this.dispatchEvent(new CustomEvent('error', { detail: message.error })); return;
@@ -52,8 +52,9 @@ export class Session extends EventTarget {
     }
 
     /** @param {State} state */
-    #takeState(state) {
-        if (this.state && (state.tick < this.state.tick || state.scene_id !== this.state.scene_id)) this.history.clear();
+    #receiveState(state) {
+        const { state: last } = this;
+        if (last && (state.tick < last.tick || state.scene_id !== last.scene_id)) this.history.clear();
         this.state = state;
         for (const sample of state.samples ?? []) this.history.add(sample);
     }

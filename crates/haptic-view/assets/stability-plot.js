@@ -1,4 +1,4 @@
-/** The Z-width picture: which stiffness is safe at which damping, and where the gains in use are. Drag the point. */
+/** Stability plot: passive and stable stiffness over damping, and the gains in use, as a point that can be dragged. */
 
 import { colour } from './palette.js';
 import { Surface } from './surface.js';
@@ -22,9 +22,11 @@ export class StabilityPlot {
         gains.addEventListener('change', () => this.draw());
         canvas.addEventListener('pointerdown', (event) => {
             canvas.setPointerCapture(event.pointerId);
-            this.#take(event);
+            this.#drag(event);
         });
-        canvas.addEventListener('pointermove', (event) => { if (canvas.hasPointerCapture(event.pointerId)) this.#take(event); });
+        canvas.addEventListener('pointermove', (event) => {
+            if (canvas.hasPointerCapture(event.pointerId)) this.#drag(event);
+        });
     }
 
     draw() {
@@ -50,12 +52,13 @@ export class StabilityPlot {
     #area() {
         const { width, height, rem, context } = this.surface;
         context.font = this.surface.font(0.75);
-        const words = this.gains.scales.stiffness_n_per_m.decades().map((decade) => context.measureText(plain(decade)).width);
-        const left = Math.max(...words) + 0.45 * rem;
+        const { stiffness_n_per_m: stiffness } = this.gains.scales;
+        const widths = stiffness.decades().map((decade) => context.measureText(plain(decade)).width);
+        const left = Math.max(...widths) + 0.45 * rem;
         return { x: left, y: 1.75 * rem, width: width - left - 0.6 * rem, height: height - 4.05 * rem };
     }
 
-    /** Hatched, so that it is told apart without colours too.
+    /** Hatched, so that the region is recognisable without colours.
      * @param {CanvasRenderingContext2D} context */
     #unstable(context) {
         if (this.#hatchFor !== colour('unstable')) {
@@ -86,12 +89,12 @@ export class StabilityPlot {
         const inside = region.filter((point) => limit(point) > this.gains.scales.stiffness_n_per_m.low);
         if (inside.length === 0) return;
         const { damping_n_s_per_m: damping, stiffness_n_per_m: stiffness } = this.gains.scales;
-        const x = (/** @type {number} */ value) => area.x + area.width * damping.place(value);
+        const x = (/** @type {number} */ value) => area.x + area.width * damping.position(value);
         const base = area.y + area.height;
         context.beginPath();
         context.moveTo(x(inside[0].damping_n_s_per_m), base);
         for (const point of inside) {
-            context.lineTo(x(point.damping_n_s_per_m), base - area.height * stiffness.place(limit(point)));
+            context.lineTo(x(point.damping_n_s_per_m), base - area.height * stiffness.position(limit(point)));
         }
         context.lineTo(x(inside[inside.length - 1].damping_n_s_per_m), base);
         context.closePath();
@@ -109,21 +112,22 @@ export class StabilityPlot {
         context.font = this.surface.font(0.75);
         context.strokeStyle = colour('strong-line');
         context.lineWidth = 1;
-        context.strokeRect(Math.round(area.x) + 0.5, Math.round(area.y) + 0.5, Math.round(area.width), Math.round(area.height));
+        const [x, y, width, height] = [area.x, area.y, area.width, area.height].map(Math.round);
+        context.strokeRect(x + 0.5, y + 0.5, width, height);
         context.fillStyle = colour('quiet');
         context.textAlign = 'right';
         context.textBaseline = 'middle';
         for (const decade of scales.stiffness_n_per_m.decades()) {
-            const y = area.y + area.height * (1 - scales.stiffness_n_per_m.place(decade));
-            context.fillText(plain(decade), area.x - 0.35 * rem, y);
+            const level = area.y + area.height * (1 - scales.stiffness_n_per_m.position(decade));
+            context.fillText(plain(decade), area.x - 0.35 * rem, level);
         }
         context.textAlign = 'center';
         context.textBaseline = 'alphabetic';
         const bottom = area.y + area.height;
         for (const decade of scales.damping_n_s_per_m.decades()) {
-            const x = area.x + area.width * scales.damping_n_s_per_m.place(decade);
-            const isZero = scales.damping_n_s_per_m.hasZero && x - area.x < 1;
-            context.fillText(isZero ? '0' : plain(decade), x, bottom + 1.05 * rem);
+            const column = area.x + area.width * scales.damping_n_s_per_m.position(decade);
+            const isZero = scales.damping_n_s_per_m.hasZero && column - area.x < 1;
+            context.fillText(isZero ? '0' : plain(decade), column, bottom + 1.05 * rem);
         }
         context.fillText('damping, N·s/m', area.x + area.width / 2, bottom + 2.1 * rem);
         context.textAlign = 'left';
@@ -135,8 +139,8 @@ export class StabilityPlot {
     #drawPoint(context, area) {
         const { shown, scales } = this.gains;
         if (!shown) return;
-        const x = area.x + area.width * scales.damping_n_s_per_m.place(shown.damping_n_s_per_m);
-        const y = area.y + area.height * (1 - scales.stiffness_n_per_m.place(shown.stiffness_n_per_m));
+        const x = area.x + area.width * scales.damping_n_s_per_m.position(shown.damping_n_s_per_m);
+        const y = area.y + area.height * (1 - scales.stiffness_n_per_m.position(shown.stiffness_n_per_m));
         context.setLineDash([2, 3]);
         context.strokeStyle = colour('quiet');
         context.lineWidth = 1;
@@ -156,7 +160,7 @@ export class StabilityPlot {
     }
 
     /** @param {PointerEvent} event */
-    #take({ offsetX, offsetY }) {
+    #drag({ offsetX, offsetY }) {
         const area = this.#area();
         const { damping_n_s_per_m: damping, stiffness_n_per_m: stiffness } = this.gains.scales;
         this.gains.request({

@@ -1,8 +1,8 @@
-/** What the browser keeps for the next visit. One that keeps nothing forgets it with the page, and nothing else changes. */
+/** Values stored in the browser for the next visit. Without storage they last as long as the page. */
 
 /** @param {string} key
  * @returns {string|null} */
-export function recall(key) {
+export function load(key) {
     try {
         return localStorage.getItem(key);
     } catch {
@@ -11,12 +11,12 @@ export function recall(key) {
 }
 
 /** @param {string} key
- * @param {string|null} value null: forget it. */
-export function keep(key, value) {
+ * @param {string|null} value null removes it. */
+export function store(key, value) {
     try {
         if (value === null) localStorage.removeItem(key);
         else localStorage.setItem(key, value);
     } catch {
-        // As above.
+        // Storage is not available.
     }
 }

@@ -1,29 +1,29 @@
-/** A chart of the last seconds that moves to the left. */
+/** A scrolling chart of the last seconds. */
 
 import { SPAN_S } from './history.js';
-import { drawWords } from './marks.js';
+import { drawText } from './marks.js';
 import { colour } from './palette.js';
 import { Surface, drawLine } from './surface.js';
 import { fixed, niceAbove, plain } from './units.js';
 
 /** @typedef {object} Series
- * @property {string} name Nothing: it is drawn but not listed.
- * @property {number} value Which value of a sample.
- * @property {string} colour By its name in the theme.
+ * @property {string} name Empty: drawn but not listed.
+ * @property {number} value Index into a sample.
+ * @property {string} colour Name in the theme.
  * @property {boolean} [isDashed]
  * @property {boolean} [isRight] Measured on the right axis.
- * @property {boolean} [isQuiet] Its number is not told.
- * @property {string} title What it is, in words.
+ * @property {boolean} [isQuiet] Listed without its number.
+ * @property {string} title Tooltip.
  *
  * @typedef {object} ChartDescription
  * @property {string} title
  * @property {string} unit
  * @property {number} factor From SI to the unit.
  * @property {number} decimals
- * @property {number} least The smallest range worth showing, in the unit.
+ * @property {number} minRange Smallest range of the axis, in the unit.
  * @property {boolean} [isLogarithmic]
  * @property {{unit: string, factor: number, decimals: number}} [right]
- * @property {{value: number, name: string}} [line] A level that matters, in the unit.
+ * @property {{value: number, name: string}} [line] A marked level, in the unit.
  * @property {Series[]} series
  */
 
@@ -73,9 +73,9 @@ export class StripChart {
         return entry;
     }
 
-    /** Writes the newest numbers beside the names.
+    /** Shows the numbers of a sample beside the names.
      * @param {number[]} sample */
-    tell(sample) {
+    showValues(sample) {
         this.description.series.forEach((series, index) => {
             if (series.isQuiet) return;
             const { unit, factor, decimals } = this.#scaleOf(series);
@@ -107,26 +107,30 @@ export class StripChart {
         if (description.line) this.#drawLevel(context, area, left, description.line);
     }
 
-    /** What the words beside the axes leave.
-     * @param {number} leftWords px
-     * @param {number} rightWords px */
-    #area(leftWords, rightWords) {
+    /** Plot area beside the labels of the axes.
+     * @param {number} leftLabels px
+     * @param {number} rightLabels px */
+    #area(leftLabels, rightLabels) {
         const { width, height, rem } = this.surface;
-        const [left, right] = [leftWords + 0.4 * rem, rightWords + 0.4 * rem];
-        return { x: left, y: 0.75 * rem, width: Math.max(width - left - right, 1), height: Math.max(height - 2 * rem, 1) };
+        const [left, right] = [leftLabels + 0.4 * rem, rightLabels + 0.4 * rem];
+        const [plotWidth, plotHeight] = [Math.max(width - left - right, 1), Math.max(height - 2 * rem, 1)];
+        return { x: left, y: 0.75 * rem, width: plotWidth, height: plotHeight };
     }
 
-    /** From what to what an axis goes, in its unit.
+    /** Range of an axis, in its unit.
      * @param {Series[]} series
      * @param {number} factor
      * @param {boolean} [fromZero]
      * @returns {Span} */
     #span(series, factor, fromZero = false) {
         if (this.description.isLogarithmic) return { low: 1, high: 5000, isLogarithmic: true };
-        const [low, high] = (this.history.range(series.map(({ value }) => value)) ?? [0, 0]).map((value) => value * factor);
-        if (fromZero) return { low: 0, high: niceAbove(Math.max(high, this.description.least)), isLogarithmic: false };
-        const step = niceAbove(Math.max(high - Math.min(low, 0), Math.max(high, 0) - low, this.description.least) / 4);
-        const [floor, ceiling] = [Math.floor(Math.min(low, 0) / step) * step, Math.ceil(Math.max(high, 0) / step) * step];
+        const range = this.history.range(series.map(({ value }) => value)) ?? [0, 0];
+        const [low, high] = range.map((value) => value * factor);
+        const { minRange } = this.description;
+        if (fromZero) return { low: 0, high: niceAbove(Math.max(high, minRange)), isLogarithmic: false };
+        const [bottom, top] = [Math.min(low, 0), Math.max(high, 0)];
+        const step = niceAbove(Math.max(high - bottom, top - low, minRange) / 4);
+        const [floor, ceiling] = [Math.floor(bottom / step) * step, Math.ceil(top / step) * step];
         return { low: floor, high: ceiling > floor ? ceiling : floor + step, isLogarithmic: false };
     }
 
@@ -141,12 +145,12 @@ export class StripChart {
         context.textAlign = isRight ? 'left' : 'right';
         context.lineWidth = 1;
         const x = isRight ? area.x + area.width + 0.35 * rem : area.x - 0.35 * rem;
-        for (const [level, words] of labels) {
+        for (const [level, text] of labels) {
             const y = Math.round(height(area, span, level)) + 0.5;
             context.strokeStyle = colour(level === 0 ? 'strong-line' : 'line');
             if (!isRight) drawLine(context, area.x, y, area.x + area.width, y);
             context.fillStyle = colour('quiet');
-            context.fillText(words, x, y);
+            context.fillText(text, x, y);
         }
     }
 
@@ -176,8 +180,8 @@ export class StripChart {
         context.setLineDash([]);
         context.textAlign = 'right';
         context.textBaseline = 'alphabetic';
-        // A tick that is too long is drawn through here; the words stay readable.
-        drawWords(context, name, [area.x + area.width, y - 4], colour('budget'), 'surface');
+        // With a halo, because the curve of a long tick crosses the text.
+        drawText(context, name, [area.x + area.width, y - 4], colour('budget'), 'surface');
     }
 
     /** @param {CanvasRenderingContext2D} context
@@ -187,9 +191,9 @@ export class StripChart {
     #drawSeries(context, area, series, span) {
         const { factor } = this.#scaleOf(series);
         context.beginPath();
-        this.history.each(series.value, (place, least, greatest) => {
-            const x = area.x + place * area.width;
-            const [top, bottom] = [height(area, span, greatest * factor), height(area, span, least * factor)];
+        this.history.each(series.value, (position, min, max) => {
+            const x = area.x + position * area.width;
+            const [top, bottom] = [height(area, span, max * factor), height(area, span, min * factor)];
             context.lineTo(x, top);
             if (bottom - top > 0.5) context.lineTo(x, bottom);
         });
@@ -204,20 +208,20 @@ export class StripChart {
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Area */
 /** @typedef {{low: number, high: number, isLogarithmic: boolean}} Span */
-/** @typedef {[number, string]} Label A level and its words. */
+/** @typedef {[number, string]} Label A level and its text. */
 
-/** Where a value is, px from the top.
+/** Height of a value, px from the top.
  * @param {Area} area
  * @param {Span} span
  * @param {number} value */
 function height(area, { low, high, isLogarithmic }, value) {
-    const share = isLogarithmic
+    const fraction = isLogarithmic
         ? Math.log(Math.max(value, low) / low) / Math.log(high / low)
         : (value - low) / (high - low);
-    return area.y + area.height * (1 - Math.min(Math.max(share, 0), 1));
+    return area.y + area.height * (1 - Math.min(Math.max(fraction, 0), 1));
 }
 
-/** What stands beside an axis; the topmost number has the unit.
+/** Labels of an axis; the topmost has the unit.
  * @param {Span} span
  * @param {string} unit
  * @param {boolean} isRight
@@ -225,19 +229,22 @@ function height(area, { low, high, isLogarithmic }, value) {
 function labelsOf(span, unit, isRight) {
     if (span.isLogarithmic) return [[1, '1 µs'], [10, '10 µs'], [100, '100 µs'], [1000, '1 ms']];
     const levels = isRight ? [span.low, span.high] : levelsOf(span);
-    return levels.map((level, index) => [level, index === levels.length - 1 ? `${plain(level)}\u202f${unit}` : plain(level)]);
+    const isTop = (/** @type {number} */ index) => index === levels.length - 1;
+    return levels.map((level, index) => [level, isTop(index) ? `${plain(level)}\u202f${unit}` : plain(level)]);
 }
 
 /** @param {CanvasRenderingContext2D} context
  * @param {Label[]} labels */
 function widest(context, labels) {
-    return labels.reduce((most, [, words]) => Math.max(most, context.measureText(words).width), 0);
+    return labels.reduce((max, [, text]) => Math.max(max, context.measureText(text).width), 0);
 }
 
 /** @param {Span} span */
 function levelsOf({ low, high }) {
     const step = niceAbove((high - low) / 4.01);
     const ticks = [];
-    for (let index = Math.ceil(low / step - 1e-9); index * step <= high + 1e-9 * step; index += 1) ticks.push(index * step);
+    for (let index = Math.ceil(low / step - 1e-9); index * step <= high + 1e-9 * step; index += 1) {
+        ticks.push(index * step);
+    }
     return ticks;
 }

@@ -1,24 +1,24 @@
-/** A canvas that has the size and the sharpness of its place on the page. */
+/** A canvas in the size and resolution of its element on the page. */
 
-/** More than this sharpens nothing that anybody sees, and costs four times as much. */
+/** Maximum resolution. A higher one is not visibly sharper, and costs four times as much. */
 const MAX_PIXEL_RATIO = 2;
 
 export class Surface {
-    /** In CSS pixels. */
+    /** Size, CSS px. */
     width = 0;
     height = 0;
     /** Pixels of the canvas per CSS pixel. */
     ratio = 1;
-    /** Pixels of one rem: type on canvases grows with the page's. */
+    /** Size of one rem, px. Type on canvases grows with the page's. */
     rem = 14;
 
     /** @param {HTMLCanvasElement} canvas
      * @param {() => void} [onResize]
-     * @param {boolean} [opaque] Cheaper to put on the page; the drawing then fills all of it. */
+     * @param {boolean} [opaque] Faster to composite; the drawing must fill the canvas. */
     constructor(canvas, onResize = () => {}, opaque = false) {
         this.canvas = canvas;
         const context = canvas.getContext('2d', { alpha: !opaque });
-        if (!context) throw new Error('This browser draws no canvas.');
+        if (!context) throw new Error('This browser does not support canvas.');
         this.context = context;
         new ResizeObserver(() => { this.measure(); onResize(); }).observe(canvas);
         this.measure();
@@ -34,7 +34,7 @@ export class Surface {
         this.canvas.height = Math.max(1, Math.round(clientHeight * this.ratio));
     }
 
-    /** Ready to draw in CSS pixels, with nothing on it. */
+    /** Clears the canvas and returns its context, in CSS px. */
     begin() {
         const { context } = this;
         context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);

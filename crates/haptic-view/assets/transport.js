@@ -1,8 +1,8 @@
 /** Pause, step, reset, record. */
 
 import { byId } from './dom.js';
-import { orTell, toast } from './notices.js';
-import { ask } from './requests.js';
+import { orToast, toast } from './notices.js';
+import { request } from './requests.js';
 import { quantity, size } from './units.js';
 
 export class Transport {
@@ -18,27 +18,27 @@ export class Transport {
     }
 
     pause() {
-        return orTell(() => ask('POST', '/api/pause', { paused: !this.session.state?.paused }));
+        return orToast(() => request('POST', '/api/pause', { paused: !this.session.state?.paused }));
     }
 
     step() {
-        if (!this.session.state?.paused) return toast('Pause first: a running world takes a thousand steps a second.');
-        return orTell(() => ask('POST', '/api/step', { ticks: 1 }));
+        if (!this.session.state?.paused) return toast('Pause the world first; single steps need a paused world.');
+        return orToast(() => request('POST', '/api/step', { ticks: 1 }));
     }
 
     reset() {
-        return orTell(() => ask('POST', '/api/reset', {}));
+        return orToast(() => request('POST', '/api/reset', {}));
     }
 
     record() {
-        return orTell(async () => {
-            if (!this.session.state?.recording) return ask('POST', '/api/record/start', {});
-            const answer = await ask('POST', '/api/record/stop', {});
-            return toast(`Recording kept: ${answer?.file ?? 'see the daemon’s log'}`);
+        return orToast(async () => {
+            if (!this.session.state?.recording) return request('POST', '/api/record/start', {});
+            const response = await request('POST', '/api/record/stop', {});
+            return toast(`Recording saved: ${response?.file ?? 'see the daemon’s log'}`);
         });
     }
 
-    /** Brings the buttons up to date; called a few times a second. */
+    /** Updates the buttons. Called a few times per second. */
     show() {
         const { state } = this.session;
         if (!state) return;
@@ -48,12 +48,15 @@ export class Transport {
         const { recording } = state;
         mark('record', Boolean(recording));
         byId('record-stop').hidden = !recording;
-        write('record-label', recording ? `${quantity(recording.seconds, 0, 's')}, ${size(recording.bytes)}` : 'Record');
-        byId('record').title = recording ? `Stop recording to ${recording.file}` : 'Record every tick to a file on the daemon’s machine';
+        const progress = recording && `${quantity(recording.seconds, 0, 's')}, ${size(recording.bytes)}`;
+        write('record-label', progress ?? 'Record');
+        byId('record').title = recording
+            ? `Stop recording to ${recording.file}` : 'Record every tick to a file on the daemon’s machine';
     }
 }
 
-/** How a button looks. It is not told as pressed: its name changes instead, and both would say the opposite.
+/** Highlights a button. It has no pressed state for screen readers: its name changes instead, and both together would
+ * contradict each other.
  * @param {string} id
  * @param {boolean} isOn */
 function mark(id, isOn) {

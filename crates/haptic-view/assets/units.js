@@ -1,7 +1,7 @@
-/** Numbers as people read them: a fixed count of decimals so that they do not dance, a true minus, a unit always. */
+/** Formats numbers: fixed decimals, so that they do not change in width; a true minus; always a unit. */
 
 const MINUS = '−';
-/** Between number and unit: narrow, and never broken over two lines. */
+/** Between number and unit: narrow and non-breaking. */
 const SPACE = '\u202f';
 
 /** @param {number} value
@@ -21,26 +21,27 @@ export function quantity(value, decimals, unit) {
 /** @type {[number, string][]} */
 const PREFIXES = [[1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n']];
 
-/** Three figures and the prefix that suits, such as 1.23 mJ.
+/** Three significant digits with a suitable prefix, such as 1.23 mJ.
  * @param {number} value
  * @param {string} unit
- * @param {number} [least] What is smaller counts as zero. */
-export function prefixed(value, unit, least = 1e-9) {
+ * @param {number} [min] Smaller values are shown as zero. */
+export function prefixed(value, unit, min = 1e-9) {
     const size = Math.abs(value);
-    if (!(size >= least)) return `0${SPACE}${unit}`;
+    if (!(size >= min)) return `0${SPACE}${unit}`;
     const [factor, prefix] = PREFIXES.find(([smallest]) => size >= 0.9995 * smallest) ?? PREFIXES[3];
     const scaled = value / factor;
     const decimals = Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2;
     return quantity(scaled, decimals, prefix + unit);
 }
 
-/** A time in ns, in the unit that suits.
+/** A time in ns, in a suitable unit.
  * @param {number} ns */
 export const duration = (ns) => prefixed(ns * 1e-9, 's');
 
-/** A rounded number without needless zeros, for axes.
+/** A rounded number without trailing zeros, for axes.
  * @param {number} value */
-export const plain = (value) => String(Number(value.toPrecision(6))).replace('-', MINUS).replace(/^(−?\d+)(\d{3})$/, `$1${SPACE}$2`);
+export const plain = (value) => String(Number(value.toPrecision(6))).replace('-', MINUS)
+    .replace(/^(−?\d+)(\d{3})$/, `$1${SPACE}$2`);
 
 /** @param {number} count */
 export const counted = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, SPACE);

@@ -1,10 +1,10 @@
-/** What the page's controls do to the daemon. */
+/** Effect of the page's controls on the daemon. */
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Browser, keep } from './support/browser.js';
+import { Browser, screenshot } from './support/browser.js';
 import { Daemon, until } from './support/daemon.js';
 
 /** @type {Browser} */
@@ -24,7 +24,7 @@ after(async () => {
     await Daemon.endAll();
 });
 
-/** A ball that falls on a floor, and a pen to hold. */
+/** A ball that falls on a floor, and a pen as the tool. */
 const DROP = `[[body]]
 name = "floor"
 fixed = true
@@ -41,26 +41,27 @@ shape = { disc_radius_m = 0.005 }
 body = "pen"
 `;
 
-/** How high the ball is, m. */
+/** Height of the ball, m. */
 const ballHeight = async () => (await daemon.state()).bodies[0][1];
 
-test('pause stops the world, a step moves it by one tick, resume lets it go on', async () => {
+test('pause stops the world, a step advances it by one tick, resume continues', async () => {
     assert.equal(await page.locator('#step').isDisabled(), true);
     await page.locator('#pause').click();
     await daemon.until('the world is paused', ({ paused }) => paused);
     await page.locator('#phase').filter({ hasText: 'paused' }).waitFor();
     await daemon.switchTo({ toml: DROP });
-    await until('the ball hangs', async () => (await daemon.state()).paused && Math.abs(await ballHeight() - 0.2) < 1e-4);
-    assert.deepEqual((await daemon.state()).force_n, [0, 0], 'a paused world is not felt');
+    const isAtStart = async () => Math.abs(await ballHeight() - 0.2) < 1e-4;
+    await until('the ball does not fall', async () => (await daemon.state()).paused && await isAtStart());
+    assert.deepEqual((await daemon.state()).force_n, [0, 0], 'a paused world exerts no force');
     const high = await ballHeight();
-    assert.equal(await ballHeight(), high, 'it stands still');
+    assert.equal(await ballHeight(), high, 'it does not move');
     await page.locator('#step').click();
-    const lower = await until('a step is made', async () => {
+    const lower = await until('the step was taken', async () => {
         const height = await ballHeight();
         return height < high && height;
     });
     assert.ok(high - lower < 5e-5, `by one tick: ${high} m, ${lower} m`);
-    assert.equal(await ballHeight(), lower, 'and no more');
+    assert.equal(await ballHeight(), lower, 'and not further');
     await page.locator('#scene').press('.');
     await until('a key steps as well', async () => await ballHeight() < lower);
     await page.locator('#scene').press(' ');
@@ -69,7 +70,7 @@ test('pause stops the world, a step moves it by one tick, resume lets it go on',
 });
 
 test('reset puts every body back', async () => {
-    await until('the ball lies on the floor', async () => await ballHeight() < 0.021);
+    await until('the ball rests on the floor', async () => await ballHeight() < 0.021);
     await page.locator('#scene').press(' ');
     await daemon.until('the world is paused', ({ paused }) => paused);
     await page.locator('#reset').click();
@@ -84,8 +85,10 @@ test('another scene is chosen from its picture', async () => {
     await cards.first().waitFor();
     const { scenes } = await daemon.get('scenes');
     assert.equal(await cards.count(), scenes.length);
-    await until('every picture is there', () => page.evaluate(() => (
-        [...document.querySelectorAll('.scene-card img')].every((picture) => picture.complete && picture.naturalWidth > 0))));
+    await until('every picture is loaded', () => page.evaluate(() => {
+        const pictures = [...document.querySelectorAll('.scene-card img')];
+        return pictures.every((picture) => picture.complete && picture.naturalWidth > 0);
+    }));
     await page.locator('.scene-card[data-scene="tower"]').click();
     await page.locator('#scene-name').filter({ hasText: 'tower' }).waitFor();
     const { name, bodies } = await daemon.get('scene');
@@ -97,40 +100,45 @@ test('another scene is chosen from its picture', async () => {
     await page.locator('#scene-name').filter({ hasText: 'table' }).waitFor();
 });
 
-test('a scene file of one’s own runs, and a wrong one is refused with its reason', async () => {
+test('an opened scene file runs, and an invalid one is rejected with its reason', async () => {
     const toml = '[[body]]\nname = "floor"\nfixed = true\nshape = { box_m = [0.2, 0.02] }\nlayer = 0\n'
-        + '[[body]]\nname = "cloud"\nfixed = true\nposition_m = [0.0, 0.08]\nshape = { box_m = [0.05, 0.02] }\nlayer = 1\n'
+        + '[[body]]\nname = "cloud"\nfixed = true\nposition_m = [0.0, 0.08]\nlayer = 1\n'
+        + 'shape = { box_m = [0.05, 0.02] }\n'
         + '[[body]]\nname = "pen"\nposition_m = [0.0, 0.04]\nshape = { disc_radius_m = 0.01 }\n[tool]\nbody = "pen"\n';
-    const give = (buffer) => page.locator('#scene-file').setInputFiles({ name: 'own.toml', mimeType: 'text/plain', buffer: Buffer.from(buffer) });
-    await give(toml);
+    const open = (text) => page.locator('#scene-file').setInputFiles({
+        name: 'own.toml', mimeType: 'text/plain', buffer: Buffer.from(text),
+    });
+    await open(toml);
     await until('it runs', async () => (await daemon.get('scene')).bodies.some(({ name }) => name === 'cloud'));
     await page.locator('#layers').waitFor();
-    assert.deepEqual(await page.locator('#layers button').allTextContents(), ['0', '1'], 'there is a switch for each layer');
-    await give('[[body]]\nname = "floor"\nshape = { bax_m = [0.2, 0.02] }\n');
+    assert.deepEqual(await page.locator('#layers button').allTextContents(), ['0', '1'], 'one switch per layer');
+    await open('[[body]]\nname = "floor"\nshape = { bax_m = [0.2, 0.02] }\n');
     await page.locator('.toast').filter({ hasText: 'bax_m' }).waitFor();
-    assert.equal((await daemon.get('scene')).bodies.length, 3, 'the old one still runs');
+    assert.equal((await daemon.get('scene')).bodies.length, 3, 'the previous scene still runs');
     await daemon.switchTo({ name: 'table' });
     await page.locator('#scene-name').filter({ hasText: 'table' }).waitFor();
-    browser.complaints = browser.complaints.filter((text) => !text.includes('422'));
+    browser.errors = browser.errors.filter((text) => !text.includes('422'));
 });
 
-test('a scene file that is dropped on the page runs', async () => {
-    const toml = '[[body]]\nname = "dropped"\nposition_m = [0.0, 0.04]\nshape = { disc_radius_m = 0.01 }\n[tool]\nbody = "dropped"\n';
+test('a scene file dropped on the page runs', async () => {
+    const toml = '[[body]]\nname = "dropped"\nposition_m = [0.0, 0.04]\nshape = { disc_radius_m = 0.01 }\n'
+        + '[tool]\nbody = "dropped"\n';
     const dropped = await page.evaluateHandle((text) => {
         const transfer = new DataTransfer();
         transfer.items.add(new File([text], 'own.toml', { type: 'text/plain' }));
         return transfer;
     }, toml);
     await page.dispatchEvent('#stage', 'dragover', { dataTransfer: dropped });
-    assert.equal(await page.evaluate(() => document.documentElement.classList.contains('dragging-file')), true, 'the page shows that it takes it');
+    const isHighlighted = () => page.evaluate(() => document.documentElement.classList.contains('dragging-file'));
+    assert.equal(await isHighlighted(), true, 'the page shows that it accepts the file');
     await page.dispatchEvent('#stage', 'drop', { dataTransfer: dropped });
     await until('it runs', async () => (await daemon.get('scene')).bodies[0].name === 'dropped');
-    assert.equal(await page.evaluate(() => document.documentElement.classList.contains('dragging-file')), false);
+    assert.equal(await isHighlighted(), false);
     await daemon.switchTo({ name: 'table' });
     await page.locator('#scene-name').filter({ hasText: 'table' }).waitFor();
 });
 
-test('the point in the stability picture is dragged to other gains', async () => {
+test('dragging the point in the stability plot changes the gains', async () => {
     const plot = page.locator('#stability');
     await plot.scrollIntoViewIfNeeded();
     const box = await plot.boundingBox();
@@ -139,73 +147,80 @@ test('the point in the stability picture is dragged to other gains', async () =>
     await page.mouse.down();
     await page.mouse.move(box.x + 0.3 * box.width, box.y + 0.6 * box.height, { steps: 5 });
     await page.mouse.up();
-    const { stability } = await until('the gains follow, and the field shows them', async () => {
+    const { stability } = await until('the gains and the field follow', async () => {
         const settings = await daemon.get('settings');
         const { stiffness_n_per_m: stiffness, damping_n_s_per_m: damping } = settings.coupling;
         const shown = Number(await page.locator('#stiffness_n_per_m').inputValue());
-        return stiffness < old.stiffness_n_per_m && damping < old.damping_n_s_per_m && shown === stiffness && settings;
+        const isLower = stiffness < old.stiffness_n_per_m && damping < old.damping_n_s_per_m;
+        return isLower && shown === stiffness && settings;
     });
     assert.ok(stability.region.length > 10);
     assert.notEqual(await page.locator('#stability-text').textContent(), '');
-    await daemon.ask('PATCH', 'coupling', { stiffness_n_per_m: 400, damping_n_s_per_m: 0.1 });
+    await daemon.request('PATCH', 'coupling', { stiffness_n_per_m: 400, damping_n_s_per_m: 0.1 });
     await page.waitForFunction(() => Number(document.getElementById('stiffness_n_per_m').value) === 400);
 });
 
-test('gains beyond the limits are refused in words and the field goes back', async () => {
+test('gains beyond the limits are rejected with a reason and the field is reset', async () => {
     const field = page.locator('#stiffness_n_per_m');
     await field.fill('1e9');
     await field.press('Enter');
     await page.locator('#gains-error').filter({ hasText: 'stiffness_n_per_m' }).waitFor();
     await page.waitForFunction(() => Number(document.getElementById('stiffness_n_per_m').value) === 400);
-    browser.complaints = browser.complaints.filter((text) => !text.includes('422'));
+    browser.errors = browser.errors.filter((text) => !text.includes('422'));
 });
 
-test('a scale never asks for more than its limit, however that is, and has a mark', async () => {
+test('a scale never exceeds its limit and has a labelled decade', async () => {
     const scales = await page.evaluate(async () => {
         const { LogScale } = await import('/log-scale.js');
-        return [1255, 118_000, 10, 4].map((most) => {
-            const scale = new LogScale(10, most, false);
-            return { most, top: scale.value(1), place: scale.place(most), bottom: scale.value(0), decades: scale.decades() };
+        return [1255, 118_000, 10, 4].map((max) => {
+            const scale = new LogScale(10, max, false);
+            return {
+                max, position: scale.position(max), top: scale.value(1), bottom: scale.value(0),
+                decades: scale.decades(),
+            };
         });
     });
-    for (const { most, top, place, bottom, decades } of scales) {
-        assert.equal(top, most);
-        assert.equal(place, 1);
-        assert.ok(bottom > 0 && bottom < most, `${bottom} of ${most}`);
-        assert.ok(decades.length > 0 && decades.every((decade) => decade >= bottom && decade <= most), `${decades} of ${most}`);
+    for (const { max, top, position, bottom, decades } of scales) {
+        assert.equal(top, max);
+        assert.equal(position, 1);
+        assert.ok(bottom > 0 && bottom < max, `${bottom} of ${max}`);
+        const areInside = decades.every((decade) => decade >= bottom && decade <= max);
+        assert.ok(decades.length > 0 && areInside, `${decades} of ${max}`);
     }
 });
 
-test('what is being typed is not overwritten by news from elsewhere', async () => {
+test('typed input is not overwritten by settings from elsewhere', async () => {
     const field = page.locator('#stiffness_n_per_m');
     await field.fill('300');
-    await daemon.ask('PATCH', 'coupling', { stiffness_n_per_m: 200 });
+    await daemon.request('PATCH', 'coupling', { stiffness_n_per_m: 200 });
     await page.waitForFunction(() => globalThis.hapticd.session.settings.coupling.stiffness_n_per_m === 200);
-    await page.waitForFunction(() => document.getElementById('stiffness_n_per_m-slider').getAttribute('aria-valuetext') === '200');
+    const slider = page.locator('#stiffness_n_per_m-slider');
+    await until('the slider follows', async () => await slider.getAttribute('aria-valuetext') === '200');
     assert.equal(await field.inputValue(), '300');
     await field.press('Enter');
-    await until('the typed gain is in use', async () => (await daemon.get('settings')).coupling.stiffness_n_per_m === 300);
+    const stiffness = async () => (await daemon.get('settings')).coupling.stiffness_n_per_m;
+    await until('the typed gain is in use', async () => await stiffness() === 300);
     await field.fill('400');
     await field.press('Enter');
-    await until('the old gain is back', async () => (await daemon.get('settings')).coupling.stiffness_n_per_m === 400);
+    await until('the original gain is back', async () => await stiffness() === 400);
 });
 
-test('record makes a file', async () => {
+test('record writes a file', async () => {
     await page.locator('#record').click();
     await page.getByRole('button', { name: 'Stop recording' }).waitFor();
-    const { file } = await until('something is recorded', async () => {
+    const { file } = await until('the recording has data', async () => {
         const { recording } = await daemon.state();
         return recording?.bytes > 0 && recording;
     });
     await page.locator('#record-label').filter({ hasText: /\d.*B/ }).waitFor();
-    await keep(page, 'recording');
+    await screenshot(page, 'recording');
     await page.getByRole('button', { name: 'Stop recording' }).click();
     await page.locator('.toast').filter({ hasText: path.basename(file) }).waitFor();
     await page.getByRole('button', { name: 'Record', exact: true }).waitFor();
-    assert.ok(existsSync(path.resolve(daemon.folder, file)), `${file} is there`);
+    assert.ok(existsSync(path.resolve(daemon.folder, file)), `${file} exists`);
 });
 
-test('Space opens the margins in words and leaves the world alone', async () => {
+test('Space opens the stability details and does not pause the world', async () => {
     await page.locator('.margins summary').press(' ');
     await page.locator('.margins[open]').waitFor();
     assert.equal((await daemon.state()).paused, false);
@@ -214,7 +229,7 @@ test('Space opens the margins in words and leaves the world alone', async () => 
 test('help lists the keys and Escape closes it', async () => {
     await page.locator('#scene').press('?');
     await page.locator('#help[open]').waitFor();
-    assert.match(await page.locator('#help').textContent(), /path resumes 2 s after you let go/);
+    assert.match(await page.locator('#help').textContent(), /path\s+resumes 2 s\s+after you release it/);
     await page.keyboard.press('Escape');
     await page.locator('#help[open]').waitFor({ state: 'detached' });
     await page.locator('#help-button').click();
@@ -238,6 +253,6 @@ test('the theme follows the system until it is switched', async () => {
     await until('it is light', async () => await theme() === 'light');
 });
 
-test('nothing else was complained of in the console', () => {
-    assert.deepEqual(browser.complaints, []);
+test('the console has no other errors', () => {
+    assert.deepEqual(browser.errors, []);
 });

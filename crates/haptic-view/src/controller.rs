@@ -1,7 +1,7 @@
 //! The interface through which the viewer changes the running daemon.
 
 use crate::message::scene::ScenesMessage;
-use crate::message::settings::CouplingMessage;
+use haptic_coupling::coupling::Gains;
 use haptic_loop::control::ControlError;
 use nalgebra::Vector2;
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub trait Controller: Send + Sync + 'static {
     ///
     /// # Errors
     /// When a key is unknown or a value is outside its limits.
-    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError>;
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<Gains, ControlError>;
 
     /// The built-in scenes and the current one.
     fn scenes(&self) -> ScenesMessage;

@@ -1,8 +1,8 @@
 //! The viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
 //!
 //! It runs on one ordinary thread with a low priority and never touches the loop. The daemon publishes messages to a
-//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a client
-//! can be dropped; neither affects the loop.
+//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a
+//! client can be dropped; neither affects the loop.
 //!
 //! - [`message`]: the JSON messages.
 //! - [`telemetry`]: the newest message of each kind, as published by the daemon.
@@ -13,7 +13,7 @@
 //! [`Viewer::serve`] starts it; the controller comes from the daemon. A scene can be published at any time:
 //!
 //! ```
-//! use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
+//! use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
 //! use haptic_planar::scene::Scene;
 //! use haptic_view::message::scene::SceneMessage;
 //! use haptic_view::{Controller, Listener, Telemetry, Viewer};

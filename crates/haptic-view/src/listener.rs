@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpListener};
 
 /// Ports tried above the requested one.
 const MAX_FALLBACK_PORTS: u16 = 20;
-/// Send buffer of a connection, bytes: about a second of a busy scene. It bounds the memory that a client which does not
-/// read can occupy. The system doubles it.
+/// Send buffer of a connection, bytes: about a second of a busy scene. It bounds the memory that a client which does
+/// not read can occupy. The system doubles it.
 const SEND_BUFFER_BYTES: usize = 128 << 10;
 /// Random bytes of a token. 16 cannot be guessed.
 const TOKEN_BYTES: usize = 16;

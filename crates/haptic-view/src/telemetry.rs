@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Samples stored for the strip charts: eight seconds, the span that the charts show. The charts are full from the first
-/// frame on, and a client that stalls for a moment misses nothing.
+/// Samples stored for the strip charts: eight seconds, the span that the charts show. The charts are full from the
+/// first frame on, and a client that stalls for a moment misses nothing.
 const MAX_SAMPLES: usize = 1000;
 
 /// The newest message of each kind, and recent samples. Clones share them.
@@ -54,7 +54,7 @@ impl Default for Telemetry {
         Self {
             scene: watch::Sender::default(),
             settings: watch::Sender::new(Text::from("{}")),
-            timing: watch::Sender::new(Arc::new(TimingMessage::new(&Default::default()))),
+            timing: watch::Sender::default(),
             state: watch::Sender::new(None),
             samples: Arc::default(),
         }

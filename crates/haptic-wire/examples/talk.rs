@@ -1,9 +1,11 @@
-//! Talks to a board: HELLO, AXIS_INFO, ARM, then CMD/STATE exchanges, a zero in the middle of a push, then silence until the
-//! watchdog cuts in.
+//! Tests a board: HELLO, AXIS_INFO, ARM, then CMD/STATE exchanges, a zero during an effort, then silence until the
+//! watchdog acts.
 //!
-//! `cargo run --release -p haptic-wire --example talk -- PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]`; PORT is a pseudo-terminal, or a serial
-//! port already set to raw mode and the right speed. Rate 0 sends each command as soon as the last was answered.
-//! Prints losses and round-trip times; exit code 1 if the board did not do what the specification says.
+//! `cargo run --release -p haptic-wire --example talk -- PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]`
+//!
+//! PORT is a pseudo-terminal, or a serial port already set to raw mode and the correct speed. A rate of 0 sends each
+//! command as soon as the last one was acknowledged. Prints losses and round-trip times. The exit code is 1 if the
+//! board does not follow the specification.
 
 use haptic_wire::*;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,14 +18,14 @@ use std::{
 };
 
 const NONCE: u32 = 0x5EED_0001;
-/// Generous: an answer that takes so long is lost, not late because the machine was busy.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
-/// Covers a bootloader.
-const BOOT_WITHIN: Duration = Duration::from_secs(5);
+/// Long enough that a missing reply is lost, not late because the machine was busy.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
+/// Includes the time of a bootloader.
+const BOOT_TIMEOUT: Duration = Duration::from_secs(5);
 
 type Outcome<T> = Result<T, String>;
 
-/// An open port with what arrived on it.
+/// An open port and the bytes received from it.
 struct Board {
     port: File,
     decoder: Decoder,
@@ -48,7 +50,7 @@ impl Board {
         Ok(sequence)
     }
 
-    /// The first message that `wanted` takes, or nothing in time.
+    /// The first message that `wanted` accepts; `None` after a timeout.
     fn wait_for<T>(&mut self, within: Duration, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Option<T> {
         let deadline = Instant::now() + within;
         loop {
@@ -80,36 +82,36 @@ impl Board {
         }
     }
 
-    /// Sends again until answered: HELLO and ARM may be repeated at will.
-    fn ask<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
-        let deadline = Instant::now() + BOOT_WITHIN;
+    /// Repeats a message until it gets a reply; HELLO and ARM may be repeated.
+    fn request<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
+        let deadline = Instant::now() + BOOT_TIMEOUT;
         while Instant::now() < deadline {
             self.send(message)?;
-            if let Some(answer) = self.wait_for(ANSWER_WITHIN, &wanted) {
-                return Ok(answer);
+            if let Some(reply) = self.wait_for(REPLY_TIMEOUT, &wanted) {
+                return Ok(reply);
             }
         }
-        Err(format!("no answer to {:?} within {BOOT_WITHIN:?}", message.kind()))
+        Err(format!("no reply to {:?} within {BOOT_TIMEOUT:?}", message.kind()))
     }
 }
 
-fn greet(board: &mut Board) -> Outcome<HelloAck> {
+fn open_session(board: &mut Board) -> Outcome<HelloAck> {
     let flush = board.port.write_all(&[0]);
     flush.map_err(|error| format!("cannot write: {error}"))?;
-    board.ask(&Message::Hello(Hello { version: VERSION, nonce: NONCE }), |message| match message {
-        Message::HelloAck(answer) if answer.nonce == NONCE => Some(*answer),
+    board.request(&Message::Hello(Hello { version: VERSION, nonce: NONCE }), |message| match message {
+        Message::HelloAck(reply) if reply.nonce == NONCE => Some(*reply),
         _ => None,
     })
 }
 
 fn describe_axes(board: &mut Board, axes: u8) -> Outcome<()> {
     for index in 0..axes {
-        let info = board.ask(&Message::AxisInfoRequest(AxisInfoRequest { index }), |message| match message {
+        let info = board.request(&Message::AxisInfoRequest(AxisInfoRequest { index }), |message| match message {
             Message::AxisInfo(info) if info.index == index => Some(*info),
             _ => None,
         })?;
-        let (least, most) = (info.units_from_counts(info.range.0), info.units_from_counts(info.range.1));
-        println!("axis {index}: {:?}, {least:.4} to {most:.4}, full scale {:.3}", info.kind, info.full_scale());
+        let (min, max) = (info.units_from_counts(info.range.0), info.units_from_counts(info.range.1));
+        println!("axis {index}: {:?}, {min:.4} to {max:.4}, full scale {:.3}", info.kind, info.full_scale());
     }
     Ok(())
 }
@@ -122,19 +124,19 @@ fn arm(board: &mut Board, axes: u8, watchdog_ms: u16) -> Outcome<Arm> {
     let limits_q15 = per_axis(axes, FULL_SCALE_Q15 / 2);
     let arm = Arm { nonce: NONCE, watchdog_ms, limits_q15, slew_q15_per_ms: 0 };
     let wrong = Message::Arm(Arm { nonce: !NONCE, ..arm });
-    board.ask(&wrong, |message| match message {
+    board.request(&wrong, |message| match message {
         Message::Fault(fault) if fault.code == FaultCode::NonceMismatch => Some(()),
         _ => None,
     })?;
-    board.ask(&Message::Arm(arm), |message| match message {
+    board.request(&Message::Arm(arm), |message| match message {
         Message::ArmAck(arm) => Some(*arm),
         _ => None,
     })
 }
 
-/// What the exchanges showed.
+/// Statistics of the exchanges.
 #[derive(Default)]
-struct Tally {
+struct Statistics {
     round_trips_us: Vec<u64>,
     ages_us: Vec<u32>,
     lost: u32,
@@ -142,8 +144,8 @@ struct Tally {
     positions: (i32, i32),
 }
 
-impl Tally {
-    fn take(&mut self, state: Option<State>, took: Duration) {
+impl Statistics {
+    fn add(&mut self, state: Option<State>, took: Duration) {
         let Some(state) = state else {
             self.lost += 1;
             return;
@@ -156,56 +158,59 @@ impl Tally {
     }
 }
 
-/// Commands an effort on every axis; the answer, if one comes.
+/// Commands an effort on every axis; returns the reply, if any.
 fn command(board: &mut Board, axes: u8, effort: i16) -> Outcome<Option<State>> {
     let sequence = board.send(&Message::Command(Command::with_efforts(per_axis(axes, effort))))?;
-    Ok(board.wait_for(ANSWER_WITHIN, |message| match message {
+    Ok(board.wait_for(REPLY_TIMEOUT, |message| match message {
         Message::State(state) if state.acknowledged == sequence => Some(*state),
         _ => None,
     }))
 }
 
-/// A zero in the middle of a push: the motor must be off when it is answered, and the next push must need no ARM.
-fn let_go_and_push_again(board: &mut Board, axes: u8) -> Outcome<()> {
+/// A zero during an effort: the motor must be off in the reply, and the next effort must not need an ARM.
+fn check_zero_during_effort(board: &mut Board, axes: u8) -> Outcome<()> {
     for (effort, wanted) in [(9000, Status::ENABLED), (0, 0), (9000, Status::ENABLED)] {
-        let state = command(board, axes, effort)?.ok_or("a command of the zero in a push was not answered")?;
+        let state = command(board, axes, effort)?.ok_or("no reply to a command during the zero test")?;
         let is_slewed_zero = effort == 0 && state.status.has(Status::SLEWING);
         if !state.status.has(Status::ARMED) || state.status.0 & Status::ENABLED != wanted || is_slewed_zero {
-            return Err(format!("effort {effort} in the middle of a push: {:?}", state.status));
+            return Err(format!("effort {effort} in the zero test: {:?}", state.status));
         }
     }
-    println!("a zero ended a push at once, and the board stayed armed");
+    println!("a zero ended the effort at once, and the board stayed armed");
     Ok(())
 }
 
-fn exchange(board: &mut Board, axes: u8, count: u32, period: Duration) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+fn exchange(board: &mut Board, axes: u8, count: u32, period: Duration) -> Outcome<Statistics> {
+    let mut statistics = Statistics::default();
     let mut next = Instant::now();
     for index in 0..count {
-        // A push that changes sign every 128 exchanges, so that the handle visibly moves.
+        // An effort that changes sign every 128 exchanges, so that the handle visibly moves.
         let effort = if index & 128 == 0 { 9000 } else { -9000 };
         let sent_at = Instant::now();
         let state = command(board, axes, effort)?;
-        tally.take(state, sent_at.elapsed());
+        statistics.add(state, sent_at.elapsed());
         next += period;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
-    Ok(tally)
+    Ok(statistics)
 }
 
-fn print_tally(tally: &mut Tally, count: u32, counters: Counters) {
-    tally.round_trips_us.sort_unstable();
-    let at = |share: f64| {
-        let last = tally.round_trips_us.len().saturating_sub(1);
-        tally.round_trips_us.get((last as f64 * share) as usize).copied().unwrap_or(0)
+fn print_statistics(statistics: &mut Statistics, count: u32, counters: Counters) {
+    statistics.round_trips_us.sort_unstable();
+    let at = |fraction: f64| {
+        let last = statistics.round_trips_us.len().saturating_sub(1);
+        statistics.round_trips_us.get((last as f64 * fraction) as usize).copied().unwrap_or(0)
     };
-    let still = tally.ages_us.windows(2).filter(|pair| pair[0] == pair[1]).count();
-    println!("{count} exchanges: {} lost, {} answered while not armed, {counters:?}", tally.lost, tally.unarmed);
-    println!("round trip p50 {} p99 {} max {} us; {still} samples seen twice", at(0.5), at(0.99), at(1.0));
-    println!("axis 0 moved between {} and {} counts", tally.positions.0, tally.positions.1);
+    let repeated = statistics.ages_us.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    println!(
+        "{count} exchanges: {} lost, {} replies while not armed, {counters:?}",
+        statistics.lost, statistics.unarmed
+    );
+    println!("round trip p50 {} p99 {} max {} us; {repeated} samples received twice", at(0.5), at(0.99), at(1.0));
+    println!("axis 0 moved between {} and {} counts", statistics.positions.0, statistics.positions.1);
 }
 
-/// Falls silent and waits for the board to say so.
+/// Sends nothing and waits for the board to report it.
 fn provoke_watchdog(board: &mut Board) -> Outcome<()> {
     let silent_since = Instant::now();
     let fault = board.wait_for(Duration::from_millis(500), |message| match message {
@@ -218,22 +223,22 @@ fn provoke_watchdog(board: &mut Board) -> Outcome<()> {
             Ok(())
         }
         Some(fault) => Err(format!("expected the watchdog, got: {fault}")),
-        None => Err("the watchdog did not cut in within half a second".into()),
+        None => Err("the watchdog did not act within half a second".into()),
     }
 }
 
 fn talk(path: &str, count: u32, period: Duration, watchdog_ms: u16) -> Outcome<()> {
     let mut board = Board::open(path)?;
-    let hello = greet(&mut board)?;
+    let hello = open_session(&mut board)?;
     println!("{:?}", hello);
     describe_axes(&mut board, hello.axes)?;
     println!("{:?}", arm(&mut board, hello.axes, watchdog_ms)?);
-    let mut tally = exchange(&mut board, hello.axes, count, period)?;
-    print_tally(&mut tally, count, board.decoder.counters());
-    let_go_and_push_again(&mut board, hello.axes)?;
+    let mut statistics = exchange(&mut board, hello.axes, count, period)?;
+    print_statistics(&mut statistics, count, board.decoder.counters());
+    check_zero_during_effort(&mut board, hello.axes)?;
     provoke_watchdog(&mut board)?;
     board.send(&Message::Stop)?;
-    if tally.lost == 0 && tally.unarmed == 0 {
+    if statistics.lost == 0 && statistics.unarmed == 0 {
         Ok(())
     } else {
         Err("exchanges were lost, or the board disarmed".into())

@@ -1,11 +1,11 @@
-//! One value for each axis of a device that has one or two of them.
+//! One value per axis of a device with one or two axes.
 
 use core::ops::Deref;
 
-/// The most axes a device can have in this version of the protocol.
+/// Maximum number of axes in this version of the protocol.
 pub const MAX_AXES: usize = 2;
 
-/// One value per axis, for one or two axes; there is no way to hold none or three.
+/// One value per axis, for one or two axes; other numbers cannot be represented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerAxis<T> {
     values: [T; MAX_AXES],
@@ -23,7 +23,7 @@ impl<T: Copy + Default> PerAxis<T> {
         Self { values: [first, second], count: 2 }
     }
 
-    /// As many axes as the slice has values; nothing for a number of axes no device has.
+    /// One axis per value of the slice; `None` unless there are one or two.
     pub fn from_slice(values: &[T]) -> Option<Self> {
         match *values {
             [value] => Some(Self::one(value)),
@@ -32,7 +32,7 @@ impl<T: Copy + Default> PerAxis<T> {
         }
     }
 
-    /// The same axes with each value changed by `change`.
+    /// Applies `change` to the value of each axis.
     pub fn map<U: Copy + Default>(&self, change: impl Fn(T) -> U) -> PerAxis<U> {
         let mut values = [U::default(); MAX_AXES];
         for (changed, value) in values.iter_mut().zip(self.iter()) {
@@ -41,7 +41,7 @@ impl<T: Copy + Default> PerAxis<T> {
         PerAxis { values, count: self.count }
     }
 
-    /// Asks `value_at` for each axis from 0 on; nothing for a number of axes no device has.
+    /// Values of `value_at` for each axis from 0; `None` unless there are one or two.
     pub(crate) fn from_fn(count: usize, value_at: impl Fn(usize) -> T) -> Option<Self> {
         match count {
             1 => Some(Self::one(value_at(0))),

@@ -1,4 +1,4 @@
-//! Little-endian integers at an offset. Callers have checked the length of the slice first.
+//! Little-endian integers at an offset. The caller has checked the length of the slice.
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];

@@ -1,14 +1,14 @@
 //! Consistent overhead byte stuffing for bodies short enough to need a single byte of overhead.
 //!
-//! Every zero is replaced by the distance to the next one, so that zero on the wire always and only ends a frame. A run of
-//! 254 bytes without a zero would need a second code; bodies here end at [`crate::BODY_MAX`], so each body has exactly one
-//! encoding and decoding accepts no other.
+//! Every zero is replaced by the distance to the next one, so that a zero on the wire always ends a frame. A run of 254
+//! bytes without a zero would need a second code. Bodies here are at most [`crate::BODY_MAX`] long, so each has exactly
+//! one encoding, and decoding accepts no other.
 
 use crate::frame::BODY_MAX;
 
-/// Stuffs `body` into `out` and returns the length, one more than the body's; no delimiter is written.
+/// Encodes `body` into `out` and returns the length, one more than that of the body. Writes no delimiter.
 ///
-/// Nothing if the body is longer than [`BODY_MAX`] or `out` is too short. Real-time: one pass.
+/// `None` if the body is longer than [`BODY_MAX`] or `out` is too short. Real-time: one pass.
 pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {
     let length = body.len() + 1;
     if body.len() > BODY_MAX || out.len() < length {
@@ -26,9 +26,9 @@ pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// Turns stuffed bytes, without their delimiter, back into the body, in place; the body is then `bytes[1..]`.
+/// Decodes bytes without their delimiter in place; the body is then `bytes[1..]`.
 ///
-/// False if the codes do not lead exactly to the end. Real-time: one step a code, at most one a byte.
+/// `false` if the codes do not lead exactly to the end. Real-time: one step per code, at most one per byte.
 pub fn decode_in_place(bytes: &mut [u8]) -> bool {
     let mut code_at = 0;
     while code_at < bytes.len() {
@@ -46,7 +46,7 @@ pub fn decode_in_place(bytes: &mut [u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn stuffed(body: &[u8]) -> ([u8; 64], usize) {
+    fn encoded(body: &[u8]) -> ([u8; 64], usize) {
         let mut out = [0xEE; 64];
         let length = encode(body, &mut out).unwrap();
         (out, length)
@@ -54,24 +54,24 @@ mod tests {
 
     #[test]
     fn zeros_become_distances() {
-        let (out, length) = stuffed(&[0x11, 0, 0, 0x22]);
+        let (out, length) = encoded(&[0x11, 0, 0, 0x22]);
         assert_eq!(&out[..length], [2, 0x11, 1, 2, 0x22]);
     }
 
     #[test]
     fn an_empty_body_is_one_code() {
-        assert_eq!(stuffed(&[]).1, 1);
-        assert_eq!(stuffed(&[]).0[0], 1);
+        assert_eq!(encoded(&[]).1, 1);
+        assert_eq!(encoded(&[]).0[0], 1);
     }
 
     #[test]
-    fn a_code_past_the_end_is_refused() {
+    fn a_code_past_the_end_is_rejected() {
         assert!(!decode_in_place(&mut [5, 0x11, 0x22]));
         assert!(!decode_in_place(&mut []));
     }
 
     #[test]
-    fn too_long_a_body_or_too_short_a_buffer_is_refused() {
+    fn too_long_a_body_or_too_short_a_buffer_is_rejected() {
         assert!(encode(&[1; BODY_MAX + 1], &mut [0; 128]).is_none());
         assert!(encode(&[1; 8], &mut [0; 8]).is_none());
     }

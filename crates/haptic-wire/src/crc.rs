@@ -23,7 +23,7 @@ const fn remainder(mut value: u16) -> u16 {
     value
 }
 
-/// The check sum of `bytes`. Real-time: one table look-up a byte.
+/// Checksum of `bytes`. Real-time: one table lookup per byte.
 pub fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(START, |crc, byte| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
 }

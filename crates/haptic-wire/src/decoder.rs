@@ -1,29 +1,29 @@
-//! Bytes to frames, one byte at a time, whatever the bytes are.
+//! Decodes frames from a stream of arbitrary bytes, one byte at a time.
 
 use crate::{
     cobs, crc,
     frame::{Frame, WIRE_MAX},
 };
 
-/// The shortest body: kind, sequence and check sum around an empty payload.
+/// Minimum length of a body: kind, sequence, empty payload and checksum.
 const BODY_MIN: usize = 4;
 
-/// What arrived, for the link's health. Counters wrap, so that differences stay right for ever.
+/// Counts of received frames and errors. They wrap, so that differences stay correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames with a right check sum.
+    /// Frames with a correct checksum.
     pub frames: u32,
-    /// Frames with a wrong check sum.
+    /// Frames with a wrong checksum.
     pub crc_errors: u32,
-    /// Frames whose stuffing does not add up, or too short to hold a check sum.
+    /// Frames with invalid COBS codes, or too short for a checksum.
     pub framing_errors: u32,
-    /// Runs of more bytes without a delimiter than a frame can have.
+    /// Runs without a delimiter that are longer than a frame.
     pub overlong: u32,
 }
 
-/// Collects bytes until a delimiter, checks them, and yields the frame.
+/// Collects bytes up to a delimiter, checks them, and returns the frame.
 ///
-/// Any delimiter starts afresh, so damage costs the frame it hit, and at most the one after when a delimiter was lost.
+/// Every delimiter starts a new frame. Damage therefore costs one frame, or two if a delimiter was lost.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     collected: [u8; WIRE_MAX - 1],
@@ -39,13 +39,13 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder that has seen nothing.
+    /// An empty decoder.
     pub const fn new() -> Self {
         let counters = Counters { frames: 0, crc_errors: 0, framing_errors: 0, overlong: 0 };
         Self { collected: [0; WIRE_MAX - 1], length: 0, overlong: false, counters }
     }
 
-    /// Takes one byte; the frame, if this byte completed one.
+    /// Adds one byte; returns the frame that it completes, if any.
     ///
     /// Real-time: at most one pass over [`WIRE_MAX`] bytes; no allocation.
     pub fn push(&mut self, byte: u8) -> Option<Frame<'_>> {
@@ -55,11 +55,11 @@ impl Decoder {
         }
         let length = core::mem::take(&mut self.length);
         let was_overlong = core::mem::take(&mut self.overlong);
-        // Two delimiters in a row are an empty line, not damage: hosts send one first to flush a half-received frame.
+        // Consecutive delimiters are not an error: a host first sends one to flush a partial frame.
         if was_overlong || length == 0 { None } else { self.check(length) }
     }
 
-    /// Takes many bytes and hands every frame found to `visit`, oldest first.
+    /// Adds bytes and passes every completed frame to `visit`, oldest first.
     ///
     /// Real-time: linear in the bytes; no allocation.
     pub fn push_all(&mut self, bytes: &[u8], mut visit: impl FnMut(Frame<'_>)) {
@@ -70,20 +70,20 @@ impl Decoder {
         }
     }
 
-    /// Forgets a half-received frame, as after reopening a port; the counters stay.
+    /// Discards a partial frame, for example after reopening a port. The counters stay.
     pub fn forget_partial(&mut self) {
         self.length = 0;
         self.overlong = false;
     }
 
-    /// What has arrived so far.
+    /// The counts so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
     fn collect(&mut self, byte: u8) {
-        if let Some(place) = self.collected.get_mut(self.length) {
-            *place = byte;
+        if let Some(slot) = self.collected.get_mut(self.length) {
+            *slot = byte;
             self.length += 1;
         } else if !self.overlong {
             self.overlong = true;
@@ -92,12 +92,12 @@ impl Decoder {
     }
 
     fn check(&mut self, length: usize) -> Option<Frame<'_>> {
-        let stuffed = &mut self.collected[..length];
-        if !cobs::decode_in_place(stuffed) || length < BODY_MIN + 1 {
+        let bytes = &mut self.collected[..length];
+        if !cobs::decode_in_place(bytes) || length < BODY_MIN + 1 {
             self.counters.framing_errors = self.counters.framing_errors.wrapping_add(1);
             return None;
         }
-        let (content, check) = stuffed[1..].split_at(length - 3);
+        let (content, check) = bytes[1..].split_at(length - 3);
         if crc::crc16(content) != u16::from_le_bytes([check[0], check[1]]) {
             self.counters.crc_errors = self.counters.crc_errors.wrapping_add(1);
             return None;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_comes_out_at_its_delimiter() {
+    fn a_frame_is_complete_at_its_delimiter() {
         let mut decoder = Decoder::new();
         assert!(COMMAND[..10].iter().all(|&byte| decoder.push(byte).is_none()));
         let frame = decoder.push(0).unwrap();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_is_a_check_sum_error() {
+    fn a_changed_byte_is_a_checksum_error() {
         let mut decoder = Decoder::new();
         let mut damaged = COMMAND;
         damaged[4] ^= 0x40;
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_are_no_errors() {
+    fn consecutive_delimiters_are_not_errors() {
         let mut decoder = Decoder::new();
         assert_eq!(frames_in(&mut decoder, &[0; 20]), 0);
         assert_eq!(decoder.counters(), Counters::default());
     }
 
     #[test]
-    fn a_half_frame_can_be_forgotten() {
+    fn a_partial_frame_can_be_discarded() {
         let mut decoder = Decoder::new();
         frames_in(&mut decoder, &COMMAND[..5]);
         decoder.forget_partial();

@@ -1,4 +1,4 @@
-//! Messages to bytes, in the caller's buffer.
+//! Encodes messages into the caller's buffer.
 
 use crate::{
     cobs, crc,
@@ -7,19 +7,19 @@ use crate::{
 };
 use core::fmt;
 
-/// Why a frame could not be written.
+/// Reason why a frame cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeError {
-    /// The buffer is shorter than the frame; [`WIRE_MAX`] is always enough.
+    /// The buffer is shorter than the frame; [`WIRE_MAX`] is always sufficient.
     Buffer {
-        /// The length the frame needs.
+        /// Required length, bytes.
         needed: usize,
-        /// The length of the buffer.
+        /// Length of the buffer, bytes.
         found: usize,
     },
     /// The payload is longer than [`PAYLOAD_MAX`].
     Payload {
-        /// The length of the payload.
+        /// Length of the payload, bytes.
         found: usize,
     },
 }
@@ -37,7 +37,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-/// Writes one message as a frame, delimiter included, and returns its length on the wire.
+/// Encodes a message as a frame with its delimiter, and returns its length on the wire.
 ///
 /// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
 pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usize, EncodeError> {
@@ -46,7 +46,7 @@ pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usi
     encode_frame(&Frame { kind: message.kind() as u8, sequence, payload: &payload[..length] }, out)
 }
 
-/// Writes any frame, also of a kind this version does not know, and returns its length on the wire.
+/// Encodes any frame, even of a kind unknown to this version, and returns its length on the wire.
 ///
 /// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
 pub fn encode_frame(frame: &Frame<'_>, out: &mut [u8]) -> Result<usize, EncodeError> {

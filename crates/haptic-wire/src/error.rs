@@ -1,30 +1,30 @@
-//! Why a frame with a right check sum is still not a message.
+//! Errors of frames that have a correct checksum but are not valid messages.
 
 use crate::frame::Kind;
 use core::fmt;
 
-/// What is wrong with a payload. Small and `Copy`, so that a real-time reader can count and keep it.
+/// An invalid payload. Small and `Copy`, so that a real-time reader can count and store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadError {
-    /// No message of this version has this kind.
+    /// The kind is unknown to this version.
     UnknownKind {
-        /// The byte that leads the frame.
+        /// First byte of the frame.
         kind: u8,
     },
-    /// The payload has a length that no message of this kind has.
+    /// The length of the payload is invalid for its kind.
     Length {
         /// The kind of the frame.
         kind: Kind,
-        /// The length found, in bytes.
+        /// Length found, bytes.
         found: usize,
     },
-    /// A field holds a value that the protocol rules out.
+    /// A field has a value that the protocol does not allow.
     Value {
         /// The kind of the frame.
         kind: Kind,
-        /// The field, as the specification names it.
+        /// Name of the field in the specification.
         field: &'static str,
-        /// The value found, its bits as an unsigned number.
+        /// The value found, as unsigned bits.
         found: u32,
     },
 }

@@ -1,62 +1,62 @@
-//! What one frame holds once its check sum was right: a kind, a sequence number and a payload.
+//! A frame with a correct checksum: kind, sequence number and payload.
 
-/// The most bytes of one frame on the wire, with stuffing and delimiter: one full-speed USB packet.
+/// Maximum length of a frame on the wire, bytes, with COBS code and delimiter: one full-speed USB packet.
 pub const WIRE_MAX: usize = 64;
 
-/// The most bytes of a frame's body: kind, sequence, payload and check sum.
+/// Maximum length of a body, bytes: kind, sequence, payload and checksum.
 pub const BODY_MAX: usize = WIRE_MAX - 2;
 
-/// Bytes on the wire beside the payload: stuffing code, kind, sequence, check sum, delimiter.
+/// Bytes on the wire besides the payload: COBS code, kind, sequence, checksum, delimiter.
 pub const OVERHEAD: usize = 6;
 
-/// The most bytes of a payload.
+/// Maximum length of a payload, bytes.
 pub const PAYLOAD_MAX: usize = WIRE_MAX - OVERHEAD;
 
-/// A frame whose check sum is right. Its kind may be unknown and its payload may make no sense: see [`crate::Message`].
+/// A frame with a correct checksum. Kind and payload may still be invalid: see [`crate::Message`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// The byte that says what the payload is; [`Kind`] names the known ones.
+    /// Type of the payload; [`Kind`] names the known ones.
     pub kind: u8,
     /// The sender's counter; see [`crate::sequence`].
     pub sequence: u8,
-    /// The bytes between sequence and check sum.
+    /// The bytes between sequence and checksum.
     pub payload: &'a [u8],
 }
 
-/// The kinds of message, by the byte that leads a frame. The high bit is set in what a device sends.
+/// Kinds of messages, by the first byte of the frame. The high bit is set in messages from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// Host: is anyone there, and which version?
+    /// Host: opens a session.
     Hello = 0x01,
-    /// Host: tell me about one axis.
+    /// Host: requests the properties of one axis.
     AxisInfoRequest = 0x02,
-    /// Host: allow effort within these limits.
+    /// Host: permits effort within limits.
     Arm = 0x03,
     /// Host: the newest effort.
     Command = 0x10,
-    /// Host: no effort, disarm.
+    /// Host: ends all effort and disarms.
     Stop = 0x11,
-    /// Host: what time is it there?
+    /// Host: requests the device's clock.
     Ping = 0x12,
-    /// Device: who I am.
+    /// Device: identity and capabilities.
     HelloAck = 0x81,
-    /// Device: what one axis is like.
+    /// Device: properties of one axis.
     AxisInfo = 0x82,
-    /// Device: armed, with these limits.
+    /// Device: armed, with the limits in force.
     ArmAck = 0x83,
-    /// Device: where the axes are.
+    /// Device: positions of the axes.
     State = 0x90,
-    /// Device: something is wrong, or was refused.
+    /// Device: a fault, or a rejected message.
     Fault = 0x91,
-    /// Device: the times of a ping.
+    /// Device: the timestamps of a ping.
     PingReply = 0x92,
-    /// Device: words for a person.
+    /// Device: text for the user.
     Log = 0x9F,
 }
 
 impl Kind {
-    /// Every kind, in the order of their bytes.
+    /// All kinds, in the order of their bytes.
     pub const ALL: [Kind; 13] = [
         Kind::Hello,
         Kind::AxisInfoRequest,
@@ -73,7 +73,7 @@ impl Kind {
         Kind::Log,
     ];
 
-    /// The kind that a leading byte names, if this version knows it.
+    /// The kind of a first byte, if known to this version.
     pub fn from_byte(byte: u8) -> Option<Kind> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
     }

@@ -1,14 +1,31 @@
-//! The serial protocol between host and firmware: messages to bytes and back.
+//! The protocol between host and firmware: messages to bytes and back.
 //!
-//! One frame on the wire is `COBS( kind | sequence | payload | CRC-16 ) 0x00`, at most [`WIRE_MAX`] bytes. The written
-//! specification is `firmware-protocol/PROTOCOL.md`; this crate and the C firmware are both held to the vectors beside it.
+//! One frame on the wire is `COBS( kind | sequence | payload | CRC-16 ) 0x00`, at most [`WIRE_MAX`] bytes. The
+//! specification is `firmware-protocol/PROTOCOL.md`; this crate and the C firmware are both tested against the vectors
+//! beside it.
 //!
-//! Read along the way of a byte that arrives: [`decoder`] collects bytes up to a delimiter and checks [`cobs`] and [`crc`];
-//! the [`Frame`] it yields becomes a [`Message`] when its payload has the right length and holds values that make sense.
-//! Going out, [`encode`] writes a message into the caller's buffer. Which of two frames is newer: [`sequence`]. How fast a
-//! line can go: [`rate`].
+//! - Receiving: [`decoder`] collects bytes up to a delimiter and checks [`cobs`] and [`crc`]. The [`Frame`] it returns
+//!   becomes a [`Message`] if its payload has a valid length and valid values.
+//! - Sending: [`encode`] writes a message into the caller's buffer.
+//! - [`report`]: the same messages as HID reports. [`sequence`]: which of two frames is newer. [`rate`]: the rate that
+//!   a serial line can carry.
 //!
-//! Nothing here allocates, waits or panics on what it reads: whatever arrives is counted and dropped, or is a valid frame.
+//! Nothing here allocates, blocks or panics on received bytes. They are a valid frame, or they are dropped and counted.
+//!
+//! ```
+//! use haptic_wire::{Command, Decoder, Message, PerAxis, WIRE_MAX, encode};
+//!
+//! let sent = Message::Command(Command::with_efforts(PerAxis::two(1234, -1234)));
+//! let mut wire = [0; WIRE_MAX];
+//! let length = encode(&sent, 7, &mut wire).unwrap();
+//!
+//! let mut received = 0;
+//! Decoder::new().push_all(&wire[..length], |frame| {
+//!     assert_eq!((frame.sequence, Message::parse(&frame).unwrap()), (7, sent));
+//!     received += 1;
+//! });
+//! assert_eq!(received, 1);
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -35,11 +52,11 @@ pub use message::{
     HomeFlags, Log, Message, Ping, PingReply, State, Status,
 };
 
-/// The protocol version this crate speaks: major, minor. A different major cannot be talked to.
+/// Protocol version of this crate: major, minor. Another major version is incompatible.
 pub const VERSION: (u8, u8) = (1, 0);
 
-/// The number that opens a HELLO: the letters `HAPT` in wire order.
+/// First field of a HELLO: the letters `HAPT` in wire order.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HAPT");
 
-/// The largest effort, limit or slew: full scale in Q15.
+/// Full scale in Q15: the largest effort, limit or slew.
 pub const FULL_SCALE_Q15: u16 = i16::MAX as u16;

@@ -1,23 +1,23 @@
-//! How many exchanges a second a line can carry.
+//! Maximum exchange rate of a serial line.
 
 use crate::{frame::OVERHEAD, message};
 
-/// Start bit, eight data bits, stop bit.
+/// Start bit, eight data bits and stop bit.
 const BITS_PER_BYTE: u32 = 10;
 
-/// Bytes of one CMD on the wire.
+/// Length of a CMD on the wire, bytes.
 pub fn command_wire_bytes(axes: usize) -> usize {
     message::command::payload_length(axes) + OVERHEAD
 }
 
-/// Bytes of one STATE on the wire.
+/// Length of a STATE on the wire, bytes.
 pub fn state_wire_bytes(axes: usize, velocity_given: bool) -> usize {
     message::state::payload_length(axes, velocity_given) + OVERHEAD
 }
 
-/// The highest rate at which STATE frames fit on the line, which is full duplex: the longer of the two messages decides.
+/// Maximum rate of exchanges, Hz. The line is full duplex, so the longer of CMD and STATE decides.
 ///
-/// A line that cannot reach 1000 Hz must be driven at a divisor of it, and the user must be told.
+/// A line below 1000 Hz must be driven at an integer fraction of 1000 Hz, with a warning to the user.
 pub fn highest_rate_hz(baud: u32, axes: usize, velocity_given: bool) -> u32 {
     let longest = state_wire_bytes(axes, velocity_given).max(command_wire_bytes(axes));
     baud / BITS_PER_BYTE / longest as u32

@@ -1,7 +1,7 @@
-//! The same messages as HID reports: one message a report, without stuffing or delimiter.
+//! The same messages as HID reports: one message per report, without COBS or delimiter.
 //!
-//! A report is already a packet with a beginning and an end, so byte 0 is the length of the body, then comes the body with its
-//! check sum as on a serial line, then zeros.
+//! A report is already a packet, so no framing is needed. Byte 0 is the length of the body, then follow the body with
+//! its checksum as on a serial line, and zeros.
 
 use crate::{
     crc,
@@ -10,19 +10,19 @@ use crate::{
     message::Message,
 };
 
-/// Bytes of a report in either direction, without a report id.
+/// Length of a report in either direction, bytes, without a report id.
 pub const REPORT_BYTES: usize = 64;
 
 /// Usage page of reports that carry this protocol: vendor-defined.
 pub const USAGE_PAGE: u16 = 0xFF48;
 
-/// Usage of the collection around them.
+/// Usage of the top-level collection.
 pub const USAGE: u16 = 0x4150;
 
-/// The shortest body: kind, sequence and check sum.
+/// Minimum length of a body: kind, sequence and checksum.
 const BODY_MIN: usize = 4;
 
-/// Writes one message as a report.
+/// Encodes a message as a report.
 ///
 /// Real-time: bounded by [`REPORT_BYTES`]; no allocation.
 pub fn encode_report(message: &Message<'_>, sequence: u8) -> Result<[u8; REPORT_BYTES], EncodeError> {
@@ -36,7 +36,7 @@ pub fn encode_report(message: &Message<'_>, sequence: u8) -> Result<[u8; REPORT_
     Ok(report)
 }
 
-/// The frame in a report; nothing if its length or its check sum is wrong.
+/// The frame in a report; `None` if its length or checksum is wrong.
 ///
 /// Real-time: bounded by [`REPORT_BYTES`]; no allocation.
 pub fn decode_report(report: &[u8]) -> Option<Frame<'_>> {
@@ -45,8 +45,8 @@ pub fn decode_report(report: &[u8]) -> Option<Frame<'_>> {
         return None;
     }
     let (content, check) = report.get(1..=length)?.split_at(length - 2);
-    let is_right = crc::crc16(content) == u16::from_le_bytes([check[0], check[1]]);
-    is_right.then(|| Frame { kind: content[0], sequence: content[1], payload: &content[2..] })
+    let is_intact = crc::crc16(content) == u16::from_le_bytes([check[0], check[1]]);
+    is_intact.then(|| Frame { kind: content[0], sequence: content[1], payload: &content[2..] })
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encoded_is_decoded_and_any_flipped_bit_of_the_body_is_seen() {
+    fn a_report_is_decoded_and_any_flipped_bit_of_the_body_is_detected() {
         let report = encode_report(&command(), 200).unwrap();
         let frame = decode_report(&report).unwrap();
         assert_eq!((frame.sequence, Message::parse(&frame).unwrap()), (200, command()));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_any_length_are_no_danger() {
+    fn reports_of_any_length_are_rejected_without_a_panic() {
         assert!(decode_report(&[]).is_none());
         for length in 0..=255u8 {
             assert!(decode_report(&[length]).is_none());

@@ -1,13 +1,14 @@
-//! Sequence numbers count up by one a frame and wrap at 256; the newest wins, nothing is sent twice.
+//! Sequence numbers increase by one per frame and wrap at 256. The newest frame wins; nothing is retransmitted.
 
 /// Whether `candidate` was sent after `reference`, as long as they are fewer than 128 frames apart.
 ///
-/// Half the circle lies ahead and half behind; the number straight opposite counts as behind. Real-time: two instructions.
+/// Half of the numbers are newer and half are older; the one exactly 128 apart counts as older. Real-time: two
+/// instructions.
 pub fn is_newer(candidate: u8, reference: u8) -> bool {
     (candidate.wrapping_sub(reference) as i8) > 0
 }
 
-/// How many frames lie strictly between two frames that arrived one after the other: the ones that were lost.
+/// Number of lost frames between two frames received in succession.
 ///
 /// Zero if `candidate` is not newer. Real-time: a few instructions.
 pub fn lost_between(reference: u8, candidate: u8) -> u8 {
@@ -28,7 +29,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_goes_on_across_the_wrap() {
+    fn counting_continues_across_the_wrap() {
         assert!(is_newer(0, 255));
         assert!(!is_newer(255, 0));
         assert!(!is_newer(9, 9));

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -6,32 +6,33 @@ use haptic_backends::KINDS;
 use haptic_backends::serial::HaplyVariant;
 use haptic_config::setup::FileNames;
 use haptic_emulator::emulators::{EMULATORS, Emulator};
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Longest run, s: a hundred days and some. Beyond it a slip is likelier than a wish.
+/// Longest accepted duration, s: more than a hundred days. A larger value is probably a typing error.
 const MAX_SECONDS: f64 = 1e7;
 
-/// Feel virtual planar objects: a hard real-time haptic rendering daemon.
+/// A hard real-time haptic rendering daemon for virtual planar objects.
 ///
-/// Without a command it runs the built-in default profile.
+/// Without a command, runs the built-in default profile.
 #[derive(Debug, Parser)]
 #[command(name = "hapticd", version)]
 pub struct Cli {
-    /// How log lines look on standard error; RUST_LOG chooses which ones.
+    /// Format of log lines on standard error; RUST_LOG selects which are printed.
     #[arg(long, global = true, value_enum, default_value = "text")]
     pub log_format: LogFormat,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Plain text.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -40,47 +41,47 @@ pub enum LogFormat {
 pub enum Command {
     /// Run on the wall clock until Ctrl-C, SIGTERM or --seconds.
     Run(RunArguments),
-    /// The same tick with no clock, as fast as it goes, repeatable bit for bit.
+    /// Run the same tick without a clock, as fast as possible; repeatable bit for bit.
     Simulate(SimulateArguments),
-    /// Validate scenes, profiles, devices and hands; the kind is told by the keys.
+    /// Validate scene, profile, device and hand files; the file type is detected automatically.
     Check(CheckArguments),
-    /// Measure the cost of a tick per scene, and how it grows.
+    /// Measure the cost of a tick per scene, and its growth with scene size.
     Bench(BenchArguments),
-    /// Is this machine fit for 1 kHz: each finding with its remedy; exit code 1 if it is not.
+    /// Check whether this machine is fit for 1 kHz; print findings and remedies; exit code 1 if it is not.
     Doctor(DoctorArguments),
-    /// How late this machine wakes the bare real-time loop.
+    /// Measure the wake-up latency of the bare real-time loop on this machine.
     Latency(LatencyArguments),
-    /// What is plugged in and which backend would drive it.
+    /// List connected devices and the backend for each.
     Devices(DevicesArguments),
-    /// Be a device made of software behind a pseudo-terminal, with a hand, and with faults on request.
+    /// Emulate a device on a pseudo-terminal, with a simulated hand and optional faults.
     Emulate(EmulateArguments),
-    /// Measure a device: mass, friction, delay, encoder; write a device file and propose gains.
+    /// Measure mass, friction, delay and encoder step of a device; write a device file and propose gains.
     Identify(IdentifyArguments),
-    /// Find the region of stable stiffness and damping of a device, and draw it.
+    /// Compute and draw the region of stable stiffness and damping of a device.
     Zwidth(ZwidthArguments),
-    /// Draw a still picture of a scene, with --seconds after running it.
+    /// Draw a still picture of a scene, at its start or after --seconds.
     Snapshot(SnapshotArguments),
-    /// Run a recording again, bit for bit; exit code 4 if it comes out differently.
+    /// Replay a recording bit for bit; exit code 4 if it differs.
     Replay(ReplayArguments),
-    /// Write a page of plots of a recording, in one file that needs no network.
+    /// Write plots of a recording to one self-contained HTML file.
     Report(ReportArguments),
-    /// Write a table from a recording, with the columns of a trace, or the files that it was made with.
+    /// Export a recording as a table with the columns of --trace, or the files that it was made with.
     Export(ExportArguments),
-    /// End the force of a device without a watchdog if the daemon cannot.
+    /// Send the stop frame to a device without a watchdog if the daemon dies or hangs.
     #[command(hide = true)]
-    StandGuard(StandGuardArguments),
+    DeadMan(DeadManArguments),
 }
 
-/// What is run; flags override the profile.
+/// Input files; flags override the profile.
 #[derive(Args, Clone, Debug, Default)]
 pub struct InputArguments {
-    /// Profile: a file, or a built-in's name.
+    /// Profile: a file or the name of a built-in profile.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<String>,
-    /// Scene: a file, or a built-in's name.
+    /// Scene: a file or the name of a built-in scene.
     #[arg(long, value_name = "FILE")]
     pub scene: Option<String>,
-    /// Device: a file, or a built-in's name.
+    /// Device: a file or the name of a built-in device.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
 }
@@ -92,16 +93,16 @@ impl<'a> From<&'a InputArguments> for FileNames<'a> {
     }
 }
 
-/// What is kept of a run.
+/// Options of a recording.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RecordArguments {
-    /// Record everything that is needed to run it again, bit for bit.
+    /// Record everything that a bit-for-bit replay needs.
     #[arg(long, value_name = "FILE.mcap")]
     pub record: Option<PathBuf>,
-    /// Begin a new file after so many megabytes.
+    /// Start a new file after this many megabytes.
     #[arg(long, value_name = "MB", requires = "record", value_parser = above_zero, allow_negative_numbers = true)]
     pub record_rotate_mb: Option<f64>,
-    /// Begin a new file after so many minutes.
+    /// Start a new file after this many minutes.
     #[arg(long, value_name = "MINUTES", requires = "record", value_parser = above_zero, allow_negative_numbers = true)]
     pub record_rotate_minutes: Option<f64>,
 }
@@ -109,25 +110,25 @@ pub struct RecordArguments {
 /// Arguments of `run`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RunArguments {
-    /// What is run.
+    /// Input files.
     #[command(flatten)]
     pub input: InputArguments,
-    /// End after so many seconds.
+    /// Stop after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Drive hardware even without real-time scheduling.
     #[arg(long)]
     pub allow_no_rt: bool,
-    /// On hardware, go without the energy tank if the profile says passivity = "off".
+    /// On hardware, allow passivity = "off" in the profile, which disables the energy tank.
     #[arg(long)]
     pub i_know: bool,
-    /// Serve the viewer at this address and port instead of the profile's; the next free port if it is taken.
+    /// Address and port of the viewer instead of the profile's; if the port is in use, the next free one.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "no_view", value_parser = address)]
     pub view: Option<SocketAddr>,
-    /// Serve no viewer.
+    /// Disable the viewer.
     #[arg(long)]
     pub no_view: bool,
-    /// What is kept.
+    /// Options of the recording.
     #[command(flatten)]
     pub recording: RecordArguments,
     /// Print the summary as a JSON object on standard output.
@@ -138,28 +139,28 @@ pub struct RunArguments {
 /// Arguments of `simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateArguments {
-    /// What is run.
+    /// Input files.
     #[command(flatten)]
     pub input: InputArguments,
-    /// Prescribe the device's position: columns t_s,x_m,y_m, linear between rows, held after the last.
+    /// Prescribe the device position: columns t_s,x_m,y_m, linear between rows, constant after the last.
     #[arg(long, value_name = "FILE.csv")]
     pub hand: Option<PathBuf>,
-    /// How many seconds of the world's time.
+    /// Simulated time in seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: f64,
-    /// Write one row a tick: hand, tool, force, contact, energy.
+    /// Write one row per tick: hand, tool, force, contact, energy.
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
-    /// Write one row a tick and body: pose and velocity.
+    /// Write one row per tick and body: pose and velocity.
     #[arg(long, value_name = "FILE.csv")]
     pub trace_bodies: Option<PathBuf>,
-    /// What is kept.
+    /// Options of the recording.
     #[command(flatten)]
     pub recording: RecordArguments,
-    /// Compare hash and figures with a kept file; exit code 4 if they differ.
+    /// Compare state hash and summary with a golden file; exit code 4 if they differ.
     #[arg(long, value_name = "FILE.json")]
     pub golden: Option<PathBuf>,
-    /// Write the file of --golden instead of comparing with it.
+    /// Write the --golden file instead of comparing with it.
     #[arg(long, requires = "golden")]
     pub update_golden: bool,
     /// Print the summary as a JSON object on standard output.
@@ -181,7 +182,7 @@ pub struct CheckArguments {
 /// Arguments of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
-    /// How many seconds of each world's time.
+    /// Simulated time of each world in seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "2")]
     pub seconds: f64,
     /// Print the figures as a JSON object.
@@ -192,7 +193,7 @@ pub struct BenchArguments {
 /// Arguments of `doctor`.
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArguments {
-    /// How long the self-test of the loop takes.
+    /// Duration of the self-test of the loop in seconds.
     #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
     /// Print the findings as a JSON object.
@@ -203,7 +204,7 @@ pub struct DoctorArguments {
 /// Arguments of `latency`.
 #[derive(Args, Clone, Debug)]
 pub struct LatencyArguments {
-    /// How long to measure.
+    /// Duration of the measurement in seconds.
     #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
     /// Print the figures as a JSON object.
@@ -214,18 +215,18 @@ pub struct LatencyArguments {
 /// Arguments of `devices`.
 #[derive(Args, Clone, Debug)]
 pub struct DevicesArguments {
-    /// Print what is found as a JSON object.
+    /// Print the devices as a JSON object.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Arguments of `stand-guard`.
+/// Arguments of `dead-man`.
 #[derive(Args, Clone, Debug)]
-pub struct StandGuardArguments {
-    /// What ends all force, in hexadecimal digits.
-    pub words: String,
-    /// Silence of the daemon that ends it, ms.
-    pub patience_ms: u64,
+pub struct DeadManArguments {
+    /// Stop frame as a hexadecimal string.
+    pub stop_frame: String,
+    /// Time without a heartbeat before the stop frame is sent, ms.
+    pub timeout_ms: u64,
 }
 
 /// Arguments of `emulate`.
@@ -234,46 +235,58 @@ pub struct EmulateArguments {
     /// Device to emulate.
     #[arg(value_parser = emulator())]
     pub kind: &'static Emulator,
-    /// Where its port shall appear; write this path as `port` into a device file.
+    /// Path of the port to create; use it as `port` in a device file.
     #[arg(long, value_name = "PATH")]
     pub link: PathBuf,
-    /// Model and hand: the file of a simulated device, or a built-in's name.
+    /// Model and hand: the file of a simulated device, or the name of a built-in device.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
-    /// Send velocities with positions (native).
+    /// Send velocities as well as positions (native).
     #[arg(long)]
     pub velocity: bool,
     /// Variant (haply-2diy).
     #[arg(long, value_parser = haply_variant(), default_value = HaplyVariant::ALL[0].variant)]
     pub variant: HaplyVariant,
-    /// Metres that the handle moves per radian of the motor (odrive).
-    #[arg(long, default_value = "0.05", value_parser = above_zero, allow_negative_numbers = true, value_name = "METRES")]
+    /// Metres of handle travel per radian of the motor (odrive).
+    #[arg(
+        long,
+        default_value = "0.05",
+        value_parser = above_zero,
+        allow_negative_numbers = true,
+        value_name = "METRES"
+    )]
     pub lever_m: f64,
-    /// Pretend to speak this major version of the protocol (native).
+    /// Report this major version of the protocol (native).
     #[arg(long, default_value = "1", value_name = "MAJOR", allow_negative_numbers = true)]
     pub protocol_version: u8,
-    /// Lose this share of exchanges.
-    #[arg(long, value_parser = share, allow_negative_numbers = true, default_value = "0", value_name = "SHARE")]
+    /// Fraction of exchanges to drop.
+    #[arg(long, value_parser = fraction, allow_negative_numbers = true, default_value = "0", value_name = "FRACTION")]
     pub drop: f64,
-    /// Damage this share of exchanges.
-    #[arg(long, value_parser = share, allow_negative_numbers = true, default_value = "0", value_name = "SHARE")]
+    /// Fraction of exchanges to corrupt.
+    #[arg(long, value_parser = fraction, allow_negative_numbers = true, default_value = "0", value_name = "FRACTION")]
     pub garbage: f64,
-    /// Answer up to this late, at random.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0", value_name = "MILLISECONDS")]
+    /// Maximum random delay of a reply in milliseconds.
+    #[arg(
+        long,
+        value_parser = seconds,
+        allow_negative_numbers = true,
+        default_value = "0",
+        value_name = "MILLISECONDS"
+    )]
     pub delay_ms: f64,
-    /// Be unplugged after so many seconds, once.
+    /// Unplug once, after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, value_name = "SECONDS")]
     pub die_after: Option<f64>,
-    /// And be plugged in again after this.
+    /// Reconnect after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
-    /// Write a row for each millisecond: its time, where the handle is, and the force of the motors on it.
+    /// Write one row per millisecond: time, handle position and motor force.
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
-    /// Where chance begins.
+    /// Random seed.
     #[arg(long, default_value = "1", allow_negative_numbers = true)]
     pub seed: u64,
-    /// End after so many seconds.
+    /// Stop after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
 }
@@ -289,35 +302,34 @@ fn haply_variant() -> impl TypedValueParser<Value = HaplyVariant> {
         .try_map(|name| HaplyVariant::by_name(&name).ok_or("no such variant"))
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("give a share from 0 to 1, e.g. 0.01 for one in a hundred".to_owned()),
-    }
-}
-
 /// Arguments of `identify`.
 #[derive(Args, Clone, Debug)]
 pub struct IdentifyArguments {
-    /// Device: a file, or a built-in's name.
+    /// Device: a file or the name of a built-in device.
     #[arg(long, value_name = "FILE")]
     pub device: String,
-    /// The device file to write: the one measured, with what was found.
+    /// Device file to write: the given one with the measured values.
     #[arg(long, value_name = "FILE.toml")]
     pub out: PathBuf,
-    /// How far the handle may go from where it is, either way, in metres.
-    #[arg(long, value_name = "METRES", value_parser = above_zero, allow_negative_numbers = true, default_value = "0.02")]
+    /// Maximum travel of the handle from its start, in each direction, in metres.
+    #[arg(
+        long,
+        value_name = "METRES",
+        value_parser = above_zero,
+        allow_negative_numbers = true,
+        default_value = "0.02"
+    )]
     pub travel_m: f64,
-    /// The strongest force to use, if less than the device's own limit.
+    /// Maximum force in newtons, if below the limit of the device.
     #[arg(long, value_name = "NEWTONS", value_parser = above_zero, allow_negative_numbers = true)]
     pub max_force_n: Option<f64>,
-    /// The moving mass, if it is known from a balance: tells how many newtons the motor gives for each one asked for.
+    /// Moving mass in kilograms, if known from a balance; gives the ratio of real to commanded force.
     #[arg(long, value_name = "KG", value_parser = above_zero, allow_negative_numbers = true)]
     pub known_mass_kg: Option<f64>,
     /// Drive hardware even without real-time scheduling.
     #[arg(long)]
     pub allow_no_rt: bool,
-    /// Print what was found as a JSON object.
+    /// Print the results as a JSON object.
     #[arg(long)]
     pub json: bool,
 }
@@ -325,19 +337,24 @@ pub struct IdentifyArguments {
 /// Arguments of `zwidth`.
 #[derive(Args, Clone, Debug)]
 pub struct ZwidthArguments {
-    /// Device: a file, or a built-in's name; the profile's if none is given.
+    /// Device: a file or the name of a built-in device; by default that of the profile.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
-    /// Profile whose gains are marked: a file, or a built-in's name.
+    /// Profile whose gains are marked: a file or the name of a built-in profile.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<String>,
-    /// The picture; its ending says how it is written. Without it only numbers are printed.
+    /// Picture to write; the format follows the file extension. Without it only numbers are printed.
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
-    /// How many dampings are looked at.
-    #[arg(long, default_value = "28", value_parser = clap::value_parser!(u16).range(2..=1000), allow_negative_numbers = true)]
+    /// Number of damping values.
+    #[arg(
+        long,
+        default_value = "28",
+        value_parser = clap::value_parser!(u16).range(2..=1000),
+        allow_negative_numbers = true
+    )]
     pub points: u16,
-    /// Also try springs of rising stiffness on the device itself, with nobody holding it; each ends when it rings up.
+    /// Also test springs of rising stiffness on the free device; each test stops when the oscillation grows.
     #[arg(long)]
     pub measure: bool,
     /// With --measure, drive hardware even without real-time scheduling.
@@ -351,31 +368,27 @@ pub struct ZwidthArguments {
 /// Arguments of `snapshot`.
 #[derive(Args, Clone, Debug)]
 pub struct SnapshotArguments {
-    /// What is drawn.
+    /// Input files.
     #[command(flatten)]
     pub input: InputArguments,
-    /// The picture; its ending says how it is written.
+    /// Picture to write; the format follows the file extension.
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: PathBuf,
-    /// Run the world for so many seconds first, and draw the ways of hand and tool, the contacts and the force.
+    /// Run the world for this many seconds first; also draw the paths of hand and tool, the contacts and the force.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
-    /// Leave the bodies' names out.
+    /// Omit the names of the bodies.
     #[arg(long)]
     pub no_names: bool,
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "give an address and a port, e.g. 127.0.0.1:8520".to_owned())
 }
 
 /// Arguments of `replay`.
 #[derive(Args, Clone, Debug)]
 pub struct ReplayArguments {
-    /// The recording.
+    /// Recording to read.
     #[arg(value_name = "FILE.mcap")]
     pub file: PathBuf,
-    /// Instead of comparing, tell what the same hand would have felt with this profile's gains and limits.
+    /// Also run the same hand with the gains and limits of this profile, and compare the forces.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<String>,
     /// Print the findings as a JSON object.
@@ -386,10 +399,10 @@ pub struct ReplayArguments {
 /// Arguments of `report`.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArguments {
-    /// The recording.
+    /// Recording to read.
     #[arg(value_name = "FILE.mcap")]
     pub file: PathBuf,
-    /// The page.
+    /// HTML file to write.
     #[arg(long, value_name = "FILE.html")]
     pub out: PathBuf,
 }
@@ -398,38 +411,67 @@ pub struct ReportArguments {
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = true, args = ["csv", "parquet", "files"])]
 pub struct ExportArguments {
-    /// The recording.
+    /// Recording to read.
     #[arg(value_name = "FILE.mcap")]
     pub file: PathBuf,
-    /// Write a CSV file, for anything.
+    /// Write a CSV file.
     #[arg(long, value_name = "FILE.csv")]
     pub csv: Option<PathBuf>,
-    /// Write a Parquet file, for pandas, MATLAB and the like.
+    /// Write a Parquet file, e.g. for pandas or MATLAB.
     #[arg(long, value_name = "FILE.parquet")]
     pub parquet: Option<PathBuf>,
-    /// Put the profile, scene, device and hand that were recorded into a folder, and say how to start from them.
+    /// Write the recorded profile, scene, device and hand to a folder, and print the command that uses them.
     #[arg(long, value_name = "FOLDER")]
     pub files: Option<PathBuf>,
 }
 
-fn above_zero(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("give a number above zero, e.g. 60".to_owned()),
+/// A value that an option does not accept. The message says what it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValueError {
+    Fraction,
+    Address,
+    AboveZero,
+    Seconds,
+    SecondsAboveZero,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fraction => f.write_str("give a fraction from 0 to 1, e.g. 0.01 for one in a hundred"),
+            Self::Address => f.write_str("give an address and a port, e.g. 127.0.0.1:8520"),
+            Self::AboveZero => f.write_str("give a number above zero, e.g. 60"),
+            Self::Seconds => write!(f, "give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5"),
+            Self::SecondsAboveZero => {
+                write!(f, "give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")
+            }
+        }
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
-        _ => Err(format!("give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5")),
-    }
+impl std::error::Error for ValueError {}
+
+fn number(text: &str, is_valid: impl Fn(f64) -> bool, error: ValueError) -> Result<f64, ValueError> {
+    text.parse().ok().filter(|&number| is_valid(number)).ok_or(error)
 }
 
-/// Of a measurement: with no tick there is nothing to judge, and nothing would look like a good result.
-fn seconds_above_zero(text: &str) -> Result<f64, String> {
-    match seconds(text) {
-        Ok(seconds) if seconds > 0.0 => Ok(seconds),
-        _ => Err(format!("a measurement takes time: give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")),
-    }
+fn fraction(text: &str) -> Result<f64, ValueError> {
+    number(text, |fraction| (0.0..=1.0).contains(&fraction), ValueError::Fraction)
+}
+
+fn above_zero(text: &str) -> Result<f64, ValueError> {
+    number(text, |number| number > 0.0 && number.is_finite(), ValueError::AboveZero)
+}
+
+fn seconds(text: &str) -> Result<f64, ValueError> {
+    number(text, |seconds| (0.0..=MAX_SECONDS).contains(&seconds), ValueError::Seconds)
+}
+
+/// Duration of a measurement: without a tick there is nothing to measure, and an empty result would look good.
+fn seconds_above_zero(text: &str) -> Result<f64, ValueError> {
+    number(text, |seconds| seconds > 0.0 && seconds <= MAX_SECONDS, ValueError::SecondsAboveZero)
+}
+
+fn address(text: &str) -> Result<SocketAddr, ValueError> {
+    text.parse().map_err(|_| ValueError::Address)
 }

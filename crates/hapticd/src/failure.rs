@@ -1,19 +1,19 @@
-//! Why a command did not do what it was asked, and the exit code that says so.
+//! Failure of a command, with its exit code.
 
 use haptic_config::error::FileErrors;
 use std::fmt;
 use std::path::Path;
 
-/// Why a command failed.
+/// Reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It failed while running: exit code 1.
+    /// Failed while running: exit code 1.
     Runtime(String),
-    /// What was given is wrong: exit code 2.
+    /// Invalid input: exit code 2.
     BadInput(String),
-    /// Hardware is not driven without real time: exit code 3.
+    /// Hardware without real-time scheduling: exit code 3.
     NoRealtime(String),
-    /// A comparison did not hold: exit code 4.
+    /// A comparison failed: exit code 4.
     Mismatch(String),
 }
 
@@ -53,7 +53,7 @@ impl From<FileErrors> for Failure {
     }
 }
 
-/// A result could not be written to standard output.
+/// Standard output is not writable.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Runtime(format!("cannot write the result: {error}"))

@@ -1,7 +1,8 @@
-//! What the `hapticd` command is made of: reading files, running sessions, writing results.
+//! The `hapticd` command: reads files, runs the loop, writes results.
 //!
-//! [`cli`] says what can be typed, `haptic-config` reads the files and joins them,
-//! [`hardware`] opens what is plugged in, [`daemon`] runs it on the wall clock, and [`commands`] has one file for each command.
+//! [`cli`] defines the arguments and [`commands`] has one file per command. `haptic-config` reads the files,
+//! [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread, [`daemon`] runs the loop on it and
+//! supervises it, [`viewer`] and [`terminal`] show it, and [`control`] is what daemon and viewer share.
 #![forbid(unsafe_code)]
 
 pub mod admission;
@@ -31,10 +32,10 @@ pub mod viewer;
 use cli::{Cli, Command, RunArguments};
 use failure::Failure;
 
-/// Does what was typed; no command means `run` with the default profile.
+/// Executes the command; without one, `run` with the default profile.
 ///
 /// # Errors
-/// Whatever the command answers.
+/// The failure of the command.
 pub fn execute(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => commands::run::run(&RunArguments::default()),
@@ -46,7 +47,7 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
         Some(Command::Devices(arguments)) => commands::devices::devices(arguments),
         Some(Command::Emulate(arguments)) => commands::emulate::emulate(arguments),
-        Some(Command::StandGuard(arguments)) => commands::stand_guard::stand_guard(arguments),
+        Some(Command::DeadMan(arguments)) => commands::dead_man::dead_man(arguments),
         Some(Command::Replay(arguments)) => commands::replay::replay(arguments),
         Some(Command::Report(arguments)) => commands::report::report(arguments),
         Some(Command::Export(arguments)) => commands::export::export(arguments),

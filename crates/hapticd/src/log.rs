@@ -3,33 +3,39 @@
 use crate::cli::LogFormat;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, registry, util::SubscriberInitExt};
 
-/// The target of what is told whatever `RUST_LOG` says: where to look, how it went, why it failed. Who asks for fewer log
-/// lines does not ask for a command that keeps its answer to itself.
-pub const USER_TARGET: &str = "told";
+/// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result, the reason of a failure. A
+/// filter for log lines must not hide the result of a command. Other lines have a module of the program as their
+/// target.
+pub const USER_TARGET: &str = "hapticd";
 
-/// How log lines look; unset before logging starts.
+/// Format of log lines; unset before logging starts.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// Starts logging; `RUST_LOG` chooses what: by default everything that the daemon tells, of others only warnings.
+/// Starts logging. `RUST_LOG` selects the lines: by default those of `hapticd` from info, of other crates from warn.
 pub fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,hapticd=info"));
-    let filter = match format!("{USER_TARGET}=info").parse() {
-        Ok(always) => filter.add_directive(always),
-        Err(_) => filter,
-    };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(crate::terminal::log_lines::writer);
+    let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,hapticd=info"));
+    let filter = selected.or(filter_fn(is_for_user));
+    let lines = fmt::layer().with_writer(crate::terminal::log_lines::writer);
     let started = match format {
-        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
-        LogFormat::Json => builder.json().try_init(),
+        LogFormat::Text => {
+            registry().with(lines.with_ansi(std::io::stderr().is_terminal()).with_filter(filter)).try_init()
+        }
+        LogFormat::Json => registry().with(lines.json().with_filter(filter)).try_init(),
     };
-    // A second start can only come from a test in the same process; the first logger then serves both.
+    // Only a test can start it twice in one process; the first logger then serves both.
     drop(started);
     let _ = FORMAT.set(format);
 }
 
-/// Whether a person reads standard error, and not a program.
+fn is_for_user(line: &Metadata<'_>) -> bool {
+    line.target() == USER_TARGET && *line.level() <= Level::INFO
+}
+
+/// Whether standard error is a terminal with plain text, so that a person reads it.
 pub fn is_read_by_a_person() -> bool {
     FORMAT.get() != Some(&LogFormat::Json) && std::io::stderr().is_terminal()
 }

@@ -1,9 +1,9 @@
-//! How long ticks take, measured from outside the tick.
+//! Durations of ticks, measured from outside the tick.
 
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::histogram::{Histogram, Percentiles};
 
-/// Measures one tick after the other with one look at the clock each.
+/// Measures successive ticks with one clock read each.
 #[derive(Clone, Debug)]
 pub struct Stopwatch {
     since_ns: u64,
@@ -23,12 +23,12 @@ impl Stopwatch {
         self.since_ns = now_ns;
     }
 
-    /// Leaves out the time since the last lap.
+    /// Excludes the time since the last lap.
     pub fn restart(&mut self) {
         self.since_ns = monotonic_ns();
     }
 
-    /// The figures so far.
+    /// Percentiles so far.
     pub fn percentiles(&self) -> Percentiles {
         self.laps.percentiles()
     }

@@ -1,57 +1,57 @@
-//! What a run came to, in five lines for a person.
+//! Five lines about a finished run, for the user.
 
 use crate::figures::seconds_of;
 use crate::summary::Summary;
 use haptic_realtime::histogram::Percentiles;
 
-/// Share of late ticks that is still called steady.
-const STEADY_SHARE: f64 = 1e-3;
-/// Ticks after which force should have come on.
-const LONG_ENOUGH: u64 = 3000;
+/// Fraction of overruns above which a run counts as late.
+const MAX_OVERRUN_FRACTION: f64 = 1e-3;
+/// Ticks after which force should have engaged.
+const ENGAGED_WITHIN: u64 = 3000;
 
-/// Five lines: how long, how punctual, how costly, what was felt, and whether all was well.
+/// Duration, wake-up latency, cost of a tick, force and contacts, problems.
 pub fn verdict(summary: &Summary) -> [String; 5] {
-    [how_long(summary), how_punctual(summary), how_costly(summary), what_was_felt(summary), was_all_well(summary)]
+    [duration(summary), wake_up(summary), compute(summary), force(summary), problems(summary)]
 }
 
-fn how_long(summary: &Summary) -> String {
+fn duration(summary: &Summary) -> String {
     let periods = summary.ticks + summary.skipped;
-    format!("ran {:.1} s: {} ticks, {} skipped", seconds_of(periods), summary.ticks, summary.skipped)
+    format!("Ran {:.1} s: {} ticks, {} skipped", seconds_of(periods), summary.ticks, summary.skipped)
 }
 
-fn how_punctual(summary: &Summary) -> String {
+fn wake_up(summary: &Summary) -> String {
     match summary.wake_ns {
-        Some(wake) => format!("woke {}; {} overruns", microseconds(&wake), summary.overruns),
-        None => "no clock was kept".to_owned(),
+        Some(wake) => format!("Wake-up latency: {}; {} overruns", microseconds(&wake), summary.overruns),
+        None => "Wake-up latency was not measured".to_owned(),
     }
 }
 
-fn how_costly(summary: &Summary) -> String {
+fn compute(summary: &Summary) -> String {
     match summary.compute_ns {
-        Some(compute) => format!("a tick took {}, of 1000 µs", microseconds(&compute)),
-        None => "nobody looked at the clock".to_owned(),
+        Some(compute) => format!("Time of a tick: {}, of 1000 µs", microseconds(&compute)),
+        None => "Tick times were not measured".to_owned(),
     }
 }
 
-fn what_was_felt(summary: &Summary) -> String {
+fn force(summary: &Summary) -> String {
     let Summary { force_max_n, contacts_max, penetration_max_m, .. } = summary;
-    if summary.engaged == 0 && summary.ticks > LONG_ENOUGH {
-        return "no force came on: the hand was never at rest with the tool; let it begin at the tool's handle"
+    if summary.engaged == 0 && summary.ticks > ENGAGED_WITHIN {
+        return "Force never engaged: the tool was never free of contact; start the hand at the tool's handle"
             .to_owned();
     }
     let depth_um = penetration_max_m * 1e6;
-    format!("felt up to {force_max_n:.2} N, {contacts_max} contacts at once, penetration up to {depth_um:.1} µm")
+    format!("Maximum force {force_max_n:.2} N, {contacts_max} contacts at once, penetration up to {depth_um:.1} µm")
 }
 
-fn was_all_well(summary: &Summary) -> String {
-    let late = summary.overruns as f64 > STEADY_SHARE * summary.ticks as f64;
+fn problems(summary: &Summary) -> String {
+    let late = summary.overruns as f64 > MAX_OVERRUN_FRACTION * summary.ticks as f64;
     match (summary.faults.len(), summary.stale, late) {
-        (0, 0, false) => format!("all well; state {}", summary.state_hash),
-        (0, 0, true) => "too often late: `hapticd doctor` says what would help".to_owned(),
-        (0, stale, _) => format!("{stale} ticks without force because the device's readings were too old"),
+        (0, 0, false) => format!("No problems; state hash {}", summary.state_hash),
+        (0, 0, true) => "Too many late ticks; run `hapticd doctor`".to_owned(),
+        (0, stale, _) => format!("{stale} ticks without force: the readings of the device were stale"),
         (faults, _, _) => {
             let last = summary.faults.last().map_or("", |fault| fault.text.as_str());
-            format!("{faults} faults, each ended at zero force; the last: {last}")
+            format!("{faults} faults, each ended at zero force; last: {last}")
         }
     }
 }
@@ -91,26 +91,26 @@ mod tests {
     }
 
     #[test]
-    fn a_good_run_is_told_in_five_lines() {
+    fn a_run_without_problems_has_five_lines() {
         let lines = verdict(&summary());
-        assert_eq!(lines[0], "ran 2.0 s: 1990 ticks, 10 skipped");
-        assert_eq!(lines[1], "woke p50 1.5, p99 20.0, max 40.0 µs; 1 overruns");
-        assert_eq!(lines[3], "felt up to 1.25 N, 3 contacts at once, penetration up to 2.0 µm");
-        assert_eq!(lines[4], "all well; state 00");
+        assert_eq!(lines[0], "Ran 2.0 s: 1990 ticks, 10 skipped");
+        assert_eq!(lines[1], "Wake-up latency: p50 1.5, p99 20.0, max 40.0 µs; 1 overruns");
+        assert_eq!(lines[3], "Maximum force 1.25 N, 3 contacts at once, penetration up to 2.0 µm");
+        assert_eq!(lines[4], "No problems; state hash 00");
     }
 
     #[test]
-    fn a_run_in_which_force_never_came_on_says_so() {
+    fn a_run_in_which_force_never_engaged_says_so() {
         let silent = Summary { ticks: 10_000, engaged: 0, force_max_n: 0.0, ..summary() };
-        assert!(verdict(&silent)[3].starts_with("no force came on"), "{:?}", verdict(&silent));
+        assert!(verdict(&silent)[3].starts_with("Force never engaged"), "{:?}", verdict(&silent));
     }
 
     #[test]
-    fn what_went_wrong_comes_before_what_was_only_late() {
+    fn faults_are_reported_before_late_ticks() {
         let late = Summary { overruns: 100, ..summary() };
-        assert!(verdict(&late)[4].starts_with("too often late"));
+        assert!(verdict(&late)[4].starts_with("Too many late ticks"));
         let fault = Fault { tick: 5, kind: "lost".to_owned(), text: "gone".to_owned() };
         let faulty = Summary { faults: vec![fault], ..late };
-        assert_eq!(verdict(&faulty)[4], "1 faults, each ended at zero force; the last: gone");
+        assert_eq!(verdict(&faulty)[4], "1 faults, each ended at zero force; last: gone");
     }
 }

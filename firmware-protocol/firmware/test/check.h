@@ -1,4 +1,4 @@
-/* Checks that name the place and the claim when they fail. */
+/* Checks that report file, line and claim when they fail. */
 #ifndef CHECK_H
 #define CHECK_H
 

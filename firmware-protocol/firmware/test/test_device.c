@@ -1,179 +1,23 @@
-/* The device core with a board that only remembers: time is a call, and what would reach the motor is a number. */
-#include "board.h"
-#include "check.h"
-#include "device.h"
-
-#include <string.h>
-
-enum { TICKS_PER_MS = 4, TICK_US = 250, NONCE = 0x1234, JUMP = 50, WRAP = 980, MAX_SENT = 64 };
-
-/* ---- The board ---- */
-
-static struct {
-    int16_t effort[HAPTIC_MAX_AXES];
-    uint32_t now_us;
-    int locks;
-    haptic_decoder decoder;
-    struct {
-        uint8_t type, sequence, length, payload[HAPTIC_PAYLOAD_MAX];
-    } sent[MAX_SENT];
-    int sent_count;
-} board;
-
-void board_send(const uint8_t *bytes, uint8_t length)
-{
-    haptic_frame frame;
-    CHECK(board.locks == 0 && length > 0);
-    for (uint8_t i = 0; i < length; i++) {
-        if (!haptic_decoder_push(&board.decoder, bytes[i], &frame))
-            continue;
-        CHECK(board.sent_count < MAX_SENT);
-        board.sent[board.sent_count].type = frame.type;
-        board.sent[board.sent_count].sequence = frame.sequence;
-        board.sent[board.sent_count].length = frame.length;
-        memcpy(board.sent[board.sent_count++].payload, frame.payload, frame.length);
-    }
-}
-
-void board_apply_effort(uint8_t axis, int16_t effort)
-{
-    board.effort[axis] = effort;
-}
-
-uint32_t board_micros(void)
-{
-    return board.now_us;
-}
-
-void board_lock(void)
-{
-    CHECK(board.locks++ == 0);
-}
-
-void board_unlock(void)
-{
-    CHECK(board.locks-- == 1);
-}
-
-/* ---- The host ---- */
-
-static haptic_device device;
-static haptic_device_config config;
-static int32_t readings[HAPTIC_MAX_AXES];
-
-static haptic_axis_config axis_config(uint8_t index)
-{
-    return (haptic_axis_config){
-        .info = { .index = index, .kind = HAPTIC_LINEAR, .counts_numerator = 1000, .counts_denominator = 1,
-                  .minimum = -10, .maximum = 10, .full_scale_micro = 1 },
-        .track = { .wrap_counts = 0, .jump_counts = JUMP, .ticks_per_second = 1000 * TICKS_PER_MS },
-        .limit_q15 = 20000,
-    };
-}
-
-static void boot(uint8_t axes)
-{
-    memset(&board, 0, sizeof board);
-    memset(readings, 0, sizeof readings);
-    config = (haptic_device_config){
-        .firmware_version = 0x010203,
-        .uid = { 1, 2, 3, 4, 5, 6, 7, 8 },
-        .axes = axes,
-        .capabilities = HAPTIC_CAN_STREAM,
-        .max_rate_hz = 1000,
-        .ticks_per_ms = TICKS_PER_MS,
-        .slew_q15_per_ms = 32767,
-        .axis = { axis_config(0), axis_config(1) },
-    };
-    haptic_device_init(&device, &config);
-}
-
-static void deliver(uint8_t type, uint8_t sequence, const uint8_t *payload, uint8_t length)
-{
-    uint8_t wire[HAPTIC_WIRE_MAX];
-    uint8_t size = haptic_encode(type, sequence, payload, length, wire);
-    for (uint8_t i = 0; i < size; i++)
-        haptic_device_receive(&device, wire[i]);
-}
-
-static void ticks(int count)
-{
-    for (; count > 0; count--) {
-        board.now_us += TICK_US;
-        haptic_device_tick(&device, readings, board.now_us);
-        haptic_device_poll(&device);
-    }
-}
-
-static void say_hello(uint32_t nonce)
-{
-    uint8_t payload[HAPTIC_PAYLOAD_MAX];
-    haptic_hello hello = { HAPTIC_MAGIC, HAPTIC_VERSION_MAJOR, HAPTIC_VERSION_MINOR, nonce };
-    deliver(HAPTIC_HELLO, 0, payload, haptic_hello_pack(&hello, payload));
-}
-
-static void ask_to_arm(uint32_t nonce, uint16_t watchdog_ms, uint16_t limit, uint16_t slew)
-{
-    uint8_t payload[HAPTIC_PAYLOAD_MAX];
-    haptic_arm arm = { nonce, watchdog_ms, config.axes, { limit, limit }, slew };
-    deliver(HAPTIC_ARM, 1, payload, haptic_arm_pack(&arm, payload));
-}
-
-static void command(uint8_t sequence, uint8_t flags, int16_t first, int16_t second)
-{
-    uint8_t payload[HAPTIC_PAYLOAD_MAX];
-    haptic_command command = { flags, config.axes, { first, second } };
-    deliver(HAPTIC_CMD, sequence, payload, haptic_command_pack(&command, payload));
-}
-
-static void boot_armed(uint8_t axes)
-{
-    boot(axes);
-    ticks(1);
-    say_hello(NONCE);
-    ask_to_arm(NONCE, 20, 32767, 0);
-    CHECK(device.mode == HAPTIC_ARMED);
-    board.sent_count = 0;
-}
-
-static uint8_t last_type(void)
-{
-    return board.sent_count ? board.sent[board.sent_count - 1].type : 0;
-}
-
-static haptic_state last_state(void)
-{
-    haptic_state state;
-    CHECK(last_type() == HAPTIC_STATE);
-    CHECK(haptic_state_unpack(&state, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
-    return state;
-}
-
-static haptic_fault last_fault(void)
-{
-    haptic_fault fault;
-    CHECK(last_type() == HAPTIC_FAULT);
-    CHECK(haptic_fault_unpack(&fault, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
-    return fault;
-}
+/* Tests of the device core on a recording board. */
+#include "test_board.h"
 
 /* ---- Session ---- */
 
-static void it_is_silent_and_limp_until_hello(void)
+static void no_reply_and_no_effort_before_hello(void)
 {
     boot(2);
     command(0, HAPTIC_ENABLE, 1000, 1000);
-    ask_to_arm(0, 20, 32767, 0);
+    send_arm(0, 20, 32767, 0);
     deliver(HAPTIC_PING, 0, (const uint8_t *)"\1\2\3\4", 4);
     deliver(HAPTIC_STOP, 0, NULL, 0);
     ticks(100);
     CHECK(board.sent_count == 0 && board.effort[0] == 0 && board.effort[1] == 0);
 }
 
-static void hello_is_answered_in_full(void)
+static void hello_gets_a_complete_reply(void)
 {
     boot(2);
-    say_hello(0xABCDEF01);
+    send_hello(0xABCDEF01);
     haptic_hello_ack ack;
     CHECK(last_type() == HAPTIC_HELLO_ACK);
     CHECK(haptic_hello_ack_unpack(&ack, board.sent[0].payload, board.sent[0].length));
@@ -181,7 +25,7 @@ static void hello_is_answered_in_full(void)
     CHECK(ack.max_rate_hz == 1000 && memcmp(ack.uid, config.uid, 8) == 0);
 }
 
-static void another_major_version_is_told_ours_but_opens_no_session(void)
+static void another_major_version_gets_ours_but_opens_no_session(void)
 {
     boot(1);
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
@@ -190,7 +34,7 @@ static void another_major_version_is_told_ours_but_opens_no_session(void)
     CHECK(last_type() == HAPTIC_HELLO_ACK && device.mode == HAPTIC_SILENT);
 }
 
-static void a_wrong_magic_number_is_not_answered(void)
+static void a_wrong_magic_number_gets_no_reply(void)
 {
     boot(1);
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
@@ -204,23 +48,23 @@ static void hello_again_changes_nothing_but_a_new_nonce_disarms(void)
     boot_armed(1);
     command(5, HAPTIC_ENABLE, 1000, 0);
     ticks(1);
-    say_hello(NONCE);
+    send_hello(NONCE);
     CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 1000);
-    say_hello(NONCE + 1);
+    send_hello(NONCE + 1);
     CHECK(device.mode == HAPTIC_READY && board.effort[0] == 0);
 }
 
-static void an_unknown_axis_is_refused_and_a_known_one_described(void)
+static void an_unknown_axis_is_rejected_and_a_known_one_described(void)
 {
     boot(1);
-    say_hello(NONCE);
+    send_hello(NONCE);
     deliver(HAPTIC_AXIS_INFO_REQUEST, 0, (const uint8_t *)"\1", 1);
     CHECK(last_fault().code == HAPTIC_REFUSED_AXIS && last_fault().detail == 1);
     deliver(HAPTIC_AXIS_INFO_REQUEST, 0, (const uint8_t *)"\0", 1);
     CHECK(last_type() == HAPTIC_AXIS_INFO);
 }
 
-static void what_it_does_not_know_is_named(void)
+static void unknown_types_and_lengths_are_reported(void)
 {
     boot_armed(2);
     deliver(0x55, 0, NULL, 0);
@@ -230,7 +74,7 @@ static void what_it_does_not_know_is_named(void)
     CHECK(device.mode == HAPTIC_ARMED);
 }
 
-static void its_own_echo_is_not_answered(void)
+static void its_own_echo_gets_no_reply(void)
 {
     boot_armed(1);
     deliver(HAPTIC_STATE, 0, NULL, 0);
@@ -238,7 +82,7 @@ static void its_own_echo_is_not_answered(void)
     CHECK(board.sent_count == 0);
 }
 
-static void a_lost_link_disarms_and_silences(void)
+static void a_lost_link_disarms_and_closes_the_session(void)
 {
     boot_armed(1);
     command(1, HAPTIC_ENABLE, 1000, 0);
@@ -251,10 +95,10 @@ static void a_lost_link_disarms_and_silences(void)
     CHECK(board.sent_count == 0 && board.effort[0] == 0);
 }
 
-static void a_ping_brings_the_clock(void)
+static void a_ping_returns_the_clock(void)
 {
     boot(1);
-    say_hello(NONCE);
+    send_hello(NONCE);
     ticks(8);
     deliver(HAPTIC_PING, 0, (const uint8_t *)"\4\3\2\1", 4);
     haptic_ping_reply reply;
@@ -268,51 +112,51 @@ static void a_ping_brings_the_clock(void)
 static void arm_needs_the_nonce_of_hello(void)
 {
     boot(1);
-    say_hello(NONCE);
-    ask_to_arm(NONCE + 1, 20, 32767, 0);
+    send_hello(NONCE);
+    send_arm(NONCE + 1, 20, 32767, 0);
     CHECK(last_fault().code == HAPTIC_REFUSED_NONCE && last_fault().detail == NONCE + 1);
     command(0, HAPTIC_ENABLE, 1000, 0);
     ticks(4);
     CHECK(device.mode == HAPTIC_READY && board.effort[0] == 0);
 }
 
-static void arm_answers_with_what_holds(void)
+static void arm_ack_has_the_limits_in_force(void)
 {
     boot(2);
-    say_hello(NONCE);
-    ask_to_arm(NONCE, 5000, 32767, 0);
+    send_hello(NONCE);
+    send_arm(NONCE, 5000, 32767, 0);
     haptic_arm arm;
     CHECK(last_type() == HAPTIC_ARM_ACK);
     CHECK(haptic_arm_unpack(&arm, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
     CHECK(arm.watchdog_ms == HAPTIC_WATCHDOG_MAX_MS && arm.limit[0] == 20000 && arm.slew == 32767);
-    ask_to_arm(NONCE, 0, 65535, 65535);
+    send_arm(NONCE, 0, 65535, 65535);
     CHECK(haptic_arm_unpack(&arm, board.sent[board.sent_count - 1].payload, board.sent[board.sent_count - 1].length));
     CHECK(arm.watchdog_ms == HAPTIC_WATCHDOG_DEFAULT_MS && arm.limit[1] == 20000 && arm.slew == 32767);
 }
 
-static void a_fast_device_allows_no_silence_that_confuses_the_numbers(void)
+static void the_watchdog_of_a_fast_device_keeps_sequence_numbers_unambiguous(void)
 {
     boot(1);
     config.max_rate_hz = 4000;
-    say_hello(NONCE);
-    ask_to_arm(NONCE, 100, 32767, 0);
+    send_hello(NONCE);
+    send_arm(NONCE, 100, 32767, 0);
     CHECK(device.watchdog_ms == 31);
 }
 
-static void arm_again_goes_on_within_the_new_limits(void)
+static void a_repeated_arm_continues_within_the_new_limits(void)
 {
     boot_armed(1);
     command(1, HAPTIC_ENABLE, 10000, 0);
     ticks(4);
     CHECK(board.effort[0] == 10000);
-    ask_to_arm(NONCE, 20, 3000, 0);
+    send_arm(NONCE, 20, 3000, 0);
     ticks(4);
     CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 3000);
 }
 
 /* ---- Commands ---- */
 
-static void effort_reaches_the_motor_and_every_command_is_answered(void)
+static void effort_reaches_the_motor_and_every_command_gets_a_state(void)
 {
     boot_armed(2);
     readings[0] = 11, readings[1] = -12;
@@ -333,7 +177,7 @@ static void effort_is_clamped_to_the_smaller_limit(void)
     CHECK(last_state().status & HAPTIC_STATUS_CLAMPED);
     ticks(8);
     CHECK(board.effort[0] == 20000 && board.effort[1] == -20000);
-    ask_to_arm(NONCE, 20, 500, 0);
+    send_arm(NONCE, 20, 500, 0);
     command(2, HAPTIC_ENABLE, 32767, -32768);
     ticks(8);
     CHECK(board.effort[0] == 500 && board.effort[1] == -500);
@@ -342,7 +186,7 @@ static void effort_is_clamped_to_the_smaller_limit(void)
 static void effort_changes_no_faster_than_the_slew(void)
 {
     boot_armed(1);
-    ask_to_arm(NONCE, 100, 32767, 400);
+    send_arm(NONCE, 100, 32767, 400);
     command(1, HAPTIC_ENABLE, 10000, 0);
     for (int tick = 1; tick <= 20; tick++) {
         ticks(1);
@@ -354,10 +198,10 @@ static void effort_changes_no_faster_than_the_slew(void)
     CHECK(board.effort[0] == 1900);
 }
 
-static void cutting_is_never_slewed(void)
+static void ending_effort_is_never_slewed(void)
 {
     boot_armed(1);
-    ask_to_arm(NONCE, 100, 32767, 4);
+    send_arm(NONCE, 100, 32767, 4);
     command(1, HAPTIC_ENABLE, 10000, 0);
     ticks(40);
     CHECK(board.effort[0] == 40);
@@ -372,8 +216,8 @@ static void a_zero_without_enable_ends_full_effort_at_once_and_the_device_stays_
     boot(2);
     config.slew_q15_per_ms = 8192;
     ticks(1);
-    say_hello(NONCE);
-    ask_to_arm(NONCE, 20, 32767, 0);
+    send_hello(NONCE);
+    send_arm(NONCE, 20, 32767, 0);
     command(1, HAPTIC_ENABLE, 20000, -20000);
     ticks(4 * TICKS_PER_MS);
     CHECK(board.effort[0] == 20000 && board.effort[1] == -20000);
@@ -385,7 +229,7 @@ static void a_zero_without_enable_ends_full_effort_at_once_and_the_device_stays_
     CHECK(board.effort[0] == 100 && board.effort[1] == -100);
 }
 
-static void zeros_without_enable_feed_the_watchdog(void)
+static void zeros_without_enable_reset_the_watchdog(void)
 {
     boot_armed(1);
     for (uint8_t sequence = 1; sequence <= 50; sequence++) {
@@ -395,7 +239,7 @@ static void zeros_without_enable_feed_the_watchdog(void)
     CHECK(device.mode == HAPTIC_ARMED);
 }
 
-static void an_overtaken_command_is_dropped_and_does_not_feed(void)
+static void an_older_command_is_dropped_and_does_not_reset_the_watchdog(void)
 {
     boot_armed(1);
     command(250, HAPTIC_ENABLE, 1000, 0);
@@ -412,7 +256,7 @@ static void an_overtaken_command_is_dropped_and_does_not_feed(void)
     CHECK(device.mode == HAPTIC_FAULTED && board.effort[0] == 0);
 }
 
-static void stop_is_obeyed_at_once_whatever_its_number(void)
+static void stop_takes_effect_at_once_with_any_sequence_number(void)
 {
     boot_armed(2);
     command(100, HAPTIC_ENABLE, 5000, 5000);
@@ -422,7 +266,7 @@ static void stop_is_obeyed_at_once_whatever_its_number(void)
     CHECK(last_state().acknowledged == 3 && last_state().status == 0);
 }
 
-static void a_stream_comes_once_a_millisecond_and_ends_with_the_commands(void)
+static void a_stream_has_one_state_per_millisecond_and_ends_with_the_commands(void)
 {
     boot_armed(1);
     command(1, HAPTIC_ENABLE | HAPTIC_STREAM, 100, 0);
@@ -439,7 +283,7 @@ static void a_stream_comes_once_a_millisecond_and_ends_with_the_commands(void)
 
 /* ---- Guards ---- */
 
-static void the_watchdog_cuts_on_time_and_latches(void)
+static void the_watchdog_ends_effort_on_time_and_latches(void)
 {
     boot_armed(1);
     command(1, HAPTIC_ENABLE, 5000, 0);
@@ -450,13 +294,13 @@ static void the_watchdog_cuts_on_time_and_latches(void)
     command(2, HAPTIC_ENABLE, 5000, 0);
     ticks(4);
     CHECK(board.effort[0] == 0 && last_state().status == HAPTIC_STATUS_FAULT);
-    ask_to_arm(NONCE, 20, 32767, 0);
+    send_arm(NONCE, 20, 32767, 0);
     command(3, HAPTIC_ENABLE, 5000, 0);
     ticks(4);
     CHECK(board.effort[0] == 5000);
 }
 
-static void the_watchdog_cuts_even_if_the_main_loop_hangs(void)
+static void the_watchdog_ends_effort_even_if_the_main_loop_hangs(void)
 {
     boot_armed(1);
     command(1, HAPTIC_ENABLE, 5000, 0);
@@ -465,7 +309,7 @@ static void the_watchdog_cuts_even_if_the_main_loop_hangs(void)
     CHECK(board.effort[0] == 0 && device.mode == HAPTIC_FAULTED);
 }
 
-static void commands_keep_the_watchdog_quiet(void)
+static void commands_reset_the_watchdog(void)
 {
     boot_armed(1);
     for (int i = 0; i < 1000; i++) {
@@ -476,14 +320,14 @@ static void commands_keep_the_watchdog_quiet(void)
     CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 5000);
 }
 
-static void silence_before_the_first_command_is_no_fault(void)
+static void silence_before_the_first_command_is_not_a_fault(void)
 {
     boot_armed(1);
     ticks(1000 * TICKS_PER_MS);
     CHECK(device.mode == HAPTIC_ARMED && board.effort[0] == 0);
 }
 
-static void one_wild_reading_is_held_over_and_two_are_a_fault(void)
+static void one_invalid_reading_is_held_and_two_are_a_fault(void)
 {
     boot_armed(2);
     command(1, HAPTIC_ENABLE, 5000, 5000);
@@ -502,7 +346,7 @@ static void one_wild_reading_is_held_over_and_two_are_a_fault(void)
     CHECK(last_fault().code == HAPTIC_FAULT_ENCODER_JUMP && last_fault().detail == (1u << 24 | 10 * JUMP));
 }
 
-static void fast_motion_is_no_jump(void)
+static void fast_motion_is_not_a_jump(void)
 {
     boot_armed(1);
     command(1, HAPTIC_ENABLE, 5000, 0);
@@ -513,14 +357,14 @@ static void fast_motion_is_no_jump(void)
     CHECK(device.mode == HAPTIC_ARMED && device.axis[0].track.position == 40 * JUMP);
 }
 
-static void a_dead_sensor_is_a_fault_that_comes_back_after_arm(void)
+static void a_dead_sensor_is_a_fault_that_recurs_after_arm(void)
 {
     boot_armed(1);
     command(1, HAPTIC_ENABLE, 5000, 0);
     readings[0] = HAPTIC_NO_READING;
     ticks(2);
     CHECK(board.effort[0] == 0 && last_fault().code == HAPTIC_FAULT_SENSOR);
-    ask_to_arm(NONCE, 20, 32767, 0);
+    send_arm(NONCE, 20, 32767, 0);
     command(2, HAPTIC_ENABLE, 5000, 0);
     ticks(2);
     CHECK(board.effort[0] == 0 && device.mode == HAPTIC_FAULTED);
@@ -528,7 +372,7 @@ static void a_dead_sensor_is_a_fault_that_comes_back_after_arm(void)
 
 /* ---- Tracking ---- */
 
-static void a_wrapping_sensor_is_counted_through_both_ways(void)
+static void a_wrapping_sensor_is_unwrapped_in_both_directions(void)
 {
     haptic_track track = { 0 };
     haptic_track_config wrapping = { WRAP, 100, 4000 };
@@ -541,7 +385,7 @@ static void a_wrapping_sensor_is_counted_through_both_ways(void)
     }
 }
 
-static void a_reading_in_the_middle_of_the_wrap_does_not_lose_a_turn(void)
+static void a_reading_during_the_wrap_does_not_lose_a_turn(void)
 {
     haptic_track track = { 0 };
     haptic_track_config wrapping = { WRAP, 100, 4000 };
@@ -565,42 +409,42 @@ static void velocity_settles_at_the_true_speed(void)
 int main(void)
 {
     static void (*const tests[])(void) = {
-        it_is_silent_and_limp_until_hello,
-        hello_is_answered_in_full,
-        another_major_version_is_told_ours_but_opens_no_session,
-        a_wrong_magic_number_is_not_answered,
+        no_reply_and_no_effort_before_hello,
+        hello_gets_a_complete_reply,
+        another_major_version_gets_ours_but_opens_no_session,
+        a_wrong_magic_number_gets_no_reply,
         hello_again_changes_nothing_but_a_new_nonce_disarms,
-        an_unknown_axis_is_refused_and_a_known_one_described,
-        what_it_does_not_know_is_named,
-        its_own_echo_is_not_answered,
-        a_lost_link_disarms_and_silences,
-        a_ping_brings_the_clock,
+        an_unknown_axis_is_rejected_and_a_known_one_described,
+        unknown_types_and_lengths_are_reported,
+        its_own_echo_gets_no_reply,
+        a_lost_link_disarms_and_closes_the_session,
+        a_ping_returns_the_clock,
         arm_needs_the_nonce_of_hello,
-        arm_answers_with_what_holds,
-        a_fast_device_allows_no_silence_that_confuses_the_numbers,
-        arm_again_goes_on_within_the_new_limits,
-        effort_reaches_the_motor_and_every_command_is_answered,
+        arm_ack_has_the_limits_in_force,
+        the_watchdog_of_a_fast_device_keeps_sequence_numbers_unambiguous,
+        a_repeated_arm_continues_within_the_new_limits,
+        effort_reaches_the_motor_and_every_command_gets_a_state,
         effort_is_clamped_to_the_smaller_limit,
         effort_changes_no_faster_than_the_slew,
-        cutting_is_never_slewed,
+        ending_effort_is_never_slewed,
         a_zero_without_enable_ends_full_effort_at_once_and_the_device_stays_armed,
-        zeros_without_enable_feed_the_watchdog,
-        an_overtaken_command_is_dropped_and_does_not_feed,
-        stop_is_obeyed_at_once_whatever_its_number,
-        a_stream_comes_once_a_millisecond_and_ends_with_the_commands,
-        the_watchdog_cuts_on_time_and_latches,
-        the_watchdog_cuts_even_if_the_main_loop_hangs,
-        commands_keep_the_watchdog_quiet,
-        silence_before_the_first_command_is_no_fault,
-        one_wild_reading_is_held_over_and_two_are_a_fault,
-        fast_motion_is_no_jump,
-        a_dead_sensor_is_a_fault_that_comes_back_after_arm,
-        a_wrapping_sensor_is_counted_through_both_ways,
-        a_reading_in_the_middle_of_the_wrap_does_not_lose_a_turn,
+        zeros_without_enable_reset_the_watchdog,
+        an_older_command_is_dropped_and_does_not_reset_the_watchdog,
+        stop_takes_effect_at_once_with_any_sequence_number,
+        a_stream_has_one_state_per_millisecond_and_ends_with_the_commands,
+        the_watchdog_ends_effort_on_time_and_latches,
+        the_watchdog_ends_effort_even_if_the_main_loop_hangs,
+        commands_reset_the_watchdog,
+        silence_before_the_first_command_is_not_a_fault,
+        one_invalid_reading_is_held_and_two_are_a_fault,
+        fast_motion_is_not_a_jump,
+        a_dead_sensor_is_a_fault_that_recurs_after_arm,
+        a_wrapping_sensor_is_unwrapped_in_both_directions,
+        a_reading_during_the_wrap_does_not_lose_a_turn,
         velocity_settles_at_the_true_speed,
     };
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tests[i]();
-    printf("device: %zu claims hold\n", sizeof tests / sizeof tests[0]);
+    printf("device: %zu tests passed\n", sizeof tests / sizeof tests[0]);
     return 0;
 }

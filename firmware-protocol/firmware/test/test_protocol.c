@@ -1,4 +1,4 @@
-/* Holds the C implementation to the vectors: test-protocol FOLDER. Every case goes both ways. */
+/* Tests the C implementation against the vectors: test-protocol FOLDER. Every case is decoded and encoded. */
 #include "check.h"
 #include "haptic_protocol.h"
 
@@ -36,7 +36,7 @@ static long long number(const test_case *c, const char *key)
     return number_at(c, key, 0);
 }
 
-static int how_many(const test_case *c, const char *key)
+static int value_count(const test_case *c, const char *key)
 {
     int count = 0;
     bool inside = false;
@@ -103,7 +103,7 @@ static int for_each_case(const char *folder, const char *name, void (*check)(con
     return count;
 }
 
-/* ---- Both ways ---- */
+/* ---- Decoding and encoding ---- */
 
 static haptic_decoder decoder;
 
@@ -188,7 +188,7 @@ static void arm(const test_case *c)
     haptic_frame frame = decoded(c);
     CHECK(haptic_arm_unpack(&found, frame.payload, frame.length));
     CHECK(found.nonce == number(c, "nonce") && found.watchdog_ms == number(c, "watchdog_ms"));
-    CHECK(found.axes == how_many(c, "limit"));
+    CHECK(found.axes == value_count(c, "limit"));
     for (int i = 0; i < found.axes; i++)
         CHECK(found.limit[i] == number_at(c, "limit", i));
     CHECK(found.slew == number(c, "slew"));
@@ -201,7 +201,7 @@ static void command(const test_case *c)
     haptic_command found;
     haptic_frame frame = decoded(c);
     CHECK(haptic_command_unpack(&found, frame.payload, frame.length));
-    CHECK(found.flags == number(c, "flags") && found.axes == how_many(c, "effort"));
+    CHECK(found.flags == number(c, "flags") && found.axes == value_count(c, "effort"));
     for (int i = 0; i < found.axes; i++)
         CHECK(found.effort[i] == number_at(c, "effort", i));
     check_encoded(c, payload, haptic_command_pack(&found, payload));
@@ -215,7 +215,7 @@ static void state(const test_case *c)
     CHECK(haptic_state_unpack(&found, frame.payload, frame.length));
     CHECK(found.acknowledged == number(c, "acknowledged") && found.status == number(c, "status"));
     CHECK(found.sampled_at_us == number(c, "sampled_at_us"));
-    CHECK(found.axes == how_many(c, "position"));
+    CHECK(found.axes == value_count(c, "position"));
     for (int i = 0; i < found.axes; i++) {
         CHECK(found.position[i] == number_at(c, "position", i));
         CHECK(found.velocity[i] == (text(c, "velocity") ? number_at(c, "velocity", i) : 0));
@@ -263,9 +263,9 @@ static void fault(const test_case *c)
 static void log_line(const test_case *c)
 {
     haptic_frame frame = decoded(c);
-    const char *words = text(c, "text");
-    CHECK(frame.length == strlen(words) && memcmp(frame.payload, words, frame.length) == 0);
-    check_encoded(c, (const uint8_t *)words, (uint8_t)strlen(words));
+    const char *expected = text(c, "text");
+    CHECK(frame.length == strlen(expected) && memcmp(frame.payload, expected, frame.length) == 0);
+    check_encoded(c, (const uint8_t *)expected, (uint8_t)strlen(expected));
 }
 
 static void bad(const test_case *c)
@@ -290,14 +290,14 @@ static void check_value_of_the_catalogue_holds(void)
     CHECK(haptic_crc(HAPTIC_CRC_START, (const uint8_t *)"123456789", 9) == 0x29B1);
 }
 
-static void too_long_a_payload_is_refused(void)
+static void too_long_a_payload_is_rejected(void)
 {
     uint8_t payload[HAPTIC_PAYLOAD_MAX + 1] = { 0 }, wire[HAPTIC_WIRE_MAX];
     CHECK(haptic_encode(HAPTIC_LOG, 0, payload, sizeof payload, wire) == 0);
     CHECK(haptic_encode(HAPTIC_LOG, 0, payload, HAPTIC_PAYLOAD_MAX, wire) == HAPTIC_WIRE_MAX);
 }
 
-/* Whatever came before, the second whole frame gets through. Sanitizers watch the rest. */
+/* After any bytes, the second intact frame is decoded. Sanitizers check the rest. */
 static void any_garbage_costs_one_frame_at_most(void)
 {
     uint32_t random = 12345;
@@ -339,9 +339,9 @@ int main(int count, char **arguments)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         cases += for_each_case(arguments[1], table[i].file, table[i].check);
     check_value_of_the_catalogue_holds();
-    too_long_a_payload_is_refused();
+    too_long_a_payload_is_rejected();
     any_garbage_costs_one_frame_at_most();
     sequence_numbers_wrap();
-    printf("protocol: %d vectors and 4 properties hold\n", cases);
+    printf("protocol: %d vectors and 4 properties passed\n", cases);
     return 0;
 }

@@ -1,14 +1,13 @@
 //! `evdev`: devices for which the Linux kernel provides force feedback.
 
-use super::{Backend, Candidate, OpenContext, Recognised, node};
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, node};
 use crate::evdev::node::{choose, list};
 use crate::evdev::{self, EVDEV};
-use crate::open_error::OpenError;
-use haptic_device::{Device, DeviceConfig};
+use haptic_device::DeviceConfig;
 
 pub(super) static BACKEND: Backend = Backend { spec: &EVDEV, open, recognise: Some(recognise) };
 
-fn open(config: &DeviceConfig, context: &OpenContext) -> Result<Box<dyn Device>, OpenError> {
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     let selection = node::selection(config);
     let find = Box::new(move || choose(&list(), &selection));
     Ok(Box::new(evdev::open(find, node::joystick_settings(config), node::priority(context))?))

@@ -1,15 +1,14 @@
 //! `hid-native`: boards with the native protocol in HID reports.
 
-use super::{Backend, Candidate, OpenContext, Recognised, node};
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, node};
 use crate::hid::hidraw::HidrawPort;
 use crate::hid::native::{self, is_native};
 use crate::native::{HID_NATIVE, NativeSettings, first_nonce};
-use crate::open_error::OpenError;
-use haptic_device::{Device, DeviceConfig};
+use haptic_device::DeviceConfig;
 
 pub(super) static BACKEND: Backend = Backend { spec: &HID_NATIVE, open, recognise: Some(recognise) };
 
-fn open(config: &DeviceConfig, context: &OpenContext) -> Result<Box<dyn Device>, OpenError> {
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     let port = HidrawPort::new(node::selection(config), is_native);
     let settings = NativeSettings::from_config(config);
     Ok(Box::new(native::open(Box::new(port), settings, first_nonce(), node::priority(context))?))

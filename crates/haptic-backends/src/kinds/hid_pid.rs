@@ -1,15 +1,14 @@
 //! `hid-pid`: joysticks, wheels and boards with USB HID force feedback.
 
-use super::{Backend, Candidate, OpenContext, Recognised, node};
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, node};
 use crate::hid::hidraw::HidrawPort;
 use crate::hid::joystick::{self, HID_PID, rate_hz};
 use crate::hid::layout::PidLayout;
-use crate::open_error::OpenError;
-use haptic_device::{Device, DeviceConfig};
+use haptic_device::DeviceConfig;
 
 pub(super) static BACKEND: Backend = Backend { spec: &HID_PID, open, recognise: Some(recognise) };
 
-fn open(config: &DeviceConfig, context: &OpenContext) -> Result<Box<dyn Device>, OpenError> {
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     let port = HidrawPort::new(node::selection(config), |descriptor| PidLayout::find(descriptor, 1).is_ok());
     let device = joystick::open(Box::new(port), node::joystick_settings(config), node::priority(context))?;
     Ok(Box::new(device))

@@ -1,13 +1,12 @@
 //! What devices on a serial line share.
 
-use super::OpenContext;
+use super::{OpenContext, OpenResult};
 use crate::link_monitor::LinkMonitor;
-use crate::open_error::OpenError;
 use crate::protocol::Protocol;
 use crate::serial::dead_man::DeadManProgram;
 use crate::serial::usb_port::port_of;
 use crate::serial::{FindPort, PortError, SerialDevice, SerialSettings};
-use haptic_device::{Device, DeviceConfig};
+use haptic_device::DeviceConfig;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ pub(super) fn open(
     config: &DeviceConfig,
     context: &OpenContext,
     protocol: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>,
-) -> Result<Box<dyn Device>, OpenError> {
+) -> OpenResult {
     let monitor = Arc::new(LinkMonitor::default());
     let timeout = Duration::from_secs_f64(config.watchdog_s.max(MIN_DEAD_MAN_S));
     let dead_man = context.dead_man.clone().map(|(program, arguments)| DeadManProgram { program, arguments, timeout });

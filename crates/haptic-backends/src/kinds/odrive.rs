@@ -1,9 +1,8 @@
 //! `odrive`: ODrive motor controllers.
 
-use super::{Backend, Candidate, OpenContext, Recognised, line};
-use crate::open_error::OpenError;
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, line};
 use crate::serial::odrive::{ODRIVE, OdriveProtocol, OdriveSettings};
-use haptic_device::{Device, DeviceConfig};
+use haptic_device::DeviceConfig;
 
 pub(super) static BACKEND: Backend = Backend { spec: &ODRIVE, open, recognise: Some(recognise) };
 
@@ -14,7 +13,7 @@ const PRODUCTS: [&str; 4] = ["0d31", "0d32", "0d33", "0d34"];
 /// Shortest watchdog time, s: until the loop runs, the reader thread feeds the watchdog every 20 ms.
 const MIN_WATCHDOG_S: f64 = 0.05;
 
-fn open(config: &DeviceConfig, context: &OpenContext) -> Result<Box<dyn Device>, OpenError> {
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     let settings = OdriveSettings {
         lever_m: config.lever_m,
         watchdog_s: config.watchdog_s.max(MIN_WATCHDOG_S),

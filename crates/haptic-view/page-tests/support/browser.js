@@ -5,10 +5,10 @@ import path from 'node:path';
 import { chromium } from 'playwright-core';
 
 export const screenshotFolder = process.env.PAGE_SCREENSHOTS ?? 'screenshots';
-/** A machine that does much else is slow; whatever takes longer will not come. */
-export const GENEROUS_MS = 60_000;
+/** Timeout for a slow machine; anything slower is a failure. */
+export const TIMEOUT_MS = 60_000;
 
-/** What a page may be opened as. */
+/** Screens that pages are tested on. */
 export const VIEWS = {
     desktop: { viewport: { width: 1440, height: 900 } },
     laptop: { viewport: { width: 1280, height: 720 } },
@@ -19,32 +19,32 @@ export const VIEWS = {
 };
 
 export class Browser {
-    /** @type {string[]} What pages complained of, besides what a test expects. */
-    complaints = [];
+    /** @type {string[]} Console errors and warnings of the pages, except those that a test expects. */
+    errors = [];
 
     static async launch() {
         const browser = new Browser();
         browser.chromium = await chromium.launch({
             executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-            // Root has no sandbox, and the machine that tests may have a small /dev/shm.
+            // Chromium has no sandbox as root, and /dev/shm may be small.
             args: ['--no-sandbox', '--disable-dev-shm-usage'],
         });
         return browser;
     }
 
-    /** A page that has drawn the world.
+    /** Opens a page and waits until it has drawn the world.
      * @param {import('./daemon.js').Daemon} daemon
      * @param {import('playwright-core').BrowserContextOptions & {isVisitor?: boolean, isLarge?: boolean}} [options] */
     async open(daemon, { isVisitor = false, isLarge = false, ...options } = {}) {
         const context = await this.chromium.newContext({ ...VIEWS.desktop, ...options });
         const page = await context.newPage();
-        page.setDefaultTimeout(GENEROUS_MS);
+        page.setDefaultTimeout(TIMEOUT_MS);
         page.on('console', (message) => {
-            // Reading pixels back is what tests do, not the page.
-            const isOurs = message.text().startsWith('Canvas2D: Multiple readback');
-            if (!isOurs && ['error', 'warning'].includes(message.type())) this.complaints.push(message.text());
+            // Caused by the tests, which read pixels back.
+            const isFromTest = message.text().startsWith('Canvas2D: Multiple readback');
+            if (!isFromTest && ['error', 'warning'].includes(message.type())) this.errors.push(message.text());
         });
-        page.on('pageerror', (error) => this.complaints.push(String(error)));
+        page.on('pageerror', (error) => this.errors.push(String(error)));
         await page.addInitScript(([knows, large]) => {
             if (knows) localStorage.setItem('hapticd.knows-how-to-grab', 'yes');
             if (large) localStorage.setItem('hapticd.large-type', 'yes');
@@ -59,64 +59,80 @@ export class Browser {
     }
 }
 
-/** Keeps a picture of a page, for people to look at.
+/** Saves a screenshot for visual inspection.
  * @param {import('playwright-core').Page} page
  * @param {string} name
- * @param {boolean} [isWhole] All of a page that scrolls. */
-export async function keep(page, name, isWhole = false) {
+ * @param {boolean} [isWhole] Whether to include what is scrolled out of view. */
+export async function screenshot(page, name, isWhole = false) {
     mkdirSync(screenshotFolder, { recursive: true });
     await page.screenshot({ path: path.join(screenshotFolder, `${name}.png`), fullPage: isWhole });
 }
 
-/** Where a place of the world is on the page, px.
+/** Converts a position of the world to px on the page.
  * @param {import('playwright-core').Page} page
- * @param {[number, number]} place m
+ * @param {[number, number]} position m
  * @returns {Promise<[number, number]>} */
-export function onPage(page, place) {
+export function onPage(page, position) {
     return page.evaluate((point) => {
         const [x, y] = globalThis.hapticd.camera.toScreen(point);
         const box = document.getElementById('scene').getBoundingClientRect();
         return [box.left + x, box.top + y];
-    }, place);
+    }, position);
 }
 
-/** Takes the hand with the mouse, which stays pressed. The hand moves; a miss is tried again.
+/** Whether the page controls the hand.
+ * @param {import('playwright-core').Page} page
+ * @returns {Promise<boolean>} */
+export function isHolding(page) {
+    return page.evaluate(() => globalThis.hapticd.guide.isHolding);
+}
+
+/** Waits until the page has drawn some frames.
+ * @param {import('playwright-core').Page} page
+ * @param {number} count */
+export async function drawFrames(page, count) {
+    const first = await page.evaluate(() => globalThis.hapticd.frames);
+    await page.waitForFunction((last) => globalThis.hapticd.frames > last, first + count);
+}
+
+/** Takes the hand with the mouse, which stays pressed. Retries, because the hand moves.
  * @param {import('playwright-core').Page} page */
 export async function grab(page) {
     for (let attempt = 0; attempt < 50; attempt += 1) {
         const hand = await page.evaluate(() => globalThis.hapticd.session.state.hand_m);
         await page.mouse.move(...await onPage(page, hand));
         await page.mouse.down();
-        if (await page.evaluate(() => globalThis.hapticd.guide.isHolding)) return;
+        if (await isHolding(page)) return;
         await page.mouse.up();
         await page.keyboard.press('f');
     }
-    throw new Error('the mouse never caught the hand');
+    throw new Error('the mouse did not hit the hand in 50 attempts');
 }
 
-/** Pulls the hand that the mouse holds to a place of the world.
+/** Drags the hand, held by the mouse, to a position of the world.
  * @param {import('playwright-core').Page} page
- * @param {[number, number]} place m */
-export async function pull(page, place) {
-    const mouse = await onPage(page, place);
+ * @param {[number, number]} position m */
+export async function pull(page, position) {
+    const mouse = await onPage(page, position);
     await page.mouse.move(mouse[0], mouse[1], { steps: 5 });
-    // The mouse took the hand beside its middle; this corrects for that.
+    // Corrects for the offset at which the mouse took the hand.
     const reached = await onPage(page, await page.evaluate(() => globalThis.hapticd.guide.target));
     await page.mouse.move(2 * mouse[0] - reached[0], 2 * mouse[1] - reached[1]);
 }
 
-/** Takes the hand to where the default scene's tool begins, over the wood, and lets the scene begin anew: whatever the tool was
- * caught in, it is in the hand now and the world is felt.
+/** Moves the hand to the start of the default scene's tool, over the wood, and resets the scene. Wherever the tool was
+ * stuck, it is at the hand afterwards and the force is engaged.
  * @param {import('playwright-core').Page} page
  * @param {import('./daemon.js').Daemon} daemon */
 export async function holdOverTheWood(page, daemon) {
     await grab(page);
     await pull(page, [-0.01, 0.04]);
-    // The tool may hold the hand back by as much as it may feel.
+    // A stuck tool may hold the hand back by up to the maximum force.
     await daemon.until('the hand is over the wood', ({ hand_m: [x, y] }) => Math.hypot(x + 0.01, y - 0.04) < 0.02);
-    await daemon.ask('POST', 'reset');
-    // The order is taken some ticks after it was answered; until then the old world is still felt.
-    const { tick: asked } = await daemon.state();
-    await daemon.until('the world is felt', ({ tick, phase, tool, hand_m: [x, y] }) => (
-        tick > asked + 200 && phase === 'engaged' && Math.hypot(x + 0.01, y - 0.04) < 0.003 && Math.abs(tool.position_m[0] + 0.01) < 0.003));
+    await daemon.request('POST', 'reset');
+    // The reset takes effect some ticks after the response; until then the old world is in force.
+    const { tick: requested } = await daemon.state();
+    await daemon.until('the force is engaged', ({ tick, phase, tool, hand_m: [x, y] }) => (
+        tick > requested + 200 && phase === 'engaged' && Math.hypot(x + 0.01, y - 0.04) < 0.003
+        && Math.abs(tool.position_m[0] + 0.01) < 0.003));
 }

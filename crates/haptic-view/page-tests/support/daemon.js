@@ -1,4 +1,4 @@
-/** Starts the daemon for a test and asks it what it does. */
+/** Starts the daemon for a test and sends it requests. */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import path from 'node:path';
 const program = process.env.HAPTICD ?? 'hapticd';
 const START_MS = 30_000;
 
-/** A port that is free now. */
+/** A free port. */
 function freePort() {
     return new Promise((resolve, reject) => {
         const probe = createServer();
@@ -21,7 +21,7 @@ function freePort() {
     });
 }
 
-/** Waits until something holds; the test's own time limit is the only other end.
+/** Waits until a condition holds.
  * @template T
  * @param {string} what
  * @param {() => Promise<T>|T} probe
@@ -32,27 +32,27 @@ export async function until(what, probe, limitMs = 60_000) {
     for (;;) {
         const value = await probe();
         if (value) return value;
-        if (Date.now() > end) throw new Error(`it never came true that ${what}`);
+        if (Date.now() > end) throw new Error(`timeout: ${what}`);
         await new Promise((resolve) => { setTimeout(resolve, 20); });
     }
 }
 
 export class Daemon {
-    /** Where it runs and writes: a folder of its own. */
+    /** Its working folder. */
     folder = mkdtempSync(path.join(tmpdir(), 'hapticd-page-'));
     log = '';
     #process = null;
-    /** @type {Set<Daemon>} Those that have not ended. */
+    /** @type {Set<Daemon>} Daemons not ended yet. */
     static #running = new Set();
 
-    /** Ends all that a failed test has left behind; one that runs would keep the tests from ending. */
+    /** Ends all daemons that a failed test left running; they would keep the tests from ending. */
     static async endAll() {
         await Promise.all([...Daemon.#running].map((daemon) => daemon.end()));
     }
 
     /** @param {string[]} [flags]
-     * @param {Record<string, string>} [files] What is in its folder, by name.
-     * @param {string} [listen] The address that it listens at. */
+     * @param {Record<string, string>} [files] Contents of its folder, by name.
+     * @param {string} [listen] Address to listen on. */
     static async start(flags = [], files = {}, listen = '127.0.0.1') {
         const daemon = new Daemon();
         daemon.listen = listen;
@@ -65,7 +65,7 @@ export class Daemon {
         return daemon;
     }
 
-    /** Starts it, again after a stop, at the same address. */
+    /** Starts it, or restarts it after a stop, at the same address. */
     async run() {
         const child = spawn(program, ['run', '--view', `${this.listen}:${this.port}`, ...this.flags], {
             cwd: this.folder,
@@ -74,9 +74,9 @@ export class Daemon {
         });
         this.#process = child;
         child.stderr.on('data', (text) => { this.log += text; });
-        const isGone = () => child.exitCode !== null || child.signalCode !== null;
-        await until('the daemon serves', async () => {
-            if (isGone()) throw new Error(`the daemon ended with ${child.exitCode}:\n${this.log}`);
+        const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+        await until('the daemon responds', async () => {
+            if (hasEnded()) throw new Error(`the daemon ended with ${child.exitCode}:\n${this.log}`);
             return fetch(`${this.url}/api/state`, { headers: this.#headers() }).then(({ ok }) => ok).catch(() => false);
         }, START_MS);
     }
@@ -88,7 +88,7 @@ export class Daemon {
         writeFileSync(path.join(this.folder, name), text);
     }
 
-    /** Ends it through its safe path. */
+    /** Stops it by SIGTERM. */
     async stop() {
         const child = this.#process;
         if (!child || child.exitCode !== null) return;
@@ -97,19 +97,19 @@ export class Daemon {
         await ended;
     }
 
-    /** Ends it for good. */
+    /** Stops it and removes its folder. */
     async end() {
         await this.stop();
         Daemon.#running.delete(this);
         rmSync(this.folder, { recursive: true, force: true });
     }
 
-    /** The token that it printed, if it needs one. */
+    /** The token that it printed, if it requires one. */
     get token() {
         return /\?token=([0-9a-f]+)/.exec(this.log)?.[1];
     }
 
-    /** What a person opens. */
+    /** Address to open in a browser. */
     get address() {
         return this.token ? `${this.url}/?token=${this.token}` : this.url;
     }
@@ -118,9 +118,9 @@ export class Daemon {
         return this.token ? { Authorization: `Bearer ${this.token}` } : {};
     }
 
-    /** @param {string} what */
-    async get(what) {
-        const response = await fetch(`${this.url}/api/${what}`, { headers: this.#headers() });
+    /** @param {string} path */
+    async get(path) {
+        const response = await fetch(`${this.url}/api/${path}`, { headers: this.#headers() });
         return response.json();
     }
 
@@ -128,7 +128,7 @@ export class Daemon {
         return this.get('state');
     }
 
-    /** Waits until the state is as wanted, and says what it was when it never came to that.
+    /** Waits until the state meets a condition. A timeout reports the last state.
      * @param {string} what
      * @param {(state: any) => unknown} isWanted
      * @returns {Promise<any>} the state */
@@ -139,25 +139,28 @@ export class Daemon {
             return isWanted(state) && state;
         }).catch((error) => {
             const { tick, phase, paused, hand_m, hand_guided, tool, force_n, contacts, fault } = state;
-            throw new Error(`${error.message}; at last: ${JSON.stringify({ tick, phase, paused, hand_m, hand_guided, tool, force_n, contacts, fault })}`);
+            const last = { tick, phase, paused, hand_m, hand_guided, tool, force_n, contacts, fault };
+            throw new Error(`${error.message}; last state: ${JSON.stringify(last)}`);
         });
     }
 
-    /** Switches to another scene; it is asked again while the one before is still being prepared.
+    /** Switches to another scene. Retries while the previous one is still being prepared.
      * @param {{name: string}|{toml: string}} scene */
     async switchTo(scene) {
-        await until('the scene is taken', async () => {
-            const { status, body } = await this.ask('POST', 'scene', scene);
-            if (status !== 200 && status !== 503) throw new Error(`the scene is refused with ${status}: ${JSON.stringify(body)}`);
+        await until('the scene is accepted', async () => {
+            const { status, body } = await this.request('POST', 'scene', scene);
+            if (status !== 200 && status !== 503) {
+                throw new Error(`scene rejected with ${status}: ${JSON.stringify(body)}`);
+            }
             return status === 200;
         });
     }
 
     /** @param {string} method
-     * @param {string} what
+     * @param {string} path
      * @param {object} body */
-    async ask(method, what, body = {}) {
-        const response = await fetch(`${this.url}/api/${what}`, {
+    async request(method, path, body = {}) {
+        const response = await fetch(`${this.url}/api/${path}`, {
             method, headers: { 'Content-Type': 'application/json', ...this.#headers() }, body: JSON.stringify(body),
         });
         return { status: response.status, body: await response.json() };

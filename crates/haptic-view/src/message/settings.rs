@@ -1,32 +1,24 @@
 //! The settings in force, their limits, and the stability margins that follow.
 
+use haptic_coupling::coupling::Gains;
+use haptic_loop::settings::Safety;
 use serde::Serialize;
 
 /// All settings, with the device and the margins they depend on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingsMessage {
     /// The profile's `[coupling]`.
-    pub coupling: CouplingMessage,
+    pub coupling: Gains,
     /// Limits of the gains in the viewer.
     pub limits: LimitsMessage,
     /// The profile's `[safety]`.
-    pub safety: SafetyMessage,
+    pub safety: Safety,
     /// Stability margins of the coupling.
     pub stability: StabilityMessage,
     /// The device.
     pub device: DeviceMessage,
     /// Version of the daemon.
     pub version: String,
-}
-
-/// The keys of `[coupling]`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names are those of the profile, unit included")]
-pub struct CouplingMessage {
-    pub stiffness_n_per_m: f64,
-    pub damping_n_s_per_m: f64,
-    pub angular_stiffness_n_m_per_rad: f64,
-    pub angular_damping_n_m_s_per_rad: f64,
 }
 
 /// Minimum and maximum of each gain in the viewer.
@@ -38,19 +30,6 @@ pub struct LimitsMessage {
     pub damping_n_s_per_m: [f64; 2],
     pub angular_stiffness_n_m_per_rad: [f64; 2],
     pub angular_damping_n_m_s_per_rad: [f64; 2],
-}
-
-/// The keys of `[safety]`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names are those of the profile, unit included")]
-pub struct SafetyMessage {
-    pub max_force_n: f64,
-    pub slew_n_per_s: f64,
-    pub engage_ramp_s: f64,
-    pub stale_after_s: f64,
-    pub lost_after_s: f64,
-    pub max_speed_m_per_s: f64,
-    pub passivity: &'static str,
 }
 
 /// Margins of the coupling on this device, and the regions of stable gains.

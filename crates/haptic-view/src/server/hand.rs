@@ -52,8 +52,8 @@ impl HandControl {
         *lock(&self.owner) == Owner::Stream(stream)
     }
 
-    /// Moves the hand towards a position in the world, m. The last stream to ask controls the hand. Targets above the rate
-    /// limit are skipped, so that the loop keeps capacity for other commands.
+    /// Moves the hand towards a position in the world, m. The last stream to ask controls the hand. Targets above the
+    /// rate limit are skipped, so that the loop keeps capacity for other commands.
     pub fn set_target(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), ControlError> {
         if !lock(&self.targets).admits(Instant::now()) {
             return Ok(());
@@ -77,8 +77,8 @@ impl HandControl {
         outcome
     }
 
-    /// Repeats releases that failed because the loop was busy. A client sends its release once and may have disconnected
-    /// since; without this the hand would stay controlled for ever. Never returns.
+    /// Repeats releases that failed because the loop was busy. A client sends its release once and may have
+    /// disconnected since; without this the hand would stay controlled for ever. Never returns.
     pub async fn retry_releases(&self) {
         loop {
             self.release_due.notified().await;

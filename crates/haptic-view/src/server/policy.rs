@@ -1,9 +1,9 @@
 //! Which requests have access.
 //!
-//! A foreign page open in the same browser must not reach the daemon. It has two ways, and both are closed. It can send
-//! a request from its own origin: the browser then names that origin in `Origin`. It can make its own host name resolve
-//! to this machine (DNS rebinding): the request then carries that name in `Host`. If the viewer listens beyond loopback,
-//! data also requires a token.
+//! A foreign page open in the same browser must not reach the daemon. It has two ways, and both are closed. It can
+//! send a request from its own origin: the browser then names that origin in `Origin`. It can make its own host name
+//! resolve to this machine (DNS rebinding): the request then carries that name in `Host`. If the viewer listens
+//! beyond loopback, data also requires a token.
 
 use super::response::HttpError;
 use crate::listener::{Listener, host_name};

@@ -113,8 +113,8 @@ impl<'de> Deserialize<'de> for UniqueKeys {
     }
 }
 
-/// Whether a body is JSON except for its numbers. Many programs write `NaN` and `Infinity`, which JSON lacks, and `1e400`
-/// is JSON but out of range. These are invalid values, not invalid syntax.
+/// Whether a body is JSON except for its numbers. Many programs write `NaN` and `Infinity`, which JSON lacks, and
+/// `1e400` is JSON but out of range. These are invalid values, not invalid syntax.
 fn is_json_but_for_numbers(body: &[u8]) -> bool {
     // An ignored value must be well-formed, but is not converted to a number.
     serde_json::from_slice::<IgnoredAny>(&with_zeros(body)).is_ok()

@@ -1,7 +1,7 @@
 //! The WebSocket: sends the newest state at the requested rate and receives hand targets.
 //!
-//! Each client gets the newest state, never one from a queue. A slow client gets fewer frames, one that reads nothing is
-//! dropped, and neither affects the others.
+//! Each client gets the newest state, never one from a queue. A slow client gets fewer frames, one that reads nothing
+//! is dropped, and neither affects the others.
 
 use super::limits::{MAX_INVALID_MESSAGES, MAX_MESSAGE_BYTES, MAX_TARGET_M, MESSAGES_PER_S, SEND_TIMEOUT};
 use super::rate_limiter::RateLimiter;

@@ -1,58 +1,58 @@
-//! Hostile byte streams, judged by a second, deliberately plain decoder that shares no code with the crate.
+//! Hostile byte streams, checked by a second, deliberately simple decoder that shares no code with the crate.
 
 use haptic_testing::Random;
 use haptic_wire::{Decoder, Frame, Message, PAYLOAD_MAX, WIRE_MAX, encode_frame};
 
-/// What happened to the bytes.
+/// Results of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Bytes pushed.
     pub bytes: u64,
-    /// Frames yielded.
+    /// Frames returned.
     pub accepted: u64,
-    /// Lines between delimiters that were no frames.
+    /// Runs between delimiters that were not frames.
     pub dropped: u64,
     /// Frames that parsed as a message.
     pub messages: u64,
-    /// Frames yielded that the plain decoder refuses, or reads differently. Must be 0.
+    /// Frames returned that the simple decoder rejects or decodes differently. Must be 0.
     pub wrongly_accepted: u64,
-    /// Frames that the plain decoder finds and the crate dropped. Must be 0.
+    /// Frames that the simple decoder accepts and the crate dropped. Must be 0.
     pub wrongly_dropped: u64,
-    /// Clean frames that did not get through although the frame before them was clean, too. Must be 0.
+    /// Intact frames that were dropped although the frame before was intact, too. Must be 0.
     pub late_recoveries: u64,
 }
 
-/// The crate's decoder with the plain one beside it.
-struct Judge {
+/// The crate's decoder and the simple one.
+struct Comparison {
     decoder: Decoder,
     line: Vec<u8>,
     report: Report,
 }
 
-impl Judge {
+impl Comparison {
     fn new() -> Self {
         Self { decoder: Decoder::new(), line: Vec::new(), report: Report::default() }
     }
 
-    /// Pushes one byte; whether it completed a frame.
+    /// Pushes one byte; returns whether it completed a frame.
     fn push(&mut self, byte: u8) -> bool {
         self.report.bytes += 1;
-        let yielded = self.decoder.push(byte);
+        let decoded = self.decoder.push(byte);
         if byte != 0 {
             self.line.push(byte);
-            self.report.wrongly_accepted += u64::from(yielded.is_some());
+            self.report.wrongly_accepted += u64::from(decoded.is_some());
             return false;
         }
-        let expected = plain_decode(&self.line);
-        match (&yielded, &expected) {
+        let expected = simple_decode(&self.line);
+        match (&decoded, &expected) {
             (Some(frame), Some(body)) if is_frame(frame, body) => self.report.accepted += 1,
             (Some(_), _) => self.report.wrongly_accepted += 1,
             (None, Some(_)) => self.report.wrongly_dropped += 1,
             (None, None) => self.report.dropped += u64::from(!self.line.is_empty()),
         }
-        self.report.messages += u64::from(yielded.is_some_and(|frame| Message::parse(&frame).is_ok()));
+        self.report.messages += u64::from(decoded.is_some_and(|frame| Message::parse(&frame).is_ok()));
         self.line.clear();
-        yielded.is_some()
+        decoded.is_some()
     }
 }
 
@@ -60,8 +60,8 @@ fn is_frame(frame: &Frame<'_>, body: &[u8]) -> bool {
     frame.kind == body[0] && frame.sequence == body[1] && frame.payload == &body[2..body.len() - 2]
 }
 
-/// The body of a line, as the specification says it, without a thought for speed.
-fn plain_decode(line: &[u8]) -> Option<Vec<u8>> {
+/// The body of a run of bytes, decoded as in the specification, without regard to speed.
+fn simple_decode(line: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     let mut rest = line;
     while let Some((&code, tail)) = rest.split_first() {
@@ -88,39 +88,39 @@ fn check_is_right(body: &[u8]) -> bool {
     check == crc.to_le_bytes()
 }
 
-/// Bytes drawn evenly, but with enough zeros that frames of every length occur.
+/// Random bytes, with enough zeros that frames of every length occur.
 pub fn random_bytes(bytes: u64, seed: u64) -> Report {
     let mut random = Random(seed | 1);
-    let mut judge = Judge::new();
-    while judge.report.bytes < bytes {
+    let mut comparison = Comparison::new();
+    while comparison.report.bytes < bytes {
         let draw = random.bits();
-        // Small codes, too, or almost every line would already fail the stuffing.
+        // Small codes as well; otherwise almost every run would already fail COBS decoding.
         let byte = match draw & 0xF00 {
             0x000 => 0,
             0x100..=0x500 => (draw % 12) as u8,
             _ => draw as u8,
         };
-        judge.push(byte);
+        comparison.push(byte);
     }
-    judge.report
+    comparison.report
 }
 
-/// Clean frames, some of them mutated; after damage the second clean frame in a row must get through.
+/// Frames, some of them mutated. After damage the second intact frame in succession must be decoded.
 pub fn mutated_frames(bytes: u64, seed: u64) -> Report {
     let mut random = Random(seed | 1);
-    let mut judge = Judge::new();
+    let mut comparison = Comparison::new();
     let mut line_is_clean = true;
-    while judge.report.bytes < bytes {
+    while comparison.report.bytes < bytes {
         let mut wire = random_frame(&mut random);
         let clean = random.index(3) != 0;
         if !clean {
             mutate(&mut wire, &mut random);
         }
-        let got_through = wire.iter().fold(false, |_, byte| judge.push(*byte));
-        judge.report.late_recoveries += u64::from(clean && line_is_clean && !got_through);
+        let got_through = wire.iter().fold(false, |_, byte| comparison.push(*byte));
+        comparison.report.late_recoveries += u64::from(clean && line_is_clean && !got_through);
         line_is_clean = clean;
     }
-    judge.report
+    comparison.report
 }
 
 fn random_frame(random: &mut Random) -> Vec<u8> {
@@ -133,7 +133,7 @@ fn random_frame(random: &mut Random) -> Vec<u8> {
     out[..length].to_vec()
 }
 
-/// One of the ways in which a line spoils bytes: turned bits, lost bytes, doubled bytes, bytes from elsewhere.
+/// Applies one kind of transmission error: flipped bits, lost bytes, duplicated bytes, foreign bytes.
 fn mutate(wire: &mut Vec<u8>, random: &mut Random) {
     let at = random.index(wire.len());
     match random.index(5) {

@@ -1,7 +1,7 @@
 //! Feeds hostile bytes to the decoder: `cargo run --release -p haptic-wire --example soak -- 100000000`.
 //!
-//! Half the bytes are random, half are frames with damage. Ends with exit code 1 if anything passed that should not have,
-//! was dropped that should not have been, or took longer than one frame to recover.
+//! Half of the bytes are random, half are damaged frames. The exit code is 1 if a frame was wrongly accepted or
+//! dropped, or recovery took longer than one frame.
 
 mod hostile;
 

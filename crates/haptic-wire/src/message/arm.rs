@@ -1,4 +1,4 @@
-//! ARM and its answer: how long the device trusts silence, how hard and how suddenly it may push.
+//! ARM and ARM_ACK: watchdog time, effort limits and slew limit.
 
 use crate::{
     FULL_SCALE_Q15, MAX_AXES,
@@ -13,7 +13,7 @@ mod field {
     pub const WATCHDOG_MS: usize = 4;
     pub const LIMITS: usize = 6;
 
-    /// The slew follows the limits, so its place depends on the number of axes.
+    /// The slew follows the limits, so its offset depends on the number of axes.
     pub const fn slew(axes: usize) -> usize {
         LIMITS + 2 * axes
     }
@@ -23,7 +23,7 @@ mod field {
     }
 }
 
-/// An ARM or ARM_ACK payload of a right length.
+/// An ARM or ARM_ACK payload of a valid length.
 #[derive(Clone, Copy, Debug)]
 pub struct ArmView<'a> {
     payload: &'a [u8],
@@ -31,53 +31,53 @@ pub struct ArmView<'a> {
 }
 
 impl<'a> ArmView<'a> {
-    /// Checks the length, which tells the number of axes.
+    /// Checks the length, which determines the number of axes.
     pub fn new_checked(kind: Kind, payload: &'a [u8]) -> Result<Self, PayloadError> {
         let axes = (1..=MAX_AXES).find(|axes| payload.len() == field::length(*axes));
         axes.map(|axes| Self { payload, axes }).ok_or(PayloadError::Length { kind, found: payload.len() })
     }
 
-    /// How many axes the limits are for.
+    /// Number of axes.
     pub fn axes(&self) -> usize {
         self.axes
     }
 
-    /// The nonce of the session.
+    /// Nonce of the session.
     pub fn nonce(&self) -> u32 {
         read_u32(self.payload, field::NONCE)
     }
 
-    /// The longest silence before effort is cut.
+    /// Time without a CMD after which the device ends all effort, ms.
     pub fn watchdog_ms(&self) -> u16 {
         read_u16(self.payload, field::WATCHDOG_MS)
     }
 
-    /// The highest effort of one axis; `axis` is below [`Self::axes`].
+    /// Effort limit of one axis, Q15; `axis` is below [`Self::axes`].
     pub fn limit_q15(&self, axis: usize) -> u16 {
         read_u16(self.payload, field::LIMITS + 2 * axis)
     }
 
-    /// The largest change of effort in a millisecond.
+    /// Largest change of effort per millisecond, Q15.
     pub fn slew_q15_per_ms(&self) -> u16 {
         read_u16(self.payload, field::slew(self.axes))
     }
 }
 
-/// Asked for by the host, or as it now holds in the device's answer.
+/// Limits as requested by the host in ARM, or as in force in the device's ARM_ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arm {
-    /// The nonce of the session's HELLO.
+    /// Nonce of the session's HELLO.
     pub nonce: u32,
-    /// The longest silence before effort is cut; 0 asks for the device's own. The device allows at most 100.
+    /// Time without a CMD after which the device ends all effort, ms; 0 requests the device's default. At most 100.
     pub watchdog_ms: u16,
-    /// The highest effort of each axis, Q15 of full scale. The device takes the smaller of this and its own.
+    /// Effort limit of each axis, Q15 of full scale. The device uses the smaller of this and its own.
     pub limits_q15: PerAxis<u16>,
-    /// The largest change of effort in a millisecond; 0 asks for the device's own.
+    /// Largest change of effort per millisecond, Q15; 0 requests the device's default.
     pub slew_q15_per_ms: u16,
 }
 
 impl Arm {
-    /// Reads a payload; a limit or slew beyond full scale is refused.
+    /// Parses a payload. Rejects a limit or slew beyond full scale.
     pub fn parse(kind: Kind, payload: &[u8]) -> Result<Self, PayloadError> {
         let view = ArmView::new_checked(kind, payload)?;
         let wrong_length = PayloadError::Length { kind, found: payload.len() };
@@ -92,7 +92,7 @@ impl Arm {
         Ok(Self { nonce: view.nonce(), watchdog_ms: view.watchdog_ms(), limits_q15, slew_q15_per_ms })
     }
 
-    /// Writes the payload and returns its length; what is beyond full scale goes out as full scale.
+    /// Writes the payload and returns its length. Values beyond full scale are written as full scale.
     pub fn emit(&self, payload: &mut [u8; PAYLOAD_MAX]) -> usize {
         let axes = self.limits_q15.len();
         write(payload, field::NONCE, self.nonce.to_le_bytes());

@@ -1,4 +1,4 @@
-//! AXIS_INFO: what the counts of an axis mean, how far it goes, how hard it pushes.
+//! AXIS_INFO: scale, travel and full-scale effort of an axis.
 
 use super::checked;
 use crate::{
@@ -20,17 +20,17 @@ mod field {
     pub const LENGTH: usize = 23;
 }
 
-/// Host to device: tell me about one axis.
+/// Host to device: requests the properties of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisInfoRequest {
-    /// Which axis, from 0.
+    /// Index of the axis, from 0.
     pub index: u8,
 }
 
 impl AxisInfoRequest {
     const LENGTH: usize = 1;
 
-    /// Reads a payload; any index is let through, the device refuses the ones it does not have.
+    /// Parses a payload. Accepts any index; the device rejects those it does not have.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         checked(Kind::AxisInfoRequest, payload, Self::LENGTH).map(|payload| Self { index: payload[field::INDEX] })
     }
@@ -42,7 +42,7 @@ impl AxisInfoRequest {
     }
 }
 
-/// How an axis moves, which decides its units.
+/// How an axis moves, which determines its units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AxisKind {
@@ -52,14 +52,14 @@ pub enum AxisKind {
     Rotary = 1,
 }
 
-/// What position zero means. Bits that this version does not know are kept.
+/// What position zero means. Bits unknown to this version are retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HomeFlags(pub u8);
 
 impl HomeFlags {
-    /// The sensor is absolute: zero is always at the same place.
+    /// The sensor is absolute: zero is always the same position.
     pub const ABSOLUTE: u8 = 1 << 0;
-    /// Zero is wherever the axis stood when the device started.
+    /// Zero is the position of the axis when the device started.
     pub const ZERO_AT_BOOT: u8 = 1 << 1;
 
     /// Whether every bit of `bits` is set.
@@ -68,7 +68,7 @@ impl HomeFlags {
     }
 }
 
-/// An AXIS_INFO payload of the right length.
+/// An AXIS_INFO payload of the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct AxisInfoView<'a>(&'a [u8]);
 
@@ -78,12 +78,12 @@ impl<'a> AxisInfoView<'a> {
         checked(Kind::AxisInfo, payload, field::LENGTH).map(Self)
     }
 
-    /// Which axis, from 0.
+    /// Index of the axis, from 0.
     pub fn index(&self) -> u8 {
         self.0[field::INDEX]
     }
 
-    /// The byte that says how the axis moves.
+    /// Kind of the axis as a byte.
     pub fn axis_kind(&self) -> u8 {
         self.0[field::KIND]
     }
@@ -109,12 +109,12 @@ impl<'a> AxisInfoView<'a> {
     }
 }
 
-/// Device to host: what one axis is like.
+/// Device to host: properties of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisInfo {
-    /// Which axis, from 0.
+    /// Index of the axis, from 0.
     pub index: u8,
-    /// How it moves.
+    /// Kind of the axis.
     pub kind: AxisKind,
     /// Counts per metre or radian: numerator, denominator; neither is 0.
     pub counts_per_unit: (u32, u32),
@@ -127,21 +127,21 @@ pub struct AxisInfo {
 }
 
 impl AxisInfo {
-    /// Reads a payload; what could not be turned into metres and newtons is refused.
+    /// Parses a payload. Rejects values that cannot be converted to metres and newtons.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = AxisInfoView::new_checked(payload)?;
-        let refuse = |field, found| Err(PayloadError::Value { kind: Kind::AxisInfo, field, found });
+        let reject = |field, found| Err(PayloadError::Value { kind: Kind::AxisInfo, field, found });
         let kind = match view.axis_kind() {
             0 => AxisKind::Linear,
             1 => AxisKind::Rotary,
-            other => return refuse("kind", u32::from(other)),
+            other => return reject("kind", u32::from(other)),
         };
         match (view.counts_per_unit(), view.range()) {
-            _ if usize::from(view.index()) >= MAX_AXES => refuse("index", u32::from(view.index())),
-            ((0, _), _) => refuse("counts_numerator", 0),
-            ((_, 0), _) => refuse("counts_denominator", 0),
-            (_, (minimum, maximum)) if minimum >= maximum => refuse("minimum", minimum as u32),
-            _ if view.full_scale_micro() == 0 => refuse("full_scale", 0),
+            _ if usize::from(view.index()) >= MAX_AXES => reject("index", u32::from(view.index())),
+            ((0, _), _) => reject("counts_numerator", 0),
+            ((_, 0), _) => reject("counts_denominator", 0),
+            (_, (minimum, maximum)) if minimum >= maximum => reject("minimum", minimum as u32),
+            _ if view.full_scale_micro() == 0 => reject("full_scale", 0),
             _ => Ok(Self::from_view(view, kind)),
         }
     }

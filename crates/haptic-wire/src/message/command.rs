@@ -13,12 +13,12 @@ mod field {
     pub const EFFORTS: usize = 1;
 }
 
-/// Bytes of a CMD payload.
+/// Length of a CMD payload, bytes.
 pub const fn payload_length(axes: usize) -> usize {
     field::EFFORTS + 2 * axes
 }
 
-/// A CMD payload of a right length.
+/// A CMD payload of a valid length.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandView<'a> {
     payload: &'a [u8],
@@ -26,14 +26,14 @@ pub struct CommandView<'a> {
 }
 
 impl<'a> CommandView<'a> {
-    /// Checks the length, which tells the number of axes.
+    /// Checks the length, which determines the number of axes.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         let axes = (1..=MAX_AXES).find(|axes| payload.len() == payload_length(*axes));
         let wrong_length = PayloadError::Length { kind: Kind::Command, found: payload.len() };
         axes.map(|axes| Self { payload, axes }).ok_or(wrong_length)
     }
 
-    /// How many axes are commanded.
+    /// Number of axes.
     pub fn axes(&self) -> usize {
         self.axes
     }
@@ -49,31 +49,31 @@ impl<'a> CommandView<'a> {
     }
 }
 
-/// Host to device: push this hard.
+/// Host to device: efforts to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// [`Self::ENABLE`] and [`Self::STREAM`]; other bits are for later versions and are kept.
+    /// [`Self::ENABLE`] and [`Self::STREAM`]; other bits are for later versions and are retained.
     pub flags: u8,
-    /// Q15 of full scale; positive pushes towards growing positions. -32768 means -32767.
+    /// Q15 of full scale; positive towards increasing positions. -32768 means -32767.
     pub efforts_q15: PerAxis<i16>,
 }
 
 impl Command {
-    /// Apply the effort; without it the device applies none.
+    /// Apply the effort. Without this flag the device applies none.
     pub const ENABLE: u8 = 1 << 0;
-    /// Send STATE by yourself every millisecond instead of answering each CMD, until a CMD without this flag.
+    /// Send a STATE every millisecond instead of one per CMD, until a CMD without this flag.
     pub const STREAM: u8 = 1 << 1;
 
-    /// The command for these efforts: enabled, unless all of them are zero. A device comes down to a zero that is enabled no
-    /// faster than its slew allows, but ends all effort at once on a command that is not, and stays armed.
+    /// Command for these efforts: enabled, unless all of them are zero. A device approaches an enabled zero no faster
+    /// than its slew limit, but ends all effort at once on a command that is not enabled, and stays armed.
     ///
-    /// Real-time: a comparison an axis.
+    /// Real-time: one comparison per axis.
     pub fn with_efforts(efforts_q15: PerAxis<i16>) -> Self {
         let is_zero = efforts_q15.iter().all(|&effort| effort == 0);
         Self { flags: if is_zero { 0 } else { Self::ENABLE }, efforts_q15 }
     }
 
-    /// Reads a payload.
+    /// Parses a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = CommandView::new_checked(payload)?;
         let wrong_length = PayloadError::Length { kind: Kind::Command, found: payload.len() };

@@ -1,4 +1,4 @@
-//! HELLO and HELLO_ACK: who is there, which version it speaks, and the nonce that a later ARM must repeat.
+//! HELLO and HELLO_ACK: identity, protocol version, and the nonce that a later ARM must repeat.
 
 use super::checked;
 use crate::{
@@ -28,7 +28,7 @@ mod ack_field {
     pub const LENGTH: usize = 23;
 }
 
-/// A HELLO payload of the right length.
+/// A HELLO payload of the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct HelloView<'a>(&'a [u8]);
 
@@ -38,17 +38,17 @@ impl<'a> HelloView<'a> {
         checked(Kind::Hello, payload, hello_field::LENGTH).map(Self)
     }
 
-    /// The number that tells this protocol from others.
+    /// Number that identifies this protocol.
     pub fn magic(&self) -> u32 {
         read_u32(self.0, hello_field::MAGIC)
     }
 
-    /// The version the host speaks: major, minor.
+    /// Protocol version of the host: major, minor.
     pub fn version(&self) -> (u8, u8) {
         (self.0[hello_field::MAJOR], self.0[hello_field::MINOR])
     }
 
-    /// The number that names this session.
+    /// Number that identifies the session.
     pub fn nonce(&self) -> u32 {
         read_u32(self.0, hello_field::NONCE)
     }
@@ -57,14 +57,14 @@ impl<'a> HelloView<'a> {
 /// Host to device: opens a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The version the host speaks: major, minor.
+    /// Protocol version of the host: major, minor.
     pub version: (u8, u8),
-    /// Names the session; a new one disarms the device, the same one is a retry.
+    /// Identifies the session. A new nonce disarms the device; the same one is a retry.
     pub nonce: u32,
 }
 
 impl Hello {
-    /// Reads a payload; a wrong magic number is refused.
+    /// Parses a payload. Rejects a wrong magic number.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = HelloView::new_checked(payload)?;
         if view.magic() != MAGIC {
@@ -83,16 +83,16 @@ impl Hello {
     }
 }
 
-/// What a device can do beyond the least. Bits that this version does not know are kept.
+/// Optional capabilities of a device. Bits unknown to this version are retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities(pub u16);
 
 impl Capabilities {
-    /// STATE carries velocities.
+    /// STATE contains velocities.
     pub const VELOCITY: u16 = 1 << 0;
     /// STATE can be streamed, see [`super::Command::STREAM`].
     pub const STREAM: u16 = 1 << 1;
-    /// The device sees the host close the port and disarms by itself.
+    /// The device detects that the host closed the port, and disarms.
     pub const SEES_LINK: u16 = 1 << 2;
 
     /// Whether every bit of `bits` is set.
@@ -101,7 +101,7 @@ impl Capabilities {
     }
 }
 
-/// A HELLO_ACK payload of the right length.
+/// A HELLO_ACK payload of the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct HelloAckView<'a>(&'a [u8]);
 
@@ -111,71 +111,71 @@ impl<'a> HelloAckView<'a> {
         checked(Kind::HelloAck, payload, ack_field::LENGTH).map(Self)
     }
 
-    /// The version the device speaks: major, minor.
+    /// Protocol version of the device: major, minor.
     pub fn version(&self) -> (u8, u8) {
         (self.0[ack_field::MAJOR], self.0[ack_field::MINOR])
     }
 
-    /// The nonce of the HELLO that this answers.
+    /// Nonce of the HELLO that this replies to.
     pub fn nonce(&self) -> u32 {
         read_u32(self.0, ack_field::NONCE)
     }
 
-    /// The firmware's own version.
+    /// Version of the firmware.
     pub fn firmware_version(&self) -> u32 {
         read_u32(self.0, ack_field::FIRMWARE_VERSION)
     }
 
-    /// The bytes that tell one board from another.
+    /// Unique identifier of the board.
     pub fn uid(&self) -> [u8; 8] {
         read_eight(self.0, ack_field::UID)
     }
 
-    /// How many axes the device has.
+    /// Number of axes.
     pub fn axes(&self) -> u8 {
         self.0[ack_field::AXES]
     }
 
-    /// What the device can do.
+    /// Capabilities of the device.
     pub fn capabilities(&self) -> Capabilities {
         Capabilities(read_u16(self.0, ack_field::CAPABILITIES))
     }
 
-    /// The highest rate of CMD that the device keeps up with.
+    /// Maximum rate of CMD, Hz.
     pub fn max_rate_hz(&self) -> u16 {
         read_u16(self.0, ack_field::MAX_RATE_HZ)
     }
 }
 
-/// Device to host: answers HELLO.
+/// Device to host: reply to HELLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HelloAck {
-    /// The version the device speaks: major, minor. With another major no session was opened.
+    /// Protocol version of the device: major, minor. With another major no session was opened.
     pub version: (u8, u8),
-    /// The nonce of the HELLO that this answers.
+    /// Nonce of the HELLO that this replies to.
     pub nonce: u32,
-    /// The firmware's own version, `major << 16 | minor << 8 | patch`.
+    /// Version of the firmware, `major << 16 | minor << 8 | patch`.
     pub firmware_version: u32,
-    /// The bytes that tell one board from another.
+    /// Unique identifier of the board.
     pub uid: [u8; 8],
-    /// How many axes the device has: 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: u8,
-    /// What the device can do.
+    /// Capabilities of the device.
     pub capabilities: Capabilities,
-    /// The highest rate of CMD that the device keeps up with; never 0.
+    /// Maximum rate of CMD, Hz; never 0.
     pub max_rate_hz: u16,
 }
 
 impl HelloAck {
-    /// Reads a payload; a number of axes that cannot be, or a rate of zero, is refused.
+    /// Parses a payload. Rejects an invalid number of axes and a rate of zero.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = HelloAckView::new_checked(payload)?;
-        let refuse = |field, found| Err(PayloadError::Value { kind: Kind::HelloAck, field, found });
+        let reject = |field, found| Err(PayloadError::Value { kind: Kind::HelloAck, field, found });
         if view.axes() == 0 || usize::from(view.axes()) > MAX_AXES {
-            return refuse("n_axes", u32::from(view.axes()));
+            return reject("n_axes", u32::from(view.axes()));
         }
         if view.max_rate_hz() == 0 {
-            return refuse("max_rate_hz", 0);
+            return reject("max_rate_hz", 0);
         }
         Ok(Self::from_view(view))
     }

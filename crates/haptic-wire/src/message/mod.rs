@@ -1,4 +1,5 @@
-//! The messages: each has its field offsets, a view that has checked the length, and a value that has checked the fields.
+//! The messages. Each has its field offsets, a view that has checked the length, and a value that has checked the
+//! fields.
 
 pub mod arm;
 pub mod axis_info;
@@ -21,39 +22,39 @@ use crate::{
     frame::{Frame, Kind, PAYLOAD_MAX},
 };
 
-/// One message with every field checked.
+/// A message with all fields checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// Host: is anyone there, and which version?
+    /// Host: opens a session.
     Hello(Hello),
-    /// Device: who I am.
+    /// Device: identity and capabilities.
     HelloAck(HelloAck),
-    /// Host: tell me about one axis.
+    /// Host: requests the properties of one axis.
     AxisInfoRequest(AxisInfoRequest),
-    /// Device: what one axis is like.
+    /// Device: properties of one axis.
     AxisInfo(AxisInfo),
-    /// Host: allow effort within these limits.
+    /// Host: permits effort within limits.
     Arm(Arm),
-    /// Device: armed, with the limits that now hold.
+    /// Device: armed, with the limits in force.
     ArmAck(Arm),
     /// Host: the newest effort.
     Command(Command),
-    /// Device: where the axes are.
+    /// Device: positions of the axes.
     State(State),
-    /// Host: no effort, disarm.
+    /// Host: ends all effort and disarms.
     Stop,
-    /// Host: what time is it there?
+    /// Host: requests the device's clock.
     Ping(Ping),
-    /// Device: the times of a ping.
+    /// Device: the timestamps of a ping.
     PingReply(PingReply),
-    /// Device: something is wrong, or was refused.
+    /// Device: a fault, or a rejected message.
     Fault(Fault),
-    /// Device: words for a person.
+    /// Device: text for the user.
     Log(Log<'a>),
 }
 
 impl<'a> Message<'a> {
-    /// Reads a frame as the message its kind names. Real-time: bounded by the payload's length.
+    /// Parses a frame according to its kind. Real-time: bounded by the payload's length.
     pub fn parse(frame: &Frame<'a>) -> Result<Self, PayloadError> {
         let payload = frame.payload;
         match Kind::from_byte(frame.kind).ok_or(PayloadError::UnknownKind { kind: frame.kind })? {
@@ -111,7 +112,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The payload, if it has the one length that its kind allows.
+/// The payload, if it has the length that its kind requires.
 fn checked(kind: Kind, payload: &[u8], length: usize) -> Result<&[u8], PayloadError> {
     if payload.len() == length { Ok(payload) } else { Err(PayloadError::Length { kind, found: payload.len() }) }
 }

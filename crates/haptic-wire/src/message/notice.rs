@@ -1,4 +1,4 @@
-//! What a device says unasked: FAULT with a code, LOG in words.
+//! Messages that a device sends unrequested: FAULT with a code, LOG as text.
 
 use super::checked;
 use crate::{
@@ -14,7 +14,7 @@ mod field {
     pub const LENGTH: usize = 5;
 }
 
-/// A FAULT payload of the right length.
+/// A FAULT payload of the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultView<'a>(&'a [u8]);
 
@@ -35,29 +35,29 @@ impl<'a> FaultView<'a> {
     }
 }
 
-/// What went wrong. Codes below 0x10 latch: no effort until the next ARM. From 0x10 on a message was refused.
+/// Cause of a fault. Codes below 0x10 latch: no effort until the next ARM. From 0x10 on, a message was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultCode {
-    /// No CMD within the watchdog's time; detail: milliseconds of silence.
+    /// No CMD within the watchdog time; detail: milliseconds without a CMD.
     Watchdog,
-    /// A position jumped further than the axis can move; detail: axis << 24 | counts.
+    /// A position changed more than the axis can move; detail: axis << 24 | counts.
     EncoderJump,
-    /// A sensor gave nothing usable; detail: axis.
+    /// A sensor has no valid reading; detail: axis.
     Sensor,
-    /// An ARM did not repeat the session's nonce; detail: the nonce it had.
+    /// An ARM did not repeat the session's nonce; detail: its nonce.
     NonceMismatch,
-    /// An axis that the device does not have; detail: the index asked for.
+    /// An axis that the device does not have; detail: the requested index.
     NoSuchAxis,
-    /// A payload of a length that its type cannot have; detail: type << 8 | length.
+    /// A payload length that is invalid for its type; detail: type << 8 | length.
     WrongLength,
-    /// A type that this firmware does not know; detail: the type.
+    /// A type unknown to this firmware; detail: the type.
     UnknownType,
     /// A code of a later version.
     Other(u8),
 }
 
 impl FaultCode {
-    /// The code that a byte stands for.
+    /// The code of a byte.
     pub fn from_byte(byte: u8) -> Self {
         match byte {
             0x01 => Self::Watchdog,
@@ -71,7 +71,7 @@ impl FaultCode {
         }
     }
 
-    /// The byte that stands for this code.
+    /// The byte of this code.
     pub fn byte(self) -> u8 {
         match self {
             Self::Watchdog => 0x01,
@@ -91,17 +91,17 @@ impl FaultCode {
     }
 }
 
-/// Device to host: something is wrong, or was refused.
+/// Device to host: a fault, or a rejected message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What went wrong.
+    /// Cause of the fault.
     pub code: FaultCode,
     /// A number whose meaning depends on the code.
     pub detail: u32,
 }
 
 impl Fault {
-    /// Reads a payload.
+    /// Parses a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = FaultView::new_checked(payload)?;
         Ok(Self { code: FaultCode::from_byte(view.code()), detail: view.detail() })
@@ -119,16 +119,16 @@ impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let detail = self.detail;
         match self.code {
-            FaultCode::Watchdog => write!(formatter, "no command for {detail} ms, the device cut its effort"),
+            FaultCode::Watchdog => write!(formatter, "no command for {detail} ms; the device switched its effort off"),
             FaultCode::EncoderJump => {
                 write!(
                     formatter,
-                    "axis {} jumped by {} counts, further than it can move",
+                    "axis {} jumped by {} counts, more than it can move",
                     detail >> 24,
                     detail & 0xFF_FFFF
                 )
             }
-            FaultCode::Sensor => write!(formatter, "the sensor of axis {detail} gives no usable reading"),
+            FaultCode::Sensor => write!(formatter, "the sensor of axis {detail} has no valid reading"),
             FaultCode::NonceMismatch => write!(formatter, "ARM with nonce {detail:#010x}, which is not this session's"),
             FaultCode::NoSuchAxis => write!(formatter, "the device has no axis {detail}"),
             FaultCode::WrongLength => {
@@ -145,27 +145,27 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Device to host: printable ASCII for a person, at most [`PAYLOAD_MAX`] bytes.
+/// Device to host: printable ASCII for the user, at most [`PAYLOAD_MAX`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log<'a>(&'a str);
 
 impl<'a> Log<'a> {
-    /// Nothing if the text is too long or holds anything but printable ASCII.
+    /// `None` if the text is too long or contains anything but printable ASCII.
     pub fn new(text: &'a str) -> Option<Self> {
         let printable = text.bytes().all(|byte| (0x20..0x7F).contains(&byte));
         (printable && text.len() <= PAYLOAD_MAX).then_some(Self(text))
     }
 
-    /// The words.
+    /// The text.
     pub fn text(&self) -> &'a str {
         self.0
     }
 
-    /// Reads a payload; bytes that are not printable ASCII are refused, they could steer a terminal.
+    /// Parses a payload. Rejects bytes that are not printable ASCII, because they could control a terminal.
     pub fn parse(payload: &'a [u8]) -> Result<Self, PayloadError> {
-        let strange = payload.iter().find(|byte| !(0x20..0x7F).contains(*byte)).copied();
-        let refused = PayloadError::Value { kind: Kind::Log, field: "text", found: u32::from(strange.unwrap_or(0)) };
-        core::str::from_utf8(payload).ok().and_then(Self::new).ok_or(refused)
+        let unprintable = payload.iter().find(|byte| !(0x20..0x7F).contains(*byte)).copied();
+        let error = PayloadError::Value { kind: Kind::Log, field: "text", found: u32::from(unprintable.unwrap_or(0)) };
+        core::str::from_utf8(payload).ok().and_then(Self::new).ok_or(error)
     }
 
     /// Writes the payload and returns its length.

@@ -1,4 +1,4 @@
-//! PING: how far apart the two clocks are.
+//! PING: offset of the two clocks.
 
 use super::checked;
 use crate::{
@@ -15,15 +15,15 @@ mod field {
     pub const REPLY_LENGTH: usize = 12;
 }
 
-/// Host to device: what time is it there?
+/// Host to device: requests the device's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// The host's clock when it sent this; the device repeats it.
+    /// The host's clock when it sent this, µs; the device repeats it.
     pub host_us: u32,
 }
 
 impl Ping {
-    /// Reads a payload.
+    /// Parses a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let payload = checked(Kind::Ping, payload, field::PING_LENGTH)?;
         Ok(Self { host_us: read_u32(payload, field::HOST_US) })
@@ -36,7 +36,7 @@ impl Ping {
     }
 }
 
-/// A ping reply's payload of the right length.
+/// A payload of a ping reply of the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct PingReplyView<'a>(&'a [u8]);
 
@@ -46,12 +46,12 @@ impl<'a> PingReplyView<'a> {
         checked(Kind::PingReply, payload, field::REPLY_LENGTH).map(Self)
     }
 
-    /// The host's clock, as the ping gave it.
+    /// The host's clock, as in the ping.
     pub fn host_us(&self) -> u32 {
         read_u32(self.0, field::HOST_US)
     }
 
-    /// The device's clock when the ping was complete.
+    /// The device's clock when the ping was received completely.
     pub fn received_us(&self) -> u32 {
         read_u32(self.0, field::RECEIVED_US)
     }
@@ -62,19 +62,19 @@ impl<'a> PingReplyView<'a> {
     }
 }
 
-/// Device to host: the times of a ping, for the usual four-stamp estimate of offset and delay.
+/// Device to host: the timestamps of a ping, for the usual four-timestamp estimate of offset and delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingReply {
-    /// The host's clock, as the ping gave it.
+    /// The host's clock, as in the ping.
     pub host_us: u32,
-    /// The device's clock when the ping was complete.
+    /// The device's clock when the ping was received completely.
     pub received_us: u32,
     /// The device's clock when the reply was written.
     pub sent_us: u32,
 }
 
 impl PingReply {
-    /// Reads a payload.
+    /// Parses a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = PingReplyView::new_checked(payload)?;
         Ok(Self { host_us: view.host_us(), received_us: view.received_us(), sent_us: view.sent_us() })

@@ -1,4 +1,4 @@
-//! STATE: where the axes are, when that was, and how the device is.
+//! STATE: positions of the axes, time of the sample, status of the device.
 
 use crate::{
     MAX_AXES,
@@ -14,29 +14,29 @@ mod field {
     pub const SAMPLED_AT_US: usize = 2;
     pub const POSITIONS: usize = 6;
 
-    /// The velocities follow the positions, so their place depends on the number of axes.
+    /// The velocities follow the positions, so their offset depends on the number of axes.
     pub const fn velocities(axes: usize) -> usize {
         POSITIONS + 4 * axes
     }
 }
 
-/// Bytes of a STATE payload.
+/// Length of a STATE payload, bytes.
 pub const fn payload_length(axes: usize, velocity_given: bool) -> usize {
     field::POSITIONS + 4 * axes * (1 + velocity_given as usize)
 }
 
-/// The status bits of a STATE. [`Self::VELOCITY`] is part of the layout and lives in [`State::velocity_given`].
+/// The status bits of a STATE. [`Self::VELOCITY`] is part of the layout; its value is in [`State::velocity_given`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status(pub u8);
 
 impl Status {
-    /// Effort is allowed.
+    /// Effort is permitted.
     pub const ARMED: u8 = 1 << 0;
     /// The newest CMD enabled effort, and it is applied.
     pub const ENABLED: u8 = 1 << 1;
     /// A fault is latched: no effort until the next ARM.
     pub const FAULT: u8 = 1 << 2;
-    /// The newest effort was cut by a limit.
+    /// The newest effort was clamped by a limit.
     pub const CLAMPED: u8 = 1 << 3;
     /// The applied effort has not yet reached the commanded one.
     pub const SLEWING: u8 = 1 << 4;
@@ -44,7 +44,7 @@ impl Status {
     pub const HELD: u8 = 1 << 5;
     /// Velocities follow the positions.
     pub const VELOCITY: u8 = 1 << 6;
-    /// Sent by the device's own clock, not in answer to a CMD.
+    /// Sent on the device's own schedule, not in reply to a CMD.
     pub const STREAMED: u8 = 1 << 7;
 
     /// Whether every bit of `bits` is set.
@@ -53,7 +53,7 @@ impl Status {
     }
 }
 
-/// A STATE payload of a right length for its status.
+/// A STATE payload of a valid length for its status.
 #[derive(Clone, Copy, Debug)]
 pub struct StateView<'a> {
     payload: &'a [u8],
@@ -61,7 +61,7 @@ pub struct StateView<'a> {
 }
 
 impl<'a> StateView<'a> {
-    /// Checks the length; the status says whether velocities follow, the length then tells the number of axes.
+    /// Checks the length. The status tells whether velocities follow; the length then determines the number of axes.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         let wrong_length = PayloadError::Length { kind: Kind::State, found: payload.len() };
         let velocity_given = payload.get(field::STATUS).ok_or(wrong_length)? & Status::VELOCITY != 0;
@@ -69,12 +69,12 @@ impl<'a> StateView<'a> {
         axes.map(|axes| Self { payload, axes }).ok_or(wrong_length)
     }
 
-    /// How many axes are reported.
+    /// Number of axes.
     pub fn axes(&self) -> usize {
         self.axes
     }
 
-    /// The sequence number of the newest CMD or STOP that the device has taken over.
+    /// Sequence number of the newest CMD or STOP that the device has applied.
     pub fn acknowledged(&self) -> u8 {
         self.payload[field::ACKNOWLEDGED]
     }
@@ -84,7 +84,7 @@ impl<'a> StateView<'a> {
         Status(self.payload[field::STATUS])
     }
 
-    /// The device's clock when the positions were sampled.
+    /// The device's clock when the positions were sampled, µs.
     pub fn sampled_at_us(&self) -> u32 {
         read_u32(self.payload, field::SAMPLED_AT_US)
     }
@@ -94,7 +94,7 @@ impl<'a> StateView<'a> {
         read_i32(self.payload, field::POSITIONS + 4 * axis)
     }
 
-    /// Velocity of one axis, if the device gives it; `axis` is below [`Self::axes`].
+    /// Velocity of one axis, if the device measures it; `axis` is below [`Self::axes`].
     pub fn velocity(&self, axis: usize) -> Option<i32> {
         let at = field::velocities(self.axes) + 4 * axis;
         self.status().has(Status::VELOCITY).then(|| read_i32(self.payload, at))
@@ -104,20 +104,20 @@ impl<'a> StateView<'a> {
 /// One axis at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AxisReading {
-    /// In counts, see AXIS_INFO.
+    /// Position in counts; see AXIS_INFO.
     pub position: i32,
-    /// In counts a second; 0 when the device does not give it.
+    /// Velocity in counts per second; 0 if the device does not measure it.
     pub velocity: i32,
 }
 
-/// Device to host: where the axes are.
+/// Device to host: positions of the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The sequence number of the newest CMD or STOP that the device has taken over.
+    /// Sequence number of the newest CMD or STOP that the device has applied.
     pub acknowledged: u8,
     /// The status bits, without [`Status::VELOCITY`].
     pub status: Status,
-    /// The device's clock when the positions were sampled, in microseconds; wraps after 71 minutes.
+    /// The device's clock when the positions were sampled, µs; wraps after 71 minutes.
     pub sampled_at_us: u32,
     /// Position and velocity of each axis.
     pub axes: PerAxis<AxisReading>,
@@ -126,7 +126,7 @@ pub struct State {
 }
 
 impl State {
-    /// Reads a payload.
+    /// Parses a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = StateView::new_checked(payload)?;
         let wrong_length = PayloadError::Length { kind: Kind::State, found: payload.len() };

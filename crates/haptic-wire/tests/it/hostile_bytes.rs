@@ -1,22 +1,22 @@
-//! Ten million random and mutated bytes: nothing panics, nothing with a wrong check sum gets through, and the stream
-//! recovers within one frame. `examples/soak` does the same for as many bytes as asked.
+//! Ten million random and mutated bytes: no panic, no frame with a wrong checksum, and recovery within one
+//! frame. `examples/soak` does the same for any number of bytes.
 
 #[path = "../../examples/soak/hostile.rs"]
 mod hostile;
 
 #[test]
-fn ten_million_random_bytes_never_pass_a_wrong_check_sum() {
+fn ten_million_random_bytes_never_pass_a_wrong_checksum() {
     let report = hostile::random_bytes(10_000_000, 1);
     assert_eq!(report.wrongly_accepted, 0);
     assert_eq!(report.wrongly_dropped, 0);
-    assert!(report.dropped > 10_000, "the bytes were no challenge: {report:?}");
+    assert!(report.dropped > 10_000, "too few damaged frames: {report:?}");
 }
 
 #[test]
-fn ten_million_mutated_bytes_never_pass_a_wrong_check_sum_and_cost_one_frame_at_most() {
+fn ten_million_mutated_bytes_never_pass_a_wrong_checksum_and_cost_one_frame_at_most() {
     let report = hostile::mutated_frames(10_000_000, 2);
     assert_eq!(report.wrongly_accepted, 0);
     assert_eq!(report.wrongly_dropped, 0);
     assert_eq!(report.late_recoveries, 0);
-    assert!(report.dropped > 10_000 && report.accepted > 10_000, "the bytes were no challenge: {report:?}");
+    assert!(report.dropped > 10_000 && report.accepted > 10_000, "too few damaged frames: {report:?}");
 }

@@ -1,4 +1,4 @@
-//! Any message survives the wire; any frame that is not a message is refused by name.
+//! Every message survives encoding and decoding; invalid frames are rejected with the field and value.
 
 use haptic_wire::*;
 use proptest::{prelude::*, sample::Index};
@@ -102,15 +102,19 @@ proptest! {
     }
 
     #[test]
-    fn a_buffer_one_byte_short_is_refused_and_untouched(message in message(), sequence: u8) {
+    fn a_buffer_one_byte_short_is_rejected_and_untouched(message in message(), sequence: u8) {
         let length = encode(&message, sequence, &mut [0; WIRE_MAX]).unwrap();
         let mut out = vec![0xEE; length - 1];
-        prop_assert_eq!(encode(&message, sequence, &mut out), Err(EncodeError::Buffer { needed: length, found: length - 1 }));
+        let too_short = EncodeError::Buffer { needed: length, found: length - 1 };
+        prop_assert_eq!(encode(&message, sequence, &mut out), Err(too_short));
         prop_assert!(out.iter().all(|byte| *byte == 0xEE));
     }
 
     #[test]
-    fn what_parses_is_written_back_byte_for_byte(kind: Index, payload in prop::collection::vec(any::<u8>(), 0..=PAYLOAD_MAX)) {
+    fn a_parsed_payload_is_written_back_byte_for_byte(
+        kind: Index,
+        payload in prop::collection::vec(any::<u8>(), 0..=PAYLOAD_MAX),
+    ) {
         let frame = Frame { kind: *kind.get(&Kind::ALL) as u8, sequence: 0, payload: &payload };
         if let Ok(message) = Message::parse(&frame) {
             let mut out = [0; PAYLOAD_MAX];
@@ -120,12 +124,12 @@ proptest! {
     }
 
     #[test]
-    fn any_single_damaged_bit_of_the_body_is_noticed(message in message(), at: Index, bit in 0..8u8) {
+    fn any_single_damaged_bit_of_the_body_is_detected(message in message(), at: Index, bit in 0..8u8) {
         let mut wire = [0; WIRE_MAX];
         let length = encode(&message, 0, &mut wire).unwrap();
-        let stuffed = &mut wire[..length - 1];
-        prop_assert!(cobs::decode_in_place(stuffed));
-        let mut body = stuffed[1..].to_vec();
+        let encoded = &mut wire[..length - 1];
+        prop_assert!(cobs::decode_in_place(encoded));
+        let mut body = encoded[1..].to_vec();
         body[at.index(length - 2)] ^= 1 << bit;
         prop_assert_eq!(cobs::encode(&body, &mut wire), Some(length - 1));
         let mut decoder = Decoder::new();
@@ -152,25 +156,25 @@ proptest! {
     }
 }
 
-fn refused(kind: Kind, payload: &[u8]) -> PayloadError {
+fn rejection(kind: Kind, payload: &[u8]) -> PayloadError {
     Message::parse(&Frame { kind: kind as u8, sequence: 0, payload }).unwrap_err()
 }
 
 #[test]
-fn values_without_meaning_are_refused_by_name() {
-    let hello = refused(Kind::Hello, b"HAPX\x01\x00\x01\x02\x03\x04");
+fn invalid_values_are_rejected_by_name() {
+    let hello = rejection(Kind::Hello, b"HAPX\x01\x00\x01\x02\x03\x04");
     assert_eq!(hello, PayloadError::Value { kind: Kind::Hello, field: "magic", found: u32::from_le_bytes(*b"HAPX") });
-    let limit = refused(Kind::Arm, &[0, 0, 0, 0, 20, 0, 0, 0x80, 1, 0]);
+    let limit = rejection(Kind::Arm, &[0, 0, 0, 0, 20, 0, 0, 0x80, 1, 0]);
     assert_eq!(limit, PayloadError::Value { kind: Kind::Arm, field: "limit", found: 0x8000 });
-    let escape = refused(Kind::Log, b"\x1b[2J");
+    let escape = rejection(Kind::Log, b"\x1b[2J");
     assert_eq!(escape, PayloadError::Value { kind: Kind::Log, field: "text", found: 0x1b });
 }
 
 #[test]
 fn a_state_must_be_as_long_as_its_status_says() {
     let with_velocity_bit = [0, Status::VELOCITY, 0, 0, 0, 0, 1, 1, 1, 1];
-    assert_eq!(refused(Kind::State, &with_velocity_bit), PayloadError::Length { kind: Kind::State, found: 10 });
-    assert_eq!(refused(Kind::State, &[]), PayloadError::Length { kind: Kind::State, found: 0 });
+    assert_eq!(rejection(Kind::State, &with_velocity_bit), PayloadError::Length { kind: Kind::State, found: 10 });
+    assert_eq!(rejection(Kind::State, &[]), PayloadError::Length { kind: Kind::State, found: 0 });
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Holds the crate to the vectors beside the specification, which were made by neither implementation.
+//! Tests the crate against the vectors beside the specification, which neither implementation generated.
 
 use haptic_wire::*;
 use std::{collections::BTreeMap, fs, path::PathBuf};
@@ -46,7 +46,7 @@ fn cases(file: &str) -> Vec<Case> {
     blocks.filter(|keys: &BTreeMap<_, _>| !keys.is_empty()).map(Case).collect()
 }
 
-/// Checks both ways: the bytes read as the message, and the message written as the bytes.
+/// Checks both directions: the bytes decode to the message, and the message encodes to the bytes.
 fn check<'a>(file: &str, case: &Case, message: Message<'a>) {
     let wire = case.wire();
     let mut decoder = Decoder::new();

@@ -1,4 +1,4 @@
-//! `hapticd doctor`: is this machine fit for 1 kHz, and what would make it so.
+//! `hapticd doctor`: checks whether this machine is fit for 1 kHz, and names remedies.
 
 use super::{print_json, print_line};
 use crate::cli::DoctorArguments;
@@ -38,7 +38,7 @@ fn conclude(findings: &[Finding]) -> Result<(), Failure> {
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::Runtime(format!("not fit for 1 kHz: {}; each remedy is given above", failed.join(", "))))
+    Err(Failure::Runtime(format!("not fit for 1 kHz: {}; see the remedies above", failed.join(", "))))
 }
 
 #[cfg(test)]
@@ -46,8 +46,8 @@ mod tests {
     use super::*;
 
     fn finding(verdict: Verdict) -> Finding {
-        let remedy = (verdict != Verdict::Ok).then(|| "mend it".to_owned());
-        Finding { id: "sample", verdict, what: "a sample", measured: "so and so".to_owned(), remedy }
+        let remedy = (verdict != Verdict::Ok).then(|| "repair it".to_owned());
+        Finding { id: "sample", verdict, what: "a sample", measured: "a value".to_owned(), remedy }
     }
 
     #[test]
@@ -58,8 +58,8 @@ mod tests {
     }
 
     #[test]
-    fn a_remedy_is_told_where_there_is_one() {
-        assert_eq!(text(&finding(Verdict::Ok)), "ok   sample: so and so");
-        assert!(text(&finding(Verdict::Warn)).ends_with("-> mend it"));
+    fn a_remedy_is_printed_where_there_is_one() {
+        assert_eq!(text(&finding(Verdict::Ok)), "ok   sample: a value");
+        assert!(text(&finding(Verdict::Warn)).ends_with("-> repair it"));
     }
 }

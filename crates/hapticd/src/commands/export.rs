@@ -1,5 +1,6 @@
-//! `hapticd export`: a table from a recording, with the columns of a trace, or the files that it was made with. The
-//! recording is run again for a table, so every number has all its bits.
+//! `hapticd export`: a table from a recording, with the columns of a trace, or the files that it was made with.
+//!
+//! For a table the recording is replayed, so every number has its full precision.
 
 use super::print_line;
 use crate::cli::ExportArguments;
@@ -15,7 +16,7 @@ use std::path::Path;
 /// Runs the command.
 ///
 /// # Errors
-/// When there is no such recording, a file cannot be written, or the recording cannot be run again as it was.
+/// When the recording cannot be read, a file cannot be written, or the replay differs.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     let kept = OpenRecording::open(&arguments.file)?;
     file_use(arguments, &kept).check()?;
@@ -33,23 +34,23 @@ fn file_use(arguments: &ExportArguments, kept: &OpenRecording) -> PathConflicts 
     texts.fold(tables, |used, path| used.writes("--files", Some(&path)))
 }
 
-/// Writes down what the recording was made with, and says how to start from it.
+/// Writes the files that the recording was made with, and prints the command that uses them.
 fn export_files(kept: &OpenRecording, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
     for (name, text) in &kept.attachments {
-        // Names come from a file that anybody may have written: nothing outside the folder is touched.
+        // The names come from an untrusted file: write nothing outside the folder.
         let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
         if !is_plain {
-            let problem = format!("holds an attachment named {name:?}, which is no plain file name");
+            let problem = format!("has an attachment {name:?}, which is not a plain file name");
             return Err(Failure::BadInput(format!("{}: {problem}", kept.name())));
         }
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
     }
-    print_line(&starting_from(kept, folder))
+    print_line(&start_command(kept, folder))
 }
 
-fn starting_from(kept: &OpenRecording, folder: &Path) -> String {
+fn start_command(kept: &OpenRecording, folder: &Path) -> String {
     let file = |name: &str| folder.join(name).display().to_string();
     let hand = if kept.header.texts.hand.is_some() { format!(" --hand {}", file("hand.csv")) } else { String::new() };
     let seconds = kept.span.map_or(0.0, |(_, last)| seconds_of(last));
@@ -67,7 +68,7 @@ fn export_tables(arguments: &ExportArguments, kept: &OpenRecording) -> Result<()
         Some(path) => Some(ParquetWriter::create(path, columns()).map_err(|error| Failure::unwritable(path, &error))?),
         None => None,
     };
-    let (proof, _) = replay.run(kept, |rendering| {
+    let (result, _) = replay.run(kept, |rendering| {
         csv.write(rendering.last(), rendering.world())?;
         if let (Some(table), Some(path)) = (&mut parquet, &arguments.parquet) {
             let row = tick_row(rendering.last(), rendering.world());
@@ -79,7 +80,7 @@ fn export_tables(arguments: &ExportArguments, kept: &OpenRecording) -> Result<()
     if let (Some(table), Some(path)) = (parquet, &arguments.parquet) {
         table.finish().map_err(|error| Failure::unwritable(path, &error))?;
     }
-    judge(kept, &proof)
+    check_result(kept, &result)
 }
 
 fn columns() -> Vec<Column> {
@@ -90,17 +91,17 @@ fn columns() -> Vec<Column> {
     TICK_COLUMNS.split(',').map(column).collect()
 }
 
-fn judge(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {
+fn check_result(kept: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
     let file = kept.name();
     if let Some(flaw) = kept.salvage() {
         tracing::warn!("{flaw}");
     }
-    match (&proof.first_difference, &proof.unproved) {
+    match (&result.first_difference, &result.unproved) {
         (Some(difference), _) => Err(Failure::Mismatch(format!(
-            "{file}: run again it differs from tick {} on; the rows from there on are not what was recorded",
+            "{file}: the replay differs from tick {} on; the rows from there on are not what was recorded",
             difference.tick
         ))),
-        (None, Some(unproved)) if proof.ticks == 0 => Err(Failure::Mismatch(format!("{file}: {}", unproved.reason))),
+        (None, Some(unproved)) if result.ticks == 0 => Err(Failure::Mismatch(format!("{file}: {}", unproved.reason))),
         (None, Some(unproved)) => {
             tracing::warn!("{file}: the table ends before tick {}: {}", unproved.from_tick, unproved.reason);
             Ok(())

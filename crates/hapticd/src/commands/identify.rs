@@ -1,4 +1,4 @@
-//! `hapticd identify`: what is this device? Mass, friction, delay and encoder, measured, and gains for it.
+//! `hapticd identify`: measures mass, friction, delay and encoder step of a device, and proposes gains.
 
 use super::{print_json, print_line};
 use crate::cli::{IdentifyArguments, InputArguments};
@@ -20,13 +20,13 @@ use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Less travel than this tells nothing, m.
-const SHORTEST_TRAVEL_M: f64 = 0.002;
+/// Least travel that allows an estimate, m.
+const MIN_TRAVEL_M: f64 = 0.002;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the device file is wrong, the device cannot be driven, or what it did does not fit.
+/// When the device file is invalid, the device cannot be driven, or the model does not fit its motion.
 pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     atomic_write::check_writable(&arguments.out)?;
     let mut setup = free_setup(&arguments.device)?;
@@ -40,10 +40,10 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     let proposals = Proposals::new(&worst_axis(&file.model, file.axes as u8, period_s), 1.0);
     atomic_write::write(&arguments.out, text.as_bytes())?;
     let found = Found { axes: &axes, proposals, arguments };
-    if arguments.json { print_json(&found.json()) } else { print_line(found.words().trim_end()) }
+    if arguments.json { print_json(&found.to_json()) } else { print_line(found.describe().trim_end()) }
 }
 
-/// The device with nobody holding it: a simulated hand lets go.
+/// The free device, without its simulated hand.
 fn free_setup(device: &str) -> Result<Setup, Failure> {
     let input = InputArguments { device: Some(device.to_owned()), ..InputArguments::default() };
     let mut setup = auto::open_setup(&input)?;
@@ -51,7 +51,7 @@ fn free_setup(device: &str) -> Result<Setup, Failure> {
     Ok(setup)
 }
 
-/// Estimates of all axes, and how often the device is served, s.
+/// Estimates of all axes, and the service period, s.
 fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
     let mut device = drive::paced(hardware::open(setup)?);
     setup.update_from_device(device.as_ref());
@@ -59,10 +59,10 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
     let place_m = drive::handle_position(device.as_mut())?;
     let axes = usize::from(device.identity().axes);
     let travel_m = travel_within(device.limits(), axes, place_m, arguments.travel_m);
-    if travel_m < SHORTEST_TRAVEL_M {
+    if travel_m < MIN_TRAVEL_M {
         device.close();
         return Err(Failure::Runtime(format!(
-            "the handle stands {:.1} mm from the end of its travel; move it to the middle and let go",
+            "the handle is {:.1} mm from the end of its travel; move it to the middle and release it",
             travel_m * 1e3
         )));
     }
@@ -72,19 +72,19 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
     let experiment = Experiment::new(axes, &MeasurementLimits { force_n, travel_m });
     let (experiment, end) = drive::run(experiment, device, arguments.allow_no_rt)?;
     if end != End::Finished {
-        return Err(refused(&end.to_string()));
+        return Err(not_measured(&end.to_string()));
     }
     let estimates = experiment.recordings().iter().enumerate().map(|(axis, recording)| {
-        estimate(recording).map_err(|misfit| refused(&format!("axis {}: {misfit}", axis + 1)))
+        estimate(recording).map_err(|misfit| not_measured(&format!("axis {}: {misfit}", axis + 1)))
     });
     Ok((estimates.collect::<Result<_, _>>()?, period_s))
 }
 
-fn refused(why: &str) -> Failure {
+fn not_measured(why: &str) -> Failure {
     Failure::Runtime(format!("not measured, nothing written, no force: {why}"))
 }
 
-/// What is told at the end.
+/// The results.
 struct Found<'a> {
     axes: &'a [AxisEstimate],
     proposals: Proposals,
@@ -92,14 +92,14 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Newtons that the motor gives for each newton asked for: only a mass known otherwise tells.
+    /// Ratio of real to commanded force; needs a mass known from elsewhere.
     fn force_scale(&self, axis: &AxisEstimate) -> Option<Interval> {
         let known_kg = self.arguments.known_mass_kg?;
         let value = known_kg / axis.mass_kg.value;
         Some(Interval { value, plus_minus: value * axis.mass_kg.plus_minus / axis.mass_kg.value })
     }
 
-    fn json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let interval = |interval: &Interval| json!({ "value": interval.value, "plus_minus": interval.plus_minus });
         let axis = |axis: &AxisEstimate| {
             json!({
@@ -123,7 +123,7 @@ impl Found<'_> {
         })
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         let mut text = String::new();
         for (index, axis) in self.axes.iter().enumerate() {
             // Writing to a string cannot fail.
@@ -134,33 +134,33 @@ impl Found<'_> {
     }
 
     fn write_axis(&self, text: &mut String, index: usize, axis: &AxisEstimate) -> std::fmt::Result {
-        let told = |interval: &Interval, scale: f64| {
+        let format = |interval: &Interval, scale: f64| {
             let digits =
                 (1.0 - libm::floor(libm::log10((interval.plus_minus * scale).max(1e-9)))).clamp(0.0, 6.0) as usize;
             format!("{:.digits$} ± {:.digits$}", interval.value * scale, interval.plus_minus * scale)
         };
         writeln!(
             text,
-            "axis {}, nobody holding it, moved over {:.1} mm with up to {:.2} N:",
+            "axis {}, free, moved over {:.1} mm with up to {:.2} N:",
             index + 1,
             axis.extent_m * 1e3,
             axis.max_force_n
         )?;
-        writeln!(text, "  mass          {} g", told(&axis.mass_kg, 1e3))?;
-        writeln!(text, "  damping       {} N·s/m", told(&axis.damping_n_s_per_m, 1.0))?;
-        writeln!(text, "  dry friction  {} N", told(&axis.coulomb_n, 1.0))?;
-        writeln!(text, "  delay         {} ms", told(&axis.delay_s, 1e3))?;
+        writeln!(text, "  mass          {} g", format(&axis.mass_kg, 1e3))?;
+        writeln!(text, "  damping       {} N·s/m", format(&axis.damping_n_s_per_m, 1.0))?;
+        writeln!(text, "  dry friction  {} N", format(&axis.coulomb_n, 1.0))?;
+        writeln!(text, "  delay         {} ms", format(&axis.delay_s, 1e3))?;
         match axis.grid {
             EncoderStep::Step(step_m) => {
                 writeln!(text, "  encoder step  {} µm", device_text::rounded(step_m * 1e6, 6))?
             }
-            EncoderStep::None { .. } | EncoderStep::Unknown => writeln!(text, "  encoder step  not to be seen")?,
+            EncoderStep::None { .. } | EncoderStep::Unknown => writeln!(text, "  encoder step  not detectable")?,
         }
         match self.force_scale(axis) {
-            Some(scale) => writeln!(text, "  force scale   {} N for each newton asked for", told(&scale, 1.0))?,
-            None => writeln!(text, "  force scale   cannot be told from motion alone; --known-mass-kg would tell it")?,
+            Some(scale) => writeln!(text, "  force scale   {} N per commanded newton", format(&scale, 1.0))?,
+            None => writeln!(text, "  force scale   cannot be determined from motion alone; use --known-mass-kg")?,
         }
-        writeln!(text, "  readings differ from the model by {:.1} µm on average", axis.residual_m * 1e6)?;
+        writeln!(text, "  mean deviation from the model: {:.1} µm", axis.residual_m * 1e6)?;
         axis.doubts.iter().try_for_each(|doubt| writeln!(text, "  doubt: {doubt}"))
     }
 }

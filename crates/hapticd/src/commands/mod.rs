@@ -1,7 +1,8 @@
-//! The commands.
+//! The commands, one file each.
 
 pub mod bench;
 pub mod check;
+pub mod dead_man;
 pub mod devices;
 pub mod doctor;
 pub mod emulate;
@@ -12,7 +13,6 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod simulate;
-pub mod stand_guard;
 pub mod zwidth;
 
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ fn print_json(object: &impl Serialize) -> Result<(), Failure> {
     print_line(&json)
 }
 
-/// Prints a text on standard output. A reader that went away, such as `head`, has seen what it wanted.
+/// Prints a text on standard output. A closed pipe, as after `head`, is not an error.
 fn print_line(text: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout().lock(), "{text}") {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -33,7 +33,7 @@ fn print_line(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Tells how a run went: JSON on standard output, words on standard error.
+/// Prints a summary: JSON on standard output, text on standard error.
 fn print_summary(summary: &crate::summary::Summary, as_json: bool) -> Result<(), Failure> {
     if as_json {
         return print_json(summary);

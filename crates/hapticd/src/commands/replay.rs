@@ -1,4 +1,4 @@
-//! `hapticd replay`: runs a recording again, bit for bit, or the same hand under other gains.
+//! `hapticd replay`: replays a recording bit for bit, or runs the same hand with other gains.
 
 use super::{print_json, print_line};
 use crate::cli::ReplayArguments;
@@ -10,14 +10,14 @@ use haptic_config::builtin::PROFILES;
 use haptic_config::profile;
 use serde::Serialize;
 
-/// What is printed.
+/// The printed result.
 #[derive(Serialize)]
 struct Findings<'a> {
     #[serde(flatten)]
     proof: &'a ReplayResult,
     /// The version that wrote the recording.
     hapticd_version: &'a str,
-    /// What was felt, and what would have been felt; only with another profile.
+    /// Statistics with the recorded and with the other settings; only with --profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<RunStatistics>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +27,7 @@ struct Findings<'a> {
 /// Runs the command.
 ///
 /// # Errors
-/// When there is no such recording, or it comes out differently.
+/// When the recording cannot be read, or the replay differs.
 pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let kept = OpenRecording::open(&arguments.file)?;
     let (proof, recorded) = run(&kept, Settings::AsRecorded)?;
@@ -42,10 +42,10 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         let recorded = instead.is_some().then_some(recorded);
         print_json(&Findings { proof: &proof, hapticd_version: &kept.header.version, recorded, instead })?;
     } else {
-        print_line(&in_words(&kept, &proof))?;
+        print_line(&describe(&kept, &proof))?;
         instead.map_or(Ok(()), |instead| print_line(&side_by_side(&recorded, &instead)))?;
     }
-    judge(&kept, &proof)
+    check_result(&kept, &proof)
 }
 
 fn run(kept: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunStatistics), Failure> {
@@ -57,8 +57,8 @@ fn run(kept: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunSta
     Ok((proof, sums.figures(&rendering)))
 }
 
-/// A difference is a failed comparison; so is a recording of which nothing at all could be compared.
-fn judge(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {
+/// Fails on a difference, and if nothing could be compared.
+fn check_result(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {
     let file = kept.name();
     if let Some(difference) = &proof.first_difference {
         let body = difference.body.as_ref().map_or(String::new(), |body| format!(", in the body \"{body}\""));
@@ -74,18 +74,18 @@ fn judge(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {
 
 fn version_note(kept: &OpenRecording) -> String {
     let (theirs, ours) = (&kept.header.version, env!("CARGO_PKG_VERSION"));
-    if theirs == ours { String::new() } else { format!("; it was recorded by version {theirs}, this is {ours}") }
+    if theirs == ours { String::new() } else { format!("; recorded by version {theirs}, replayed by {ours}") }
 }
 
-fn in_words(kept: &OpenRecording, proof: &ReplayResult) -> String {
+fn describe(kept: &OpenRecording, proof: &ReplayResult) -> String {
     let mut lines = Vec::new();
-    let verdict = if proof.first_difference.is_some() { "and came out differently" } else { "equal to the bit" };
-    lines.push(format!("{} of {} ticks run again, {verdict}; state {}", proof.ticks, kept.ticks, proof.state_hash));
+    let verdict = if proof.first_difference.is_some() { "with a difference" } else { "identical" };
+    lines.push(format!("{} of {} ticks replayed, {verdict}; state hash {}", proof.ticks, kept.ticks, proof.state_hash));
     if proof.truncated {
-        lines.push("the recording has no end: whoever wrote it was stopped".to_owned());
+        lines.push("the recording has no end: its writer was stopped".to_owned());
     }
     if let Some(unproved) = &proof.unproved {
-        lines.push(format!("from tick {} on nothing can be proven: {}", unproved.from_tick, unproved.reason));
+        lines.push(format!("not verified from tick {} on: {}", unproved.from_tick, unproved.reason));
     }
     if let Some(difference) = &proof.first_difference {
         let (recorded, replayed) = (&difference.recorded, &difference.replayed);
@@ -94,7 +94,7 @@ fn in_words(kept: &OpenRecording, proof: &ReplayResult) -> String {
             difference.tick, difference.what
         ));
         if !difference.bodies.is_empty() {
-            lines.push(format!("bodies that differ in the next picture: {}", difference.bodies.join(", ")));
+            lines.push(format!("bodies that differ in the next recorded poses: {}", difference.bodies.join(", ")));
         }
     }
     lines.join("\n")

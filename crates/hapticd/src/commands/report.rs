@@ -1,4 +1,4 @@
-//! `hapticd report`: a page of plots of a recording. It shows what was recorded; nothing is run again for it.
+//! `hapticd report`: a page of plots of a recording. It shows recorded values; nothing is replayed.
 
 use crate::cli::ReportArguments;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use haptic_record::reader::Item;
 /// Runs the command.
 ///
 /// # Errors
-/// When there is no such recording, it holds no tick, or the page cannot be written.
+/// When the recording cannot be read, has no tick, or the page cannot be written.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let kept = OpenRecording::open(&arguments.file)?;
     kept.file_use().writes("--out", Some(&arguments.out)).check()?;
@@ -55,7 +55,7 @@ fn settings(header: &Header) -> Vec<(String, String)> {
     pairs.into_iter().filter(|(_, value)| !value.is_empty()).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Texts to look into; a hand is a long table of numbers and left out.
+/// Texts of the input files. The hand is left out: it is a long table of numbers.
 fn header_texts(header: &Header) -> Vec<(String, String)> {
     let texts = &header.texts;
     let named = [("Profile", &texts.profile), ("Scene", &texts.scene), ("Device", &texts.device)];

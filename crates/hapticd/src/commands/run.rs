@@ -25,15 +25,15 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut setup = auto::open_setup(&arguments.input)?;
     let record = arguments.recording.record.as_deref();
     PathConflicts::from_setup(&setup, &arguments.input).writes("--record", record).check()?;
-    let objection = admit(&setup, arguments.i_know)?;
+    let warning = admit(&setup, arguments.i_know)?;
     let device = hardware::open(&setup)?;
     setup.update_from_device(device.as_ref());
     let signals = Signals::register()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
-    tracing::info!("feel the scene {scene} through a {name}, at 1 kHz; Ctrl-C ends it");
-    tell_of_slow_service(&setup);
-    if let Some(text) = objection {
+    tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C stops it");
+    warn_of_slow_service(&setup);
+    if let Some(text) = warning {
         tracing::warn!("{text}");
     }
     let options = Options {
@@ -59,14 +59,14 @@ fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }
 
-/// A link that cannot carry what the profile asks for is served less often, and the user must know.
-fn tell_of_slow_service(setup: &Setup) {
-    let (asked, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
-    if served < asked {
-        let (name, able) = (&setup.profile.device.name, setup.device_rate_hz);
-        let advice = "walls must be softer at this rate; a faster line (baud = 1000000) or native USB allows 1000 Hz";
+/// Warns if the link does not support the rate of the profile and is served less often.
+fn warn_of_slow_service(setup: &Setup) {
+    let (requested, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
+    if served < requested {
+        let (name, supported) = (&setup.profile.device.name, setup.device_rate_hz);
+        let advice = "use a lower stiffness, a faster line (baud = 1000000) or native USB";
         tracing::warn!(
-            "{name}: the device and its line take {able:.0} Hz at most and are served at {served} Hz; {advice}"
+            "{name}: device and line support {supported:.0} Hz at most and are served at {served} Hz; {advice}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `hapticd simulate`: the tick with no clock, as fast as it goes.
+//! `hapticd simulate`: the tick without a clock, as fast as possible.
 
 use super::print_summary;
 use crate::cli::SimulateArguments;
@@ -22,11 +22,11 @@ const TICK_NS: u64 = 1_000_000;
 /// Runs the command.
 ///
 /// # Errors
-/// When the input is wrong, a file cannot be written, or the comparison does not hold.
+/// When the input is invalid, a file cannot be written, or the comparison fails.
 pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let setup = Setup::open(&arguments.input, arguments.hand.as_deref())?;
     file_use(arguments, &setup).check()?;
-    let golden = arguments.golden.as_deref().map(|path| GoldenFile::look(path, arguments.update_golden)).transpose()?;
+    let golden = arguments.golden.as_deref().map(|path| GoldenFile::open(path, arguments.update_golden)).transpose()?;
     let device = setup.simulated_device()?;
     let beginning = Beginning::of(&setup, device.as_ref());
     let mut session = SimulationRun::new(setup.into_loop(device)?);
@@ -40,7 +40,7 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     if traces.is_empty() && recording.is_none() {
         session.advance(ticks, stopwatch.as_mut());
     } else {
-        session.advance_kept(ticks, stopwatch.as_mut(), &mut traces, recording.as_mut())?;
+        session.advance_recorded(ticks, stopwatch.as_mut(), &mut traces, recording.as_mut())?;
     }
     traces.finish()?;
     recording.map(SimulatedRecording::finish).transpose()?;
@@ -48,21 +48,21 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let summary = Summary { compute_ns, ..session.summary() };
     print_summary(&summary, arguments.json)?;
     match golden.zip(session.forces) {
-        Some((golden, forces)) => golden.settle(&Golden::of(&summary, &forces)),
+        Some((golden, forces)) => golden.finish(&Golden::of(&summary, &forces)),
         None => Ok(()),
     }
 }
 
-/// The file of --golden, looked at before the simulation: whoever has waited for that shall not learn of a slip then.
+/// The file of --golden, opened before the simulation so that a mistake is reported at once.
 enum GoldenFile<'a> {
-    /// It will be written.
+    /// Write it.
     Update(&'a Path),
-    /// It will be compared with.
+    /// Compare with it.
     Compare(&'a Path, Golden),
 }
 
 impl<'a> GoldenFile<'a> {
-    fn look(path: &'a Path, is_updated: bool) -> Result<Self, Failure> {
+    fn open(path: &'a Path, is_updated: bool) -> Result<Self, Failure> {
         if is_updated {
             Golden::refuse_unwritable(path).map(|()| Self::Update(path))
         } else {
@@ -70,7 +70,7 @@ impl<'a> GoldenFile<'a> {
         }
     }
 
-    fn settle(&self, new: &Golden) -> Result<(), Failure> {
+    fn finish(&self, new: &Golden) -> Result<(), Failure> {
         match self {
             Self::Update(path) => new.write(path),
             Self::Compare(path, golden) => golden.compare(new, path),
@@ -89,22 +89,22 @@ fn file_use(arguments: &SimulateArguments, setup: &Setup) -> PathConflicts {
         .writes("--record", arguments.recording.record.as_deref())
 }
 
-/// The loop in virtual time, and what came of it.
+/// The loop in virtual time, and its results.
 pub struct SimulationRun {
     rendering: HapticLoop,
     figures: RunExtremes,
     faults: Vec<Fault>,
-    /// Only where somebody compares.
+    /// Only with --golden.
     forces: Option<ForceHash>,
 }
 
 impl SimulationRun {
-    /// At the start.
+    /// A run before its first tick.
     pub fn new(rendering: HapticLoop) -> Self {
         Self { rendering, figures: RunExtremes::default(), faults: Vec::new(), forces: None }
     }
 
-    /// One millisecond.
+    /// Runs one tick.
     pub fn tick(&mut self) -> &TickReport {
         let now = MonotonicNs((self.figures.ticks + 1) * TICK_NS);
         let report = self.rendering.tick(now, 0);
@@ -113,7 +113,7 @@ impl SimulationRun {
             forces.take_in(report.force_n);
         }
         if let Some(fault) = &report.fault {
-            note_fault(&mut self.faults, report.tick, fault);
+            record_fault(&mut self.faults, report.tick, fault);
         }
         report
     }
@@ -123,12 +123,12 @@ impl SimulationRun {
         &self.rendering
     }
 
-    /// What it came to so far.
+    /// Summary so far.
     pub fn summary(&self) -> Summary {
         Summary::of(&self.rendering, &self.figures, self.faults.clone())
     }
 
-    /// So many ticks; the clock is looked at only if somebody asked.
+    /// Runs a number of ticks; reads the clock only if there is a stopwatch.
     pub fn advance(&mut self, ticks: u64, stopwatch: Option<&mut Stopwatch>) {
         let Some(stopwatch) = stopwatch else {
             (0..ticks).for_each(|_| _ = self.tick());
@@ -141,8 +141,8 @@ impl SimulationRun {
         }
     }
 
-    /// So many ticks with their rows and records; writing them is not counted as computing.
-    fn advance_kept(
+    /// Runs a number of ticks with traces and a recording; the stopwatch excludes writing them.
+    fn advance_recorded(
         &mut self,
         ticks: u64,
         mut stopwatch: Option<&mut Stopwatch>,
@@ -161,6 +161,6 @@ impl SimulationRun {
 }
 
 #[cold]
-fn note_fault(faults: &mut Vec<Fault>, tick: u64, fault: &haptic_loop::fault::Fault) {
+fn record_fault(faults: &mut Vec<Fault>, tick: u64, fault: &haptic_loop::fault::Fault) {
     faults.push(Fault::of(tick, fault));
 }

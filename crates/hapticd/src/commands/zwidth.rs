@@ -1,4 +1,4 @@
-//! `hapticd zwidth`: which stiffness and damping does this device bear? A picture and numbers.
+//! `hapticd zwidth`: the region of stable stiffness and damping of a device, as a picture and as numbers.
 
 use super::{print_json, print_line};
 use crate::cli::{InputArguments, ZwidthArguments};
@@ -25,15 +25,15 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Dampings that are tried on a device itself, as multiples of its own.
+/// Damping values tested on the device, as multiples of its own damping.
 const MEASURED_SHARES: [f64; 4] = [0.1, 0.5, 2.0, 8.0];
-/// How far the handle may come while springs are tried, m.
+/// Maximum travel of the handle while springs are tested, m.
 const TRAVEL_M: f64 = 0.015;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the input is wrong, the picture cannot be written, or the device cannot be measured.
+/// When the input is invalid, the picture cannot be written, or the device cannot be measured.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
     let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
     arguments.out.as_deref().map_or(Ok(()), atomic_write::check_writable)?;
@@ -48,7 +48,7 @@ pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
     if let Some(out) = &arguments.out {
         atomic_write::write(out, &writer(&region.draw())?)?;
     }
-    if arguments.json { print_json(&told(&region)) } else { print_line(words(&region, arguments).trim_end()) }
+    if arguments.json { print_json(&to_json(&region)) } else { print_line(describe(&region, arguments).trim_end()) }
 }
 
 fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure> {
@@ -72,12 +72,12 @@ fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure>
     })
 }
 
-/// The name of a file without folder and ending; a built-in's name as it is.
+/// Name of a file without folder and extension; the name of a built-in stays as it is.
 fn plain_name(name: &str) -> String {
     Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// The boundaries for each damping, on all cores, with a bar.
+/// The boundaries for each damping, computed on all cores, with a progress bar.
 fn boundaries(
     setup: &Setup,
     device: &WorstAxisModel,
@@ -90,13 +90,13 @@ fn boundaries(
     let limits = |damping: f64| {
         let limits = Limits::of(device, hand, &tapped, damping);
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-        console.show(count as f64 / points as f64, "tapping the loop");
+        console.show(count as f64 / points as f64, "simulating taps");
         limits
     };
     Ok(dampings(device, hand, points).into_par_iter().map(limits).collect())
 }
 
-/// The stiffest springs, tried on the device itself with nobody holding it.
+/// Maximum stable stiffness, measured on the free device.
 fn measured(
     setup: &Setup,
     device: &WorstAxisModel,
@@ -124,7 +124,7 @@ fn measured(
     }
 }
 
-fn told(region: &Region) -> Value {
+fn to_json(region: &Region) -> Value {
     let limits = |limits: &Limits| {
         json!({
             "damping_n_s_per_m": limits.damping_n_s_per_m,
@@ -159,7 +159,7 @@ fn told(region: &Region) -> Value {
     })
 }
 
-fn words(region: &Region, arguments: &ZwidthArguments) -> String {
+fn describe(region: &Region, arguments: &ZwidthArguments) -> String {
     let row = |limits: &Limits| {
         let Limits { damping_n_s_per_m, passive_n_per_m, spectral_n_per_m, simulated_n_per_m } = limits;
         format!(
@@ -174,7 +174,7 @@ fn words(region: &Region, arguments: &ZwidthArguments) -> String {
     let measured: String = region.measured.iter().map(found).collect();
     let written = arguments.out.as_ref().map_or(String::new(), |out| format!("written to {}", out.display()));
     format!(
-        "stiffest coupling of {}, N/m\n{:>12} {:>12} {:>12} {:>12}\n{rows}{measured}{}{written}",
+        "maximum stiffness of the coupling of {}, N/m\n{:>12} {:>12} {:>12} {:>12}\n{rows}{measured}{}{written}",
         region.name, "damping", "passive", "eigenvalues", "tapped", region.proposals
     )
 }

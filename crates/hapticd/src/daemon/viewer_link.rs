@@ -7,13 +7,13 @@ use crate::status::Status;
 use crate::summary::Fault;
 use crate::viewer::ViewerSession;
 use crate::viewer::observer::Observer;
+use crate::viewer::timing::timing_message;
 
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
 use haptic_realtime::exchange::LatestReader;
 use haptic_realtime::runner::LoopTiming;
 use haptic_view::message::state::FaultMessage;
-use haptic_view::message::timing::TimingMessage;
 use haptic_view::{Listener, Viewer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -67,7 +67,7 @@ impl ViewerLink {
             self.session.telemetry.publish_state(self.observer.observe(snapshot, longest_ns, recording));
         }
         if let Some(timing) = timing.read_if_new() {
-            self.session.telemetry.publish_timing(TimingMessage::new(timing));
+            self.session.telemetry.publish_timing(timing_message(timing));
         }
     }
 }

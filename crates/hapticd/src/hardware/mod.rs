@@ -21,7 +21,7 @@ pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
 
 /// This program, with a hidden command that ends the force of a device when this process dies.
 fn dead_man() -> Option<(PathBuf, Vec<String>)> {
-    Some((std::env::current_exe().ok()?, vec!["stand-guard".to_owned()]))
+    Some((std::env::current_exe().ok()?, vec!["dead-man".to_owned()]))
 }
 
 #[cfg(test)]

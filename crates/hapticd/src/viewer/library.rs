@@ -1,20 +1,20 @@
-//! The scenes that can be switched to by name, and their pictures.
+//! Built-in scenes for the viewer, with titles and pictures.
 
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
-use haptic_draw::compose::{Content, Words, compose};
+use haptic_draw::compose::{Annotations, Content, compose};
 use haptic_draw::svg;
 use haptic_view::message::scene::SceneEntry;
 
-/// All of them; the title is the first line of what the file says about itself.
+/// All built-in scenes. The title is the first sentence of the file's first comment.
 pub fn entries() -> Vec<SceneEntry> {
     SCENES.entries.iter().map(|(name, text)| entry(name, text)).collect()
 }
 
-/// The picture of one of them, as SVG.
+/// Picture of a built-in scene as SVG.
 pub fn picture(name: &str) -> Option<String> {
     let scene = scene::load(&SCENES.built_in(name)?).ok()?;
-    Some(svg::write(&compose(&Content::at_start(&scene), Words::None)))
+    Some(svg::write(&compose(&Content::at_start(&scene), Annotations::None)))
 }
 
 fn entry(name: &str, text: &str) -> SceneEntry {
@@ -22,7 +22,7 @@ fn entry(name: &str, text: &str) -> SceneEntry {
     SceneEntry { name: name.to_owned(), title: title(text).unwrap_or(name).to_owned(), thumbnail }
 }
 
-/// What the file says of itself, up to the first stop.
+/// The file's first comment up to the first punctuation mark.
 fn title(text: &str) -> Option<&str> {
     let first_line = text.lines().next()?.strip_prefix('#')?.trim();
     let stop = [": ", "; ", ". "].iter().filter_map(|stop| first_line.find(stop)).min();

@@ -1,16 +1,17 @@
-//! The daemon's side of the viewer: what it tells, and what it does when asked.
+//! The daemon's side of the viewer: telemetry and requests.
 //!
-//! - [`listen`]: takes the address and says where to look.
-//! - [`session`]: what is shared between the lower side and the viewer: the scene, the gains, the way to the loop.
-//! - [`host`]: does what the viewer asks for.
-//! - [`observer`]: makes what is told of snapshots, on the lower side.
-//! - [`settings`], [`tuning`], [`library`]: limits and margins; new gains by the rules of a profile; scenes with their pictures.
+//! - [`listen`]: binds the address and logs it.
+//! - [`session`]: state shared by supervisor and viewer: the scene, the settings, the request queue.
+//! - [`controller`]: implements the requests of the viewer.
+//! - [`observer`]: makes observations from snapshots, on the supervisor's thread.
+//! - [`settings`], [`tuning`], [`library`]: limits and margins; new gains by the rules of a profile; built-in scenes.
 
-pub mod host;
+pub mod controller;
 pub mod library;
 pub mod observer;
 pub mod session;
 pub mod settings;
+pub mod timing;
 pub mod tuning;
 
 pub use session::ViewerSession;
@@ -20,7 +21,7 @@ use crate::log::USER_TARGET;
 use haptic_view::Listener;
 use std::net::SocketAddr;
 
-/// Takes the viewer's address and says where to look; `None` if nobody wants it, or no address can be had.
+/// Binds the viewer's address and logs it; `None` with --no-view or if no address is free.
 pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listener> {
     if arguments.no_view {
         return None;
@@ -28,25 +29,25 @@ pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listen
     let wanted = arguments.view.unwrap_or(in_profile);
     match Listener::bind(wanted) {
         Ok(listener) => {
-            tell(&listener, wanted);
+            announce(&listener, wanted);
             Some(listener)
         }
         Err(error) => {
-            let advice = "give another address with --view, or --no-view";
-            tracing::warn!("no viewer: {wanted} cannot be listened at: {error}; {advice}");
+            let advice = "choose another address with --view, or --no-view";
+            tracing::warn!("viewer disabled: cannot listen on {wanted}: {error}; {advice}");
             None
         }
     }
 }
 
-fn tell(listener: &Listener, wanted: SocketAddr) {
+fn announce(listener: &Listener, wanted: SocketAddr) {
     let url = listener.url();
     if listener.was_moved() {
-        tracing::info!(target: USER_TARGET, "see it at {url} (port {} is taken by somebody else)", wanted.port());
+        tracing::info!(target: USER_TARGET, "Viewer: {url} (port {} is in use)", wanted.port());
     } else {
-        tracing::info!(target: USER_TARGET, "see it at {url}");
+        tracing::info!(target: USER_TARGET, "Viewer: {url}");
     }
     if listener.token().is_some() {
-        tracing::warn!("the viewer can be reached from other machines; the token in its address lets them in");
+        tracing::warn!("the viewer is reachable from other machines; the token in its address gives access");
     }
 }

@@ -1,4 +1,4 @@
-//! Makes what is told of snapshots: on the lower side, as often as it looks.
+//! Makes observations for the viewer from snapshots, on the supervisor's thread.
 
 use crate::follower::SceneFollower;
 use haptic_draw::view::SceneView;
@@ -6,7 +6,7 @@ use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_view::message::state::{FaultMessage, Observation, RecordingMessage};
 
-/// Follows one scene.
+/// Observes one scene.
 pub struct Observer {
     scene_id: u64,
     follower: SceneFollower,
@@ -21,19 +21,19 @@ impl Observer {
         Self { scene_id, follower: SceneFollower::new(SceneView::new(scene)), fault: None, faults: 0, stale_seen: 0 }
     }
 
-    /// Follows another scene from now on; what was counted stays.
+    /// Observes another scene from now on; the counters stay.
     pub fn change_scene(&mut self, scene_id: u64, scene: &Scene) {
         let (fault, faults, stale_seen) = (self.fault.take(), self.faults, self.stale_seen);
         *self = Self { fault, faults, stale_seen, ..Self::new(scene_id, scene) };
     }
 
-    /// A fault happened.
+    /// Counts a fault and shows it.
     pub fn add_fault(&mut self, fault: FaultMessage) {
         self.fault = Some(fault);
         self.faults += 1;
     }
 
-    /// The newest snapshot as it is told; `compute_ns` is the longest tick since the last.
+    /// Observation of the newest snapshot; `compute_ns` is the longest tick since the last one.
     pub fn observe(
         &mut self,
         snapshot: &Snapshot,

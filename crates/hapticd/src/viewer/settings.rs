@@ -6,14 +6,12 @@ use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::Margins;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
-use haptic_coupling::tank::Passivity;
 use haptic_device::DeviceConfig;
 use haptic_device::kind::SIMULATED;
-use haptic_loop::settings::{Safety, Settings};
+use haptic_loop::settings::Settings;
 use haptic_planar::scene::Scene;
 use haptic_view::message::settings::{
-    CouplingMessage, DeviceMessage, LimitsMessage, ModelMessage, RegionPoint, SafetyMessage, SettingsMessage,
-    StabilityMessage,
+    DeviceMessage, LimitsMessage, ModelMessage, RegionPoint, SettingsMessage, StabilityMessage,
 };
 
 /// Points of the region's edge.
@@ -47,10 +45,20 @@ impl DeviceFacts {
         Self { device, region: region(&model, &hand), own: setup.settings().coupling, model, hand }
     }
 
-    /// What can be set through the viewer.
-    pub fn limits(&self, settings: &Settings) -> LimitsMessage {
-        let max_force_n = settings.safety.max_force_n.min(self.device.max_force_n);
-        limits(&in_world(&self.region, settings.mapping.scale), &self.own, max_force_n)
+    /// Largest gains that can be set through the viewer.
+    pub fn max_gains(&self, settings: &Settings) -> Gains {
+        max_gains(&in_world(&self.region, settings.mapping.scale), &self.own)
+    }
+
+    fn limits(&self, settings: &Settings) -> LimitsMessage {
+        let max = self.max_gains(settings);
+        LimitsMessage {
+            max_force_n: settings.safety.max_force_n.min(self.device.max_force_n),
+            stiffness_n_per_m: [0.0, max.stiffness_n_per_m],
+            damping_n_s_per_m: [0.0, max.damping_n_s_per_m],
+            angular_stiffness_n_m_per_rad: [0.0, max.angular_stiffness_n_m_per_rad],
+            angular_damping_n_m_s_per_rad: [0.0, max.angular_damping_n_m_s_per_rad],
+        }
     }
 
     /// Whether the device is a model and not hardware.
@@ -69,9 +77,9 @@ impl DeviceFacts {
         let Settings { coupling, mapping, safety } = settings;
         let margins = Margins::of(&self.model, &self.hand, coupling, mapping.scale, tool_mass_kg);
         SettingsMessage {
-            coupling: coupling_message(coupling),
+            coupling: *coupling,
             limits: self.limits(settings),
-            safety: safety_message(safety),
+            safety: *safety,
             stability: StabilityMessage {
                 passive: margins.is_passive(),
                 stable: margins.is_stable(),
@@ -81,34 +89,6 @@ impl DeviceFacts {
             device: self.device.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
-    }
-}
-
-/// Gains with the keys of a profile.
-pub fn coupling_message(gains: &Gains) -> CouplingMessage {
-    let Gains { stiffness_n_per_m, damping_n_s_per_m, angular_stiffness_n_m_per_rad, angular_damping_n_m_s_per_rad } =
-        *gains;
-    CouplingMessage {
-        stiffness_n_per_m,
-        damping_n_s_per_m,
-        angular_stiffness_n_m_per_rad,
-        angular_damping_n_m_s_per_rad,
-    }
-}
-
-fn safety_message(safety: &Safety) -> SafetyMessage {
-    SafetyMessage {
-        max_force_n: safety.max_force_n,
-        slew_n_per_s: safety.slew_n_per_s,
-        engage_ramp_s: safety.engage_ramp_s,
-        stale_after_s: safety.stale_after_s,
-        lost_after_s: safety.lost_after_s,
-        max_speed_m_per_s: safety.max_speed_m_per_s,
-        passivity: match safety.passivity {
-            Passivity::Tank => "tank",
-            Passivity::Observer => "observer",
-            Passivity::Off => "off",
-        },
     }
 }
 
@@ -129,19 +109,17 @@ fn device(file: &DeviceConfig, name: &str, model: &WorstAxisModel, max_force_n: 
     }
 }
 
-/// What the viewer may set: no value beyond the greatest that could come to rest with the hand that is known, unless the profile itself
-/// goes farther. Both gains at their greatest may well be unstable together; the page says so, and the tank is there for it.
-fn limits(region: &[RegionPoint], own: &Gains, max_force_n: f64) -> LimitsMessage {
-    let stiffest = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
+/// Largest gains in the viewer: no value beyond the largest that could be stable with the known hand, unless the profile
+/// itself has a larger one. Both linear gains at their maximum may be unstable together; the page shows that, and the tank
+/// protects the hand.
+fn max_gains(region: &[RegionPoint], own: &Gains) -> Gains {
+    let stiffness = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
     let damping = region.last().map_or(0.0, |point| point.damping_n_s_per_m);
-    let angular_stiffness = MAX_ANGULAR_STIFFNESS_N_M_PER_RAD.max(own.angular_stiffness_n_m_per_rad);
-    let angular_damping = MAX_ANGULAR_DAMPING_N_M_S_PER_RAD.max(own.angular_damping_n_m_s_per_rad);
-    LimitsMessage {
-        max_force_n,
-        stiffness_n_per_m: [0.0, rounded_down(stiffest).max(own.stiffness_n_per_m)],
-        damping_n_s_per_m: [0.0, rounded_down(damping).max(own.damping_n_s_per_m)],
-        angular_stiffness_n_m_per_rad: [0.0, angular_stiffness],
-        angular_damping_n_m_s_per_rad: [0.0, angular_damping],
+    Gains {
+        stiffness_n_per_m: rounded_down(stiffness).max(own.stiffness_n_per_m),
+        damping_n_s_per_m: rounded_down(damping).max(own.damping_n_s_per_m),
+        angular_stiffness_n_m_per_rad: MAX_ANGULAR_STIFFNESS_N_M_PER_RAD.max(own.angular_stiffness_n_m_per_rad),
+        angular_damping_n_m_s_per_rad: MAX_ANGULAR_DAMPING_N_M_S_PER_RAD.max(own.angular_damping_n_m_s_per_rad),
     }
 }
 
@@ -217,7 +195,7 @@ mod tests {
         assert!(plain.windows(2).all(|pair| pair[0].damping_n_s_per_m < pair[1].damping_n_s_per_m));
         let [a, b] = [&plain, &doubled].map(|region| region[7].stiffness_stable_n_per_m);
         assert!((a / b - 4.0).abs() < 1e-9);
-        let [a, b] = [&plain, &doubled].map(|region| limits(region, &Gains::default(), 4.0).stiffness_n_per_m[1]);
+        let [a, b] = [&plain, &doubled].map(|region| max_gains(region, &Gains::default()).stiffness_n_per_m);
         assert!((a / b - 4.0).abs() < 0.04, "{a} {b}");
     }
 

@@ -1,30 +1,34 @@
-//! New gains through the viewer, judged by the very rules of a profile file, and by the limits on top.
+//! New gains from the viewer, validated by the rules of a profile file and by the viewer's own limits.
 
-use haptic_config::profile;
 use haptic_config::section::nearest;
-use haptic_config::source::Source;
-use haptic_coupling::coupling::Gains;
+use haptic_coupling::coupling::{GAIN_KEYS, Gains};
+use haptic_coupling::key::Key;
 use haptic_loop::control::ControlError;
-use haptic_view::message::settings::LimitsMessage;
 use serde_json::{Map, Value};
-use std::fmt::Write;
-
-/// The keys of `[coupling]`, and what they are now.
-fn keys_of(gains: &Gains) -> [(&'static str, f64); 4] {
-    [
-        ("stiffness_n_per_m", gains.stiffness_n_per_m),
-        ("damping_n_s_per_m", gains.damping_n_s_per_m),
-        ("angular_stiffness_n_m_per_rad", gains.angular_stiffness_n_m_per_rad),
-        ("angular_damping_n_m_s_per_rad", gains.angular_damping_n_m_s_per_rad),
-    ]
-}
 
 /// The only form there is: the keys themselves, not in a table as a profile has them.
 const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
 
-/// Keys come before values: what is said of a value must not propose a key that does not exist.
+/// The gains in force with some keys changed; none may exceed `max`.
+///
+/// # Errors
+/// When a key is unknown, or a value is invalid in a profile or exceeds the limits.
+pub fn retuned(gains: &Gains, keys: &Map<String, Value>, max: &Gains) -> Result<Gains, ControlError> {
+    reject_unknown_keys(keys)?;
+    let (mut retuned, mut problems) = (*gains, Vec::new());
+    for key in &GAIN_KEYS {
+        match keys.get(key.name).map(|value| checked(key, value, max)) {
+            Some(Ok(number)) => *(key.field)(&mut retuned) = number,
+            Some(Err(problem)) => problems.push(format!("coupling.{}: {problem}", key.name)),
+            None => {}
+        }
+    }
+    if problems.is_empty() { Ok(retuned) } else { Err(ControlError::Invalid(problems.join("\n"))) }
+}
+
+/// Unknown keys are reported first: a problem of a value must not propose a key that does not exist.
 fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
-    let names = keys_of(&Gains::default()).map(|(name, _)| name);
+    let names = GAIN_KEYS.map(|key| key.name);
     let Some(unknown) = keys.keys().find(|key| !names.contains(&key.as_str())) else { return Ok(()) };
     let remedy = match unknown.as_str() {
         "coupling" => format!("send its keys themselves, e.g. {EXAMPLE}."),
@@ -36,61 +40,20 @@ fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
     )))
 }
 
-/// The gains in force with some keys changed.
-///
-/// # Errors
-/// When a key is unknown, or a value is not what a profile may have or is beyond the limits.
-pub fn retuned(gains: &Gains, keys: &Map<String, Value>, limits: &LimitsMessage) -> Result<Gains, ControlError> {
-    reject_unknown_keys(keys)?;
-    let text = profile_with(gains, keys)?;
-    let retuned = profile::load(&Source::in_memory("coupling", &text)).map_err(|errors| {
-        let told = errors.0.iter().map(|problem| format!("{}: {}; {}", problem.key, problem.problem, problem.remedy));
-        ControlError::Invalid(told.collect::<Vec<_>>().join("\n"))
-    })?;
-    within(limits, retuned.coupling, keys)
-}
-
-/// A profile that says nothing but the coupling.
-fn profile_with(gains: &Gains, keys: &Map<String, Value>) -> Result<String, ControlError> {
-    let mut text = String::from("[coupling]\n");
-    for (key, value) in keys_of(gains).iter().filter(|(key, _)| !keys.contains_key(*key)) {
-        // Writing into a string cannot fail.
-        let _ = writeln!(text, "{key} = {value:?}");
+/// The number of a key. Only keys that are given are compared with the limits: the profile may exceed them in the others.
+fn checked(key: &Key<Gains>, value: &Value, max: &Gains) -> Result<f64, String> {
+    let example = format!("send e.g. {{\"{}\":{:?}}}", key.name, key.get(&Gains::default()));
+    let number = value.as_f64().ok_or_else(|| format!("must be a number, got {value}; {example}"))?;
+    if let Some(problem) = key.rule.violation(number) {
+        return Err(format!("{problem}; {example}"));
     }
-    for (key, value) in keys {
-        let value = match value {
-            Value::Number(_) | Value::String(_) | Value::Bool(_) => value,
-            _ => {
-                return Err(ControlError::Invalid(format!(
-                    "coupling.{key}: must be a number; send e.g. {{\"{key}\":1.0}}"
-                )));
-            }
-        };
-        // What JSON writes for a text is a text in TOML, too.
-        let _ = writeln!(text, "{} = {value}", Value::from(key.as_str()));
+    let max = key.get(max);
+    if number > max {
+        let max = format!("{max:.6}");
+        let max = max.trim_end_matches('0').trim_end_matches('.');
+        return Err(format!("must not be more than {max}, got {number}; higher values can be set in the profile"));
     }
-    Ok(text)
-}
-
-/// Only what is asked for is judged: a profile that was saved since may have gone farther in the rest, as profiles may.
-fn within(limits: &LimitsMessage, gains: Gains, keys: &Map<String, Value>) -> Result<Gains, ControlError> {
-    let ranges = [
-        limits.stiffness_n_per_m,
-        limits.damping_n_s_per_m,
-        limits.angular_stiffness_n_m_per_rad,
-        limits.angular_damping_n_m_s_per_rad,
-    ];
-    let is_beyond = |((key, value), [_, most]): &((&str, f64), [f64; 2])| keys.contains_key(*key) && value > most;
-    let beyond = keys_of(&gains).into_iter().zip(ranges).find(is_beyond);
-    match beyond {
-        None => Ok(gains),
-        Some(((key, value), [_, most])) => {
-            let advice = "the profile may have more, if it is meant";
-            let most = format!("{most:.6}");
-            let most = most.trim_end_matches('0').trim_end_matches('.');
-            Err(ControlError::Invalid(format!("coupling.{key}: must not be more than {most}, got {value}; {advice}")))
-        }
-    }
+    Ok(number)
 }
 
 #[cfg(test)]
@@ -98,18 +61,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn limits() -> LimitsMessage {
-        LimitsMessage {
-            max_force_n: 4.0,
-            stiffness_n_per_m: [0.0, 5000.0],
-            damping_n_s_per_m: [0.0, 20.0],
-            angular_stiffness_n_m_per_rad: [0.0, 10.0],
-            angular_damping_n_m_s_per_rad: [0.0, 0.1],
-        }
-    }
+    const MAX: Gains = Gains {
+        stiffness_n_per_m: 5000.0,
+        damping_n_s_per_m: 20.0,
+        angular_stiffness_n_m_per_rad: 10.0,
+        angular_damping_n_m_s_per_rad: 0.1,
+    };
 
     fn patch(value: Value) -> Result<Gains, ControlError> {
-        retuned(&Gains::default(), value.as_object().unwrap(), &limits())
+        retuned(&Gains::default(), value.as_object().unwrap(), &MAX)
     }
 
     #[test]
@@ -123,7 +83,7 @@ mod tests {
     fn what_a_profile_has_beyond_the_limits_does_not_stand_in_the_way_of_other_keys() {
         let stiff = Gains { stiffness_n_per_m: 9000.0, ..Gains::default() };
         let body = json!({ "damping_n_s_per_m": 2.0 });
-        let gains = retuned(&stiff, body.as_object().unwrap(), &limits()).unwrap();
+        let gains = retuned(&stiff, body.as_object().unwrap(), &MAX).unwrap();
         assert_eq!((gains.stiffness_n_per_m, gains.damping_n_s_per_m), (9000.0, 2.0));
     }
 

@@ -24,7 +24,7 @@ impl Daemon {
         let (send, lines) = channel();
         std::thread::spawn(move || stderr.lines().map_while(Result::ok).all(|line| send.send(line).is_ok()));
         let daemon = Self { process: Process(child), lines, folder };
-        daemon.wait_for("Ctrl-C ends it");
+        daemon.wait_for("Ctrl-C stops it");
         daemon
     }
 
@@ -47,28 +47,30 @@ impl Daemon {
 }
 
 #[test]
-fn a_saved_profile_is_taken_over_and_a_wrong_one_refused_with_its_place() {
+fn a_saved_profile_is_applied_and_an_invalid_one_rejected_with_its_location() {
     let daemon = Daemon::start("[coupling]\nstiffness_n_per_m = 400\n");
     daemon.save("[coupling]\nstiffness_n_per_m = 300\n");
     daemon.wait_for("new coupling, ramped: 300 N/m, 0.1 N·s/m");
     daemon.save("[coupling]\nstiffness_n_per_m = -1\n");
-    daemon.wait_for("refused, nothing changes: p.toml:2:21: coupling.stiffness_n_per_m: must be zero or more");
+    daemon.wait_for(
+        "profile rejected, settings unchanged: p.toml:2:21: coupling.stiffness_n_per_m: must be zero or more",
+    );
     daemon.save("scene = \"tower\"\n[coupling]\nstiffness_n_per_m = 300\n[safety]\nmax_force_n = 2\n");
-    let seen = daemon.wait_for("new limits: force up to 2 N");
-    assert!(seen.iter().any(|line| line.contains("scene has changed in the profile and needs a restart")), "{seen:?}");
-    assert!(!seen.iter().any(|line| line.contains("new coupling")), "the refused file changed something: {seen:?}");
+    let seen = daemon.wait_for("new limits: maximum force 2 N");
+    assert!(seen.iter().any(|line| line.contains("scene changed in the profile; restart to apply it")), "{seen:?}");
+    assert!(!seen.iter().any(|line| line.contains("new coupling")), "the rejected file changed something: {seen:?}");
     let summary = daemon.process.end("-TERM");
     assert!(summary["ticks"].as_u64().unwrap() > 0, "{summary}");
 }
 
 #[test]
-fn a_renamed_file_counts_as_saved_and_an_unchanged_one_says_nothing() {
+fn a_renamed_file_counts_as_saved_and_an_unchanged_one_logs_nothing() {
     let daemon = Daemon::start("");
-    daemon.save("# the same in other words\n[coupling]\nstiffness_n_per_m = 400.0\n");
+    daemon.save("# the same, written differently\n[coupling]\nstiffness_n_per_m = 400.0\n");
     std::thread::sleep(Duration::from_millis(300));
     let new = daemon.folder.write("p.toml.new", "[mapping]\noffset_m = [0.0, 0.001]\n");
     std::fs::rename(&new, daemon.folder.join("p.toml")).unwrap();
-    let seen = daemon.wait_for("new mapping: force comes on anew");
+    let seen = daemon.wait_for("new mapping; force re-engages");
     let is_change = |line: &String| line.contains("new coupling") || line.contains("new limits");
     assert!(!seen.iter().any(is_change), "the unchanged file was taken for a change: {seen:?}");
     daemon.process.end("-INT");

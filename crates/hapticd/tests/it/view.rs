@@ -99,7 +99,8 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!(daemon.get("/api/scene")["bodies"][0]["name"], "ball");
     let exact = format!("[world]\nimpact_state = \"exact\"\n{ball}");
-    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "is for `simulate` only"), ("[", "TOML")] {
+    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "works with `simulate` only"), ("[", "TOML")]
+    {
         let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": toml }));
         assert_eq!(status, 422, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
@@ -206,11 +207,11 @@ fn a_taken_port_moves_on_and_an_impossible_address_ends_nothing() {
     let daemon = Daemon::start(&[]);
     let run = |arguments: &[&str]| hapticd(&["run", "--seconds", "0.1"]).args(arguments).output().unwrap();
     let moved = stderr_of(&run(&["--view", &daemon.address]));
-    assert!(moved.lines().next().is_some_and(|line| line.contains("is taken by somebody else")), "{moved}");
+    assert!(moved.lines().next().is_some_and(|line| line.contains("is in use")), "{moved}");
     let impossible = run(&["--view", "192.0.2.1:8520"]);
     assert_eq!(impossible.status.code(), Some(0));
-    assert!(stderr_of(&impossible).contains("no viewer: 192.0.2.1:8520 cannot be listened at"));
-    assert!(!stderr_of(&run(&["--no-view"])).contains("see it at"));
+    assert!(stderr_of(&impossible).contains("viewer disabled: cannot listen on 192.0.2.1:8520"));
+    assert!(!stderr_of(&run(&["--no-view"])).contains("Viewer:"));
     assert_eq!(run(&["--view", "nowhere"]).status.code(), Some(2));
     assert_eq!(run(&["--no-view", "--view", "127.0.0.1:0"]).status.code(), Some(2));
 }

@@ -1,5 +1,6 @@
 //! A viewer with a mock daemon, and clients that send exactly the bytes of a test.
 
+use haptic_coupling::coupling::Gains;
 use haptic_loop::control::ControlError;
 use haptic_loop::snapshot::{Pose, Snapshot};
 use haptic_loop::world::World;
@@ -7,7 +8,6 @@ use haptic_planar::scene::Scene;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
 use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::{SceneMessage, ScenesMessage};
-use haptic_view::message::settings::CouplingMessage;
 use haptic_view::message::state::Observation;
 use haptic_view::{Controller, Listener, Telemetry, Viewer};
 use nalgebra::Vector2;
@@ -71,9 +71,9 @@ impl Controller for Daemon {
         Err(ControlError::Busy("busy".to_owned()))
     }
 
-    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError> {
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<Gains, ControlError> {
         match keys.get("stiffness_n_per_m").and_then(Value::as_f64) {
-            Some(stiffness_n_per_m) if stiffness_n_per_m >= 0.0 => Ok(CouplingMessage {
+            Some(stiffness_n_per_m) if stiffness_n_per_m >= 0.0 => Ok(Gains {
                 stiffness_n_per_m,
                 damping_n_s_per_m: 0.0,
                 angular_stiffness_n_m_per_rad: 0.0,

@@ -1,8 +1,7 @@
-//! Does what the viewer asks for.
+//! Implements the requests of the viewer.
 
 use super::library;
 use super::session::ViewerSession;
-use super::settings::coupling_message;
 use super::tuning::retuned;
 use crate::admission;
 use haptic_backends::discovery;
@@ -15,7 +14,6 @@ use haptic_loop::control::ControlError;
 use haptic_view::Controller;
 use haptic_view::controller::{DeviceInUse, DevicesMessage, SceneChoice};
 use haptic_view::message::scene::ScenesMessage;
-use haptic_view::message::settings::CouplingMessage;
 use nalgebra::Vector2;
 use serde_json::{Map, Value};
 
@@ -23,7 +21,7 @@ impl Controller for ViewerSession {
     fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError> {
         let device = self.facts.device();
         if !device.can_be_guided {
-            let text = format!("the {} is held by a hand of its own; only a simulated hand can be led", device.name);
+            let text = format!("the {} has no simulated hand; only a simulated hand can be guided", device.name);
             return Err(ControlError::NotNow(text));
         }
         self.apply(Command::GuideHand(target_m))
@@ -35,7 +33,7 @@ impl Controller for ViewerSession {
 
     fn step(&self, ticks: u32) -> Result<(), ControlError> {
         if !self.is_paused() {
-            return Err(ControlError::NotNow("the world is running; pause it before stepping".to_owned()));
+            return Err(ControlError::NotNow("the world is running; pause it first".to_owned()));
         }
         self.apply(Command::Step(ticks))
     }
@@ -44,13 +42,13 @@ impl Controller for ViewerSession {
         ViewerSession::reset(self)
     }
 
-    fn set_gains(&self, keys: &Map<String, Value>) -> Result<CouplingMessage, ControlError> {
+    fn set_gains(&self, keys: &Map<String, Value>) -> Result<Gains, ControlError> {
         let mut gains = Gains::default();
         self.apply_with(|settings| {
-            gains = retuned(&settings.coupling, keys, &self.facts.limits(settings))?;
+            gains = retuned(&settings.coupling, keys, &self.facts.max_gains(settings))?;
             Ok(Command::SetGains(gains))
         })?;
-        Ok(coupling_message(&gains))
+        Ok(gains)
     }
 
     fn scenes(&self) -> ScenesMessage {
@@ -63,22 +61,22 @@ impl Controller for ViewerSession {
 
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError> {
         let (name, source) = source_of(choice)?;
-        let wrong = |problem: &dyn std::fmt::Display| ControlError::Invalid(problem.to_string());
-        let description = scene::describe(&source).map_err(|errors| wrong(&errors))?;
-        let scene = scene::load(&source).map_err(|errors| wrong(&errors))?;
+        let invalid = |problem: &dyn std::fmt::Display| ControlError::Invalid(problem.to_string());
+        let description = scene::describe(&source).map_err(|errors| invalid(&errors))?;
+        let scene = scene::load(&source).map_err(|errors| invalid(&errors))?;
         let is_simulated = self.facts.is_simulated();
-        if let Some(warning) = admission::admit(&name, &scene, is_simulated).map_err(|failure| wrong(&failure))? {
+        if let Some(warning) = admission::admit(&name, &scene, is_simulated).map_err(|failure| invalid(&failure))? {
             tracing::warn!("{warning}");
         }
         let scene_id = self.switch(&name, &description, scene, &source.text)?;
-        tracing::info!("switched to the scene {name}; force comes on anew");
+        tracing::info!("Loaded scene \"{name}\"; force ramping up");
         Ok(scene_id)
     }
 
     fn devices(&self) -> DevicesMessage {
         let device = self.facts.device();
         let in_use = DeviceInUse { name: device.name.clone(), kind: device.kind.clone() };
-        // What is found has no map with keys that are not text, so it is always JSON.
+        // All keys are strings, so this cannot fail.
         DevicesMessage { devices: serde_json::to_value(discovery::found()).unwrap_or_default(), in_use }
     }
 
@@ -97,7 +95,7 @@ fn source_of(choice: &SceneChoice) -> Result<(String, Source), ControlError> {
         SceneChoice::BuiltIn(name) => {
             let names: Vec<&str> = SCENES.entries.iter().map(|(name, _)| *name).collect();
             let unknown = || {
-                ControlError::Invalid(format!("no built-in scene is called {name:?}; there are {}", names.join(", ")))
+                ControlError::Invalid(format!("unknown built-in scene {name:?}; choose one of {}", names.join(", ")))
             };
             Ok((name.clone(), SCENES.built_in(name).ok_or_else(unknown)?))
         }
