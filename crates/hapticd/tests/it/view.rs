@@ -61,7 +61,7 @@ fn the_mouse_leads_the_hand_and_the_path_resumes_afterwards() {
 }
 
 #[test]
-fn a_larger_scene_is_switched_to_whole_and_force_comes_on_anew() {
+fn a_larger_scene_is_switched_to_completely_and_force_re_engages() {
     let daemon = Daemon::start(&["--scene", "wall"]);
     let mut stream = daemon.open_stream();
     // It reads all the time: who takes nothing for some seconds is dropped.
@@ -99,7 +99,8 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!(daemon.get("/api/scene")["bodies"][0]["name"], "ball");
     let exact = format!("[world]\nimpact_state = \"exact\"\n{ball}");
-    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "is for `simulate` only"), ("[", "TOML")] {
+    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "works with `simulate` only"), ("[", "TOML")]
+    {
         let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": toml }));
         assert_eq!(status, 422, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
@@ -109,7 +110,7 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
 }
 
 #[test]
-fn a_paused_world_stands_still_steps_when_told_and_goes_back_to_its_start() {
+fn a_paused_world_does_not_move_steps_on_request_and_resets() {
     let daemon = Daemon::start(&["--scene", "heap"]);
     assert_eq!(daemon.ask("POST", "/api/step", &json!({ "ticks": 5 })).0, 409);
     assert_eq!(daemon.ask("POST", "/api/pause", &json!({ "paused": true })).0, 200);
