@@ -5,19 +5,11 @@
 //! with time.
 
 use crate::report::TickReport;
-use std::fs;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 
 /// Ticks that a black box remembers: two seconds. A power of two, so that finding a page takes no comparison.
 pub const REMEMBERED_TICKS: usize = 2048;
 /// Ticks that it runs on after a fault, to show the way down.
 pub const AFTERMATH_TICKS: u32 = 100;
-
-const COLUMNS: &str = "tick,t_ns,skipped,health,fresh,age_ns,sequence,reading_x_m,reading_y_m,hand_x_m,hand_y_m,\
-    tool_centre_x_m,tool_centre_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,tool_spin_rad_per_s,wanted_x_n,wanted_y_n,\
-    force_x_n,force_y_n,effort_x_n,effort_y_n,sent,contacts,penetration_m,impacts,energy_j,tank_j,share,phase,stale,\
-    paused,fault";
 
 /// The newest ticks, oldest overwritten first.
 #[derive(Clone, Debug)]
@@ -75,58 +67,6 @@ impl BlackBox {
         let count = self.written.min(REMEMBERED_TICKS);
         let oldest = self.newest + REMEMBERED_TICKS + 1 - count;
         (oldest..oldest + count).map(|latest| &self.pages[on_ring(latest)])
-    }
-
-    /// Writes everything down in a new file in `folder`, which is made if it is missing, and returns its path. `stamp`
-    /// tells files of different runs apart. Not for the tick.
-    ///
-    /// # Errors
-    /// What the file system answers.
-    pub fn dump(&self, folder: &Path, stamp: &str) -> io::Result<PathBuf> {
-        fs::create_dir_all(folder)?;
-        let last_fault = self.reports().filter(|report| report.fault.is_some()).last();
-        let name = match last_fault {
-            Some(TickReport { tick, fault: Some(fault), .. }) => {
-                format!("black-box-{stamp}-{tick}-{}.csv", fault.kind())
-            }
-            _ => format!("black-box-{stamp}.csv"),
-        };
-        let path = folder.join(name);
-        let mut file = BufWriter::new(fs::File::create(&path)?);
-        writeln!(file, "{COLUMNS}")?;
-        self.reports().try_for_each(|report| write_row(&mut file, report))?;
-        file.flush()?;
-        Ok(path)
-    }
-}
-
-/// Where black boxes are kept: `$XDG_STATE_HOME/hapticd`, else `~/.local/state/hapticd`; none without a home.
-pub fn state_folder() -> Option<PathBuf> {
-    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-    let stated = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
-    let at_home =
-        || std::env::var_os("HOME").map(PathBuf::from).and_then(absolute).map(|home| home.join(".local/state"));
-    Some(stated.or_else(at_home)?.join("hapticd"))
-}
-
-fn write_row(file: &mut impl Write, report: &TickReport) -> io::Result<()> {
-    let TickReport { tick, now, skipped, reading, hand_m, tool, felt, .. } = report;
-    write!(file, "{tick},{},{skipped},{:?},{},", now.0, reading.health, reading.fresh)?;
-    write!(file, "{},{},", reading.age_ns, reading.sequence)?;
-    for pair in [&reading.position_m, hand_m, &tool.centre_m] {
-        write!(file, "{},{},", pair.x, pair.y)?;
-    }
-    let speed = &tool.velocity_m_per_s;
-    write!(file, "{},{},{},{},", tool.angle_rad, speed.x, speed.y, tool.angular_velocity_rad_per_s)?;
-    for pair in [&felt.force_on_hand_n, &report.force_n, &report.effort_n] {
-        write!(file, "{},{},", pair.x, pair.y)?;
-    }
-    write!(file, "{:?},{},{},{},", report.sent, felt.contacts, felt.penetration_m, felt.impacts)?;
-    write!(file, "{},{},{},", felt.energy.stored_j(), report.tank_j, report.share)?;
-    write!(file, "{},{},{},", report.phase.name(), report.stale, report.paused)?;
-    match report.fault {
-        Some(fault) => writeln!(file, "\"{fault}\""),
-        None => writeln!(file),
     }
 }
 
@@ -207,7 +147,6 @@ impl BlackBoxRecorder {
 mod tests {
     use super::*;
     use crate::fault::Fault;
-    use haptic_testing::TestFolder;
 
     fn tick(tick: u64) -> TickReport {
         TickReport { tick, ..TickReport::nothing_yet() }
@@ -248,19 +187,5 @@ mod tests {
         write(&mut recorder, TickReport { fault, ..tick(301) });
         (302..=500).for_each(|number| write(&mut recorder, tick(number)));
         assert!(recorder.take_full().is_some());
-    }
-
-    #[test]
-    fn a_dump_is_a_table_with_as_many_cells_in_every_row_and_the_fault_in_words() {
-        let folder = TestFolder::new();
-        let mut black_box = BlackBox::new();
-        (1..=3).for_each(|number| record(&mut black_box, tick(number)));
-        record(&mut black_box, TickReport { fault: Some(Fault::Lost { silent_s: 0.1 }), ..tick(4) });
-        let path = black_box.dump(&folder.join("boxes"), "test").unwrap();
-        let text = fs::read_to_string(&path).unwrap();
-        assert_eq!(path.file_name().unwrap(), "black-box-test-4-lost.csv");
-        let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(cells, [cells[0]; 5]);
-        assert!(text.ends_with("\"the device is lost: its last new reading was 100 ms old\"\n"), "{text}");
     }
 }

@@ -2,6 +2,7 @@
 
 use haptic_device::{FaultCode, WriteError};
 use haptic_planar::checkpoint::Archive;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Why the guard let go, with the numbers that made it.
@@ -101,6 +102,25 @@ impl Fault {
     /// True if both are the same trouble going on, whatever their numbers.
     pub fn continues(&self, earlier: &Fault) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(earlier)
+    }
+}
+
+/// A fault of a run, as reports, golden files and the viewer show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultRecord {
+    /// Tick in which it began.
+    pub tick: u64,
+    /// Kind of fault.
+    pub kind: String,
+    /// Description.
+    pub text: String,
+}
+
+impl FaultRecord {
+    /// The record of a fault that began in a tick.
+    pub fn new(tick: u64, fault: &Fault) -> Self {
+        Self { tick, kind: fault.kind().to_owned(), text: fault.to_string() }
     }
 }
 

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod black_box;
+pub mod columns;
 pub mod command;
 pub mod control;
 pub mod engagement;

@@ -7,9 +7,9 @@
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::TickRecord;
 use haptic_device::{Health, MonotonicNs, Reading, WriteOutcome};
+use haptic_loop::columns::TickView;
 use haptic_loop::engagement::Phase;
 use haptic_planar::scene::Scene;
-use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 
 /// Name of the schema.
@@ -186,12 +186,11 @@ impl Shown {
         let felt = &report.felt;
         let place = |pair: Vector2<f64>| [pair.x, pair.y].map(|value| rounded(value, PLACE_BITS));
         let near = |value: f64| rounded(value, SHOWN_BITS);
-        let tool = scene.tool.map(|tool| report.tool.at_origin(&scene.bodies[tool.body]));
-        let (origin_m, motion) = tool.unwrap_or_else(|| (Vector2::zeros(), BodyState::at_rest()));
+        let view = TickView::new(report, scene);
         Self {
-            hand_m: scene.tool.map_or([0.0; 2], |_| place(report.hand_m)),
-            tool_m: place(origin_m),
-            tool_angle_rad: near(motion.angle_rad),
+            hand_m: place(view.hand_m),
+            tool_m: place(view.tool_m),
+            tool_angle_rad: near(view.tool.angle_rad),
             force_n: [report.force_n.x as f32, report.force_n.y as f32],
             penetration_m: near(felt.tool_penetration_m),
             normal_force_n: near(felt.tool_normal_n),

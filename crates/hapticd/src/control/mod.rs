@@ -3,8 +3,10 @@
 //! Only ordinary threads use this module. The real-time thread holds the other ends of the queues.
 
 pub mod recording;
+mod state_folder;
 
 pub use recording::Recording;
+pub use state_folder::state_folder;
 
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
