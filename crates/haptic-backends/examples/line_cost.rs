@@ -1,8 +1,10 @@
-//! Measures the cost of a serial line in the tick and its round trip, in three ways against one emulated board: a plain client of the
-//! `serialport` crate that waits for each answer; reading and writing in the tick; and `SerialDevice`, with its reader thread.
+//! Measures the cost of a serial line in the tick and its round trip, in three ways against one emulated board: a plain
+//! client of the `serialport` crate that waits for each answer; reading and writing in the tick; and `SerialDevice`,
+//! with its reader thread.
 //!
-//! The three take turns, so that other load on the machine affects all of them. The medians and the minima of all turns are printed at
-//! the end. It fails if the median round trip of `SerialDevice` is more than 1.3 times that of the plain client at the 99th percentile.
+//! The three take turns, so that other load on the machine affects all of them. The medians and the minima of all turns
+//! are printed at the end. It fails if the median round trip of `SerialDevice` is more than 1.3 times that of the plain
+//! client at the 99th percentile.
 //!
 //! `cargo run --release -p haptic-backends --example line_cost -- [TICKS [TURNS]]`
 
@@ -163,8 +165,8 @@ fn in_the_tick(port: &Path, ticks: u32) -> Figures {
 
 /// Reads a slot and writes; a thread receives.
 ///
-/// Here it writes only when the last command was answered, like the plain client: while the machine stalls for five milliseconds, that
-/// one has a single command in flight, which is late once, and the tick would have five.
+/// Here it writes only when the last command was answered, like the plain client: while the machine stalls for five
+/// milliseconds, that one has a single command in flight, which is late once, and the tick would have five.
 fn with_a_reader_thread(port: &Path, ticks: u32) -> Figures {
     let (monitor, name) = (Arc::new(LinkMonitor::default()), port.display().to_string());
     let find = Box::new(move || Ok(name.clone()));

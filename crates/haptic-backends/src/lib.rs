@@ -1,8 +1,8 @@
 //! Devices with input and output.
 //!
 //! [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] what the kernel drives;
-//! [`threaded`] is the device that reads from a thread, for both of the last two. [`pantograph`] is the kinematics of linkages
-//! whose motors turn while the hand moves straight.
+//! [`threaded`] is the device that reads from a thread, for both of the last two. [`pantograph`] is the kinematics of
+//! linkages whose motors turn while the hand moves straight.
 #![forbid(unsafe_code)]
 
 pub mod evdev;

@@ -1,5 +1,5 @@
-//! Statistics of a link: when each command was sent, which were answered and when. The transmit half records in the tick, the receive
-//! half on its own thread; both take their sequence numbers from one series.
+//! Statistics of a link: when each command was sent, which were answered and when. The transmit half records in the
+//! tick, the receive half on its own thread; both take their sequence numbers from one series.
 
 use haptic_device::{LinkStatistics, MonotonicNs, RoundTrip};
 use haptic_realtime::histogram::Histogram;

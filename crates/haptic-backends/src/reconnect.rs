@@ -48,8 +48,8 @@ pub fn log_reconnected(name: &str) {
     tracing::info!("{name}: reconnected; force re-engages");
 }
 
-/// Selects the errors to log: the first one, each that differs from the one before, and a repeated one now and then. Numbers in the
-/// text make no difference: they may change with every attempt.
+/// Selects the errors to log: the first one, each that differs from the one before, and a repeated one now and then.
+/// Numbers in the text make no difference: they may change with every attempt.
 struct LogFilter {
     every: u32,
     attempts: u32,

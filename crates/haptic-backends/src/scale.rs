@@ -33,7 +33,8 @@ impl AxisScale {
         }
     }
 
-    /// Scale of an axis whose range of counts spans `span_m`, which is negative if counts grow against the device frame.
+    /// Scale of an axis whose range of counts spans `span_m`, which is negative if counts grow against the device
+    /// frame.
     pub fn from_range(range_counts: (f64, f64), centre_counts: f64, span_m: f64, full_scale_n: f64) -> Self {
         let m_per_count = span_m / (range_counts.1 - range_counts.0);
         let scale = Self { m_per_count, centre_counts, travel_m: (0.0, 0.0), full_scale_n };

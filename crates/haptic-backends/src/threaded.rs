@@ -1,11 +1,11 @@
 //! A device whose link can block: two threads of its own wait instead of the tick.
 //!
-//! The tick stores the newest effort in one slot and takes the newest sample from another; neither side waits for the other. The
-//! *receiving* thread waits for samples and reconnects after a loss. The *sending* thread writes efforts at the pace of the link. A
-//! backend implements [`Connector`], [`Receiver`] and [`Transmitter`].
+//! The tick stores the newest effort in one slot and takes the newest sample from another; neither side waits for the
+//! other. The *receiving* thread waits for samples and reconnects after a loss. The *sending* thread writes efforts at
+//! the pace of the link. A backend implements [`Connector`], [`Receiver`] and [`Transmitter`].
 //!
-//! Two safety nets: the sending thread sends zero force if the tick has written nothing for `TICK_SILENT_NS`, and a device that is closed
-//! or dropped is disabled in any case.
+//! Two safety nets: the sending thread sends zero force if the tick has written nothing for `TICK_SILENT_NS`, and a
+//! device that is closed or dropped is disabled in any case.
 
 mod receiving;
 mod reporting_mode;
@@ -58,8 +58,8 @@ pub struct Connection {
 pub enum Received {
     /// No message within the time, or none of interest.
     Nothing,
-    /// Position of the handle, device frame, m, and why the device gives no force, if it gives none. It was taken when it was
-    /// received; its velocity is estimated.
+    /// Position of the handle, device frame, m, and why the device gives no force, if it gives none. It was taken when
+    /// it was received; its velocity is estimated.
     Position(Vector2<f64>, Option<FaultCode>),
     /// A complete sample.
     Measurement(Measurement),
@@ -124,8 +124,8 @@ pub enum SendOutcome {
 
 /// The direction to the device.
 pub trait Transmitter: Send {
-    /// Writes at most one message that brings the device closer to `force_n`, device frame. `is_new`: the tick has written an
-    /// effort since the last call.
+    /// Writes at most one message that brings the device closer to `force_n`, device frame. `is_new`: the tick has
+    /// written an effort since the last call.
     ///
     /// # Errors
     /// If the device is gone.
@@ -216,8 +216,8 @@ pub struct ThreadedDevice {
 }
 
 impl ThreadedDevice {
-    /// Starts the threads of a connected device with this priority. `encoder_step_m` serves the velocity estimate of devices that
-    /// report positions alone.
+    /// Starts the threads of a connected device with this priority. `encoder_step_m` serves the velocity estimate of
+    /// devices that report positions alone.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -276,8 +276,8 @@ impl ThreadedDevice {
         })
     }
 
-    /// Why the device gives no force. A fault that ended before the tick read it is reported once all the same: the motors were off,
-    /// and the force must ramp up again.
+    /// Why the device gives no force. A fault that ended before the tick read it is reported once all the same: the
+    /// motors were off, and the force must ramp up again.
     ///
     /// Real-time: two comparisons.
     fn fault_to_report(&mut self, sample: &Sample) -> Option<FaultCode> {

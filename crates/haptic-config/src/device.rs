@@ -6,7 +6,8 @@ use crate::kind::FileKind;
 use crate::rule::{POSITIVE, ZERO_OR_MORE};
 use crate::section::{Document, Section};
 use crate::source::Source;
-use haptic_device::{DeviceModel, HandModel};
+use haptic_device::path::PathError;
+use haptic_device::{DeviceModel, HandModel, Path};
 
 /// A device file.
 #[derive(Clone, Debug, PartialEq)]
@@ -279,21 +280,33 @@ fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<HandModel> {
     Some(hand)
 }
 
+/// Reports what [`Path`] rejects, at the row.
 fn check_path(section: &Section<'_>, hand: &HandModel) {
-    let ([first, ..], [.., last]) = (&hand.path[..], &hand.path[..]) else {
-        section.error("path", "is empty", "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03]]");
-        return;
-    };
-    if first[0] < 0.0 {
-        section.row_error("path", 0, format!("starts before time zero, at {} s", first[0]), "start at 0.0");
+    let rows = &hand.path;
+    if let Some([start_s, ..]) = rows.first().filter(|[start_s, ..]| *start_s < 0.0) {
+        section.row_error("path", 0, format!("starts before time zero, at {start_s} s"), "start at 0.0");
     }
-    for (row, pair) in hand.path.windows(2).enumerate().filter(|(_, pair)| pair[1][0] <= pair[0][0]) {
-        let problem = format!("times must increase, but {} s follows {} s", pair[1][0], pair[0][0]);
-        section.row_error("path", row + 1, problem, "sort the rows by time");
-    }
-    if hand.looped && first[1..] != last[1..] {
-        let problem =
-            format!("must end where it starts to repeat: ends at {:?}, starts at {:?}", &last[1..], &first[1..]);
-        section.row_error("path", hand.path.len() - 1, problem, "end at the first point, or write loop = false");
+    match Path::new(rows.clone(), hand.looped) {
+        Ok(_) => {}
+        Err(PathError::Time { row }) => {
+            let problem = format!("times must increase, but {} s follows {} s", rows[row][0], rows[row - 1][0]);
+            section.row_error("path", row, problem, "sort the rows by time");
+        }
+        Err(PathError::Open) => {
+            let (first, last) = (&rows[0][1..], &rows[rows.len() - 1][1..]);
+            let problem = format!("must end where it starts to repeat: ends at {last:?}, starts at {first:?}");
+            section.row_error("path", rows.len() - 1, problem, "end at the first point, or write loop = false");
+        }
+        Err(PathError::TooShortToLoop) => {
+            section.row_error("path", 0, "needs two rows or more to repeat", "add a row, or write loop = false");
+        }
+        Err(PathError::NotFinite { row }) => {
+            section.row_error("path", row, "must be finite numbers", "write t_s, x_m, y_m");
+        }
+        Err(PathError::Empty) => {
+            let remedy =
+                "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.0], [2.0, 0.0, 0.03]]";
+            section.error("path", "is empty", remedy);
+        }
     }
 }

@@ -58,7 +58,7 @@ fn listed(depths: BTreeMap<(usize, usize), f64>) -> Vec<Overlap> {
 
 fn start_piece<'s>(scene: &'s Scene, piece: &'s Piece) -> StartPiece<'s> {
     let (centre, rotation) = scene.bodies[piece.body as usize].start_pose();
-    let placed = PlacedPiece::of(piece, centre, rotation);
+    let placed = PlacedPiece::new(piece, centre, rotation);
     let xs = placed.corners[..placed.count].iter().map(|corner| corner.x);
     let from_x = xs.clone().fold(f64::INFINITY, f64::min) - piece.radius_m;
     let to_x = xs.fold(f64::NEG_INFINITY, f64::max) + piece.radius_m;

@@ -9,7 +9,7 @@ use crate::source::Source;
 use haptic_planar::scene::description::{
     BodyDescription, ImpactState, PairDescription, RestitutionLaw, SceneDescription, ShapeDescription, ToolDescription,
 };
-use haptic_planar::scene::{Place, Scene, SceneError};
+use haptic_planar::scene::{Place, Scene, SceneError, UnknownName};
 use nalgebra::Vector2;
 
 /// Overlaps reported at most; a grid with a wrong pitch has thousands.
@@ -122,8 +122,20 @@ impl<'d> SceneSections<'d> {
             Place::Pair(index, key) => (self.pairs.get(index), key),
             Place::Tool(key) => (Some(&self.tool), key),
         };
-        section.unwrap_or(&self.root).error(key, &error.problem, &error.remedy);
+        let suggestion = error.unknown_name.as_deref().and_then(suggestion);
+        let remedy = suggestion.as_ref().unwrap_or(&error.remedy);
+        section.unwrap_or(&self.root).error(key, &error.problem, remedy);
     }
+}
+
+/// Proposes the body whose name is nearest to an unknown one, if at most a third of the letters or two are wrong. The
+/// first in alphabetical order wins a draw.
+fn suggestion(unknown: &UnknownName) -> Option<String> {
+    let max_edits = (unknown.name.chars().count() / 3).max(2);
+    let edits = |candidate: &str| strsim::osa_distance(&unknown.name.to_lowercase(), &candidate.to_lowercase());
+    let scored = unknown.candidates.iter().map(|candidate| (edits(candidate), candidate));
+    let near = scored.filter(|&(edits, candidate)| edits <= max_edits && edits < candidate.chars().count());
+    near.min_by_key(|&(edits, _)| edits).map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
 fn world(section: &Section<'_>) -> SceneDescription {
@@ -264,4 +276,33 @@ fn tool(section: &Section<'_>) -> Option<ToolDescription> {
     let handle_m = section.vector("handle_m", Vector2::zeros(), ANY);
     section.reject_unknown_keys();
     Some(ToolDescription { body: body?, handle_m })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suggested(name: &str, candidates: &[&str]) -> Option<String> {
+        let candidates = candidates.iter().map(|&candidate| candidate.to_owned()).collect();
+        suggestion(&UnknownName { name: name.to_owned(), candidates })
+    }
+
+    #[test]
+    fn typing_slips_find_the_body() {
+        let bodies = ["ball", "friction pad", "table"];
+        assert_eq!(suggested("tabel", &bodies).as_deref(), Some("did you mean `table`?"));
+        assert_eq!(suggested("Tabel", &bodies).as_deref(), Some("did you mean `table`?"));
+        assert_eq!(suggested("fricton pad", &bodies).as_deref(), Some("did you mean `friction pad`?"));
+    }
+
+    #[test]
+    fn a_name_unlike_all_others_finds_none() {
+        assert_eq!(suggested("sponge", &["probe", "table"]), None);
+        assert_eq!(suggested("", &["probe"]), None);
+    }
+
+    #[test]
+    fn the_first_wins_a_draw() {
+        assert_eq!(suggested("tile3", &["tile1", "tile2"]).as_deref(), Some("did you mean `tile1`?"));
+    }
 }

@@ -55,9 +55,9 @@ fn corners_near<'v>(
 /// Distance of a point from a body's surface, m, and the nearest point of its cores; inside a core, minus the radius
 /// and the point itself.
 fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
-    let point = PlacedPiece::of(&Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
+    let point = PlacedPiece::new(&Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
     let each = body.pieces.iter().map(|piece| {
-        let placed = PlacedPiece::of(piece, placement.centre_m, placement.rotation);
+        let placed = PlacedPiece::new(piece, placement.centre_m, placement.rotation);
         match track(&point, &placed, &mut Seed::default()) {
             Some(closest) => (closest.distance_m - piece.radius_m, closest.on_b),
             None => (-piece.radius_m, point_m),
@@ -69,7 +69,7 @@ fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> 
 fn distance_m(view: &SceneView, placements: &[Placement], a: usize, b: usize) -> f64 {
     let placed = |body: usize| {
         let Placement { centre_m, rotation } = placements[body];
-        view.bodies[body].pieces.iter().map(move |piece| (PlacedPiece::of(piece, centre_m, rotation), piece.radius_m))
+        view.bodies[body].pieces.iter().map(move |piece| (PlacedPiece::new(piece, centre_m, rotation), piece.radius_m))
     };
     let others: Vec<(PlacedPiece, f64)> = placed(b).collect();
     let mut min_m = f64::INFINITY;

@@ -47,7 +47,7 @@ impl Snapshot {
         let mut snapshot = Self {
             report: TickReport::nothing_yet(),
             poses: Vec::with_capacity(world.moving().len()),
-            contacts: Vec::with_capacity((2 * world.state.pair_capacity()).min(MAX_CONTACTS)),
+            contacts: Vec::with_capacity((2 * world.scene.pair_capacity).min(MAX_CONTACTS)),
         };
         snapshot.fill(&TickReport::nothing_yet(), world);
         snapshot
@@ -67,7 +67,7 @@ impl Snapshot {
         }
         let room = self.contacts.capacity();
         self.contacts.clear();
-        self.contacts.extend(world.state.contacts().take(room));
+        self.contacts.extend(world.workspace.contacts(&world.state).take(room));
     }
 }
 

@@ -178,7 +178,7 @@ impl HapticLoop {
             let strain = self.world.strain(self.coupling.hand_m().unwrap_or(hand_m));
             let drawn_j = self.coupling.ramp(&strain, self.guard.available_j());
             self.guard.draw(drawn_j);
-            self.world.state.ledger.explain(drawn_j);
+            self.world.state.energy.explain(drawn_j);
         }
         Some(self.coupling.grip(hand_m))
     }
@@ -189,7 +189,7 @@ impl HapticLoop {
             return StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
         }
         self.pause = self.pause.map(|left| left - 1);
-        self.world.state.advance(&self.world.scene, grip)
+        self.world.advance(grip)
     }
 
     /// What the guard is asked for; in a pause no force, even while the world does single ticks.
@@ -246,7 +246,7 @@ impl HapticLoop {
             self.frame = frame;
             self.coupling.reset_hand(frame.rail);
             self.coupling.limit(self.max_coupling_force_n());
-            self.world.state.ledger.restart_gain();
+            self.world.state.energy.restart_gain();
             self.guard.disengage();
         }
     }
@@ -254,7 +254,7 @@ impl HapticLoop {
     fn resume(&mut self) {
         if self.pause.take().is_some() {
             // The hand has moved on in the meantime, and nobody kept account of it.
-            self.world.state.ledger.restart_gain();
+            self.world.state.energy.restart_gain();
             self.guard.disengage();
         }
     }

@@ -2,9 +2,12 @@
 
 use haptic_coupling::coupling::Deformation;
 use haptic_coupling::tank::StoredEnergy;
+use haptic_planar::input::CouplingInput;
+use haptic_planar::output::StepOutput;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::solve::energy::EnergyBalance;
 use haptic_planar::state::State;
+use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 
 /// The hand can lower a body at least this far below its start, m: about the reach of an arm. Energy beyond it is not
@@ -18,6 +21,8 @@ pub struct World {
     pub scene: Scene,
     /// What does.
     pub state: State,
+    /// Scratch memory of a step; its contacts are readable after one.
+    pub workspace: Workspace,
     /// Tells the worlds of a run apart.
     number: u64,
     /// Bodies that can move.
@@ -33,14 +38,19 @@ pub struct World {
 impl World {
     /// A world at its start.
     pub fn new(scene: Scene) -> Self {
-        let state = State::new(&scene);
+        let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let drop_j = scene.bodies.iter().map(|body| drop_j(&scene, body)).sum();
         let start_kinetic_j = scene.bodies.iter().map(kinetic_j).sum();
         let tool_weight_n =
             scene.tool.map_or(Vector2::zeros(), |tool| scene.gravity_m_per_s2 * scene.bodies[tool.body].mass_kg);
         let can_move = |(index, body): (usize, &Body)| (!body.fixed).then_some(index as u32);
         let moving = scene.bodies.iter().enumerate().filter_map(can_move).collect();
-        Self { scene, state, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n }
+        Self { scene, state, workspace, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n }
+    }
+
+    /// Advances the world by one tick. Real-time: bounded by the scene's capacities.
+    pub fn advance(&mut self, input: Option<&CouplingInput>) -> StepOutput {
+        self.state.advance(&self.scene, &mut self.workspace, input)
     }
 
     /// The same world with another number; the first of a run has zero. Recordings name worlds by it.

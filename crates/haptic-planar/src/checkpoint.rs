@@ -12,13 +12,12 @@ use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::solve::energy::EnergyBalance;
-use crate::solve::solver_body::SolverBody;
 use crate::state::State;
 use nalgebra::Vector2;
 use std::fmt;
 
 /// Words that a moving body takes, and a moving piece, and a near pair, and the rest.
-const WORDS_PER_BODY: usize = 30;
+const WORDS_PER_BODY: usize = 9;
 const WORDS_PER_PIECE: usize = 4;
 const WORDS_PER_PAIR: usize = 10;
 const WORDS_BESIDES: usize = 32;
@@ -76,66 +75,66 @@ pub trait Archive {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     words: Vec<u64>,
-    room: usize,
+    capacity: usize,
     /// Something found no room.
-    is_torn: bool,
+    has_overflowed: bool,
 }
 
 impl Checkpoint {
     /// Room for so many words; every page of it is touched here.
-    pub fn with_room(words: usize) -> Self {
-        let mut room = vec![1; words];
-        room.clear();
-        Self { words: room, room: words, is_torn: false }
+    pub fn with_capacity(words: usize) -> Self {
+        let mut reserved = vec![1; words];
+        reserved.clear();
+        Self { words: reserved, capacity: words, has_overflowed: false }
     }
 
     /// From words that were kept.
-    pub fn of(words: Vec<u64>) -> Self {
-        Self { room: words.len(), words, is_torn: false }
+    pub fn from_words(words: Vec<u64>) -> Self {
+        Self { capacity: words.len(), words, has_overflowed: false }
     }
 
     /// Its words; none if something found no room.
     pub fn words(&self) -> Option<&[u64]> {
-        (!self.is_torn).then_some(self.words.as_slice())
+        (!self.has_overflowed).then_some(self.words.as_slice())
     }
 
     /// Empties it, to be written. Real-time: constant.
-    pub fn begin(&mut self) -> ImageWriter<'_> {
+    pub fn begin(&mut self) -> CheckpointWriter<'_> {
         self.words.clear();
-        self.is_torn = false;
-        ImageWriter { image: self }
+        self.has_overflowed = false;
+        CheckpointWriter { checkpoint: self }
     }
 
     /// To read it from the beginning.
-    pub fn read(&self) -> ImageReader<'_> {
-        ImageReader { words: self.words().unwrap_or_default().iter(), is_short: false }
+    pub fn read(&self) -> CheckpointReader<'_> {
+        CheckpointReader { words: self.words().unwrap_or_default().iter(), is_short: false }
     }
 }
 
 /// Puts words into an image. Real-time: each is one store; never allocates.
 #[derive(Debug)]
-pub struct ImageWriter<'a> {
-    image: &'a mut Checkpoint,
+pub struct CheckpointWriter<'a> {
+    checkpoint: &'a mut Checkpoint,
 }
 
-impl Archive for ImageWriter<'_> {
+impl Archive for CheckpointWriter<'_> {
     fn word(&mut self, word: &mut u64) {
-        if self.image.words.len() < self.image.room {
-            self.image.words.push(*word);
+        if self.checkpoint.words.len() < self.checkpoint.capacity {
+            self.checkpoint.words.push(*word);
         } else {
-            self.image.is_torn = true;
+            self.checkpoint.has_overflowed = true;
         }
     }
 }
 
 /// Takes words out of an image.
 #[derive(Clone, Debug)]
-pub struct ImageReader<'a> {
+pub struct CheckpointReader<'a> {
     words: std::slice::Iter<'a, u64>,
     is_short: bool,
 }
 
-impl Archive for ImageReader<'_> {
+impl Archive for CheckpointReader<'_> {
     fn word(&mut self, word: &mut u64) {
         match self.words.next() {
             Some(next) => *word = *next,
@@ -144,7 +143,7 @@ impl Archive for ImageReader<'_> {
     }
 }
 
-impl ImageReader<'_> {
+impl CheckpointReader<'_> {
     /// After everything was read.
     ///
     /// # Errors
@@ -167,84 +166,83 @@ impl fmt::Display for BadCheckpoint {
 impl std::error::Error for BadCheckpoint {}
 
 impl State {
-    /// Words that its image takes at most.
-    pub fn image_words(&self) -> usize {
-        let bodies = self.moving.len() * WORDS_PER_BODY;
-        bodies + self.broad.moving().len() * WORDS_PER_PIECE + self.capacity * WORDS_PER_PAIR + WORDS_BESIDES
+    /// Words that its checkpoint takes at most.
+    pub fn checkpoint_words(scene: &Scene) -> usize {
+        scene.dynamic_bodies.len() * WORDS_PER_BODY
+            + scene.dynamic_pieces.len() * WORDS_PER_PIECE
+            + scene.pair_capacity * WORDS_PER_PAIR
+            + WORDS_BESIDES
     }
 
-    /// Writes its image. Real-time: once over moving bodies and near pairs.
-    pub fn write_image(&self, out: &mut ImageWriter<'_>) {
-        // Working memory of a tick, and what follows from motions and scene.
-        let Self { placed: _, radii_m: _, shares: _, manifolds: _, saved_bodies: _, islands: _, .. } = self;
-        let Self { queue: _, solver: _, correction: _, capacity: _, bodies, ledger, moving, works, broad, .. } = self;
-        let counts = [moving.len(), broad.moving().len(), broad.table.pairs().len()];
+    /// Writes its checkpoint. Real-time: once over dynamic bodies and near pairs.
+    pub fn write_checkpoint(&self, scene: &Scene, out: &mut CheckpointWriter<'_>) {
+        // Placed pieces follow from the poses.
+        let Self { placed: _, bodies, energy, broad_phase, had_contact_load } = self;
+        let counts = [scene.dynamic_bodies.len(), scene.dynamic_pieces.len(), broad_phase.table.pairs().len()];
         counts.into_iter().for_each(|count| out.count(&mut (count as u32)));
-        for &body in moving {
-            carry_motion(&mut { bodies[body] }, out);
-            carry_work(&mut { works.all[body] }, out);
+        for &body in &scene.dynamic_bodies {
+            archive_body(&mut { bodies[body] }, out);
+            out.flag(&mut { had_contact_load[body] });
         }
-        carry_ledger(&mut { *ledger }, out);
-        for &piece in broad.moving() {
-            let mut around = broad.box_of(piece);
+        archive_energy(&mut { *energy }, out);
+        for &piece in &scene.dynamic_pieces {
+            let mut around = broad_phase.box_of(piece);
             out.vector(&mut around.low);
             out.vector(&mut around.high);
         }
-        for pair in broad.table.pairs() {
+        for pair in broad_phase.table.pairs() {
             let mut pieces = u64::from(pair.pieces[0]) << 32 | u64::from(pair.pieces[1]);
             out.word(&mut pieces);
-            carry_memory(&mut { pair.track }, &mut { pair.warm }, out);
+            archive_contact(&mut { pair.features }, &mut { pair.warm_start }, out);
         }
     }
 
-    /// Goes on from an image of the same scene.
+    /// Restores the state from a checkpoint of the same scene.
     ///
     /// # Errors
-    /// When the image is none of this scene; the state is senseless then.
-    pub fn read_image(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadCheckpoint> {
+    /// If the checkpoint is not one of this scene. The state is undefined then.
+    pub fn read_checkpoint(&mut self, scene: &Scene, from: &mut CheckpointReader<'_>) -> Result<(), BadCheckpoint> {
         let mut counts = [0_u32; 3];
         counts.iter_mut().for_each(|count| from.count(count));
         let [bodies, pieces, pairs] = counts.map(|count| count as usize);
-        if (bodies, pieces) != (self.moving.len(), self.broad.moving().len()) || pairs > self.capacity {
+        if (bodies, pieces) != (scene.dynamic_bodies.len(), scene.dynamic_pieces.len()) || pairs > scene.pair_capacity {
             return Err(BadCheckpoint("has another number of bodies"));
         }
-        for &body in &self.moving {
-            carry_motion(&mut self.bodies[body], from);
-            carry_work(&mut self.works.all[body], from);
-            let motion = &self.bodies[body];
+        for &body in &scene.dynamic_bodies {
+            archive_body(&mut self.bodies[body], from);
+            from.flag(&mut self.had_contact_load[body]);
+            let state = &self.bodies[body];
             for index in scene.bodies[body].pieces.clone() {
-                self.placed[index].place(&scene.pieces[index], motion.centre_m, motion.rotation);
+                self.placed[index].place(&scene.pieces[index], state.centre_m, state.rotation);
             }
         }
-        carry_ledger(&mut self.ledger, from);
-        self.broad.forget_everything();
-        for index in 0..pieces {
-            let piece = self.broad.moving()[index];
-            let mut around = self.broad.box_of(piece);
+        archive_energy(&mut self.energy, from);
+        self.broad_phase.clear(scene);
+        for &piece in &scene.dynamic_pieces {
+            let mut around = self.broad_phase.box_of(piece);
             from.vector(&mut around.low);
             from.vector(&mut around.high);
-            self.broad.set_box(piece, around);
+            self.broad_phase.set_box(piece, around);
         }
         (0..pairs).try_for_each(|_| self.read_pair(scene, from))
     }
 
-    fn read_pair(&mut self, scene: &Scene, from: &mut ImageReader<'_>) -> Result<(), BadCheckpoint> {
+    fn read_pair(&mut self, scene: &Scene, from: &mut CheckpointReader<'_>) -> Result<(), BadCheckpoint> {
         let mut word = 0;
         from.word(&mut word);
         let pieces = [(word >> 32) as u32, word as u32];
-        if pieces.iter().any(|&piece| piece as usize >= scene.pieces.len())
-            || self.broad.table.knows(pieces[0], pieces[1])
-        {
-            return Err(BadCheckpoint("names pieces that are not there"));
+        let table = &mut self.broad_phase.table;
+        if pieces.iter().any(|&piece| piece as usize >= scene.pieces.len()) || table.contains(pieces[0], pieces[1]) {
+            return Err(BadCheckpoint("names pieces that do not exist"));
         }
-        let (mut track, mut warm) = (FeatureCache::default(), WarmStart::default());
-        carry_memory(&mut track, &mut warm, from);
-        self.broad.table.insert(Pair { track, warm, ..Pair::of(scene, pieces) });
+        let (mut features, mut warm_start) = (FeatureCache::default(), WarmStart::default());
+        archive_contact(&mut features, &mut warm_start, from);
+        table.insert(Pair { features, warm_start, ..Pair::new(scene, pieces) });
         Ok(())
     }
 }
 
-fn carry_motion(motion: &mut BodyState, archive: &mut impl Archive) {
+fn archive_body(motion: &mut BodyState, archive: &mut impl Archive) {
     let BodyState { centre_m, rotation, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s } = motion;
     archive.vector(centre_m);
     archive.vector(rotation);
@@ -252,35 +250,7 @@ fn carry_motion(motion: &mut BodyState, archive: &mut impl Archive) {
     archive.numbers([angle_rad, angular_velocity_rad_per_s]);
 }
 
-/// All of it: most is set anew in every tick, but whoever changes the order of a step need not think of images.
-fn carry_work(work: &mut SolverBody, archive: &mut impl Archive) {
-    let SolverBody {
-        velocity,
-        angular_velocity,
-        inverse_mass,
-        inverse_inertia,
-        shift,
-        shift_angle,
-        acceleration,
-        angular_acceleration,
-        bare_inverse_mass,
-        bare_inverse_inertia,
-        reach_m,
-        sent_m,
-        step,
-        step_angle,
-        loaded,
-        was_loaded,
-        struck,
-        fast,
-    } = work;
-    [velocity, shift, acceleration, step].into_iter().for_each(|vector| archive.vector(vector));
-    archive.numbers([angular_velocity, inverse_mass, inverse_inertia, shift_angle, angular_acceleration]);
-    archive.numbers([bare_inverse_mass, bare_inverse_inertia, reach_m, sent_m, step_angle]);
-    [loaded, was_loaded, struck, fast].into_iter().for_each(|flag| archive.flag(flag));
-}
-
-fn carry_ledger(ledger: &mut EnergyBalance, archive: &mut impl Archive) {
+fn archive_energy(energy: &mut EnergyBalance, archive: &mut impl Archive) {
     let EnergyBalance {
         kinetic_j,
         potential_j,
@@ -291,7 +261,7 @@ fn carry_ledger(ledger: &mut EnergyBalance, archive: &mut impl Archive) {
         damping_j,
         gain_max_j,
         lowest_j,
-    } = ledger;
+    } = energy;
     archive.numbers([
         kinetic_j,
         potential_j,
@@ -306,7 +276,7 @@ fn carry_ledger(ledger: &mut EnergyBalance, archive: &mut impl Archive) {
 }
 
 /// What a tick felt like, of which a paused world goes on telling.
-pub fn carry_felt(felt: &mut StepOutput, archive: &mut impl Archive) {
+pub fn archive_output(output: &mut StepOutput, archive: &mut impl Archive) {
     let StepOutput {
         force_on_hand_n,
         tool_contacts,
@@ -318,15 +288,15 @@ pub fn carry_felt(felt: &mut StepOutput, archive: &mut impl Archive) {
         impacts,
         pairs_dropped,
         energy,
-    } = felt;
+    } = output;
     archive.vector(force_on_hand_n);
     archive.numbers([tool_penetration_m, tool_normal_n, tool_tangent_n, penetration_m]);
     [tool_contacts, contacts, impacts, pairs_dropped].into_iter().for_each(|count| archive.count(count));
-    carry_ledger(energy, archive);
+    archive_energy(energy, archive);
 }
 
 /// What a pair remembers.
-fn carry_memory(track: &mut FeatureCache, warm: &mut WarmStart, archive: &mut impl Archive) {
+fn archive_contact(track: &mut FeatureCache, warm: &mut WarmStart, archive: &mut impl Archive) {
     let FeatureCache { seed, face } = track;
     let WarmStart { normal, impulse, mode, roll, id } = warm;
     let BlockImpulse { normal: impulses, tangent } = impulse;
@@ -342,7 +312,7 @@ fn carry_memory(track: &mut FeatureCache, warm: &mut WarmStart, archive: &mut im
     archive.numbers([first, second, tangent, roll]);
     let mut number = mode_number(*mode);
     archive.count(&mut number);
-    *mode = mode_of(number);
+    *mode = mode_from_number(number);
 }
 
 const LOADED: [Loaded; 3] = [Loaded::Both, Loaded::First, Loaded::Second];
@@ -357,7 +327,7 @@ fn mode_number(mode: Mode) -> u32 {
     }
 }
 
-fn mode_of(number: u32) -> Mode {
+fn mode_from_number(number: u32) -> Mode {
     let loaded = |from: u32| LOADED[(number - from) as usize % LOADED.len()];
     match number {
         1..4 => Mode::Stick(loaded(1)),
@@ -374,35 +344,35 @@ mod tests {
     #[test]
     fn every_way_to_carry_a_load_comes_back() {
         for number in 0..10 {
-            assert_eq!(mode_number(mode_of(number)), number);
+            assert_eq!(mode_number(mode_from_number(number)), number);
         }
-        assert_eq!(mode_of(99), Mode::Open);
+        assert_eq!(mode_from_number(99), Mode::Open);
     }
 
     #[test]
     fn an_image_without_room_says_so_and_one_that_is_too_short_or_long_is_refused() {
-        let mut image = Checkpoint::with_room(2);
-        let mut writer = image.begin();
+        let mut checkpoint = Checkpoint::with_capacity(2);
+        let mut writer = checkpoint.begin();
         writer.vector(&mut Vector2::new(1.0, -0.0));
-        assert_eq!(image.words(), Some(&[1.0_f64.to_bits(), (-0.0_f64).to_bits()][..]));
-        let mut reader = image.read();
+        assert_eq!(checkpoint.words(), Some(&[1.0_f64.to_bits(), (-0.0_f64).to_bits()][..]));
+        let mut reader = checkpoint.read();
         reader.number(&mut 0.0);
         assert!(reader.clone().end().is_err());
         reader.number(&mut 0.0);
         assert!(reader.clone().end().is_ok());
         reader.number(&mut 0.0);
         assert!(reader.end().is_err());
-        image.begin().numbers([&mut 1.0, &mut 2.0, &mut 3.0]);
-        assert_eq!(image.words(), None);
+        checkpoint.begin().numbers([&mut 1.0, &mut 2.0, &mut 3.0]);
+        assert_eq!(checkpoint.words(), None);
     }
 
     #[test]
     fn what_is_missing_stays_missing() {
-        let mut image = Checkpoint::with_room(4);
-        let mut writer = image.begin();
+        let mut checkpoint = Checkpoint::with_capacity(4);
+        let mut writer = checkpoint.begin();
         writer.optional(&mut None, 0.0, |archive, number| archive.number(number));
         writer.optional(&mut Some(2.5), 0.0, |archive, number| archive.number(number));
-        let (mut first, mut second, mut reader) = (Some(1.0), None, image.read());
+        let (mut first, mut second, mut reader) = (Some(1.0), None, checkpoint.read());
         reader.optional(&mut first, 0.0, |archive, number| archive.number(number));
         reader.optional(&mut second, 0.0, |archive, number| archive.number(number));
         assert_eq!((first, second, reader.end()), (None, Some(2.5), Ok(())));

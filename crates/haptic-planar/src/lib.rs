@@ -5,12 +5,12 @@
 /// recording of another version is not replayed.
 pub const PHYSICS_VERSION: u32 = 1;
 
+pub mod bits;
 pub mod checkpoint;
 mod collide;
 mod impact_states;
 pub mod input;
 pub mod math;
-pub mod nearest;
 pub mod output;
 pub mod scene;
 pub mod shape;
@@ -18,3 +18,4 @@ pub mod solve;
 pub mod state;
 pub mod step;
 pub mod tick;
+pub mod workspace;

@@ -1,8 +1,8 @@
 //! Where bodies touched in the last tick, and what they pressed there: for those who look on.
 
+use crate::scene::body_state::BodyState;
 use crate::solve::energy::EnergyBalance;
 use crate::solve::manifold::Manifold;
-use crate::state::State;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -44,25 +44,16 @@ pub struct Contact {
     pub force_n: Vector2<f64>,
 }
 
-impl State {
-    /// The contacts that carried load in the last tick; the blow of an impact is not a load. Real-time: once over the
-    /// manifolds.
-    pub fn contacts(&self) -> impl Iterator<Item = Contact> + '_ {
-        self.manifolds.iter().flat_map(|manifold| {
-            (0..manifold.count)
-                .filter(|&point| manifold.impulse.normal[point] > 0.0)
-                .map(|point| self.contact(manifold, point))
-        })
-    }
-
-    /// A manifold knows its points by their arms: r × n is the way along the tangent, r × t the way against the normal.
-    fn contact(&self, manifold: &Manifold, point: usize) -> Contact {
+impl Contact {
+    /// One point of a manifold. A manifold knows its points by their arms: r × n is the distance along the tangent,
+    /// r × t the distance against the normal.
+    pub(crate) fn new(manifold: &Manifold, point: usize, first: &BodyState) -> Self {
         let normal_impulse = manifold.impulse.normal[point];
-        let friction = manifold.impulse.tangent * (normal_impulse / manifold.load());
-        let centre = self.bodies[manifold.bodies[0]].centre_m;
-        Contact {
+        let friction = manifold.impulse.tangent * (normal_impulse / manifold.normal_impulse());
+        Self {
             bodies: manifold.bodies.map(|body| body as u32),
-            point_m: centre + manifold.tangent * manifold.arm[0][point] - manifold.normal * manifold.slip_arm[0],
+            point_m: first.centre_m + manifold.tangent * manifold.arm[0][point]
+                - manifold.normal * manifold.slip_arm[0],
             normal: manifold.normal,
             force_n: (manifold.normal * normal_impulse + manifold.tangent * friction) / TICK_S,
         }

@@ -1,124 +1,137 @@
-//! Everything that moves, as plain preallocated data.
+//! Everything that lasts from tick to tick.
 
+use crate::bits::mix;
 use crate::collide::broad_phase::BroadPhase;
-use crate::math::rotate;
+use crate::input::CouplingInput;
+use crate::math::{integrate_rotation, rotate};
+use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
-use crate::scene::capacity;
-use crate::scene::{Body, Scene};
 use crate::shape::piece::PlacedPiece;
-use crate::solve::contact_solver::Solver;
+use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::energy::EnergyBalance;
-use crate::solve::impact_queue::ImpactQueue;
-use crate::solve::islands::Islands;
+use crate::solve::impact_queue::ImpactTotals;
 use crate::solve::manifold::Manifold;
-use crate::solve::position_correction::Correction;
-use crate::solve::solver_body::{SolverBodies, SolverBody};
+use crate::solve::solver_body::SolverBody;
 use nalgebra::Vector2;
 
-/// All that changes from tick to tick, and the working memory of a tick.
+/// The state of a world: with the scene and the next inputs it determines every later bit.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Pose and velocity of each body, in file order.
     pub bodies: Vec<BodyState>,
-    /// The energy account.
-    pub ledger: EnergyBalance,
+    /// The energy balance.
+    pub energy: EnergyBalance,
+    /// Pieces in the world; follows from the poses.
     pub(crate) placed: Vec<PlacedPiece>,
-    pub(crate) moving: Vec<usize>,
-    /// Farthest point of each body from its centre of mass, m.
-    pub(crate) radii_m: Vec<f64>,
-    /// Share of its displacement that each body may make in this tick.
-    pub(crate) shares: Vec<f64>,
-    pub(crate) works: SolverBodies,
-    pub(crate) broad: BroadPhase,
-    pub(crate) manifolds: Vec<Manifold>,
-    /// Working state of the moving bodies before the impacts of this tick, to do a tick again.
-    pub(crate) saved_bodies: Vec<SolverBody>,
-    pub(crate) islands: Islands,
-    pub(crate) queue: ImpactQueue,
-    pub(crate) solver: Solver,
-    pub(crate) correction: Correction,
-    pub(crate) capacity: usize,
+    /// Boxes and near pairs, with the features and impulses that they remember.
+    pub(crate) broad_phase: BroadPhase,
+    /// By body: whether a contact carried load on it in the last tick. Never set for fixed bodies.
+    pub(crate) had_contact_load: Vec<bool>,
 }
 
 impl State {
     /// The world at its start. Allocates all it will ever need.
     pub fn new(scene: &Scene) -> Self {
-        let bodies: Vec<BodyState> = scene.bodies.iter().map(BodyState::at_start).collect();
-        let placed: Vec<PlacedPiece> = scene
-            .pieces
-            .iter()
-            .map(|piece| {
-                let motion = &bodies[piece.body as usize];
-                PlacedPiece::of(piece, motion.centre_m, motion.rotation)
-            })
-            .collect();
-        let capacity = capacity::near_pairs(scene, &placed);
-        let count = bodies.len();
-        let moving: Vec<usize> = (0..count).filter(|&i| !scene.bodies[i].fixed).collect();
-        let works = SolverBodies::new(scene);
+        let placed = scene.placed_at_start();
         Self {
-            ledger: EnergyBalance::default(),
-            saved_bodies: moving.iter().map(|&i| works.all[i]).collect(),
-            islands: Islands::with_capacity(count),
-            shares: vec![1.0; count],
-            radii_m: scene.bodies.iter().map(|b| farthest_m(scene, b)).collect(),
-            moving,
-            works,
-            broad: BroadPhase::new(scene, &placed, capacity),
-            manifolds: Vec::with_capacity(capacity),
-            queue: ImpactQueue::with_capacity(capacity),
-            solver: Solver::with_capacity(capacity, count),
-            correction: Correction::with_capacity(capacity, count),
-            capacity,
-            bodies,
+            bodies: scene.bodies.iter().map(BodyState::at_start).collect(),
+            energy: EnergyBalance::default(),
+            broad_phase: BroadPhase::new(scene, &placed),
             placed,
+            had_contact_load: vec![false; scene.bodies.len()],
         }
     }
 
-    /// Most near pairs (and so manifolds) that a tick can have; fixed at load.
-    pub fn pair_capacity(&self) -> usize {
-        self.capacity
-    }
-
-    /// Where the handle is, world, m; zero without a tool.
+    /// Position of the handle, world, m; zero without a tool.
     pub fn handle_m(&self, scene: &Scene) -> Vector2<f64> {
         scene.tool.map_or_else(Vector2::zeros, |tool| {
-            let motion = &self.bodies[tool.body];
-            motion.centre_m + rotate(motion.rotation, tool.handle_m)
+            let body = &self.bodies[tool.body];
+            body.centre_m + rotate(body.rotation, tool.handle_m)
         })
     }
 
     /// Origin of a body's frame (not its centre of mass), world, m.
     pub fn origin_m(&self, scene: &Scene, body: usize) -> Vector2<f64> {
-        let motion = &self.bodies[body];
-        motion.centre_m - rotate(motion.rotation, scene.bodies[body].centre_m)
+        let state = &self.bodies[body];
+        state.centre_m - rotate(state.rotation, scene.bodies[body].centre_m)
     }
 
     /// 64-bit hash of pose and velocity bits of every body in file order, −0 as +0.
     pub fn hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for m in &self.bodies {
+        for body in &self.bodies {
             for value in [
-                m.centre_m.x,
-                m.centre_m.y,
-                m.angle_rad,
-                m.velocity_m_per_s.x,
-                m.velocity_m_per_s.y,
-                m.angular_velocity_rad_per_s,
+                body.centre_m.x,
+                body.centre_m.y,
+                body.angle_rad,
+                body.velocity_m_per_s.x,
+                body.velocity_m_per_s.y,
+                body.angular_velocity_rad_per_s,
             ] {
                 hash = mix(hash, (value + 0.0).to_bits());
             }
         }
         hash
     }
+
+    /// Applies the displacements and velocities of a tick. Real-time: once over the dynamic bodies and their pieces.
+    #[inline(never)]
+    pub(crate) fn integrate_positions(&mut self, scene: &Scene, solver_bodies: &[SolverBody]) {
+        for &body in &scene.dynamic_bodies {
+            let solved = &solver_bodies[body];
+            let state = &mut self.bodies[body];
+            state.centre_m += solved.displacement;
+            state.angle_rad += solved.rotation_step_rad;
+            state.rotation = integrate_rotation(state.rotation, solved.rotation_step_rad);
+            state.velocity_m_per_s = solved.velocity;
+            state.angular_velocity_rad_per_s = solved.angular_velocity;
+            self.had_contact_load[body] = solved.has_contact_load;
+            for piece in scene.bodies[body].pieces.clone() {
+                self.placed[piece].place(&scene.pieces[piece], state.centre_m, state.rotation);
+            }
+        }
+    }
+
+    /// Updates the energy balance after the bodies have moved. Real-time: once over bodies and manifolds.
+    #[inline(never)]
+    pub(crate) fn update_energy(&mut self, scene: &Scene, tick: &TickEnergy) {
+        let TickEnergy { solver_bodies, manifolds, coupling, impacts, force_on_tool } = *tick;
+        for manifold in manifolds {
+            self.energy.friction_j -= manifold.impulse.tangent * manifold.slip_speed(solver_bodies);
+        }
+        self.energy.impact_j += impacts.lost_j;
+        let (mut kinetic, mut potential) = (0.0, 0.0);
+        for &index in &scene.dynamic_bodies {
+            let (body, state) = (&scene.bodies[index], &self.bodies[index]);
+            kinetic += 0.5 * body.mass_kg * state.velocity_m_per_s.norm_squared()
+                + 0.5 * body.inertia_kg_m2 * state.angular_velocity_rad_per_s * state.angular_velocity_rad_per_s;
+            potential -= body.mass_kg * scene.gravity_m_per_s2.dot(&(state.centre_m - body.position_m));
+        }
+        let (mut stored_in_coupling, mut work_in) = (0.0, 0.0);
+        if let Some((coupling, input)) = coupling {
+            let tool = coupling.body();
+            let moved = &solver_bodies[tool];
+            let twist = scene.bodies[tool].angle_rad - self.bodies[tool].angle_rad;
+            stored_in_coupling = coupling.stored_j(input.hand_m, self.handle_m(scene), twist);
+            work_in = force_on_tool.dot(&coupling.hand_displacement_m());
+            let handle_displacement = coupling.handle_displacement(moved.displacement, moved.rotation_step_rad);
+            self.energy.damping_j += coupling.damped_j(handle_displacement, moved.rotation_step_rad);
+        }
+        self.energy.update(kinetic, potential, stored_in_coupling, work_in);
+    }
 }
 
-fn farthest_m(scene: &Scene, body: &Body) -> f64 {
-    scene.pieces[body.pieces.clone()].iter().map(|piece| piece.reach_m).fold(0.0, f64::max)
-}
-
-/// One round of a 64-bit mixer: every bit of the word reaches every bit of the hash.
-fn mix(hash: u64, word: u64) -> u64 {
-    let x = (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (x ^ (x >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ (x >> 32)
+/// What the energy balance needs to know about a tick.
+#[derive(Clone, Copy)]
+pub(crate) struct TickEnergy<'a> {
+    /// Bodies after the solve.
+    pub solver_bodies: &'a [SolverBody],
+    /// Contacts after the solve.
+    pub manifolds: &'a [Manifold],
+    /// The coupling, if the tool is held.
+    pub coupling: Option<(&'a ImplicitCoupling, &'a CouplingInput)>,
+    /// Impacts of the tick.
+    pub impacts: &'a ImpactTotals,
+    /// Force of the coupling on the tool, N.
+    pub force_on_tool: Vector2<f64>,
 }

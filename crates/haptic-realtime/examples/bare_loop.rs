@@ -44,6 +44,6 @@ fn print_report(report: &LatencyReport) {
     println!("ticks {}  overruns {}  skipped {}", timing.ticks, timing.overruns, timing.skipped);
     println!("page faults in the loop: {} minor, {} major", page_faults.minor, page_faults.major);
     if let Some(waited_ns) = *waited_ns {
-        println!("ready, but another had the core: {:.1} µs in all", microseconds(waited_ns));
+        println!("waiting for the CPU: {:.1} µs total", microseconds(waited_ns));
     }
 }

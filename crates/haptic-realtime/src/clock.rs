@@ -1,6 +1,6 @@
-//! The two things the loop asks of a clock: what time is it, and wake me then.
+//! Monotonic time, and sleeping until a deadline.
 //!
-//! Everything else in this crate takes time as an argument, so a simulated clock can stand in for Linux.
+//! Everything else in this crate takes time as an argument, so a simulated clock can replace that of Linux.
 
 use rustix::io::Errno;
 use rustix::thread::clock_nanosleep_absolute;
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// Nanoseconds in a second.
 pub const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// A source of monotonic time that can also be waited on.
+/// A source of monotonic time that supports sleeping.
 pub trait Clock {
     /// Nanoseconds since an arbitrary fixed moment; never goes back.
     fn now_ns(&mut self) -> u64;

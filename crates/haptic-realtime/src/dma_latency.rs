@@ -1,13 +1,13 @@
 //! Keeps the processor out of deep idle states, whose exit alone can take over 100 µs.
 //!
 //! The kernel honours the smallest number written to `/dev/cpu_dma_latency` for as long as the file stays open, so the
-//! request is a guard: dropping it, or dying, gives the idle states back.
+//! request is a guard: dropping it, or the end of the process, enables the idle states again.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Where the kernel takes the request.
+/// File that accepts the request.
 pub const CPU_DMA_LATENCY_PATH: &str = "/dev/cpu_dma_latency";
 
 /// Holds the request while alive. Costs power and heat: hold it only while a device is active.
@@ -16,7 +16,7 @@ pub struct DmaLatencyGuard {
     _held_open: File,
 }
 
-/// Why deep idle states could not be kept off; the loop runs all the same, with later wakes.
+/// Reason why deep idle states could not be disabled. The loop still runs, with later wake-ups.
 #[derive(Debug)]
 pub struct DmaLatencyRefused {
     path: String,
@@ -24,12 +24,12 @@ pub struct DmaLatencyRefused {
 }
 
 impl DmaLatencyGuard {
-    /// Asks for no wake-up delay at all (0 µs): every core polls or halts shallowly when idle.
+    /// Requests a wake-up delay of 0 µs: every core polls or halts shallowly when idle.
     pub fn hold() -> Result<Self, DmaLatencyRefused> {
         Self::hold_at(Path::new(CPU_DMA_LATENCY_PATH), 0)
     }
 
-    /// Asks at `path` for a wake-up delay of at most `most_us` microseconds.
+    /// Requests a wake-up delay of at most `most_us` microseconds at `path`.
     pub fn hold_at(path: &Path, most_us: i32) -> Result<Self, DmaLatencyRefused> {
         let request = |mut file: File| file.write_all(&most_us.to_ne_bytes()).map(|()| file);
         match OpenOptions::new().write(true).open(path).and_then(request) {

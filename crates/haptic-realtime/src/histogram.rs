@@ -2,7 +2,7 @@
 //!
 //! Log-linear buckets: exact below 64 ns, then 64 buckets an octave, so a percentile is never under the truth and at
 //! most 1/64 (1.6 %) over it. Written here rather than taken from `hdrhistogram` because a plain array can be copied to
-//! the lower-priority side with one `memcpy`, and recording is a shift and an increment with no branch to resize.
+//! the supervisor with one `memcpy`, and recording is a shift and an increment with no branch to resize.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ const BUCKET_COUNT: usize = BUCKETS_PER_OCTAVE * (HIGHEST_BIT - OCTAVE_BITS + 1)
 
 /// Counts of durations in nanoseconds. 15 KiB, no heap.
 ///
-/// Not `Copy`, so that copies are seen: use [`Histogram::copy_from`] into memory that is already there.
+/// Not `Copy`, so that copies are visible: use [`Histogram::copy_from`] into existing memory.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     counts: [u64; BUCKET_COUNT],
@@ -27,7 +27,7 @@ pub struct Histogram {
     max_ns: u64,
 }
 
-/// The figures users read.
+/// Percentiles for users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Percentiles {
     /// Half of all durations are no longer.
@@ -56,7 +56,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(duration_ns);
     }
 
-    /// How many durations were recorded.
+    /// Number of recorded durations.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -85,7 +85,7 @@ impl Histogram {
         self.max_ns
     }
 
-    /// The usual figures.
+    /// The usual percentiles.
     pub fn percentiles(&self) -> Percentiles {
         Percentiles {
             p50: self.per_mille_ns(500),
@@ -111,7 +111,7 @@ impl Histogram {
         (self.total, self.sum_ns, self.max_ns) = (other.total, other.sum_ns, other.max_ns);
     }
 
-    /// Every bucket that is not empty, shortest first: its longest duration and its count. For drawing.
+    /// Longest duration and count of every non-empty bucket, shortest first. For drawing.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, count)| (last_of(bucket), *count))
@@ -134,7 +134,7 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// Which bucket counts a duration.
+/// Bucket of a duration.
 fn bucket_of(duration_ns: u64) -> usize {
     let Some(highest_bit) = duration_ns.checked_ilog2() else { return 0 };
     if highest_bit < OCTAVE_BITS {
@@ -148,7 +148,7 @@ fn bucket_of(duration_ns: u64) -> usize {
     octave as usize * BUCKETS_PER_OCTAVE + (duration_ns >> octave) as usize
 }
 
-/// The longest duration that a bucket counts.
+/// Longest duration of a bucket.
 fn last_of(bucket: usize) -> u64 {
     if bucket < BUCKETS_PER_OCTAVE {
         return bucket as u64;

@@ -1,11 +1,11 @@
-//! `ioctl` with a buffer whose size is part of the request: what devices of the kernel are asked with.
+//! `ioctl` requests with a buffer whose size is part of the request code.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Which way the buffer of a request goes, as the kernel codes it.
+/// Direction of the buffer of a request, in the kernel's encoding.
 const WRITES: u32 = 1;
 const READS: u32 = 2;
 
@@ -33,23 +33,23 @@ impl Request {
         Self { direction: READS | WRITES, family, number }
     }
 
-    /// The whole number, with the buffer's size in it.
+    /// The request code, which includes the size of the buffer.
     fn code(self, bytes: usize) -> Option<u32> {
-        /// Bits that a size has.
+        /// Bits of the size field.
         const SIZE_BITS: u32 = 14;
         let size = u32::try_from(bytes).ok().filter(|size| *size < 1 << SIZE_BITS)?;
         Some(self.direction << 30 | size << 16 | u32::from(self.family) << 8 | u32::from(self.number))
     }
 }
 
-/// Makes a request with `buffer`; what the call returned.
+/// Makes a request with `buffer` and returns the result of the call.
 ///
 /// # Errors
-/// What the system says, or that the buffer is longer than any request's.
+/// The error of the system, or that the buffer is too long for a request.
 pub fn request(file: &File, request: Request, buffer: &mut [u8]) -> io::Result<usize> {
     let code = request.code(buffer.len()).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
-    // SAFETY: the kernel touches at most as many bytes as the size in the code says, and that is this buffer's; the buffer
-    // outlives the call, and the file is open because it is borrowed.
+    // SAFETY: the kernel touches at most as many bytes as the size in the code says, and that is this buffer's; the
+    // buffer outlives the call, and the file is open because it is borrowed.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), code as _, buffer.as_mut_ptr()) };
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
 }

@@ -13,16 +13,16 @@ use crate::run_delay::{run_delay_between_ns, thread_run_delay_ns};
 use crate::runner::{LoopTiming, Runner};
 use crate::thread::{Granted, ThreadRequest, spawn};
 
-/// What to measure.
+/// Parameters of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatencyRequest {
-    /// The thread to measure on.
+    /// Thread to measure.
     pub thread: ThreadRequest,
-    /// The loop's period.
+    /// Period of the loop.
     pub period: Duration,
-    /// How long to measure.
+    /// Duration of the measurement.
     pub duration: Duration,
-    /// Keep the processor out of deep idle states meanwhile.
+    /// Keep the processor out of deep idle states.
     pub hold_dma_latency: bool,
 }
 
@@ -37,18 +37,18 @@ impl Default for LatencyRequest {
     }
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Debug)]
 pub struct LatencyReport {
     /// Wake latencies, overruns, skipped periods.
     pub timing: Box<LoopTiming>,
-    /// What the thread was granted; figures mean little without it.
+    /// What the thread was granted, which the results depend on.
     pub granted: Granted,
-    /// Page faults of the thread during the loop; none is right.
+    /// Page faults of the thread during the loop; should be zero.
     pub page_faults: PageFaults,
-    /// Time that the thread was ready while another had its core, ns; none if the kernel keeps no account of it.
+    /// Run delay of the thread, ns; `None` if the kernel does not count it.
     pub waited_ns: Option<u64>,
-    /// Why deep idle states were not kept off, if they were to be.
+    /// Why deep idle states were not disabled, if requested.
     pub dma_latency_refused: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     Ok(LatencyReport { timing, granted, page_faults, waited_ns, dma_latency_refused })
 }
 
-/// Runs `periods` worth of time, skipped periods included, so that a stalled machine does not measure longer.
+/// Runs for a number of periods, skipped ones included, so that a stalled machine does not measure longer.
 fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopTiming>, PageFaults, Option<u64>) {
     let mut runner = Runner::new(MonotonicClock, period_ns);
     let mut elapsed = 0;

@@ -1,15 +1,40 @@
-//! What a 1 kHz loop needs from Linux, and nothing about what the loop does.
+//! A 1 kHz loop on Linux: pinned real-time thread, schedule, locked memory, exchanges with other threads, histograms.
+//! This crate knows no haptics.
 //!
-//! The way of one tick: [`runner`] asks the [`clock`] to sleep until the deadline that [`schedule`] computed, calls the
-//! body, and records in [`histogram`]s how late it woke and how long it took. [`thread`] starts the pinned, prioritised
-//! thread all this happens on, with [`memory`] locked; [`dma_latency`] keeps the processor awake meanwhile.
-//! [`exchange`] carries values between that thread and the rest of the process without either waiting.
-//! [`run_delay`] tells what others on its core cost it. [`tty`] does for serial ports what no safe wrapper does.
-//! [`latency`] runs the bare loop to measure a machine and [`fitness`] says what stands in the way of a better one.
+//! In each period [`runner`] sleeps on the [`clock`] until the deadline that [`schedule`] computes, calls the body, and
+//! records wake-up latency and compute time in [`histogram`]s. [`thread`] starts the pinned thread with real-time
+//! priority and locked [`memory`]; [`dma_latency`] keeps the processor out of deep idle states. [`exchange`] passes
+//! values between that thread and the rest of the process without waiting. [`run_delay`] measures how long the thread
+//! waits for its core. [`tty`], [`poll`] and [`ioctl`] are system calls for devices. [`latency`] runs the bare loop to
+//! measure a machine, and [`fitness`] checks the machine and names remedies.
 //!
-//! Nothing here needs privileges to run: what the system refuses is reported with the way to get it.
+//! Nothing here requires privileges: what the system refuses is reported with the way to get it.
 //!
-//! Unsafe code is confined to the modules `system_calls`, which wraps the libc calls that have no safe wrapper, and [`ioctl`].
+//! ```
+//! use haptic_realtime::clock::MonotonicClock;
+//! use haptic_realtime::runner::{LoopExit, Runner};
+//! use haptic_realtime::thread::{ThreadRequest, spawn};
+//! use std::num::NonZeroU64;
+//! use std::ops::ControlFlow;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let request = ThreadRequest { lock_memory: false, ..ThreadRequest::default() };
+//! let thread = spawn(request, |_granted| {
+//!     let mut runner = Runner::new(MonotonicClock, NonZeroU64::new(1_000_000).unwrap());
+//!     let mut ticks = 0;
+//!     let exit = runner.run(&AtomicBool::new(false), |_wake| {
+//!         ticks += 1;
+//!         if ticks < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+//!     });
+//!     (exit, runner.timing().ticks)
+//! })?;
+//! println!("granted: {:?}", thread.granted());
+//! assert_eq!(thread.join(), Ok((LoopExit::Finished, 10)));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Unsafe code is confined to the modules `system_calls`, which wraps the libc calls that have no safe wrapper, and
+//! [`ioctl`].
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Keeps page faults out of the loop: memory locked, kept by the allocator, touched before it is needed.
+//! Avoids page faults in the loop: locks memory, keeps freed memory in the allocator, touches memory before use.
 //!
 //! Call [`disable_heap_trim`] and [`lock_memory`] once at the start of the process, before other threads exist.
 //! Locking fills the whole stack of every thread with real memory, which is one more reason for explicit small stacks.
@@ -16,24 +16,24 @@ use crate::system_calls;
 /// Bytes touched by one step of [`prefault_stack`]; small enough to stop close to the wanted depth.
 const STACK_STEP_BYTES: usize = 16 << 10;
 
-/// What is locked into memory.
+/// Extent of the memory lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LockedMemory {
-    /// Everything there is and everything to come.
+    /// Current and future memory.
     CurrentAndFuture,
-    /// What was mapped at the time; later memory may fault.
+    /// Memory mapped at the time of the call; later memory may fault.
     CurrentOnly,
     /// Nothing.
     Nothing,
 }
 
-/// The outcome of [`lock_memory`].
+/// Result of [`lock_memory`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryLock {
-    /// What is locked now.
+    /// What is locked.
     pub locked: LockedMemory,
-    /// Why it is not everything, and how to get that.
+    /// Why not everything is locked, and the remedy.
     pub reason: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl PageFaults {
     }
 }
 
-/// Locks all memory of the process, as far as it may.
+/// Locks all memory of the process, as far as permitted.
 ///
 /// Future memory is locked only with CAP_IPC_LOCK or an unlimited RLIMIT_MEMLOCK: under a limit it would make a later
 /// thread start or allocation fail.
@@ -71,26 +71,26 @@ pub fn lock_memory() -> MemoryLock {
     }
 }
 
-/// Makes the C allocator keep and reuse what it was given, so that freed and reallocated memory does not fault again.
+/// Makes the C allocator keep and reuse its memory, so that freed and reallocated memory does not fault again.
 pub fn disable_heap_trim() -> io::Result<()> {
     system_calls::disable_heap_trim()
 }
 
-/// Touches `bytes` of heap once and gives them back to the allocator, which keeps them after [`disable_heap_trim`].
+/// Touches `bytes` of heap once and frees them; the allocator keeps them after [`disable_heap_trim`].
 ///
-/// They are asked for in large pages. A ring that is written once around in two seconds touches hundreds of small pages,
-/// each so seldom that the processor, and the host of a virtual machine, have long forgotten where it is: finding it again
-/// was seen to take 150 µs. Where there are no large pages, small ones serve.
+/// Requests large pages. A ring that wraps around in two seconds touches hundreds of small pages, each so rarely that
+/// their translations have left the caches of the processor and of the host of a virtual machine: a lookup was seen to
+/// take 150 µs. Without large pages, small ones are used.
 pub fn prefault_heap(bytes: usize) {
     let mut heap: Vec<u8> = Vec::with_capacity(bytes);
     let room = heap.spare_capacity_mut();
-    // Refused only by kernels that were built without large pages.
+    // Only kernels built without large pages refuse this.
     let _ = system_calls::ask_for_large_pages(room);
     room.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| _ = byte.write(1));
     black_box(&heap);
 }
 
-/// Touches the next `bytes` of this thread's stack, which must have that much room left.
+/// Touches the next `bytes` of this thread's stack, which must have that much left.
 #[inline(never)]
 pub fn prefault_stack(bytes: usize) {
     let mut step = [0u8; STACK_STEP_BYTES];
@@ -98,11 +98,11 @@ pub fn prefault_stack(bytes: usize) {
     if bytes > STACK_STEP_BYTES {
         prefault_stack(bytes - STACK_STEP_BYTES);
     }
-    // Still used after the call above: otherwise the compiler may give both steps the same frame.
+    // Used after the call above: otherwise the compiler may give both steps the same frame.
     black_box(&mut step);
 }
 
-/// Whether the calling thread holds a capability now.
+/// Whether the calling thread has a capability.
 pub(crate) fn holds_capability(capability: CapabilitySet) -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(capability))
 }

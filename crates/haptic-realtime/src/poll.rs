@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Waits until `fd` can be read without blocking; false if it cannot within this time. A hang-up counts as readable, because reading
-/// then returns at once.
+/// Waits until `fd` can be read without blocking; false if it cannot within this time. A hang-up counts as readable,
+/// because reading then returns at once.
 ///
 /// # Errors
 /// What the system reports.
@@ -14,7 +14,8 @@ pub fn readable(fd: impl AsFd, within: Duration) -> io::Result<bool> {
     input_events(fd, within).map(|events| !events.is_empty())
 }
 
-/// The same with the events: input, hang-up or an error; empty if none occurred in time. A signal does not shorten the wait.
+/// The same with the events: input, hang-up or an error; empty if none occurred in time. A signal does not shorten the
+/// wait.
 ///
 /// # Errors
 /// What the system reports.

@@ -1,8 +1,8 @@
-//! The loop itself: sleep to the deadline, run the body, account for the time, move on.
+//! The loop: sleeps until the deadline, runs the body, records the times, advances.
 //!
-//! The only system call is the sleep; the clock is read through the vDSO. Who wants to be punctual rather than thrifty wakes
-//! early and waits awake, for a bounded time. Everything the runner learns goes into
-//! [`LoopTiming`], which it can hand to the lower-priority side every so many ticks.
+//! The only system call is the sleep; the clock is read through the vDSO. Optionally the runner wakes early and spins
+//! for a bounded time, which costs power and makes wake-ups punctual. It collects [`LoopTiming`] and can publish it at
+//! regular intervals.
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -14,18 +14,18 @@ use crate::exchange::LatestWriter;
 use crate::histogram::Histogram;
 use crate::schedule::Schedule;
 
-/// What the body is told when it is woken.
+/// Times of one wake-up, passed to the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// The time now.
+    /// Present time.
     pub now_ns: u64,
-    /// When this tick was due.
+    /// Deadline of this tick.
     pub deadline_ns: u64,
-    /// How long after the deadline the thread woke.
+    /// Time from the deadline to the wake-up.
     pub late_ns: u64,
-    /// Periods passed over since the tick before.
+    /// Periods skipped since the previous tick.
     pub skipped: u64,
-    /// How long the tick before took, from wake to end; 0 on the first.
+    /// Duration of the previous tick, from wake-up to end; 0 in the first.
     pub previous_compute_ns: u64,
 }
 
@@ -34,24 +34,24 @@ pub struct Wake {
 pub enum LoopExit {
     /// The stop flag was set.
     Stopped,
-    /// The body answered [`ControlFlow::Break`].
+    /// The body returned [`ControlFlow::Break`].
     Finished,
     /// The body panicked, with this message.
     Panicked(String),
 }
 
-/// What a loop did so far. 30 KiB, no heap.
+/// Timing of a loop since its start. 30 KiB, no heap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoopTiming {
     /// Ticks run.
     pub ticks: u64,
     /// Ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Periods that no tick was run for.
+    /// Periods without a tick.
     pub skipped: u64,
-    /// From each deadline to the moment the thread woke.
+    /// Times from a deadline to the wake-up.
     pub wake: Histogram,
-    /// From each wake to the end of the tick.
+    /// Times from a wake-up to the end of the tick.
     pub compute: Histogram,
 }
 
@@ -64,19 +64,19 @@ impl LoopTiming {
     }
 }
 
-/// Where and how often the runner publishes its figures.
+/// Destination and interval of published timing.
 #[derive(Debug)]
 struct Publishing {
     to: LatestWriter<LoopTiming>,
     every_ticks: NonZeroU64,
 }
 
-/// Runs a body once a period.
+/// Runs a body once per period.
 #[derive(Debug)]
 pub struct Runner<C> {
     clock: C,
     period_ns: NonZeroU64,
-    /// How long before each deadline the thread is up and waiting.
+    /// Time before each deadline at which the thread wakes.
     early_ns: u64,
     timing: Box<LoopTiming>,
     publishing: Option<Publishing>,
@@ -88,30 +88,30 @@ impl<C: Clock> Runner<C> {
         Self { clock, period_ns, early_ns: 0, timing: Box::default(), publishing: None }
     }
 
-    /// Wakes so much before each deadline and waits out the rest awake: the time it takes to wake up is then over when
-    /// the tick is due. It costs the core that time in every period; at most half a period is taken.
+    /// Wakes this long before each deadline and spins for the rest, so that the wake-up latency is over when the tick
+    /// is due. Occupies the core for that time in every period; limited to half a period.
     pub fn waking_early(mut self, early_ns: u64) -> Self {
         self.early_ns = early_ns.min(self.period_ns.get() / 2);
         self
     }
 
-    /// Also publishes the figures so far after every `every_ticks` ticks.
+    /// Also publishes the timing every `every_ticks` ticks.
     pub fn publishing(mut self, to: LatestWriter<LoopTiming>, every_ticks: NonZeroU64) -> Self {
         self.publishing = Some(Publishing { to, every_ticks });
         self
     }
 
-    /// The figures so far, over all runs.
+    /// Timing so far, over all runs.
     pub fn timing(&self) -> &LoopTiming {
         &self.timing
     }
 
-    /// The figures, once the runner is no longer needed.
+    /// The timing, when the runner is no longer needed.
     pub fn into_timing(self) -> Box<LoopTiming> {
         self.timing
     }
 
-    /// Runs `body` every period, the first time one period from now, until it says no or `stop` is set.
+    /// Runs `body` every period, the first time one period from now, until it returns `Break` or `stop` is set.
     ///
     /// A panic in the body passes through; see [`Runner::run_guarded`].
     /// Real-time: a clock read at wake and one at the end of each tick, one sleep, no allocation.
@@ -122,37 +122,38 @@ impl<C: Clock> Runner<C> {
         loop {
             let deadline_ns = schedule.deadline_ns();
             self.clock.sleep_until_ns(deadline_ns - self.early_ns);
-            self.wait_awake(deadline_ns);
+            self.spin_until(deadline_ns);
             if stop.load(Ordering::Relaxed) {
                 return LoopExit::Stopped;
             }
             let now_ns = self.clock.now_ns();
             let late_ns = now_ns.saturating_sub(deadline_ns);
-            let answer = body(Wake { now_ns, deadline_ns, late_ns, skipped, previous_compute_ns });
+            let flow = body(Wake { now_ns, deadline_ns, late_ns, skipped, previous_compute_ns });
             let ended_ns = self.clock.now_ns();
             previous_compute_ns = ended_ns.saturating_sub(now_ns);
             skipped = schedule.advance(ended_ns).skipped;
-            self.account(late_ns, previous_compute_ns, skipped);
-            if answer.is_break() {
+            self.record(late_ns, previous_compute_ns, skipped);
+            if flow.is_break() {
                 return LoopExit::Finished;
             }
         }
     }
 
-    /// Looks at the clock until the deadline, if that is as near as it should be: a sleep that failed is not made up for.
-    fn wait_awake(&mut self, deadline_ns: u64) {
+    /// Reads the clock until the deadline, unless it is farther away than expected: a failed sleep is not replaced by
+    /// spinning.
+    fn spin_until(&mut self, deadline_ns: u64) {
         let earliest_ns = deadline_ns - self.early_ns;
         while (earliest_ns..deadline_ns).contains(&self.clock.now_ns()) {
             std::hint::spin_loop();
         }
     }
 
-    /// As [`Runner::run`], but a panic in the body ends the loop like any other end, and `on_end` runs in every case,
-    /// on this thread, with the state that the body worked on: the place to switch the output off.
+    /// Like [`Runner::run`], but a panic in the body ends the loop as well, and `on_end` runs in every case, on this
+    /// thread, with the state of the body: there the output is switched off.
     ///
-    /// After a panic the state may be half updated; `on_end` should use it to reach safety, not to go on. The panic
-    /// hook has run by then, and the usual one writes to stderr: outputs also need a watchdog of their own. A panic in
-    /// `on_end` itself passes through.
+    /// After a panic the state may be half updated; `on_end` should use it to reach safety, not to continue. The panic
+    /// hook has run by then, and the default one writes to stderr: outputs also need a watchdog of their own. A panic
+    /// in `on_end` itself passes through.
     pub fn run_guarded<S>(
         &mut self,
         stop: &AtomicBool,
@@ -166,7 +167,7 @@ impl<C: Clock> Runner<C> {
         ended
     }
 
-    fn account(&mut self, late_ns: u64, compute_ns: u64, skipped: u64) {
+    fn record(&mut self, late_ns: u64, compute_ns: u64, skipped: u64) {
         let timing = &mut *self.timing;
         timing.ticks += 1;
         timing.overruns += u64::from(skipped > 0);
@@ -181,7 +182,7 @@ impl<C: Clock> Runner<C> {
     }
 }
 
-/// The message of a panic, as far as it was a string.
+/// The message of a panic, if it is a string.
 pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let formatted = || payload.downcast_ref::<String>().cloned();
@@ -197,7 +198,7 @@ mod tests {
 
     const PERIOD_NS: u64 = 1_000_000;
 
-    /// Time that passes only when a test says so, shared with the body.
+    /// Time that only the test advances, shared with the body.
     #[derive(Clone, Default)]
     struct SimulatedClock {
         now_ns: Rc<Cell<u64>>,
@@ -220,7 +221,7 @@ mod tests {
         }
     }
 
-    /// A little time passes with every look at the clock, as it does for somebody who waits awake.
+    /// Every read advances the time a little, as for a thread that spins.
     struct CreepingClock(SimulatedClock);
 
     const CREEP_NS: u64 = 50;
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A clock that cannot be slept on.
+    /// A clock whose sleep returns at once.
     struct SleeplessClock(CreepingClock);
 
     impl Clock for SleeplessClock {
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_wakes_early_waits_for_the_deadline_and_is_late_only_if_waking_took_longer() {
+    fn an_early_wake_up_spins_until_the_deadline_and_is_late_only_if_waking_took_longer() {
         let lateness_after = |wake_delay_ns| {
             let clock = CreepingClock(SimulatedClock::default());
             clock.0.wake_delay_ns.set(wake_delay_ns);
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_that_fails_is_not_waited_out_awake() {
+    fn a_failed_sleep_is_not_replaced_by_spinning() {
         let clock = CreepingClock(SimulatedClock::default());
         let shared = clock.0.clone();
         let period_ns = NonZeroU64::new(PERIOD_NS).unwrap();
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stalled_body_is_told_what_it_missed_and_the_figures_count_it() {
+    fn a_stalled_body_gets_the_skipped_periods_and_the_timing_counts_them() {
         let clock = SimulatedClock::default();
         let mut runner = runner(&clock);
         let mut wakes = Vec::new();
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_published_every_so_many_ticks() {
+    fn timing_is_published_at_its_interval() {
         let clock = SimulatedClock::default();
         let (writer, mut reader) = latest(LoopTiming::default());
         let mut ticks = 0;

@@ -1,4 +1,4 @@
-//! When the next tick is due. Pure arithmetic: it never reads a clock.
+//! Deadlines of the ticks. Pure arithmetic: it never reads a clock.
 //!
 //! Deadlines are absolute, `start + k · period`, so a late tick does not push the later ones back. A tick that ends
 //! after the next deadline is an *overrun*: the deadlines that passed meanwhile are *skipped*, whole periods, and the
@@ -7,7 +7,7 @@
 
 use std::num::NonZeroU64;
 
-/// A grid of deadlines and what became of it so far.
+/// A grid of deadlines, with counts of overruns and skipped periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     period_ns: NonZeroU64,
@@ -16,14 +16,14 @@ pub struct Schedule {
     skipped: u64,
 }
 
-/// What the end of one tick meant for the schedule.
+/// Effect of the end of one tick on the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advance {
-    /// When the next tick is due.
+    /// Deadline of the next tick.
     pub deadline_ns: u64,
     /// The tick ended after the deadline that followed its own.
     pub overran: bool,
-    /// Deadlines passed over between this tick and the next; nonzero exactly when `overran`.
+    /// Deadlines skipped between this tick and the next; nonzero exactly when `overran`.
     pub skipped: u64,
 }
 
@@ -33,12 +33,12 @@ impl Schedule {
         Self { period_ns, deadline_ns: first_deadline_ns, overruns: 0, skipped: 0 }
     }
 
-    /// When the current tick is (or was) due.
+    /// Deadline of the current tick.
     pub fn deadline_ns(&self) -> u64 {
         self.deadline_ns
     }
 
-    /// The distance between deadlines.
+    /// Time between deadlines.
     pub fn period_ns(&self) -> NonZeroU64 {
         self.period_ns
     }
@@ -48,12 +48,12 @@ impl Schedule {
         self.overruns
     }
 
-    /// Deadlines that no tick was run for.
+    /// Deadlines without a tick.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Moves on to the first deadline of the grid that has not passed when the tick ends at `ended_ns`.
+    /// Advances to the first deadline of the grid that has not passed when the tick ends at `ended_ns`.
     ///
     /// Real-time: one division. An end exactly on the next deadline is in time.
     pub fn advance(&mut self, ended_ns: u64) -> Advance {

@@ -7,9 +7,10 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
-/// Takes over an open file from a type that gives away only its number.
+/// Takes ownership of an open file from a type that exposes only its descriptor.
 pub fn own_descriptor(file: impl IntoRawFd) -> OwnedFd {
-    // SAFETY: `into_raw_fd` hands over an open descriptor that its giver no longer uses or closes; we are its only owner.
+    // SAFETY: `into_raw_fd` releases an open descriptor that its former owner no longer uses or closes; this is its
+    // only owner.
     unsafe { OwnedFd::from_raw_fd(file.into_raw_fd()) }
 }
 
@@ -38,7 +39,7 @@ struct SerialStruct {
 
 const GET_SERIAL: libc::c_ulong = 0x541E;
 const SET_SERIAL: libc::c_ulong = 0x541F;
-/// The driver shall hand bytes on as they come instead of collecting them.
+/// Flag: the driver passes bytes on immediately instead of collecting them.
 const ASYNC_LOW_LATENCY: libc::c_int = 1 << 13;
 
 /// Sets the low-latency flag of a serial port and reads it back.
@@ -51,14 +52,14 @@ pub fn set_low_latency(port: BorrowedFd<'_>) -> io::Result<bool> {
 }
 
 fn serial_settings(port: BorrowedFd<'_>) -> io::Result<SerialStruct> {
-    // SAFETY: numbers and a pointer that nobody follows, for which all zero bytes are a valid value.
+    // SAFETY: numbers and a pointer that is never dereferenced, for which all zero bytes are a valid value.
     let mut settings: SerialStruct = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live, properly aligned `serial_struct` that the kernel fills during the call only.
     check(unsafe { libc::ioctl(port.as_raw_fd(), GET_SERIAL as _, &raw mut settings) })?;
     Ok(settings)
 }
 
-/// Scheduling policy and priority as the kernel holds them for the calling thread.
+/// Scheduling policy and priority of the calling thread, as the kernel has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelSchedule {
     /// `SCHED_…` without flags.
@@ -71,8 +72,8 @@ pub struct KernelSchedule {
 
 /// Reads policy and priority of the calling thread from the kernel.
 ///
-/// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc answers it from a cache of what
-/// was last asked for, which is no read-back.
+/// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc answers it from a cache of the
+/// last request, which is not a read-back.
 pub fn kernel_schedule() -> io::Result<KernelSchedule> {
     // SAFETY: takes a thread id by value (0 is the calling thread) and touches no memory of ours.
     let flagged = check(unsafe { libc::sched_getscheduler(0) })?;
@@ -108,14 +109,14 @@ pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
     Ok((usage.ru_minflt as u64, usage.ru_majflt as u64))
 }
 
-/// Tells the allocator to keep memory once it has it: never trim the heap, never serve a request by its own mapping, and
-/// let all threads share one heap, so that what was touched beforehand is there for each of them.
+/// Makes the allocator keep its memory: never trim the heap, never serve a request by a separate mapping, and let all
+/// threads share one heap, so that memory touched beforehand is available to each of them.
 #[cfg(target_env = "gnu")]
 pub fn disable_heap_trim() -> io::Result<()> {
     for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0), (libc::M_ARENA_MAX, 1)] {
         // SAFETY: takes two integers; glibc serialises the change with concurrent allocations by its own lock.
         if unsafe { libc::mallopt(parameter, value) } == 0 {
-            return Err(io::Error::other(format!("mallopt({parameter}, {value}) was refused")));
+            return Err(io::Error::other(format!("mallopt({parameter}, {value}) was rejected")));
         }
     }
     Ok(())
@@ -127,7 +128,7 @@ pub fn disable_heap_trim() -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this C library has no mallopt"))
 }
 
-/// Asks the kernel to back memory that was not touched yet with large pages, as far as whole ones fit into it.
+/// Asks the kernel to back untouched memory with large pages, as far as whole pages fit into it.
 pub fn ask_for_large_pages(memory: &mut [MaybeUninit<u8>]) -> io::Result<()> {
     let page_bytes = rustix::param::page_size();
     let before_first_page = memory.as_ptr().align_offset(page_bytes).min(memory.len());

@@ -9,8 +9,8 @@ pub fn own(port: impl IntoRawFd) -> OwnedFd {
     system_calls::own_descriptor(port)
 }
 
-/// Asks the driver to hand bytes on as they come; an FTDI chip otherwise collects them for 16 ms. True if the flag reads
-/// back as set.
+/// Asks the driver to hand bytes on as they come; an FTDI chip otherwise collects them for 16 ms. True if the flag
+/// reads back as set.
 ///
 /// # Errors
 /// When the driver has no such flag (pseudo-terminals, USB-CDC: they do not collect) or refuses it.

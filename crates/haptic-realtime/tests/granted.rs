@@ -9,7 +9,7 @@ use haptic_realtime::thread::{CpuChoice, Granted, Policy, ThreadRequest, parse_c
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
-/// Policy number, real-time priority and affinity as `/proc` tells them, independent of the calls under test.
+/// Policy number, real-time priority and affinity as `/proc` reports them, independent of the calls under test.
 fn read_proc() -> (i32, u8, Vec<usize>) {
     let stat = read_to_string("/proc/thread-self/stat").unwrap();
     let after_name: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();

@@ -1,19 +1,19 @@
-//! The loop's core is taken from all other threads, those that run and those that come.
+//! All other threads, present and future, leave the loop's core.
 //!
-//! A process of its own, because it is the whole process that moves.
+//! A process of its own, because the call affects the whole process.
 
 use std::fs::read_to_string;
 use std::sync::mpsc;
 
 use haptic_realtime::thread::{ThreadRequest, parse_cpu_list, spawn};
 
-/// The cores the calling thread may run on, as `/proc` tells them.
+/// The cores the calling thread may run on, as `/proc` reports them.
 fn allowed() -> Vec<usize> {
     let status = read_to_string("/proc/thread-self/status").unwrap();
     parse_cpu_list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap())
 }
 
-/// A thread that says where it may run when it is asked.
+/// A thread that returns its allowed cores on request.
 fn bystander() -> (mpsc::Sender<()>, std::thread::JoinHandle<Vec<usize>>) {
     let (ask, asked) = mpsc::channel();
     let wait = move || {
@@ -24,7 +24,7 @@ fn bystander() -> (mpsc::Sender<()>, std::thread::JoinHandle<Vec<usize>>) {
 }
 
 #[test]
-fn nobody_else_may_run_on_the_core_of_the_loop() {
+fn no_other_thread_may_run_on_the_core_of_the_loop() {
     let everywhere = allowed();
     let (ask, earlier) = bystander();
     let (end, ended) = mpsc::channel();

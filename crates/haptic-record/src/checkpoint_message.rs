@@ -35,7 +35,7 @@ pub fn read(bytes: &[u8]) -> Result<CheckpointRecord, NotCdr> {
     let mut cdr = CdrReader::of(bytes)?;
     let (tick, world, commands, count) = (cdr.u64()?, cdr.u64()?, cdr.u32()?, cdr.u32()?);
     let words = (0..count).map(|_| cdr.u64()).collect::<Result<Vec<u64>, NotCdr>>()?;
-    Ok(CheckpointRecord { tick, world, commands, checkpoint: Box::new(Checkpoint::of(words)) })
+    Ok(CheckpointRecord { tick, world, commands, checkpoint: Box::new(Checkpoint::from_words(words)) })
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_comes_back_and_one_that_was_cut_does_not() {
-        let checkpoint = Box::new(Checkpoint::of(vec![1, u64::MAX, 3]));
+        let checkpoint = Box::new(Checkpoint::from_words(vec![1, u64::MAX, 3]));
         let (kept, mut out) = (CheckpointRecord { tick: 7, world: 2, commands: 5, checkpoint }, CdrWriter::default());
         assert!(write(&kept, &mut out));
         assert_eq!(read(out.bytes()), Ok(kept));

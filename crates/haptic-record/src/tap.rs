@@ -239,7 +239,7 @@ impl TapReader {
         if self.awaited == 0 {
             self.awaited += 1;
             let words = World::new(scene.clone()).checkpoint_words();
-            self.empty.push(Box::new(Checkpoint::with_room(words)));
+            self.empty.push(Box::new(Checkpoint::with_capacity(words)));
         }
     }
 

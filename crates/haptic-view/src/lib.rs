@@ -13,7 +13,7 @@
 //! [`Viewer::serve`] starts it; the controller comes from the daemon. A scene can be published at any time:
 //!
 //! ```
-//! use haptic_planar::description::{BodyDescription, SceneDescription, ShapeDescription};
+//! use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
 //! use haptic_planar::scene::Scene;
 //! use haptic_view::message::scene::SceneMessage;
 //! use haptic_view::{Controller, Listener, Telemetry, Viewer};

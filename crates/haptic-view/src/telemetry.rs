@@ -54,7 +54,7 @@ impl Default for Telemetry {
         Self {
             scene: watch::Sender::default(),
             settings: watch::Sender::new(Text::from("{}")),
-            timing: watch::Sender::new(Arc::new(TimingMessage::new(&Default::default()))),
+            timing: watch::Sender::default(),
             state: watch::Sender::new(None),
             samples: Arc::default(),
         }

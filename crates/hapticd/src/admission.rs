@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::description::ImpactState;
-use haptic_planar::state::State;
 use haptic_planar::step::worst_case::WorstCase;
 use haptic_planar::tick::TICK_S;
 use haptic_realtime::clock::monotonic_ns;
@@ -57,7 +56,7 @@ pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<Str
 impl WorstTick {
     /// Measures the worst tick within a time limit.
     pub fn measure(scene: &Scene, budget: Duration) -> Self {
-        let pairs = State::new(scene).pair_capacity();
+        let pairs = scene.pair_capacity;
         let points = [pairs / 4, pairs / 2, pairs].map(|count| {
             let ns = least_ns(scene, count, budget / 3);
             (count as f64, ns as f64)

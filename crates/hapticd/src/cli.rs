@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haptic_config::setup::FileNames;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -267,7 +268,13 @@ pub struct EmulateArguments {
     #[arg(long, value_enum, default_value = "v3")]
     pub variant: HaplyMake,
     /// Metres of handle travel per radian of the motor (odrive).
-    #[arg(long, default_value = "0.05", value_parser = above_zero, allow_negative_numbers = true, value_name = "METRES")]
+    #[arg(
+        long,
+        default_value = "0.05",
+        value_parser = above_zero,
+        allow_negative_numbers = true,
+        value_name = "METRES"
+    )]
     pub lever_m: f64,
     /// Report this major version of the protocol (native).
     #[arg(long, default_value = "1", value_name = "MAJOR", allow_negative_numbers = true)]
@@ -279,7 +286,13 @@ pub struct EmulateArguments {
     #[arg(long, value_parser = fraction, allow_negative_numbers = true, default_value = "0", value_name = "FRACTION")]
     pub garbage: f64,
     /// Maximum random delay of a reply in milliseconds.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0", value_name = "MILLISECONDS")]
+    #[arg(
+        long,
+        value_parser = seconds,
+        allow_negative_numbers = true,
+        default_value = "0",
+        value_name = "MILLISECONDS"
+    )]
     pub delay_ms: f64,
     /// Unplug once, after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, value_name = "SECONDS")]
@@ -298,13 +311,6 @@ pub struct EmulateArguments {
     pub seconds: Option<f64>,
 }
 
-fn fraction(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
-        _ => Err("give a fraction from 0 to 1, e.g. 0.01 for one in a hundred".to_owned()),
-    }
-}
-
 /// Arguments of `identify`.
 #[derive(Args, Clone, Debug)]
 pub struct IdentifyArguments {
@@ -315,7 +321,13 @@ pub struct IdentifyArguments {
     #[arg(long, value_name = "FILE.toml")]
     pub out: PathBuf,
     /// Maximum travel of the handle from its start, in each direction, in metres.
-    #[arg(long, value_name = "METRES", value_parser = above_zero, allow_negative_numbers = true, default_value = "0.02")]
+    #[arg(
+        long,
+        value_name = "METRES",
+        value_parser = above_zero,
+        allow_negative_numbers = true,
+        default_value = "0.02"
+    )]
     pub travel_m: f64,
     /// Maximum force in newtons, if below the limit of the device.
     #[arg(long, value_name = "NEWTONS", value_parser = above_zero, allow_negative_numbers = true)]
@@ -344,7 +356,12 @@ pub struct ZwidthArguments {
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
     /// Number of damping values.
-    #[arg(long, default_value = "28", value_parser = clap::value_parser!(u16).range(2..=1000), allow_negative_numbers = true)]
+    #[arg(
+        long,
+        default_value = "28",
+        value_parser = clap::value_parser!(u16).range(2..=1000),
+        allow_negative_numbers = true
+    )]
     pub points: u16,
     /// Also test springs of rising stiffness on the free device; each test stops when the oscillation grows.
     #[arg(long)]
@@ -372,10 +389,6 @@ pub struct SnapshotArguments {
     /// Omit the names of the bodies.
     #[arg(long)]
     pub no_names: bool,
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "give an address and a port, e.g. 127.0.0.1:8520".to_owned())
 }
 
 /// Arguments of `replay`.
@@ -421,24 +434,53 @@ pub struct ExportArguments {
     pub files: Option<PathBuf>,
 }
 
-fn above_zero(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("give a number above zero, e.g. 60".to_owned()),
+/// A value that an option does not accept. The message says what it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValueError {
+    Fraction,
+    Address,
+    AboveZero,
+    Seconds,
+    SecondsAboveZero,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fraction => f.write_str("give a fraction from 0 to 1, e.g. 0.01 for one in a hundred"),
+            Self::Address => f.write_str("give an address and a port, e.g. 127.0.0.1:8520"),
+            Self::AboveZero => f.write_str("give a number above zero, e.g. 60"),
+            Self::Seconds => write!(f, "give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5"),
+            Self::SecondsAboveZero => {
+                write!(f, "give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")
+            }
+        }
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
-        _ => Err(format!("give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5")),
-    }
+impl std::error::Error for ValueError {}
+
+fn number(text: &str, is_valid: impl Fn(f64) -> bool, error: ValueError) -> Result<f64, ValueError> {
+    text.parse().ok().filter(|&number| is_valid(number)).ok_or(error)
+}
+
+fn fraction(text: &str) -> Result<f64, ValueError> {
+    number(text, |fraction| (0.0..=1.0).contains(&fraction), ValueError::Fraction)
+}
+
+fn above_zero(text: &str) -> Result<f64, ValueError> {
+    number(text, |number| number > 0.0 && number.is_finite(), ValueError::AboveZero)
+}
+
+fn seconds(text: &str) -> Result<f64, ValueError> {
+    number(text, |seconds| (0.0..=MAX_SECONDS).contains(&seconds), ValueError::Seconds)
 }
 
 /// Duration of a measurement: without a tick there is nothing to measure, and an empty result would look good.
-fn seconds_above_zero(text: &str) -> Result<f64, String> {
-    match seconds(text) {
-        Ok(seconds) if seconds > 0.0 => Ok(seconds),
-        _ => Err(format!("give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")),
-    }
+fn seconds_above_zero(text: &str) -> Result<f64, ValueError> {
+    number(text, |seconds| seconds > 0.0 && seconds <= MAX_SECONDS, ValueError::SecondsAboveZero)
+}
+
+fn address(text: &str) -> Result<SocketAddr, ValueError> {
+    text.parse().map_err(|_| ValueError::Address)
 }

@@ -1,4 +1,4 @@
-//! What is worth knowing of a whole run, gathered tick by tick.
+//! Extremes of a run, collected tick by tick.
 
 use haptic_loop::report::TickReport;
 
@@ -16,11 +16,11 @@ pub struct RunExtremes {
     force_max_squared: f64,
     /// Most contact points with a load in one tick.
     pub contacts_max: u32,
-    /// Near pairs that found no room, over all ticks.
+    /// Near pairs dropped because the pair table was full, over all ticks.
     pub pairs_dropped: u64,
-    /// The gain of energy that nothing explains, J.
+    /// Maximum energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
-    /// Ticks in which force was on, at least in part.
+    /// Ticks with force, full or partial.
     pub engaged: u64,
 }
 
@@ -30,7 +30,7 @@ impl RunExtremes {
         self.force_max_squared.sqrt()
     }
 
-    /// Takes in a tick. Real-time: constant.
+    /// Adds a tick. Real-time: constant.
     pub fn add(&mut self, report: &TickReport) {
         let felt = &report.felt;
         self.ticks = report.tick;
@@ -43,17 +43,17 @@ impl RunExtremes {
     }
 }
 
-/// The larger number in one instruction; `f64::max` takes five to treat NaN, which no report holds.
+/// The larger number in one instruction; `f64::max` needs five to handle NaN, which no report contains.
 fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// How many ticks a time has, to the nearest.
+/// Number of ticks in a time, rounded to the nearest.
 pub fn ticks_in(seconds: f64) -> u64 {
     (seconds * TICKS_PER_SECOND).round() as u64
 }
 
-/// The world's time after so many ticks, s. Division rounds to the number nearest to the decimal fraction, which
+/// Time of the world after a number of ticks, s. Division rounds to the number nearest to the decimal fraction, which
 /// k · 0.001 does not.
 pub fn seconds_of(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_SECOND

@@ -8,7 +8,8 @@ use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
 use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, registry, util::SubscriberInitExt};
 
 /// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result, the reason of a failure. A
-/// filter for log lines must not hide the result of a command. Other lines have a module of the program as their target.
+/// filter for log lines must not hide the result of a command. Other lines have a module of the program as their
+/// target.
 pub const USER_TARGET: &str = "hapticd";
 
 /// Format of log lines; unset before logging starts.

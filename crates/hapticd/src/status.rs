@@ -44,10 +44,10 @@ impl Status {
     }
 
     /// Shows the newest state if it is due, and returns whether the user ends the run.
-    pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> UserAction {
+    pub fn show(&mut self, snapshot: &Snapshot, timing: &LoopTiming) -> UserAction {
         match self {
             Self::Silent => UserAction::Continue,
-            Self::Picture(screen) => match screen.show(snapshot, figures) {
+            Self::Picture(screen) => match screen.show(snapshot, timing) {
                 Ok(action) => action,
                 Err(error) => {
                     // A closed terminal does not end the daemon.
@@ -59,7 +59,7 @@ impl Status {
             Self::Log { logged_at } => {
                 if logged_at.elapsed() >= LOG_EVERY {
                     *logged_at = Instant::now();
-                    tracing::info!("{}", line(snapshot, figures));
+                    tracing::info!("{}", line(snapshot, timing));
                 }
                 UserAction::Continue
             }
@@ -79,17 +79,18 @@ pub fn conclude(lines: &[String]) {
     }
 }
 
-fn line(snapshot: &Snapshot, figures: &LoopTiming) -> String {
+fn line(snapshot: &Snapshot, timing: &LoopTiming) -> String {
     let report = &snapshot.report;
     let seconds = crate::figures::seconds_of(report.tick);
     format!(
-        "{seconds:.1} s, {}, force {:.2} N, {} contacts, tank {:.1} mJ; wake p99 {:.0} µs, tick p99 {:.1} µs, {} overruns",
+        "{seconds:.1} s, {}, force {:.2} N, {} contacts, tank {:.1} mJ; \
+         wake p99 {:.0} µs, tick p99 {:.1} µs, {} overruns",
         report.phase.name(),
         report.force_n.norm(),
         report.felt.contacts,
         report.tank_j * 1e3,
-        figures.wake.per_mille_ns(990) as f64 / 1e3,
-        figures.compute.per_mille_ns(990) as f64 / 1e3,
-        figures.overruns,
+        timing.wake.per_mille_ns(990) as f64 / 1e3,
+        timing.compute.per_mille_ns(990) as f64 / 1e3,
+        timing.overruns,
     )
 }

@@ -1,11 +1,11 @@
 //! The `evdev` backend: whatever force feedback the kernel itself drives.
 //!
-//! Coarser than talking to the device: some drivers keep only eight bits of a force, some apply it when a timer says so. What is the
-//! same everywhere is [`node`]: an input device with axes, to which constant effects are uploaded.
+//! Coarser than talking to the device: some drivers keep only eight bits of a force, some apply it when a timer says
+//! so. What is the same everywhere is [`node`]: an input device with axes, to which constant effects are uploaded.
 //!
-//! As with joysticks each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than drivers pass
-//! them on, since what is queued in between only makes the force late, and effects have a finite length, so that a device whose
-//! host hangs lets go; one whose host dies is stopped by the kernel.
+//! As with joysticks each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than
+//! drivers pass them on, since what is queued in between only makes the force late, and effects have a finite length,
+//! so that a device whose host hangs lets go; one whose host dies is stopped by the kernel.
 
 pub mod node;
 
@@ -30,8 +30,8 @@ const RESTART_NS: u64 = 50_000_000;
 /// Largest level.
 const FULL_LEVEL: f64 = 32767.0;
 
-/// Bearings of the force of each axis as the kernel counts them, a full turn being 65536: 0xC000 pushes to the right, 0x8000 away
-/// from the user.
+/// Bearings of the force of each axis as the kernel counts them, a full turn being 65536: 0xC000 pushes to the right,
+/// 0x8000 away from the user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
 /// Finds one device among those that are plugged in.

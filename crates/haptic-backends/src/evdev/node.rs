@@ -1,4 +1,4 @@
-//! Input devices of Linux: found through `/sys/class/input`, opened through `/dev/input/event*`.
+//! Input devices of Linux: found in `/sys/class/input`, opened as `/dev/input/event*`.
 
 use crate::hid::hidraw::Selection;
 use haptic_realtime::ioctl::{Request, request};
@@ -27,12 +27,12 @@ const EVENT_BYTES: usize = 24;
 const EFFECT_BYTES: usize = 48;
 const AXIS_BYTES: usize = 24;
 
-/// An input device that is plugged in.
+/// A connected input device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInfo {
     /// `/dev/input/event…`.
     pub path: PathBuf,
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// USB vendor.
     pub vendor_id: u16,
@@ -40,18 +40,18 @@ pub struct NodeInfo {
     pub product_id: u16,
     /// Serial number; empty if it has none.
     pub serial_number: String,
-    /// Its driver offers constant forces.
+    /// True if its driver supports constant forces.
     pub has_constant_force: bool,
-    /// How many of x and y it has.
+    /// Number of its axes among x and y.
     pub axes: usize,
 }
 
-/// Every input device, in the order of their numbers.
+/// All input devices, in the order of their numbers.
 pub fn list() -> Vec<NodeInfo> {
     list_in(Path::new("/"))
 }
 
-/// The same below another root than `/`, for tests.
+/// The same with another root directory, for tests.
 pub fn list_in(root: &Path) -> Vec<NodeInfo> {
     let folder = root.join("sys/class/input");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -75,13 +75,14 @@ fn info(device: &Path, name: &str) -> Option<NodeInfo> {
     })
 }
 
-/// The device that a selection means.
+/// Chooses the device that meets the criteria.
 ///
 /// # Errors
-/// In words for a person: none or several fit, and which there are.
+/// Text for the user: none or several devices match, with a list of the devices.
 pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, String> {
     let fits = |info: &&NodeInfo| {
-        // A path names one device, even if it then turns out to be of no use: that is told better later.
+        // A device that was named by its path is chosen even if it has no force feedback: opening it gives a better
+        // error message.
         selection.path.as_ref().map_or(info.has_constant_force, |path| *path == info.path)
             && selection.vendor_id.is_none_or(|id| id == info.vendor_id)
             && selection.product_id.is_none_or(|id| id == info.product_id)
@@ -93,12 +94,12 @@ pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, Strin
         [] if all.is_empty() => {
             Err("no such input device with constant force is plugged in; there is none at all".to_owned())
         }
-        [] => Err(format!("no such input device with constant force is plugged in; there are: {}", in_words(all))),
-        several => Err(format!("several input devices fit, write path: {}", in_words(several.iter().copied()))),
+        [] => Err(format!("no such input device with constant force is connected; there are: {}", describe(all))),
+        several => Err(format!("several input devices fit, write path: {}", describe(several.iter().copied()))),
     }
 }
 
-fn in_words<'a>(infos: impl IntoIterator<Item = &'a NodeInfo>) -> String {
+fn describe<'a>(infos: impl IntoIterator<Item = &'a NodeInfo>) -> String {
     let one = |info: &NodeInfo| {
         let lack = if info.has_constant_force { "" } else { ", without constant force" };
         format!("{} {:04x}:{:04x} {}{lack}", info.path.display(), info.vendor_id, info.product_id, info.name)
@@ -112,10 +113,10 @@ fn has_bit(words: &str, bit: u16) -> bool {
     word.and_then(|word| u64::from_str_radix(word, 16).ok()).is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
 
-/// One axis as the kernel describes it.
+/// State and range of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Where it is.
+    /// Current value.
     pub value: i32,
     /// Smallest value.
     pub minimum: i32,
@@ -129,7 +130,8 @@ pub struct Effect {
     bytes: [u8; EFFECT_BYTES],
 }
 
-/// Offsets in `struct ff_effect`; what depends on the type begins at eight, because other types hold a pointer.
+/// Offsets in `struct ff_effect`. The part that depends on the type is aligned to eight bytes, because other types
+/// contain a pointer.
 mod field {
     pub const TYPE: usize = 0;
     pub const ID: usize = 2;
@@ -139,7 +141,7 @@ mod field {
 }
 
 impl Effect {
-    /// A new effect with no force, from that bearing and of that length.
+    /// New effect without force, with this bearing and duration.
     pub fn constant(direction: u16, length_ms: u16) -> Self {
         const NEW: i16 = -1;
         let mut effect = Self { bytes: [0; EFFECT_BYTES] };
@@ -158,7 +160,7 @@ impl Effect {
         i16::from_ne_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
-    /// The number that the kernel gave it.
+    /// Id that the kernel assigned.
     pub fn id(&self) -> i16 {
         self.get(field::ID)
     }
@@ -168,7 +170,7 @@ impl Effect {
         self.get(field::LEVEL)
     }
 
-    /// Changes its level; it has to be uploaded again.
+    /// Changes its level; the effect has to be uploaded again.
     pub fn set_level(&mut self, level: i16) {
         self.put(field::LEVEL, level.to_ne_bytes());
     }
@@ -184,22 +186,22 @@ impl EventFile {
     /// Opens a node.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: OpenOptions::new().read(true).write(true).open(path)?, is_behind: false })
     }
 
-    /// Whether its driver offers constant forces.
+    /// True if its driver supports constant forces.
     pub fn has_constant_force(&self) -> bool {
         let mut bits = [0; 16];
         let is_known = request(&self.file, FORCE_BITS, &mut bits).is_ok();
         is_known && bits[usize::from(FF_CONSTANT / 8)] >> (FF_CONSTANT % 8) & 1 == 1
     }
 
-    /// Asks for an axis.
+    /// Reads state and range of an axis.
     ///
     /// # Errors
-    /// When there is none of that number.
+    /// If the device has no such axis.
     pub fn axis(&self, number: u16) -> io::Result<Axis> {
         let mut bytes = [0; AXIS_BYTES];
         request(&self.file, Request::reading(FAMILY, FIRST_AXIS + number as u8), &mut bytes)?;
@@ -210,15 +212,15 @@ impl EventFile {
     /// Uploads an effect, or its new level.
     ///
     /// # Errors
-    /// When there is no room, or the device is gone.
+    /// If the device cannot store another effect, or is gone.
     pub fn upload(&self, effect: &mut Effect) -> io::Result<()> {
         request(&self.file, UPLOAD_EFFECT, &mut effect.bytes).map(drop)
     }
 
-    /// Plays an effect so many times; none stops it.
+    /// Plays an effect this many times; zero stops it.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// If the device is gone.
     pub fn play(&self, effect: &Effect, times: i32) -> io::Result<()> {
         self.write_event(effect.id() as u16, times)
     }
@@ -226,7 +228,7 @@ impl EventFile {
     /// Sets the gain of the whole device.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// If the device is gone.
     pub fn set_gain(&self, gain: u16) -> io::Result<()> {
         self.write_event(FF_GAIN, i32::from(gain))
     }
@@ -239,10 +241,11 @@ impl EventFile {
         (&self.file).write_all(&event)
     }
 
-    /// Waits for a report at most so long and takes its axes over; true if there was one. Axes of which events were lost are asked for.
+    /// Waits for a report and updates the axes; false if none arrived in time. Axes whose events were lost are read
+    /// from the kernel.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// If the device is gone.
     pub fn read_axes(&mut self, values: &mut [i32], wait: Duration) -> io::Result<bool> {
         if !readable(&self.file, wait)? {
             return Ok(false);
@@ -256,10 +259,11 @@ impl EventFile {
     }
 }
 
-/// Takes over what a read gave; true if it held the end of a report. Every event is taken, also those after the last end.
+/// Applies the events of one read; true if they contain the end of a report. Events after the last end are applied as
+/// well.
 ///
-/// `is_behind` lasts from one read to the next: the kernel's queue ran over, and until the end of the report that is cut off, events are
-/// parts of nothing. Values that were lost never come again if nothing moves, so that every axis is then asked for.
+/// `is_behind` persists between reads: the kernel's queue overflowed, and events are incomplete until the end of the
+/// truncated report. Lost values are not sent again unless something moves, so every axis is then read from the kernel.
 fn take_all(
     events: &[u8],
     values: &mut [i32],
@@ -286,16 +290,16 @@ fn take_all(
     Ok(has_ended)
 }
 
-/// What an event says.
+/// Content of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
-    /// An axis has another value.
+    /// New value of an axis.
     Axis(u16, i32),
     /// The report is complete.
     End,
     /// Events were lost.
     Overrun,
-    /// Nothing that matters here.
+    /// Any other event.
     Other,
 }
 
@@ -323,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_has_its_fields_where_the_kernel_looks_for_them() {
+    fn the_fields_of_an_effect_have_the_kernels_offsets() {
         let mut effect = Effect::constant(0xC000, 200);
         effect.set_level(-1234);
         assert_eq!(effect.bytes[..6], [0x52, 0, 0xFF, 0xFF, 0, 0xC0]);
@@ -349,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_are_taken_over_until_the_end_of_a_report() {
+    fn axes_are_updated_up_to_the_end_of_a_report() {
         let (mut values, mut is_behind) = ([0, 0], false);
         let part = events(&[(EV_ABS, 1, 77), (EV_ABS, 9, 5)]);
         assert!(!take_all(&part, &mut values, &mut is_behind, never_asked).unwrap());
@@ -358,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_overrun_every_axis_is_asked_for_at_the_end_of_the_report_that_is_cut_off() {
+    fn after_an_overrun_every_axis_is_read_at_the_end_of_the_truncated_report() {
         let (mut values, mut is_behind) = ([1, 2], false);
         let ask = |number: u16| Ok(100 + i32::from(number));
         let cut_off = events(&[(EV_ABS, 0, 3), OVERRUN, (EV_ABS, 1, 4)]);
@@ -371,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_that_cannot_be_asked_for_after_an_overrun_is_a_lost_device() {
+    fn an_axis_that_cannot_be_read_after_an_overrun_is_an_error() {
         let gone = |_: u16| Err(io::ErrorKind::NotConnected.into());
         assert!(take_all(&events(&[OVERRUN, END]), &mut [0], &mut false, gone).is_err());
     }
@@ -389,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_device_with_constant_force_is_chosen_and_one_that_is_named_even_without() {
+    fn the_only_device_with_constant_force_is_chosen_and_a_named_one_even_without_it() {
         let all = [node(0, false), node(1, true)];
         assert_eq!(choose(&all, &Selection::default()), Ok(all[1].clone()));
         let named = Selection { path: Some(all[0].path.clone()), ..Selection::default() };
@@ -397,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_is_told_with_those_that_are() {
+    fn an_error_for_a_missing_device_lists_the_others() {
         let missing = Selection { vendor_id: Some(0x1209), ..Selection::default() };
         let refusal = choose(&[node(0, false), node(1, true)], &missing).unwrap_err();
         assert!(refusal.contains("/dev/input/event1 046d:0001 Wheel 1"), "{refusal}");

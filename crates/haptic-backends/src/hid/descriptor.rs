@@ -1,36 +1,36 @@
-//! A HID report descriptor, read once into a flat list of fields.
+//! Parser of HID report descriptors into a flat list of fields.
 //!
-//! A descriptor is a program for a small machine: items set globals (ranges, sizes) and locals (usages), and main items make
-//! fields of them. Where everything lies in a report follows from the order alone, so nothing here knows any device.
-//! Whatever bytes arrive, the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the caps below it, and the answer is a list or an
-//! error that names the byte.
+//! A descriptor is a program for a small machine: items set globals (ranges, sizes) and locals (usages), and main items
+//! create fields from them. The position of a field in its report follows from the order alone, so the parser knows no
+//! device. For any input the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the caps below it, and the result is a
+//! list or an error that names the byte.
 
 use super::field::{Field, MAX_FIELD_BITS, ReportKind, Usage};
 use core::fmt;
 
-/// The longest descriptor Linux takes, bytes.
+/// Longest descriptor that Linux accepts, bytes.
 pub const MAX_DESCRIPTOR_BYTES: usize = 4096;
-/// The longest report that is understood, bits, without its id. A full-speed packet has 512.
+/// Longest supported report, bits, without its id. A full-speed packet has 512.
 pub const MAX_REPORT_BITS: u32 = 2048;
-/// The most fields of a descriptor; a pad with every button there is has some hundred.
+/// Most fields of a descriptor; a game pad with many buttons has about a hundred.
 pub const MAX_FIELDS: usize = 4096;
-/// The most usages of one main item.
+/// Most usages of one main item.
 const MAX_USAGES: usize = 1024;
-/// The deepest nesting of collections, and of pushed globals.
+/// Deepest nesting of collections and of pushed globals.
 const MAX_DEPTH: usize = 32;
 
-/// What is wrong with a descriptor.
+/// Error of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorError {
     /// Offset of the item, bytes.
     pub at: usize,
-    /// What is wrong there.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// Ways in which a descriptor can be wrong.
+/// Problems of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "their words are in Display")]
+#[allow(missing_docs, reason = "Display describes them")]
 pub enum Problem {
     TooLong { bytes: usize },
     CutShort,
@@ -52,13 +52,13 @@ impl fmt::Display for DescriptorError {
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong { bytes } => write!(out, "{bytes} bytes, more than the {MAX_DESCRIPTOR_BYTES} there may be"),
+            Self::TooLong { bytes } => write!(out, "{bytes} bytes, more than {MAX_DESCRIPTOR_BYTES}"),
             Self::CutShort => write!(out, "ends in the middle of an item"),
             Self::TooDeep => write!(out, "nested deeper than {MAX_DEPTH}"),
             Self::NothingToPop => write!(out, "a pop without a push"),
-            Self::NothingToEnd => write!(out, "the end of a collection that never began"),
+            Self::NothingToEnd => write!(out, "the end of a collection that was not started"),
             Self::NeverEnded { collections } => write!(out, "{collections} collections never end"),
-            Self::ReportIdZero => write!(out, "report id 0, which means that there is none"),
+            Self::ReportIdZero => write!(out, "report id 0, which is reserved for devices without ids"),
             Self::ReportTooLong { bits } => write!(out, "a report of {bits} bits, more than {MAX_REPORT_BITS}"),
             Self::TooManyFields => write!(out, "more than {MAX_FIELDS} fields"),
         }
@@ -67,21 +67,21 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for DescriptorError {}
 
-/// A descriptor that was understood.
+/// A parsed descriptor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Descriptor {
     fields: Vec<Field>,
-    /// Collections in the order in which they begin: usage and parent.
+    /// Collections in the order in which they start: usage and parent.
     collections: Vec<(Usage, Option<usize>)>,
     /// Bits of every report, without the id.
     lengths: Vec<(ReportKind, u8, u32)>,
 }
 
 impl Descriptor {
-    /// Reads a descriptor.
+    /// Parses a descriptor.
     ///
     /// # Errors
-    /// When it is cut short, its collections do not match, or it is larger than any device needs.
+    /// If it is truncated, its collections do not match, or it exceeds a cap.
     pub fn parse(bytes: &[u8]) -> Result<Self, DescriptorError> {
         let fail = |at, problem| DescriptorError { at, problem };
         if bytes.len() > MAX_DESCRIPTOR_BYTES {
@@ -105,13 +105,13 @@ impl Descriptor {
         &self.fields
     }
 
-    /// Bytes of a report without its id; nothing if the descriptor has no such report.
+    /// Bytes of a report without its id; None if the descriptor has no such report.
     pub fn report_bytes(&self, kind: ReportKind, id: u8) -> Option<usize> {
         let found = self.lengths.iter().find(|length| (length.0, length.1) == (kind, id))?;
         Some(found.2.div_ceil(8) as usize)
     }
 
-    /// True if a field lies in a collection of that usage, at any depth.
+    /// True if a field is in a collection with this usage, at any depth.
     pub fn is_within(&self, field: &Field, usage: Usage) -> bool {
         self.ancestors(field).any(|ancestor| ancestor == usage)
     }
@@ -126,13 +126,13 @@ impl Descriptor {
         })
     }
 
-    /// Usages of the outermost collections: what the device says it is.
+    /// Usages of the outermost collections: the kinds of device that it claims to be.
     pub fn applications(&self) -> impl Iterator<Item = Usage> + '_ {
         self.collections.iter().filter(|(_, parent)| parent.is_none()).map(|(usage, _)| *usage)
     }
 }
 
-/// One item: what it is, and its data.
+/// One item: its type and its data.
 struct Item {
     /// Type and tag, as in the first byte without the size.
     tag: u8,
@@ -142,7 +142,7 @@ struct Item {
 }
 
 impl Item {
-    /// The item at the start of `bytes`, and its length with all its bytes. Long items, which nobody uses, are skipped whole.
+    /// The item at the start of `bytes`, and its total length. Long items, which no known device uses, are skipped.
     fn at(bytes: &[u8]) -> Option<(Self, usize)> {
         const LONG_ITEM: u8 = 0xFE;
         let prefix = *bytes.first()?;
@@ -178,7 +178,7 @@ impl Item {
     }
 }
 
-/// A bound as it stands in the descriptor; whether a maximum is signed depends on its minimum.
+/// A bound as written in the descriptor; whether a maximum is signed depends on its minimum.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     signed: i32,
@@ -238,7 +238,7 @@ struct Machine {
     globals: Globals,
     pushed: Vec<Globals>,
     locals: Locals,
-    /// The collections that have begun and not ended.
+    /// The open collections.
     open: Vec<usize>,
 }
 
@@ -305,7 +305,7 @@ impl Machine {
         if self.globals.report_id == 0 { Err(Problem::ReportIdZero) } else { Ok(()) }
     }
 
-    /// Makes the fields of one main item and moves the end of its report on.
+    /// Creates the fields of one main item and extends its report.
     fn main(&mut self, kind: ReportKind, flags: u32) -> Result<(), Problem> {
         const CONSTANT: u32 = 1 << 0;
         const VARIABLE: u32 = 1 << 1;
@@ -321,7 +321,7 @@ impl Machine {
         }
     }
 
-    /// Where a report ends; afterwards it is `bits` longer.
+    /// Returns the end of a report and extends it by `bits`.
     fn reserve(&mut self, kind: ReportKind, bits: u64) -> Result<u32, Problem> {
         let id = self.globals.report_id;
         let known = self.descriptor.lengths.iter().position(|length| (length.0, length.1) == (kind, id));
@@ -338,7 +338,7 @@ impl Machine {
         Ok(start)
     }
 
-    /// Every element has a usage of its own; the last usage stands for all that are left.
+    /// Every element has a usage of its own; the last usage applies to the remaining ones.
     fn add_variables(&mut self, kind: ReportKind, bit_offset: u32, usages: &[Usage]) -> Result<(), Problem> {
         let Globals { size_bits, count, .. } = self.globals;
         for element in 0..count {
@@ -348,7 +348,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Elements name usages by number. The first is enough: reports with several name buttons or keys.
+    /// Elements contain the numbers of usages. One field is enough: reports with several elements list buttons or keys.
     fn add_array(&mut self, kind: ReportKind, bit_offset: u32, choices: Vec<Usage>) -> Result<(), Problem> {
         self.add(Field { choices, ..self.field(kind, bit_offset) })
     }
@@ -380,7 +380,7 @@ impl Machine {
 }
 
 impl Globals {
-    /// Sets what a global item sets; items that matter to nobody here are passed over.
+    /// Applies a global item; items without effect on the fields are ignored.
     fn set(&mut self, tag: u8, item: &Item) {
         match tag {
             0x04 => self.page = item.data as u16,
@@ -409,7 +409,7 @@ mod tests {
     ];
 
     #[test]
-    fn fields_lie_where_the_items_before_them_end() {
+    fn fields_start_where_the_preceding_items_end() {
         let pad = Descriptor::parse(PAD).unwrap();
         let places: Vec<(u32, u32)> = pad.fields().iter().map(|field| (field.bit_offset, field.bits)).collect();
         assert_eq!(places, [(0, 1), (1, 1), (2, 1), (8, 10), (18, 10)]);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_that_asks_for_four_billion_fields_is_refused_without_making_them() {
+    fn a_descriptor_with_four_billion_fields_is_rejected_without_creating_them() {
         let mut bytes = PAD.to_vec();
         bytes.splice(18..20, [0x97, 0xFF, 0xFF, 0xFF, 0xFF]);
         let error = Descriptor::parse(&bytes).unwrap_err();
@@ -434,9 +434,9 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_a_descriptor_is_told_as_such() {
+    fn every_truncated_descriptor_is_rejected() {
         for length in 1..PAD.len() {
-            // What is over before the collection begins is a whole descriptor of nothing.
+            // A prefix that ends before the collection starts is a complete, empty descriptor.
             if let Ok(descriptor) = Descriptor::parse(&PAD[..length]) {
                 assert!(length <= 4 && descriptor.fields().is_empty(), "{length} bytes");
             }
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn structure_that_does_not_match_names_the_byte() {
+    fn an_error_of_the_structure_names_the_byte() {
         let problem = |bytes: &[u8]| Descriptor::parse(bytes).unwrap_err();
         assert_eq!(problem(&[0xC0]), DescriptorError { at: 0, problem: Problem::NothingToEnd });
         assert_eq!(problem(&[0xB4]), DescriptorError { at: 0, problem: Problem::NothingToPop });

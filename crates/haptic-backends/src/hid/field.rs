@@ -1,16 +1,16 @@
-//! One field of a report: where its bits lie, and what its values mean.
+//! One field of a report: the position of its bits and the meaning of its values.
 
-/// The widest field that is understood, bits.
+/// Width of the widest supported field, bits.
 pub const MAX_FIELD_BITS: u32 = 32;
 
-/// Which way a report goes.
+/// Kind of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReportKind {
-    /// From the device, unasked.
+    /// From the device, on its own.
     Input,
     /// To the device.
     Output,
-    /// Asked for or set by the host.
+    /// Read or written by the host on request.
     Feature,
 }
 
@@ -38,21 +38,21 @@ impl Usage {
 /// One field of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// The report it is part of.
+    /// Kind of its report.
     pub kind: ReportKind,
-    /// That report's id; 0 if the device has none.
+    /// Id of its report; 0 if the device has none.
     pub report_id: u8,
     /// First bit, counted from the byte after the id.
     pub bit_offset: u32,
     /// Width, 1 to [`MAX_FIELD_BITS`].
     pub bits: u32,
-    /// What it means; of a field with choices, nothing.
+    /// Its usage; None for a field with choices.
     pub usage: Usage,
-    /// What its values stand for, from the smallest logical value on; empty if the value is a number.
+    /// Usages of its values, from the smallest logical value on; empty if the value is a number.
     pub choices: Vec<Usage>,
     /// Smallest and largest value.
     pub logical: (i64, i64),
-    /// What those two stand for; both zero: the same.
+    /// Physical values of those two; both zero if they are the same.
     pub physical: (i64, i64),
     /// Unit of the physical values, as coded by the specification.
     pub unit: u32,
@@ -73,7 +73,7 @@ impl Field {
         if is_negative { raw as i64 - (1i64 << self.bits) } else { raw as i64 }
     }
 
-    /// Writes a value into a report without its id; bits beyond the report are dropped. The value is not judged.
+    /// Writes a value into a report without its id; bits beyond the report are dropped. The value is not checked.
     ///
     /// Real-time: at most [`MAX_FIELD_BITS`] steps.
     pub fn put(&self, report: &mut [u8], value: i64) {
@@ -85,7 +85,7 @@ impl Field {
         }
     }
 
-    /// True if the logical range is one, and its values fit the bits.
+    /// True if the logical range is not empty and its values fit the bits.
     pub fn is_consistent(&self) -> bool {
         let (minimum, maximum) = self.logical;
         let (lowest, highest) = if minimum < 0 {
@@ -96,26 +96,26 @@ impl Field {
         minimum < maximum && minimum >= lowest && maximum <= highest
     }
 
-    /// The value of a choice, if the field has it.
+    /// Value of a choice, if the field has it.
     pub fn choice(&self, usage: Usage) -> Option<i64> {
         let index = self.choices.iter().position(|choice| *choice == usage)? as i64;
         let value = self.logical.0 + index;
         (value <= self.logical.1).then_some(value)
     }
 
-    /// The physical range; the specification has it default to the logical one.
+    /// Physical range; by the specification it defaults to the logical one.
     pub fn physical_range(&self) -> (i64, i64) {
         if self.physical.0 == self.physical.1 { self.logical } else { self.physical }
     }
 
-    /// The logical value nearest to a physical one, held within the range.
+    /// Logical value nearest to a physical one, within the range.
     pub fn logical_of(&self, physical: f64) -> i64 {
         let (from, to) = self.physical_range();
         let share = (physical - from as f64) / (to as f64 - from as f64);
         self.at_share(share)
     }
 
-    /// The logical value at a share of the range, 0 the smallest and 1 the largest; held within.
+    /// Logical value at a fraction of the range, 0 to 1, within the range.
     pub fn at_share(&self, share: f64) -> i64 {
         let (minimum, maximum) = self.logical;
         let value = minimum as f64 + share * (maximum - minimum) as f64;
@@ -145,7 +145,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_put_comes_back_at_any_width_and_place_and_nothing_else_changes() {
+    fn a_written_value_is_read_back_at_any_width_and_offset_and_no_other_bit_changes() {
         let mut random = Xorshift::new(7);
         for _ in 0..20_000 {
             let bits = 1 + (random.between(0.0, 32.0) as u32).min(31);
@@ -163,7 +163,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_report_that_is_too_short_is_no_danger() {
+    fn a_report_that_is_too_short_is_read_as_zero() {
         let field = field(12, 16, (-32768, 32767));
         let mut short = [0xFF; 2];
         field.put(&mut short, 0);
@@ -172,14 +172,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_physical_range_scales_and_a_missing_one_is_the_logical() {
+    fn a_physical_range_scales_and_a_missing_one_equals_the_logical_range() {
         let angle = Field { physical: (0, 36000), ..field(0, 8, (0, 255)) };
         assert_eq!([angle.logical_of(9000.0), angle.logical_of(36000.0), angle.logical_of(1e9)], [64, 255, 255]);
         assert_eq!(field(0, 16, (0, 32767)).logical_of(200.0), 200);
     }
 
     #[test]
-    fn ranges_that_contradict_their_bits_are_seen() {
+    fn ranges_that_contradict_their_bits_are_detected() {
         assert!(field(0, 8, (-128, 127)).is_consistent());
         assert!(!field(0, 8, (0, 256)).is_consistent());
         assert!(!field(0, 8, (5, 5)).is_consistent());
@@ -187,7 +187,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn choices_count_from_the_smallest_value_and_end_at_the_largest() {
+    fn choices_are_numbered_from_the_smallest_value_to_the_largest() {
         let field = Field { choices: vec![Usage(1), Usage(2), Usage(3)], ..field(0, 8, (1, 2)) };
         assert_eq!([field.choice(Usage(1)), field.choice(Usage(2)), field.choice(Usage(3))], [Some(1), Some(2), None]);
     }

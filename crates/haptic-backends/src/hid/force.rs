@@ -1,11 +1,11 @@
-//! From a force on the hand to reports: pure, so that what reaches the motor can be told beforehand.
+//! Encodes a force on the hand as reports. Pure, so that the force at the motor can be tested without a device.
 //!
-//! Each axis has a constant effect of its own with a fixed direction, and only signed magnitudes are streamed: turning one effect
-//! would take a Set Effect report as well, and some firmware starts the effect anew with each of those.
+//! Each axis has a constant effect of its own with a fixed direction, and only signed magnitudes are streamed: rotating
+//! one effect would take a Set Effect report as well, and some firmware restarts the effect with each of those.
 //!
-//! Directions are compass bearings of where a force comes from, as force-feedback games have always had them: with bearing θ and
-//! magnitude m the hand feels m·(−sin θ, cos θ) along the x and y of the HID specification, whose y grows towards the user.
-//! The device frame here is that of a picture, y growing away from the user, for positions and forces alike.
+//! Directions follow the convention of games: the compass bearing that a force comes from. With bearing θ and magnitude
+//! m the force on the hand is m·(−sin θ, cos θ) along x and y of the HID specification, whose y points towards the
+//! user. In the device frame y points away from the user, for positions and forces alike.
 
 use super::field::Field;
 use super::layout::{LayoutError, PidLayout, effect_duration};
@@ -16,36 +16,36 @@ use nalgebra::{Matrix2, Vector2};
 /// Bearings of the effects of the first and the second axis, turns.
 const BEARINGS: [f64; MAX_AXES] = [0.25, 0.5];
 
-/// What the force of each axis is at full magnitude, and how the axes lie.
+/// Force of each axis at full magnitude, and its sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForceScale {
     /// Force at the largest magnitude, N, of each axis.
     pub full_scale_n: [f64; MAX_AXES],
-    /// The motor of an axis pushes the other way than the specification says.
+    /// True if the motor of an axis pushes against the direction of the specification.
     pub reversed: [bool; MAX_AXES],
 }
 
-/// A magnitude for each axis, as the device counts them.
+/// Magnitude of each axis, in the device's units.
 pub type Magnitudes = [i64; MAX_AXES];
 
-/// Makes reports of forces for one layout.
+/// Encoder of forces for one layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidEncoder {
     layout: PidLayout,
-    /// From a force in the device frame to magnitudes.
+    /// Magnitudes per newton in the device frame.
     magnitudes_from_force: Matrix2<f64>,
     /// The largest magnitude of either sign.
     largest: i64,
     duration: i64,
-    /// The direction value of each axis' effect.
+    /// Value of the direction field of each axis's effect.
     directions: [i64; MAX_AXES],
 }
 
 impl PidEncoder {
-    /// Prepares the encoding.
+    /// Encoder for a layout.
     ///
     /// # Errors
-    /// When the layout cannot say how long an effect lasts.
+    /// If the range of the duration field fits no usable duration.
     pub fn new(layout: PidLayout, scale: ForceScale) -> Result<Self, LayoutError> {
         let (minimum, maximum) = layout.constant.magnitude.logical;
         let largest = maximum.min(-minimum);
@@ -57,12 +57,12 @@ impl PidEncoder {
         Ok(Self { layout, magnitudes_from_force, largest, duration, directions: pairs.map(|(value, _)| value) })
     }
 
-    /// The reports that the encoding is for.
+    /// The layout.
     pub fn layout(&self) -> &PidLayout {
         &self.layout
     }
 
-    /// The magnitudes that come nearest to a force in the device frame, N; what is no number is no force.
+    /// Magnitudes nearest to a force in the device frame, N; a non-finite force is encoded as zero.
     ///
     /// Real-time: four multiplications.
     pub fn magnitudes(&self, force_n: Vector2<f64>) -> Magnitudes {
@@ -84,7 +84,7 @@ impl PidEncoder {
         if let Some(gain) = &effect.gain {
             report = report.with(gain, gain.logical.1);
         }
-        // One bearing for all axes; firmware that wants one for each gets the same number in all of them.
+        // One bearing for all axes; firmware with a field per axis gets the same value in each.
         for field in &effect.directions {
             report = report.with(field, self.directions[axis]);
         }
@@ -102,7 +102,7 @@ impl PidEncoder {
         constant.shape.empty().with(&constant.block_index, block).with(&constant.magnitude, magnitude)
     }
 
-    /// Effect Operation: start, which also starts its time anew.
+    /// Effect Operation: start, which also restarts its duration.
     pub fn start(&self, block: i64) -> Report {
         let operation = &self.layout.operation;
         let report = operation.shape.empty().with(&operation.block_index, block);
@@ -118,21 +118,21 @@ impl PidEncoder {
     }
 }
 
-/// The value of a direction field nearest to a bearing, and the bearing that it really is; both in turns.
+/// Value of a direction field nearest to a bearing, and the bearing of that value, turns.
 fn direction(field: &Field, bearing: f64) -> (i64, f64) {
     let (minimum, maximum) = field.logical;
     let range = (maximum - minimum) as f64;
-    // 0 to 359, 3599 or 35999 leave the full turn out, which is the same as none; every other range ends with it.
+    // The ranges 0 to 359, 3599 and 35999 exclude the full turn, which equals zero; every other range includes it.
     let turn = if [359.0, 3599.0, 35999.0].contains(&range) { range + 1.0 } else { range };
     let value = minimum + libm::round(bearing * turn) as i64;
     (value.clamp(minimum, maximum), (value - minimum) as f64 / turn)
 }
 
-/// Undoes what the effects do: their directions, which are only as exact as their bits, and the turned frame.
+/// Inverse of the effects' directions, which are as exact as their bits, and of the frame of the specification.
 fn inverse(axes: usize, bearings: [f64; MAX_AXES], scale: &ForceScale, largest: f64) -> Matrix2<f64> {
     let column = |axis: usize| {
         let (sine, cosine) = libm::sincos(bearings[axis] * core::f64::consts::TAU);
-        // (−sin, cos) in the specification's frame; its y is the other way round than ours.
+        // (−sin, cos) in the frame of the specification, whose y is opposite to that of the device frame.
         let sign = |reversed: bool| if reversed { -1.0 } else { 1.0 };
         Vector2::new(-sine * sign(scale.reversed[0]), -cosine * sign(scale.reversed[1]))
     };

@@ -1,6 +1,6 @@
-//! HID devices of Linux: found through `/sys/class/hidraw`, opened through `/dev/hidraw*`.
+//! HID devices of Linux: found in `/sys/class/hidraw`, opened as `/dev/hidraw*`.
 //!
-//! The kernel's own driver may hold the device at the same time: reports go to both.
+//! The kernel's own driver may use the device at the same time: both receive its reports.
 
 use super::link::{HidLink, HidPort, Opened};
 use super::report::Report;
@@ -11,19 +11,19 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A report every millisecond: full speed at its fastest, and what is assumed where nothing is told.
+/// Interval of an endpoint if the kernel gives none, ns: the shortest at full speed.
 const USUAL_INTERVAL_NS: u64 = 1_000_000;
 
 /// `HIDIOCSFEATURE` and `HIDIOCGFEATURE`.
 const SET_FEATURE: Request = Request::both(b'H', 0x06);
 const GET_FEATURE: Request = Request::both(b'H', 0x07);
 
-/// A HID device that is plugged in.
+/// A connected HID device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HidrawInfo {
     /// `/dev/hidraw…`.
     pub path: PathBuf,
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// USB vendor.
     pub vendor_id: u16,
@@ -33,16 +33,16 @@ pub struct HidrawInfo {
     pub serial_number: String,
     /// Its report descriptor.
     pub descriptor: Vec<u8>,
-    /// Time between two reports that its endpoint takes, ns.
+    /// Interval of its output endpoint, ns.
     pub interval_ns: u64,
 }
 
-/// Every HID device, in the order of their numbers.
+/// All HID devices, in the order of their numbers.
 pub fn list() -> Vec<HidrawInfo> {
     list_in(Path::new("/"))
 }
 
-/// The same below another root than `/`, for tests.
+/// The same with another root directory, for tests.
 pub fn list_in(root: &Path) -> Vec<HidrawInfo> {
     let folder = root.join("sys/class/hidraw");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -68,7 +68,7 @@ fn info(device: &Path, name: &str) -> Option<HidrawInfo> {
     })
 }
 
-/// The interval of the endpoint that takes reports; nothing if reports go another way.
+/// Interval of the output endpoint; None if reports are sent over the control endpoint.
 fn output_interval_ns(device: &Path) -> Option<u64> {
     let interface = fs::canonicalize(device).ok()?.parent()?.to_owned();
     let text = |path: PathBuf| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
@@ -87,7 +87,7 @@ fn interval_ns(text: &str) -> Option<u64> {
     number.parse::<u64>().ok().filter(|number| *number > 0).map(|number| number * unit_ns)
 }
 
-/// Which device is meant; what is not given fits all.
+/// Criteria for a device; one that is not given matches every device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Device node.
@@ -101,7 +101,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether a device is the one that is meant.
+    /// True if a device meets all criteria.
     pub fn fits(&self, info: &HidrawInfo) -> bool {
         self.path.as_ref().is_none_or(|path| *path == info.path)
             && self.vendor_id.is_none_or(|id| id == info.vendor_id)
@@ -110,15 +110,15 @@ impl Selection {
     }
 }
 
-/// The device that a selection means, wherever it is plugged in at the moment.
+/// Opens the device that meets the criteria, whatever its node is called now.
 pub struct HidrawPort {
     selection: Selection,
-    /// Which devices are worth opening at all.
+    /// True for the descriptors of devices that the backend can drive.
     is_wanted: fn(&[u8]) -> bool,
 }
 
 impl HidrawPort {
-    /// A port for devices whose descriptor is wanted.
+    /// Port for devices whose descriptor is wanted.
     pub fn new(selection: Selection, is_wanted: fn(&[u8]) -> bool) -> Self {
         Self { selection, is_wanted }
     }
@@ -126,14 +126,15 @@ impl HidrawPort {
     fn find(&self) -> Result<HidrawInfo, String> {
         let all = list();
         let by_name = all.iter().filter(|info| self.selection.fits(info));
-        // A device that was named is the one, even if it then turns out to be of no use: that is told better later.
+        // A device that was named is chosen even if the backend cannot drive it: opening it gives a better error
+        // message.
         let is_named = self.selection != Selection::default();
         let fitting: Vec<&HidrawInfo> = by_name.filter(|info| is_named || (self.is_wanted)(&info.descriptor)).collect();
         let wanted: Vec<&&HidrawInfo> = fitting.iter().filter(|info| (self.is_wanted)(&info.descriptor)).collect();
         match (&fitting[..], &wanted[..]) {
             ([only], _) => Ok((*only).clone()),
             (_, [only]) => Ok((**only).clone()),
-            ([], _) => Err(format!("no such HID device is plugged in; there {}", those(&all))),
+            ([], _) => Err(format!("no such HID device is connected; there {}", those(&all))),
             (several, _) => {
                 let several: Vec<HidrawInfo> = several.iter().map(|info| (*info).clone()).collect();
                 Err(format!("several devices fit, write path or serial_number; there {}", those(&several)))
@@ -167,7 +168,7 @@ impl HidPort for HidrawPort {
     }
 }
 
-/// Why a node cannot be opened, and what would help.
+/// Error message for a node that cannot be opened, with the remedy.
 pub fn refusal(path: &Path, error: &io::Error) -> String {
     let remedy = if error.kind() == io::ErrorKind::PermissionDenied {
         "; run scripts/install-udev, or as root: echo 'SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\"' > \
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_read_from_the_kernels_files() {
+    fn a_device_is_read_from_sysfs() {
         let root = TestFolder::new();
         let uevent = "DRIVER=hid-generic
 HID_ID=0003:00001209:0000FFB0
@@ -235,12 +236,12 @@ HID_UNIQ=S1
         assert_eq!((found[0].vendor_id, found[0].product_id), (0x1209, 0xFFB0));
         assert_eq!((found[0].name.as_str(), found[0].serial_number.as_str()), ("A stick", "S1"));
         assert_eq!(found[0].interval_ns, USUAL_INTERVAL_NS);
-        let meant = Selection { serial_number: Some("S1".to_owned()), ..Selection::default() };
-        assert!(meant.fits(&found[0]) && !Selection { vendor_id: Some(1), ..meant }.fits(&found[0]));
+        let selection = Selection { serial_number: Some("S1".to_owned()), ..Selection::default() };
+        assert!(selection.fits(&found[0]) && !Selection { vendor_id: Some(1), ..selection }.fits(&found[0]));
     }
 
     #[test]
-    fn a_refusal_for_lack_of_permission_comes_with_the_remedy() {
+    fn a_denied_permission_is_reported_with_the_remedy() {
         let refused = |kind: io::ErrorKind| refusal(Path::new("/dev/hidraw0"), &kind.into());
         assert!(refused(io::ErrorKind::PermissionDenied).contains("udev"));
         assert!(!refused(io::ErrorKind::NotFound).contains("udev"));

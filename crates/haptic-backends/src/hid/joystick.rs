@@ -1,8 +1,8 @@
 //! The `hid-pid` backend: joysticks, wheels and boards whose force feedback is that of the HID specification.
 //!
-//! Arming makes one constant effect for each axis and starts it with no force. From then on only magnitudes are streamed, one
-//! report at a time and no faster than the endpoint takes them. Effects end by themselves after 200 ms and are started again
-//! every 50 ms, so that a device whose host has died lets go.
+//! Arming makes one constant effect for each axis and starts it with no force. From then on only magnitudes are
+//! streamed, one report at a time and no faster than the endpoint takes them. Effects end by themselves after 200 ms
+//! and are started again every 50 ms, so that a device whose host has died lets go.
 
 use super::field::Field;
 use super::force::{ForceScale, Magnitudes, PidEncoder};
@@ -299,7 +299,8 @@ impl Transmitter for JoystickSender {
 
     fn disable(&mut self) {
         let layout = self.code.layout();
-        // Whatever fails on the way out, the effects end by themselves. This one ends them all at once, where it is known.
+        // Whatever fails on the way out, the effects end by themselves. This one ends them all at once, where it is
+        // known.
         let _ = give_order(self.link.as_mut(), layout.control.stop_all.as_ref());
         for block in self.stream.blocks.clone() {
             let _ = self.link.write(&self.code.set_magnitude(block, 0));

@@ -1,8 +1,8 @@
-//! Where a force-feedback device keeps its axes and its force: found in its descriptor, never assumed.
+//! Finds the axes and the force feedback of a device in its descriptor; nothing is assumed.
 //!
-//! Report ids, orders, widths and ranges differ from device to device, and even the numbers that start or enable something do.
-//! Only the usages are the same everywhere, so everything is looked up by usage, and what is missing or contradicts itself is
-//! told by name.
+//! Report ids, orders, widths and ranges differ from device to device, and even the numbers that start or enable
+//! something do. Only the usages are the same everywhere, so everything is looked up by usage, and errors name what is
+//! missing or contradictory.
 
 use super::descriptor::{Descriptor, DescriptorError};
 use super::field::{Field, ReportKind, Usage};
@@ -10,40 +10,40 @@ use super::report::{MAX_REPORT_BYTES, Shape};
 use super::usages::*;
 use core::fmt;
 
-/// How long an effect lasts unless it is started again, s. A device whose host died lets go after this time.
+/// Duration of an effect unless it is restarted, s. The force of a device whose host died ends after this time.
 pub const EFFECT_DURATION_S: f64 = 0.2;
-/// The shortest duration that is as good, s: less would run out between two starts.
+/// Shortest usable duration, s: a shorter effect would end between two starts.
 const SHORTEST_DURATION_S: f64 = 0.1;
 
 /// Why a device cannot be driven.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LayoutError {
-    /// The descriptor makes no sense.
+    /// The descriptor is malformed.
     Descriptor(DescriptorError),
-    /// It has no axis of that name.
+    /// It has no axis with this name.
     NoAxis {
         /// The axis.
         axis: &'static str,
     },
-    /// There is nothing about force in the descriptor.
+    /// No report of the descriptor sets a force.
     NoForceFeedback,
-    /// A part of the force feedback is not there.
+    /// A part of the force feedback is missing.
     Missing {
-        /// What.
+        /// The part.
         what: &'static str,
     },
-    /// A field has a range that does not fit its bits, or none.
+    /// The range of a field is empty or does not fit its bits.
     Contradictory {
-        /// Which field.
+        /// The field.
         what: &'static str,
         /// Its range.
         logical: (i64, i64),
         /// Its width.
         bits: u32,
     },
-    /// A report is longer than any real one.
+    /// A report is too long.
     TooLong {
-        /// Which.
+        /// The report.
         what: &'static str,
         /// Its length.
         bytes: usize,
@@ -75,7 +75,7 @@ impl From<DescriptorError> for LayoutError {
     }
 }
 
-/// Everything that driving a device needs to know of its reports.
+/// The reports and fields that the backend uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidLayout {
     /// One or two axes: x, then y.
@@ -88,24 +88,24 @@ pub struct PidLayout {
     pub operation: OperationFields,
     /// Create New Effect: the kind of effect, and the number that is a constant force.
     pub create: (Shape, Choice),
-    /// Block Load: what became of the effect.
+    /// Block Load: result of Create New Effect.
     pub load: LoadFields,
     /// Block Free, if there is one.
     pub free: Option<(Shape, Field)>,
-    /// Device Control: enable, disable, stop, reset, as far as they are there.
+    /// Device Control: enable, disable, stop, reset, as far as the device has them.
     pub control: ControlFields,
     /// Device Gain, if there is one.
     pub gain: Option<(Shape, Field)>,
-    /// How many effects can play at once, if the device tells: a feature report.
+    /// Number of effects that can play at once, if the device reports it: a feature report.
     pub simultaneous: Option<(Shape, Field)>,
-    /// The device tells whether its motors are on.
+    /// Actuators Enabled, if the device reports it.
     pub actuators_enabled: Option<Field>,
 }
 
-/// A field and the value that means one thing.
+/// A field and one of its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Where.
+    /// The field.
     pub field: Field,
     /// The value.
     pub value: i64,
@@ -155,7 +155,7 @@ pub struct LoadFields {
     pub full: Option<i64>,
 }
 
-/// Device Control. Some devices have a bit for each order, others a number.
+/// Device Control. Some devices have a bit for each command, others a number.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
 pub struct ControlFields {
@@ -169,7 +169,7 @@ impl PidLayout {
     /// Finds the reports of a device with one or two axes.
     ///
     /// # Errors
-    /// When the descriptor is damaged, or anything that constant forces need is missing or contradicts itself.
+    /// If the descriptor is malformed, or anything that constant forces need is missing or contradictory.
     pub fn find(bytes: &[u8], axes: usize) -> Result<Self, LayoutError> {
         let descriptor = Descriptor::parse(bytes)?;
         let search = Search { descriptor: &descriptor };
@@ -189,7 +189,7 @@ impl PidLayout {
         Ok(layout)
     }
 
-    /// What the device can do, in words.
+    /// Describes the force feedback, for the user.
     pub fn capabilities(&self) -> String {
         let (_, largest) = self.constant.magnitude.logical;
         let directions = if self.effect.directions.is_empty() { "no direction" } else { "directions" };
@@ -198,9 +198,9 @@ impl PidLayout {
     }
 }
 
-/// How long a value of a duration field lasts at most, and that value: 200 ms, or what comes nearest below.
+/// Longest duration up to 200 ms that a duration field can hold, and its value.
 pub fn effect_duration(field: &Field) -> Result<i64, LayoutError> {
-    /// The nibble of a unit that holds the power of time.
+    /// Position of the nibble of a unit that holds the power of time.
     const TIME_NIBBLE: u32 = 12;
     let is_in_seconds = field.unit >> TIME_NIBBLE & 0xF == 1;
     let counts_per_s = if is_in_seconds { libm::pow(10.0, -f64::from(field.exponent)) } else { 1000.0 };
@@ -232,14 +232,14 @@ impl Search<'_> {
         self.fields(kind).filter(fits).find(|field| self.descriptor.is_within(field, report)).cloned()
     }
 
-    /// The field within a report that has `usage` among its choices, and its value there.
+    /// Field of a report that has `usage` among its choices, and its value.
     fn choice(&self, kind: ReportKind, report: Usage, usage: Usage, what: &'static str) -> Result<Choice, LayoutError> {
         let mut inside = self.fields(kind).filter(|field| self.descriptor.is_within(field, report));
         let found = inside.find_map(|field| Some(Choice { field: field.clone(), value: field.choice(usage)? }));
         found.ok_or(LayoutError::Missing { what })
     }
 
-    /// A number within a report that must be there and make sense.
+    /// A required number of a report, with a consistent range.
     fn number(&self, kind: ReportKind, report: Usage, usage: Usage, what: &'static str) -> Result<Field, LayoutError> {
         self.within(kind, report, usage).ok_or(LayoutError::Missing { what }).and_then(|field| consistent(field, what))
     }
@@ -311,8 +311,8 @@ impl Search<'_> {
     fn operation(&self) -> Result<OperationFields, LayoutError> {
         let (output, report) = (ReportKind::Output, EFFECT_OPERATION_REPORT);
         let block_index = self.number(output, report, EFFECT_BLOCK_INDEX, "Effect Operation report")?;
-        let start = self.choice(output, report, OP_EFFECT_START, "order to start an effect")?;
-        let stop = self.choice(output, report, OP_EFFECT_STOP, "order to stop an effect")?;
+        let start = self.choice(output, report, OP_EFFECT_START, "command to start an effect")?;
+        let stop = self.choice(output, report, OP_EFFECT_STOP, "command to stop an effect")?;
         same_report(&block_index, &[&start.field, &stop.field], "one Effect Operation report with all its parts")?;
         let loop_count = self.within(output, report, LOOP_COUNT);
         Ok(OperationFields {
@@ -348,7 +348,7 @@ impl Search<'_> {
         })
     }
 
-    /// An order of Device Control: a value of its number, or a bit of its own.
+    /// A command of Device Control: a value of its number, or a bit of its own.
     fn order(&self, usage: Usage) -> Result<Option<(Shape, Choice)>, LayoutError> {
         let by_number = |field: &Field| Some(Choice { field: field.clone(), value: field.choice(usage)? });
         let by_bit = |field: &Field| (field.usage == usage).then(|| Choice { field: field.clone(), value: 1 });
@@ -369,12 +369,10 @@ fn same_report(first: &Field, others: &[&Field], what: &'static str) -> Result<(
     if is_same { Ok(()) } else { Err(LayoutError::Missing { what }) }
 }
 
-/// Two axes are told apart by the direction alone.
+/// Only the direction distinguishes two axes.
 fn check_directions(directions: &[Field], axes: usize) -> Result<(), LayoutError> {
     if axes > 1 && directions.is_empty() {
-        return Err(LayoutError::Missing {
-            what: "direction of an effect, without which two axes cannot be told apart",
-        });
+        return Err(LayoutError::Missing { what: "direction of an effect, which distinguishes two axes" });
     }
     directions.iter().try_for_each(|direction| consistent(direction.clone(), "an effect's direction").map(drop))
 }

@@ -1,37 +1,38 @@
-//! What carries reports, so that the backend can be tried without a kernel.
+//! Transport of HID reports, as traits, so that backends can be tested without a kernel.
 
 use super::report::Report;
 use std::io;
 use std::time::Duration;
 
-/// One way to a HID device. Several can be open at once.
+/// An open handle of a HID device. Several can be open at once.
 pub trait HidLink: Send {
-    /// Writes an output report, id first. May block for as long as the device takes.
+    /// Writes an output report, id first. May block until the device has accepted it.
     ///
     /// # Errors
-    /// When the device is gone or refuses.
+    /// If the device is gone or rejects it.
     fn write(&mut self, report: &Report) -> io::Result<()>;
 
-    /// Waits for an input report at most so long; its length, 0 if none came. With an id first if the device has ids.
+    /// Waits for an input report and returns its length; 0 if none arrived in time. The id comes first if the device
+    /// has ids.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// If the device is gone.
     fn read(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize>;
 
     /// Writes a feature report, id first.
     ///
     /// # Errors
-    /// When the device is gone or refuses.
+    /// If the device is gone or rejects it.
     fn set_feature(&mut self, report: &Report) -> io::Result<()>;
 
     /// Fills a feature report whose id is set.
     ///
     /// # Errors
-    /// When the device is gone or refuses.
+    /// If the device is gone or rejects it.
     fn get_feature(&mut self, report: &mut Report) -> io::Result<()>;
 }
 
-/// An open device: both ways to it, and what it says of itself.
+/// An open device: both directions, and its description of itself.
 pub struct Opened {
     /// For input reports.
     pub reading: Box<dyn HidLink>,
@@ -39,19 +40,19 @@ pub struct Opened {
     pub writing: Box<dyn HidLink>,
     /// Its report descriptor.
     pub descriptor: Vec<u8>,
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// Serial number; empty if it has none.
     pub serial_number: String,
-    /// Time between two reports that its endpoint takes, ns.
+    /// Interval of its output endpoint, ns.
     pub interval_ns: u64,
 }
 
-/// A place where a device may be plugged in.
+/// Finds and opens a device.
 pub trait HidPort: Send {
-    /// Opens the device that is there now.
+    /// Opens the device that is connected now.
     ///
     /// # Errors
-    /// In words for a person: nothing there, several, or not permitted.
+    /// Text for the user: no device, several devices, or not permitted.
     fn open(&mut self) -> Result<Opened, String>;
 }

@@ -1,11 +1,11 @@
-//! Devices that speak USB HID.
+//! USB HID devices.
 //!
-//! - [`descriptor`], [`field`]: any report descriptor to a list of fields; bits in and out of reports.
-//! - [`layout`], [`usages`]: which of those fields are axes and force feedback.
-//! - [`force`], [`report`]: a force to the reports that make it.
-//! - [`link`], [`hidraw`]: what carries reports, and how Linux does.
+//! - [`descriptor`], [`field`]: parse a report descriptor into a list of fields; read and write their bits.
+//! - [`layout`], [`usages`]: find the axes and the force feedback among those fields.
+//! - [`force`], [`report`]: encode a force as reports.
+//! - [`link`], [`hidraw`]: transport of reports, and its implementation for Linux.
 //! - [`joystick`]: the `hid-pid` backend.
-//! - [`native`]: the `hid-native` backend, our own protocol in vendor-defined reports.
+//! - [`native`]: the `hid-native` backend, the native protocol in vendor-defined reports.
 
 pub mod descriptor;
 pub mod field;

@@ -1,7 +1,8 @@
 //! The `hid-native` backend: boards with native USB and the native protocol, one message per report.
 //!
-//! A report per millisecond in each direction carries both axes, so two axes run at 1 kHz, and no effect lies between command and motor.
-//! The session is that of [`crate::native`]; commands and ARM messages are written by the sending thread of [`crate::threaded`].
+//! A report per millisecond in each direction carries both axes, so two axes run at 1 kHz, and no effect lies between
+//! command and motor. The session is that of [`crate::native`]; commands and ARM messages are written by the sending
+//! thread of [`crate::threaded`].
 
 use super::descriptor::Descriptor;
 use super::field::{ReportKind, Usage};
@@ -49,7 +50,8 @@ fn not_native(descriptor: &[u8]) -> String {
     let remedy = if PidLayout::find(descriptor, 1).is_ok() {
         "it has force feedback of the HID specification, write kind = \"hid-pid\""
     } else {
-        "flash the firmware of this release, or choose another device with `path` or `vendor_id`: `hapticd devices` lists them"
+        "flash the firmware of this release, or choose another device with `path` or `vendor_id`: `hapticd devices` lists \
+         them"
     };
     format!("its descriptor is not that of a board with the native protocol; {remedy}")
 }

@@ -1,14 +1,14 @@
-//! Bytes of one report, ready to be written.
+//! One report as bytes.
 
 use super::field::{Field, ReportKind};
 
-/// The longest report that is written, bytes, without its id.
+/// Length of the longest report that can be written, bytes, without its id.
 pub const MAX_REPORT_BYTES: usize = 64;
 
-/// Which report, and how long it is.
+/// Kind, id and length of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Which way it goes.
+    /// Its kind.
     pub kind: ReportKind,
     /// Its id; 0 if the device has none.
     pub id: u8,
@@ -16,7 +16,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A report of at most [`MAX_REPORT_BYTES`].
+    /// None if it is longer than [`MAX_REPORT_BYTES`].
     pub fn new(kind: ReportKind, id: u8, bytes: usize) -> Option<Self> {
         (bytes <= MAX_REPORT_BYTES).then_some(Self { kind, id, bytes })
     }
@@ -29,7 +29,7 @@ impl Shape {
     }
 }
 
-/// One report with its id in front, as Linux wants it: the id is there even if it is 0.
+/// A report with its id first, as Linux expects it, even if the id is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     bytes: [u8; MAX_REPORT_BYTES + 1],

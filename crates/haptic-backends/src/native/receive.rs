@@ -11,7 +11,8 @@ use haptic_wire::{Arm, AxisReading, Fault, Frame, Message, State, Status, sequen
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval between ARM messages to a faulted board, ns: short enough to resume soon, long enough that a lasting fault stays visible.
+/// Interval between ARM messages to a faulted board, ns: short enough to resume soon, long enough that a lasting fault
+/// stays visible.
 const REARM_EVERY_NS: u64 = 200_000_000;
 
 /// Receive half of a session.

@@ -1,8 +1,8 @@
 //! The dead-man process: ends the force of a device without a watchdog when this process dies or hangs.
 //!
-//! A process that is killed cannot send a stop frame, and such a board would hold its last torque for ever. A second process therefore
-//! shares the port and reads heartbeats from a pipe, which are sent as long as the tick sends commands. If they stop, it sends the stop
-//! frame; if the pipe is closed, it sends the stop frame and ends.
+//! A process that is killed cannot send a stop frame, and such a board would hold its last torque for ever. A second
+//! process therefore shares the port and reads heartbeats from a pipe, which are sent as long as the tick sends
+//! commands. If they stop, it sends the stop frame; if the pipe is closed, it sends the stop frame and ends.
 
 use super::port::{Port, WRITE_WITHIN, timed_out, write_all_within};
 use crate::protocol::TxBytes;
@@ -25,8 +25,8 @@ const END: u8 = b'q';
 const STOP_FRAMES: u32 = 3;
 const STOP_GAP: Duration = Duration::from_millis(5);
 
-/// Program of the dead-man process. Its further arguments are the stop frame in hexadecimal digits and the timeout in ms; it calls
-/// [`run_dead_man`] with its standard input and output.
+/// Program of the dead-man process. Its further arguments are the stop frame in hexadecimal digits and the timeout in
+/// ms; it calls [`run_dead_man`] with its standard input and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadManProgram {
     /// Path of the program.
@@ -48,8 +48,8 @@ pub struct DeadMan {
 }
 
 impl DeadMan {
-    /// Starts the process for a device on an open port. It is in a process group of its own, so that signals of the terminal do not
-    /// reach it.
+    /// Starts the process for a device on an open port. It is in a process group of its own, so that signals of the
+    /// terminal do not reach it.
     ///
     /// # Errors
     /// If the process cannot be started.
@@ -91,8 +91,8 @@ impl Drop for DeadMan {
     }
 }
 
-/// Body of the dead-man process: waits for heartbeats and sends the stop frame when they stop, again and again until they resume.
-/// Before the first heartbeat no force was requested, so that only the end of the other process counts.
+/// Body of the dead-man process: waits for heartbeats and sends the stop frame when they stop, again and again until
+/// they resume. Before the first heartbeat no force was requested, so that only the end of the other process counts.
 ///
 /// # Errors
 /// If the port is gone.

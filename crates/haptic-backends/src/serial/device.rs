@@ -1,4 +1,5 @@
-//! A device on a serial line as the tick sees it: reading takes the newest sample from a slot, writing is one call that does not wait.
+//! A device on a serial line as the tick sees it: reading takes the newest sample from a slot, writing is one call that
+//! does not wait.
 
 use super::dead_man::DeadManProgram;
 use super::in_flight_limit::InFlightLimit;

@@ -1,9 +1,9 @@
 //! The Haply 2diy: two motors and a five-bar linkage behind USB-CDC.
 //!
-//! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque is
-//! the first and the last thing it hears. The encoders are set to the home angles when it is set up, so the arm must then
-//! stand at its home stop; nothing on the line can tell whether it does. So it is set up once, when a person has just started the
-//! program and knows; a board that forgot its angles in the middle of a run is not taken up again.
+//! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque
+//! is the first and the last thing it hears. The encoders are set to the home angles when it is set up, so the arm must
+//! then stand at its home stop; nothing on the line can tell whether it does. So it is set up once, when a person has
+//! just started the program and knows; a board that forgot its angles in the middle of a run is not taken up again.
 
 mod handshake;
 pub mod message;
@@ -90,7 +90,8 @@ impl HaplyVariant {
 pub struct HaplyProtocol {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
-    /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any pose for home.
+    /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any
+    /// pose for home.
     was_set_up: bool,
 }
 
@@ -108,6 +109,6 @@ impl Protocol for HaplyProtocol {
     }
 
     fn dead_man_frame(&self) -> Option<TxBytes> {
-        Some(message::let_go(&self.variant))
+        Some(message::stop(&self.variant))
     }
 }

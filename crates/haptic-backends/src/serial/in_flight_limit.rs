@@ -2,11 +2,12 @@
 
 use haptic_device::{Effort, MonotonicNs};
 
-/// Most commands in flight. A line or a device that stalls therefore has no backlog: the newest effort is sent after the stall, and the
-/// buffer of a small board does not overflow.
+/// Most commands in flight. A line or a device that stalls therefore has no backlog: the newest effort is sent after
+/// the stall, and the buffer of a small board does not overflow.
 const MAX_IN_FLIGHT: u64 = 6;
 
-/// Interval at which a command is sent even at the limit, ns: perhaps only the answers were lost, and the device's watchdog must be fed.
+/// Interval at which a command is sent even at the limit, ns: perhaps only the answers were lost, and the device's
+/// watchdog must be fed.
 const SEND_ANYWAY_EVERY_NS: u64 = 10_000_000;
 
 /// State of the limit: the command sent last.
@@ -23,7 +24,8 @@ impl InFlightLimit {
         Self { sent_at: MonotonicNs(0), pushes: false }
     }
 
-    /// True if an effort may be sent now. A zero that ends a force always may; otherwise the force would last as long as the stall.
+    /// True if an effort may be sent now. A zero that ends a force always may; otherwise the force would last as long
+    /// as the stall.
     ///
     /// Real-time: a few comparisons.
     pub fn admits(&self, effort: Effort, in_flight: u64, now: MonotonicNs) -> bool {

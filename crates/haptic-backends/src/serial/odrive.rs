@@ -1,7 +1,7 @@
 //! An ODrive motor controller as a haptic device with one axis, over its ASCII protocol.
 //!
-//! Its watchdog is off unless enabled: its time is set and it is enabled first, both are read back, and every torque feeds
-//! it. Turns become metres over a lever.
+//! Its watchdog is off unless enabled: its time is set and it is enabled first, both are read back, and every torque
+//! feeds it. Turns become metres over a lever.
 
 mod handshake;
 mod receive;
@@ -56,8 +56,8 @@ impl Protocol for OdriveProtocol {
     }
 }
 
-/// What clears errors and takes up the torque control again; the torque is zero before the motor is on. The watchdog runs in
-/// every state, so it is fed before its error is cleared: the other way round it could expire again in between.
+/// What clears errors and takes up the torque control again; the torque is zero before the motor is on. The watchdog
+/// runs in every state, so it is fed before its error is cleared: the other way round it could expire again in between.
 fn take_control() -> TxBytes {
     TxBytes::new(b"c 0 0\nsc\nw axis0.requested_state 8\n")
 }

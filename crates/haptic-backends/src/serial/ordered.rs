@@ -1,7 +1,7 @@
 //! Answers without sequence numbers. They arrive in the order of the commands; missing ones have to be inferred.
 //!
-//! While the link works, every command is answered soon, so the number in flight returns to zero again and again. If it never falls
-//! below n during a whole window, n answers are lost.
+//! While the link works, every command is answered soon, so the number in flight returns to zero again and again. If it
+//! never falls below n during a whole window, n answers are lost.
 
 use crate::link_monitor::LinkMonitor;
 use haptic_device::MonotonicNs;

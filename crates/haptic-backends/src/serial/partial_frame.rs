@@ -1,5 +1,5 @@
-//! The unsent rest of a frame. It must be sent before anything else: a device without framing would take the next frame for the rest
-//! of this one.
+//! The unsent rest of a frame. It must be sent before anything else: a device without framing would take the next frame
+//! for the rest of this one.
 
 use super::port::{Port, WRITE_WITHIN, write_all_within};
 use crate::protocol::{TransmitHalf, TxBytes};

@@ -166,8 +166,8 @@ impl Drop for Port {
     }
 }
 
-/// Writes to a port that does not block, and retries every millisecond while its buffer is full. Returns the number of bytes written:
-/// fewer than all if the time is over.
+/// Writes to a port that does not block, and retries every millisecond while its buffer is full. Returns the number of
+/// bytes written: fewer than all if the time is over.
 ///
 /// # Errors
 /// Those of `write`, except `WouldBlock`.

@@ -1,7 +1,7 @@
 //! The reader thread: receives bytes, publishes the newest sample, and reconnects after a loss.
 //!
-//! It owns the port during the handshake; afterwards it shares it with the tick, which writes. It does not spin: it sleeps in the kernel
-//! until bytes arrive.
+//! It owns the port during the handshake; afterwards it shares it with the tick, which writes. It does not spin: it
+//! sleeps in the kernel until bytes arrive.
 
 use super::dead_man::{DeadMan, DeadManProgram};
 use super::port::{Port, PortError};
@@ -22,7 +22,8 @@ const CHECK_EVERY: Duration = Duration::from_millis(20);
 /// A lost port is tried every 50 ms; the same error is logged every 10 s or so.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_every: 200 };
 
-/// Time without a sample after which the device counts as lost, ns, if at least [`LOST_AFTER_COMMANDS`] were sent meanwhile.
+/// Time without a sample after which the device counts as lost, ns, if at least [`LOST_AFTER_COMMANDS`] were sent
+/// meanwhile.
 const LOST_AFTER_NS: u64 = 250_000_000;
 
 /// Unanswered commands of a lost device. With fewer, the host may have stalled.
@@ -212,7 +213,8 @@ impl ReaderThread {
     fn reconnect(&mut self) -> Option<Connection> {
         let stop = Arc::clone(&self.stop);
         RECONNECT.run(&stop, || {
-            // The transmit half of the old session holds the old port open. It is dropped here, where closing may block.
+            // The transmit half of the old session holds the old port open. It is dropped here, where closing may
+            // block.
             self.returned.drain().for_each(drop);
             Some(self.connect_to_the_same_device())
         })

@@ -1,8 +1,8 @@
 //! Detects whether a device also reports when nothing has changed. Only then is its silence a loss.
 //!
-//! A device that repeats the same sample does. So does one with a noisy converter, although no two of its samples need be equal: while
-//! the handle is at rest, its samples stay within a count or two for many reports. A handle that moves slowly, with a report for each
-//! change, leaves that band.
+//! A device that repeats the same sample does. So does one with a noisy converter, although no two of its samples need
+//! be equal: while the handle is at rest, its samples stay within a count or two for many reports. A handle that moves
+//! slowly, with a report for each change, leaves that band.
 
 use nalgebra::Vector2;
 

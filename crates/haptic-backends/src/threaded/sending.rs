@@ -55,7 +55,8 @@ impl Sending {
         self.disable();
     }
 
-    /// Drops the transmitter, if there is one, and ends its force: if only reading failed, the device may still accept messages.
+    /// Drops the transmitter, if there is one, and ends its force: if only reading failed, the device may still accept
+    /// messages.
     fn disable(&mut self) {
         if let Some(mut transmitter) = self.transmitter.take() {
             transmitter.disable();

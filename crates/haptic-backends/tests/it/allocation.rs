@@ -34,8 +34,8 @@ fn linkage_kinematics_do_not_allocate() {
 /// Long enough for any machine; only a broken test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Reads and writes on this thread until the device was unplugged, found again, and has answered often; allocations of the other
-/// threads are not counted.
+/// Reads and writes on this thread until the device was unplugged, found again, and has answered often; allocations of
+/// the other threads are not counted.
 fn allocations_on_a_line(
     name: &str,
     faults: LineFaults,

@@ -1,5 +1,5 @@
-//! The joystick and native backends on emulated devices, without a kernel between them. Nothing here depends on how fast the machine
-//! is: what must come is waited for, generously.
+//! The joystick and native backends on emulated devices, without a kernel between them. Nothing here depends on how
+//! fast the machine is: what must come is waited for, generously.
 
 use haptic_backends::hid::force::ForceScale;
 use haptic_backends::hid::joystick::{self, JoystickSettings};

@@ -63,8 +63,8 @@ fn the_force_at_the_motor_is_the_one_asked_for_in_every_quadrant() {
     }
 }
 
-/// What OpenFFBoard makes of a constant effect: its axes' shares of the magnitude are (sin, −cos) of the direction, in hundredths of a
-/// degree, and the force is minus magnitude times share, along x and y of the HID specification.
+/// What OpenFFBoard makes of a constant effect: its axes' shares of the magnitude are (sin, −cos) of the direction, in
+/// hundredths of a degree, and the force is minus magnitude times share, along x and y of the HID specification.
 fn open_ffboard_force(direction: i64, magnitude: i64) -> Vector2<f64> {
     let (sine, cosine) = (direction as f64 / 100.0).to_radians().sin_cos();
     let shares = Vector2::new(sine, -cosine);
@@ -127,7 +127,7 @@ fn what_is_missing_is_named() {
     let without_magnitude = replaced(&OPEN_FFBOARD, &[0x09, 0x70], &[0x09, 0x71]);
     assert!(find(&without_magnitude).contains("magnitude of a constant force"), "{}", find(&without_magnitude));
     let without_start = replaced(&OPEN_FFBOARD, &[0x09, 0x79], &[0x09, 0x01]);
-    assert!(find(&without_start).contains("order to start an effect"));
+    assert!(find(&without_start).contains("command to start an effect"));
     let without_y = replaced(&OPEN_FFBOARD, &[0x09, 0x31, 0x16], &[0x09, 0x32, 0x16]);
     assert!(find(&without_y).contains("no y axis"));
     assert!(PidLayout::find(&without_y, 1).is_ok(), "one axis is enough for one");

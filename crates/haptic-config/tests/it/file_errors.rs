@@ -271,6 +271,8 @@ fn wrong_values_of_a_device_are_rejected() {
         ("[hand]\npath = []", "d.toml:2:8: hand.path: is empty"),
         ("[hand]\npath = [[0, 0, 0], [0, 0, 0]]", "d.toml:2:20: hand.path[1]: times must increase"),
         ("[hand]\npath = [[0, 0, 0], [1, 0, 1]]", "d.toml:2:20: hand.path[1]: must end where it starts"),
+        ("[hand]\npath = [[0, 0, 0]]", "d.toml:2:9: hand.path[0]: needs two rows or more to repeat"),
+        ("[hand]\npath = [[-1, 0, 0], [0, 0, 0]]", "d.toml:2:9: hand.path[0]: starts before time zero, at -1 s"),
         ("[hand]\npath = [[0, 0]]", "d.toml:2:9: hand.path: must be a list of 3 numbers, got a list of 2"),
         ("[model]\nmass_kg = 0", "d.toml:2:11: model.mass_kg: must be more than zero"),
         ("variant = \"v9\"", "d.toml:1:11: variant: must be one of \"v3\", \"v2\", \"kit\""),

@@ -5,6 +5,7 @@ use haptic_planar::scene::Scene;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use haptic_planar::state::State;
 use haptic_planar::tick::TICK_S;
+use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 use std::f64::consts::{PI, TAU};
 
@@ -19,13 +20,13 @@ fn passages(gains: Gains, ticks: u32) -> Vec<(f64, f64)> {
         ..SceneDescription::default()
     };
     let scene = Scene::build(&description).unwrap();
-    let mut state = State::new(&scene);
+    let (mut state, mut workspace) = (State::new(&scene), Workspace::new(&scene));
     let mut coupling = Coupling::new(gains, f64::INFINITY, None);
     let hand_m = Vector2::new(0.005, 0.0);
     let mut passages = Vec::new();
     let (mut before_m, mut before_m_per_s) = (-0.005, 0.0);
     for tick in 0..ticks {
-        state.advance(&scene, Some(&coupling.grip(hand_m)));
+        state.advance(&scene, &mut workspace, Some(&coupling.grip(hand_m)));
         let (after_m, after_m_per_s) = (state.handle_m(&scene).x - hand_m.x, state.bodies[0].velocity_m_per_s.x);
         if before_m * after_m < 0.0 {
             let part = before_m / (before_m - after_m);

@@ -6,7 +6,8 @@
 use super::HapticLoop;
 use crate::report::TickReport;
 use crate::world::World;
-use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, carry_felt};
+use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_output};
+use haptic_planar::state::State;
 
 /// Words that everything but the world takes at most.
 const WORDS_BESIDES: usize = 192;
@@ -14,7 +15,7 @@ const WORDS_BESIDES: usize = 192;
 impl World {
     /// Words that an image of a loop with this world takes at most.
     pub fn checkpoint_words(&self) -> usize {
-        self.state.image_words() + WORDS_BESIDES
+        State::checkpoint_words(&self.scene) + WORDS_BESIDES
     }
 }
 
@@ -30,8 +31,8 @@ impl HapticLoop {
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
-        carry_felt(&mut { self.last().felt }, &mut out);
-        self.world.state.write_image(&mut out);
+        archive_output(&mut { self.last().felt }, &mut out);
+        self.world.state.write_checkpoint(&self.world.scene, &mut out);
     }
 
     /// Goes on from an image of a loop with the same scene and the same kind of device. Not for the tick.
@@ -53,10 +54,10 @@ impl HapticLoop {
         self.guard.set_limits(&self.safety);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));
         let mut page = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
-        carry_felt(&mut page.felt, &mut from);
+        archive_output(&mut page.felt, &mut from);
         *self.recorder.latest_mut() = page;
         let World { scene, state, .. } = self.world.as_mut();
-        state.read_image(scene, &mut from)?;
+        state.read_checkpoint(scene, &mut from)?;
         from.end()
     }
 }

@@ -6,161 +6,153 @@
 
 use crate::collide::pair_table::{Pair, PairTable};
 use crate::scene::Scene;
-use crate::scene::grid::Grid;
+
 use crate::shape::aabb::{AABB_MARGIN_M, Aabb};
 use crate::shape::piece::PlacedPiece;
 
-/// Tracks which pieces are near each other.
+/// Boxes of all pieces and the near pairs: what lasts of the broad phase from tick to tick.
 #[derive(Clone, Debug)]
 pub struct BroadPhase {
-    grid: Grid,
-    /// Box of every piece: tight for fixed ones, fat for moving ones.
+    /// Box of every piece: tight for fixed ones, fat for dynamic ones.
     boxes: Vec<Aabb>,
-    /// Indices of the moving pieces.
-    moving: Vec<u32>,
-    /// Set when a moving piece must be looked up in this tick.
-    left: Vec<bool>,
+    /// Near pairs, at most their capacity.
+    pub table: PairTable,
+}
+
+/// Scratch memory of one tick's look-ups.
+#[derive(Clone, Debug)]
+pub struct LookUps {
+    /// Set when a dynamic piece left its box in this tick.
+    has_left: Vec<bool>,
+    any_left: bool,
     /// Stamp of the last look-up that saw a fixed piece, so that one in several cells counts once.
     seen: Vec<u32>,
     stamp: u32,
-    /// Near pairs, at most their capacity.
-    pub table: PairTable,
-    /// Pairs that found no room in this tick.
+    /// Near pairs dropped in this tick because the table was full.
     pub dropped: u32,
-    any_left: bool,
+}
+
+impl LookUps {
+    /// Preallocates for a scene.
+    pub fn new(scene: &Scene) -> Self {
+        let pieces = scene.pieces.len();
+        Self { has_left: vec![false; pieces], any_left: false, seen: vec![0; pieces], stamp: 0, dropped: 0 }
+    }
 }
 
 impl BroadPhase {
-    /// An empty broad phase with room for the scene's near pairs.
-    pub fn new(scene: &Scene, placed: &[PlacedPiece], pair_capacity: usize) -> Self {
-        let fixed = |piece: usize| scene.bodies[scene.pieces[piece].body as usize].fixed;
-        let boxes: Vec<Aabb> = (0..scene.pieces.len())
-            .map(|i| if fixed(i) { Aabb::around(&placed[i], scene.pieces[i].radius_m) } else { Aabb::NOWHERE })
-            .collect();
-        let fixed_boxes: Vec<(u32, Aabb)> =
-            (0..boxes.len()).filter(|&i| fixed(i)).map(|i| (i as u32, boxes[i])).collect();
+    /// No near pairs yet; preallocates for a scene whose pieces are placed at the start.
+    pub fn new(scene: &Scene, placed: &[PlacedPiece]) -> Self {
+        let around = |piece: usize| match scene.is_fixed_piece(piece) {
+            true => Aabb::around(&placed[piece], scene.pieces[piece].radius_m),
+            false => Aabb::NOWHERE,
+        };
         Self {
-            grid: Grid::over(&fixed_boxes),
-            moving: (0..boxes.len()).filter(|&i| !fixed(i)).map(|i| i as u32).collect(),
-            left: vec![false; boxes.len()],
-            seen: vec![0; boxes.len()],
-            boxes,
-            stamp: 0,
-            table: PairTable::with_capacity(pair_capacity),
-            dropped: 0,
-            any_left: false,
+            boxes: (0..scene.pieces.len()).map(around).collect(),
+            table: PairTable::with_capacity(scene.pair_capacity),
         }
     }
 
-    /// Indices of the moving pieces.
-    pub fn moving(&self) -> &[u32] {
-        &self.moving
-    }
-
-    /// Where a piece may be before it is looked up again.
+    /// Box that a piece may not leave before it is looked up again.
     pub fn box_of(&self, piece: u32) -> Aabb {
         self.boxes[piece as usize]
     }
 
-    /// The same, from an image.
+    /// Sets the box of a piece, from a checkpoint.
     pub fn set_box(&mut self, piece: u32, around: Aabb) {
         self.boxes[piece as usize] = around;
     }
 
-    /// Forgets all near pairs and boxes of moving pieces, as if everything had been moved elsewhere at once.
-    pub fn forget_everything(&mut self) {
-        for m in 0..self.moving.len() {
-            self.boxes[self.moving[m] as usize] = Aabb::NOWHERE;
+    /// Removes all near pairs and the boxes of dynamic pieces, as if everything had been moved elsewhere at once.
+    pub fn clear(&mut self, scene: &Scene) {
+        for &piece in &scene.dynamic_pieces {
+            self.boxes[piece as usize] = Aabb::NOWHERE;
         }
-        self.table.retain(|_| false);
+        self.table.clear();
     }
 
-    /// Tells where a moving piece may be during this tick. Real-time: constant.
+    /// States the box in which a dynamic piece can be during this tick. Real-time: constant.
     #[inline]
-    pub fn cover(&mut self, piece: usize, needed: &Aabb) {
+    pub fn require_aabb(&mut self, look_ups: &mut LookUps, piece: usize, needed: &Aabb) {
         if !self.boxes[piece].contains(needed) {
             self.boxes[piece] = needed.grown(AABB_MARGIN_M);
-            self.left[piece] = true;
-            self.any_left = true;
+            look_ups.has_left[piece] = true;
+            look_ups.any_left = true;
         }
     }
 
     /// Brings the near pairs up to date. Real-time: one look-up for each piece that left its box.
-    pub fn refresh(&mut self, scene: &Scene) {
-        self.dropped = 0;
-        if !self.any_left {
+    pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene) {
+        look_ups.dropped = 0;
+        if !look_ups.any_left {
             return;
         }
-        self.any_left = false;
-        self.forget_parted();
-        for m in 0..self.moving.len() {
-            let piece = self.moving[m] as usize;
-            if self.left[piece] {
-                self.look_up_fixed(scene, piece);
-                self.look_up_moving(scene, piece);
+        look_ups.any_left = false;
+        self.remove_parted(look_ups);
+        for &piece in &scene.dynamic_pieces {
+            if look_ups.has_left[piece as usize] {
+                self.look_up_fixed(look_ups, scene, piece as usize);
+                self.look_up_dynamic(look_ups, scene, piece as usize);
             }
         }
-        for m in 0..self.moving.len() {
-            self.left[self.moving[m] as usize] = false;
+        for &piece in &scene.dynamic_pieces {
+            look_ups.has_left[piece as usize] = false;
         }
     }
 
-    /// Drops the pairs whose boxes no longer meet.
-    fn forget_parted(&mut self) {
-        let (boxes, left) = (&self.boxes, &self.left);
+    /// Removes the pairs whose boxes no longer meet.
+    fn remove_parted(&mut self, look_ups: &LookUps) {
+        let (boxes, has_left) = (&self.boxes, &look_ups.has_left);
         self.table.retain(|pair| {
             let (a, b) = (pair.pieces[0] as usize, pair.pieces[1] as usize);
-            !(left[a] || left[b]) || boxes[a].meets(&boxes[b])
+            !(has_left[a] || has_left[b]) || boxes[a].meets(&boxes[b])
         });
     }
 
-    fn look_up_fixed(&mut self, scene: &Scene, piece: usize) {
+    fn look_up_fixed(&mut self, look_ups: &mut LookUps, scene: &Scene, piece: usize) {
         let around = self.boxes[piece];
-        self.stamp = self.stamp.wrapping_add(1);
-        let (columns, rows) = self.grid.window(&around);
-        for row in rows.0..=rows.1 {
-            let (from, to) = (row * self.grid.columns + columns.0, row * self.grid.columns + columns.1);
-            for entry in self.grid.starts[from]..self.grid.starts[to + 1] {
-                let other = self.grid.entries[entry as usize] as usize;
-                if self.seen[other] != self.stamp {
-                    self.seen[other] = self.stamp;
+        look_ups.stamp = look_ups.stamp.wrapping_add(1);
+        for row in scene.grid.rows_over(&around) {
+            for other in row.iter().map(|&other| other as usize) {
+                if look_ups.seen[other] != look_ups.stamp {
+                    look_ups.seen[other] = look_ups.stamp;
                     if self.boxes[other].meets(&around) {
-                        self.meet(scene, other, piece);
+                        self.add(look_ups, scene, other, piece);
                     }
                 }
             }
         }
     }
 
-    fn look_up_moving(&mut self, scene: &Scene, piece: usize) {
+    fn look_up_dynamic(&mut self, look_ups: &mut LookUps, scene: &Scene, piece: usize) {
         let around = self.boxes[piece];
-        for m in 0..self.moving.len() {
-            let other = self.moving[m] as usize;
+        for &other in &scene.dynamic_pieces {
+            let other = other as usize;
             if other != piece && self.boxes[other].meets(&around) {
-                self.meet(scene, other.min(piece), other.max(piece));
+                self.add(look_ups, scene, other.min(piece), other.max(piece));
             }
         }
     }
 
-    /// Adds a pair unless it is known or may not touch; without room the nearest are kept.
-    fn meet(&mut self, scene: &Scene, a: usize, b: usize) {
+    /// Adds a pair unless it is known or cannot touch; when the table is full, the nearest pairs stay.
+    fn add(&mut self, look_ups: &mut LookUps, scene: &Scene, a: usize, b: usize) {
         let bodies = [scene.pieces[a].body as usize, scene.pieces[b].body as usize];
         if bodies[0] == bodies[1]
             || scene.bodies[bodies[0]].layer != scene.bodies[bodies[1]].layer
-            || self.table.knows(a as u32, b as u32)
+            || self.table.contains(a as u32, b as u32)
         {
             return;
         }
-        let pair = Pair::of(scene, [a as u32, b as u32]);
+        let pair = Pair::new(scene, [a as u32, b as u32]);
         if !self.table.is_full() {
             self.table.insert(pair);
         } else {
-            self.replace_farthest(pair);
+            look_ups.dropped += 1;
+            self.replace_farthest(scene, pair);
         }
     }
 
-    fn replace_farthest(&mut self, pair: Pair) {
-        self.dropped += 1;
+    fn replace_farthest(&mut self, scene: &Scene, pair: Pair) {
         let boxes = &self.boxes;
         let distance = |p: &Pair| boxes[p.pieces[0] as usize].centre_distance(&boxes[p.pieces[1] as usize]);
         let (mut farthest, mut far) = (None, distance(&pair));
@@ -173,10 +165,11 @@ impl BroadPhase {
             self.table.remove(i);
             self.table.insert(pair);
         }
-        // Look again next tick: what found no room now may find it then.
+        // Look up both pieces again in the next tick, when there may be capacity.
         for piece in pair.pieces {
-            self.boxes[piece as usize] =
-                if self.moving.binary_search(&piece).is_ok() { Aabb::NOWHERE } else { self.boxes[piece as usize] };
+            if !scene.is_fixed_piece(piece as usize) {
+                self.boxes[piece as usize] = Aabb::NOWHERE;
+            }
         }
     }
 }

@@ -16,14 +16,14 @@ pub struct Pair {
     /// Restitution of the pair.
     pub restitution: f64,
     /// Where the features were.
-    pub track: FeatureCache,
+    pub features: FeatureCache,
     /// What the contact carried.
-    pub warm: WarmStart,
+    pub warm_start: WarmStart,
 }
 
 impl Pair {
     /// Two pieces that remember nothing yet.
-    pub fn of(scene: &Scene, pieces: [u32; 2]) -> Self {
+    pub fn new(scene: &Scene, pieces: [u32; 2]) -> Self {
         let bodies = pieces.map(|piece| scene.pieces[piece as usize].body);
         let [a, b] = bodies.map(|body| body as usize);
         Self {
@@ -31,8 +31,8 @@ impl Pair {
             bodies,
             friction: scene.friction_of(a, b),
             restitution: scene.restitution_of(a, b),
-            track: FeatureCache::default(),
-            warm: WarmStart::default(),
+            features: FeatureCache::default(),
+            warm_start: WarmStart::default(),
         }
     }
 }
@@ -72,7 +72,7 @@ impl PairTable {
     }
 
     /// Whether the pair of these pieces is in the table. Real-time: a short probe, at most the table's size.
-    pub fn knows(&self, a: u32, b: u32) -> bool {
+    pub fn contains(&self, a: u32, b: u32) -> bool {
         self.slots[self.probe(a, b)] != EMPTY
     }
 
@@ -97,6 +97,12 @@ impl PairTable {
             self.slots[slot] = index as u32;
         }
         self.pairs.swap_remove(index);
+    }
+
+    /// Removes all pairs.
+    pub fn clear(&mut self) {
+        self.pairs.clear();
+        self.slots.fill(EMPTY);
     }
 
     /// Keeps the pairs for which `keep` holds. Real-time: once over the pairs.

@@ -3,7 +3,7 @@
 //! Conservative advancement: the distance divided by the fastest possible approach is a time in which nothing can
 //! happen. A bounded number of such leaps either reaches the end of the tick or stops close before contact.
 
-use crate::collide::narrow::{ContactGeometry, Near, PairSide, touch, velocity_at};
+use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
 use crate::shape::closest::{Seed, track};
 use crate::shape::features::FeatureCache;
@@ -14,41 +14,41 @@ use nalgebra::Vector2;
 /// Relative motion in one tick from which a pair is swept, m; below it the margin of the manifolds covers it.
 pub const FAST_M: f64 = 5e-3;
 /// Most leaps of one sweep; a pair that has not met or passed by then stops at the last safe time.
-pub const MAX_LEAPS: usize = 16;
+pub const MAX_ADVANCES: usize = 16;
 /// Strides from a meeting to the end of the tick.
-pub const STRIDES: usize = 32;
+pub const SUBSTEPS: usize = 32;
 /// Leaps of all sweeps of one tick together; a pair that finds none left stops where it is.
-pub const LEAPS_A_TICK: usize = 64;
+pub const ADVANCES_PER_TICK: usize = 64;
 /// Strides of all sweeps of one tick together.
-pub const STRIDES_A_TICK: usize = 128;
+pub const SUBSTEPS_PER_TICK: usize = 128;
 /// Distance that counts as met, m.
-const MET_M: f64 = 5e-5;
+const TARGET_GAP_M: f64 = 5e-5;
 
 /// Depth from which one piece counts as gone into the other, m; less is a graze.
-const ENTERED_M: f64 = 2e-4;
+const PENETRATION_M: f64 = 2e-4;
 
 /// What the sweeps of this tick may still cost.
 #[derive(Clone, Copy, Debug)]
-pub struct SweepBudget {
-    leaps: usize,
-    strides: usize,
+pub struct ToiBudget {
+    advances: usize,
+    substeps: usize,
 }
 
-impl SweepBudget {
+impl ToiBudget {
     /// A full budget, for the start of a tick.
-    pub fn of_a_tick() -> Self {
-        Self { leaps: LEAPS_A_TICK, strides: STRIDES_A_TICK }
+    pub fn new() -> Self {
+        Self { advances: ADVANCES_PER_TICK, substeps: SUBSTEPS_PER_TICK }
     }
 
-    fn take_leap(&mut self) -> bool {
-        let left = self.leaps > 0;
-        self.leaps -= usize::from(left);
+    pub fn take_advance(&mut self) -> bool {
+        let left = self.advances > 0;
+        self.advances -= usize::from(left);
         left
     }
 
-    fn take_stride(&mut self) -> bool {
-        let left = self.strides > 0;
-        self.strides -= usize::from(left);
+    pub fn take_substep(&mut self) -> bool {
+        let left = self.substeps > 0;
+        self.substeps -= usize::from(left);
         left
     }
 }
@@ -62,47 +62,53 @@ pub struct TimeOfImpact {
     /// Their bodies' centres then.
     pub centres: [Vector2<f64>; 2],
     /// (cos, sin) of their angles then.
-    pub turns: [Vector2<f64>; 2],
+    pub rotations: [Vector2<f64>; 2],
     /// The budget ran out before they met: nothing is known about later.
-    pub unsure: bool,
+    pub is_uncertain: bool,
 }
 
 impl TimeOfImpact {
     /// The two sides at that time.
     fn sides<'m>(&'m self, a: &PairSide<'m>, b: &PairSide<'m>) -> (PairSide<'m>, PairSide<'m>) {
         (
-            PairSide { placed: &self.placed[0], centre_m: self.centres[0], rotation: self.turns[0], ..*a },
-            PairSide { placed: &self.placed[1], centre_m: self.centres[1], rotation: self.turns[1], ..*b },
+            PairSide { placed: &self.placed[0], centre_m: self.centres[0], rotation: self.rotations[0], ..*a },
+            PairSide { placed: &self.placed[1], centre_m: self.centres[1], rotation: self.rotations[1], ..*b },
         )
     }
 }
 
 /// Where and when the pair first comes close within `horizon_s`; nothing if it does not.
-/// Real-time: at most [`MAX_LEAPS`] queries.
-fn meet(a: &PairSide, b: &PairSide, horizon_s: f64, seed: &mut Seed, budget: &mut SweepBudget) -> Option<TimeOfImpact> {
+/// Real-time: at most [`MAX_ADVANCES`] queries.
+fn time_of_impact(
+    a: &PairSide,
+    b: &PairSide,
+    horizon_s: f64,
+    seed: &mut Seed,
+    budget: &mut ToiBudget,
+) -> Option<TimeOfImpact> {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    let turning =
+    let rotation_speed =
         a.angular_velocity_rad_per_s.abs() * a.piece.reach_m + b.angular_velocity_rad_per_s.abs() * b.piece.reach_m;
-    let mut meeting = at(a, b, 0.0);
-    for _ in 0..MAX_LEAPS {
-        if !budget.take_leap() {
-            meeting.unsure = true;
+    let mut toi = at(a, b, 0.0);
+    for _ in 0..MAX_ADVANCES {
+        if !budget.take_advance() {
+            toi.is_uncertain = true;
             break;
         }
-        let Some(closest) = track(&meeting.placed[0], &meeting.placed[1], seed) else { break };
+        let Some(closest) = track(&toi.placed[0], &toi.placed[1], seed) else { break };
         let gap = closest.distance_m - radii;
-        if gap <= MET_M {
+        if gap <= TARGET_GAP_M {
             break;
         }
         let normal = (closest.on_b - closest.on_a) / closest.distance_m;
-        let approach = (-normal.dot(&(b.velocity_m_per_s - a.velocity_m_per_s))).max(0.0) + turning;
-        let leap = (gap - 0.5 * MET_M) / approach;
-        if leap.is_nan() || meeting.time_s + leap >= horizon_s {
+        let approach = (-normal.dot(&(b.velocity_m_per_s - a.velocity_m_per_s))).max(0.0) + rotation_speed;
+        let advance_s = (gap - 0.5 * TARGET_GAP_M) / approach;
+        if advance_s.is_nan() || toi.time_s + advance_s >= horizon_s {
             return None;
         }
-        meeting = at(a, b, meeting.time_s + leap);
+        toi = at(a, b, toi.time_s + advance_s);
     }
-    Some(meeting)
+    Some(toi)
 }
 
 /// Both pieces moved on by a time.
@@ -110,38 +116,38 @@ fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     let moved = |side: &PairSide| {
         let centre = side.centre_m + side.velocity_m_per_s * time_s;
         let rotation = integrate_rotation(side.rotation, side.angular_velocity_rad_per_s * time_s);
-        (PlacedPiece::of(side.piece, centre, rotation), centre, rotation)
+        (PlacedPiece::new(side.piece, centre, rotation), centre, rotation)
     };
     let ((pa, ca, ta), (pb, cb, tb)) = (moved(a), moved(b));
-    TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], turns: [ta, tb], unsure: false }
+    TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], rotations: [ta, tb], is_uncertain: false }
 }
 
 /// The share of this tick's motion that a fast pair may make before one goes into the other. The sides' velocities are
-/// their whole displacement over the tick. Real-time: at most [`MAX_LEAPS`] and [`STRIDES`] queries.
+/// their whole displacement over the tick. Real-time: at most [`MAX_ADVANCES`] and [`SUBSTEPS`] queries.
 ///
 /// From where they meet the pair goes on in equal strides: it may only graze, and a turning body may come back.
-pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut SweepBudget) -> f64 {
-    let mut memory = FeatureCache::default();
-    let Some(meeting) = meet(a, b, TICK_S, &mut memory.seed, budget) else { return 1.0 };
-    let met_s = meeting.time_s;
-    if meeting.unsure {
-        return met_s / TICK_S;
+pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
+    let mut cache = FeatureCache::default();
+    let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return 1.0 };
+    let impact_s = toi.time_s;
+    if toi.is_uncertain {
+        return impact_s / TICK_S;
     }
-    let start = depth(a, b, &meeting, &mut memory);
-    let stride_s = (TICK_S - met_s) / STRIDES as f64;
-    for stride in 1..=STRIDES {
-        let then = at(a, b, met_s + stride as f64 * stride_s);
-        if !budget.take_stride() || depth(a, b, &then, &mut memory) > start + ENTERED_M {
-            return (met_s + (stride - 1) as f64 * stride_s) / TICK_S;
+    let start = depth(a, b, &toi, &mut cache);
+    let substep_s = (TICK_S - impact_s) / SUBSTEPS as f64;
+    for substep in 1..=SUBSTEPS {
+        let then = at(a, b, impact_s + substep as f64 * substep_s);
+        if !budget.take_substep() || depth(a, b, &then, &mut cache) > start + PENETRATION_M {
+            return (impact_s + (substep - 1) as f64 * substep_s) / TICK_S;
         }
     }
     1.0
 }
 
 /// How deep the pair is in each other at a time, m.
-fn depth(a: &PairSide, b: &PairSide, then: &TimeOfImpact, memory: &mut FeatureCache) -> f64 {
+fn depth(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut FeatureCache) -> f64 {
     let (then_a, then_b) = then.sides(a, b);
-    touch(&then_a, &then_b, Near::within(2.0 * MET_M), memory)
+    collide(&then_a, &then_b, Near::within(2.0 * TARGET_GAP_M), cache)
         .map_or(0.0, |t| -t.gap_m[..t.count].iter().fold(0.0, least))
 }
 
@@ -154,16 +160,16 @@ pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,
     margin_m: f64,
-    memory: &mut FeatureCache,
-    budget: &mut SweepBudget,
+    cache: &mut FeatureCache,
+    budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
-    let meeting = meet(a, b, TICK_S, &mut memory.seed, budget).filter(|m| m.time_s > 0.0 && !m.unsure)?;
-    let (then_a, then_b) = meeting.sides(a, b);
-    let mut touch = touch(&then_a, &then_b, Near::within(margin_m), memory)?;
-    for i in 0..touch.count {
-        let at = touch.at_m[i];
-        let speed = touch.normal.dot(&(velocity_at(&then_b, at) - velocity_at(&then_a, at)));
-        touch.gap_m[i] -= meeting.time_s * speed;
+    let toi = time_of_impact(a, b, TICK_S, &mut cache.seed, budget).filter(|m| m.time_s > 0.0 && !m.is_uncertain)?;
+    let (then_a, then_b) = toi.sides(a, b);
+    let mut geometry = collide(&then_a, &then_b, Near::within(margin_m), cache)?;
+    for i in 0..geometry.count {
+        let at = geometry.at_m[i];
+        let speed = geometry.normal.dot(&(velocity_at(&then_b, at) - velocity_at(&then_a, at)));
+        geometry.gap_m[i] -= toi.time_s * speed;
     }
-    Some((touch, meeting.centres))
+    Some((geometry, toi.centres))
 }

@@ -28,7 +28,7 @@ pub enum Mode {
 
 impl Mode {
     /// The same way of carrying load with a single point.
-    pub fn of_single(self) -> Self {
+    pub fn for_single_point(self) -> Self {
         match self {
             Self::Open => Self::Open,
             Self::Stick(_) => Self::Stick(Loaded::First),

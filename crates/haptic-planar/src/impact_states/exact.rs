@@ -1,9 +1,7 @@
 //! Choice 1: from contact to contact, each found to the last bit. Its cost has no useful bound; for simulation only.
 
-use super::Tally;
 use super::hit::home;
-use crate::scene::Scene;
-use crate::state::State;
+use super::{Tally, Tick};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -15,93 +13,94 @@ const EXACT_HALVINGS: usize = 42;
 /// Shorter is nearer to a steady force and costs more contacts.
 const REST_S: f64 = 1e-5;
 
-impl State {
+impl Tick<'_> {
     /// Flies to the first contact, gives its impulse, flies on, until the tick is over.
-    pub(super) fn fly_from_contact_to_contact(&mut self, scene: &Scene) -> Tally {
+    pub(super) fn fly_from_contact_to_contact(&mut self) -> Tally {
         let mut tally = Tally::default();
         let mut left_s = TICK_S;
         for _ in 0..MAX_CONTACTS {
-            self.step_all(left_s);
-            self.find_pairs_on_the_way(scene);
-            let Some((index, time_s)) = self.first_contact(scene, left_s) else {
-                self.move_and_remember(scene);
+            self.displace_all(left_s);
+            self.find_pairs_on_the_way();
+            let Some((index, time_s)) = self.first_contact(left_s) else {
+                self.move_and_remember();
                 break;
             };
-            self.step_all(time_s);
-            self.move_and_remember(scene);
+            self.displace_all(time_s);
+            self.move_and_remember();
             left_s -= time_s;
-            if !self.strike_now(scene, index, &mut tally) {
+            if !self.resolve_now(index, &mut tally) {
                 left_s -= REST_S;
             }
             if left_s <= 0.0 {
                 break;
             }
         }
-        for &body in &self.moving {
-            let work = &mut self.works.all[body];
-            (work.step, work.step_angle) = (work.shift, work.shift_angle);
+        for &body in &self.scene.dynamic_bodies {
+            let solver_body = &mut self.solver_bodies.all[body];
+            (solver_body.displacement, solver_body.rotation_step_rad) = (solver_body.shift, solver_body.shift_angle);
         }
         tally
     }
 
     /// Moves the bodies and adds up how far they have come in this tick.
-    fn move_and_remember(&mut self, scene: &Scene) {
-        self.integrate_positions(scene);
-        for &body in &self.moving {
-            let work = &mut self.works.all[body];
-            work.shift += work.step;
-            work.shift_angle += work.step_angle;
-            (work.step, work.step_angle) = (Vector2::zeros(), 0.0);
+    fn move_and_remember(&mut self) {
+        self.integrate_positions();
+        for &body in &self.scene.dynamic_bodies {
+            let solver_body = &mut self.solver_bodies.all[body];
+            solver_body.shift += solver_body.displacement;
+            solver_body.shift_angle += solver_body.rotation_step_rad;
+            (solver_body.displacement, solver_body.rotation_step_rad) = (Vector2::zeros(), 0.0);
         }
     }
 
     /// The pair that collides first within a time, and the last instant in which it is free.
-    fn first_contact(&mut self, scene: &Scene, within_s: f64) -> Option<(usize, f64)> {
+    fn first_contact(&mut self, within_s: f64) -> Option<(usize, f64)> {
         let mut first = None;
         let mut until_s = within_s;
-        for index in 0..self.broad.table.pairs().len() {
-            if self.collides_after(scene, index, until_s) {
-                until_s = self.last_free_instant(scene, index, until_s);
+        for index in 0..self.state.broad_phase.table.pairs().len() {
+            if self.collides_after(index, until_s) {
+                until_s = self.last_free_instant(index, until_s);
                 first = Some((index, until_s));
             }
         }
         first
     }
 
-    fn last_free_instant(&self, scene: &Scene, index: usize, until_s: f64) -> f64 {
+    fn last_free_instant(&self, index: usize, until_s: f64) -> f64 {
         let (mut free, mut taken) = (0.0, until_s);
         for _ in 0..EXACT_HALVINGS {
             let middle = (free + taken) / 2.0;
-            *(if self.collides_after(scene, index, middle) { &mut taken } else { &mut free }) = middle;
+            *(if self.collides_after(index, middle) { &mut taken } else { &mut free }) = middle;
         }
         free
     }
 
-    fn collides_after(&self, scene: &Scene, index: usize, time_s: f64) -> bool {
-        let pair = &self.broad.table.pairs()[index];
-        let mut seed = pair.track.seed;
+    fn collides_after(&self, index: usize, time_s: f64) -> bool {
+        let pair = &self.state.broad_phase.table.pairs()[index];
+        let mut seed = pair.features.seed;
         let ways = pair.bodies.map(|body| self.flight(body as usize, time_s));
-        let depth_m = self.depth_at(scene, index, ways, &mut seed);
-        self.is_overlap(scene, index, depth_m)
+        let depth_m = self.depth_at(index, ways, &mut seed);
+        self.is_overlap(index, depth_m)
     }
 
     /// The impulse of a pair in contact now: an impact, or the next micro-collision of a contact that rests. Returns
     /// whether there was any.
-    fn strike_now(&mut self, scene: &Scene, index: usize, tally: &mut Tally) -> bool {
-        let bodies = self.broad.table.pairs()[index].bodies.map(|body| body as usize);
+    fn resolve_now(&mut self, index: usize, tally: &mut Tally) -> bool {
+        let bodies = self.state.broad_phase.table.pairs()[index].bodies.map(|body| body as usize);
         let soon = bodies.map(|body| self.flight(body, REST_S));
-        let Some(mut hit) = self.closest_point(scene, index, home(), soon) else { return false };
-        let (pull, drag) = hit.manifold.acceleration(&self.works.all, hit.point);
+        let Some(mut hit) = self.closest_point(index, home(), soon) else { return false };
+        let (pull, drag) = hit.manifold.acceleration(&self.solver_bodies.all, hit.point);
         // What a moment of the forces would do is rest, not impact.
         if hit.approach > pull.min(0.0) * REST_S {
             hit.approach += pull * REST_S;
             hit.slip += drag * REST_S;
             hit.restitution = 0.0;
         }
-        self.strike_at(scene, &hit, tally);
+        self.resolve_at(&hit, tally);
         for body in bodies {
-            let (work, motion) = (&self.works.all[body], &mut self.bodies[body]);
-            (motion.velocity_m_per_s, motion.angular_velocity_rad_per_s) = (work.velocity, work.angular_velocity);
+            let (solver_body, body_state) = (&self.solver_bodies.all[body], &mut self.state.bodies[body]);
+            (body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s) =
+                (solver_body.velocity, solver_body.angular_velocity);
         }
         hit.approach < 0.0
     }

@@ -1,15 +1,13 @@
 //! One colliding pair: how deep it is, back to where it was free, one impulse at its closest point.
 
-use super::{NEAR_M, SEARCH_HALVINGS, Tally};
-use crate::collide::narrow::{ContactGeometry, Near, PairSide, touch};
+use super::{NEAR_M, SEARCH_HALVINGS, Tally, Tick};
+use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::math::integrate_rotation;
-use crate::scene::Scene;
 use crate::scene::description::ImpactState;
 use crate::shape::closest::{Seed, TOUCHING_M, track};
 use crate::shape::piece::PlacedPiece;
 use crate::solve::impact_queue::{apply, energy_change, single};
 use crate::solve::manifold::Manifold;
-use crate::state::State;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -40,68 +38,62 @@ pub(super) struct Hit {
     pub restitution: f64,
 }
 
-impl State {
+impl Tick<'_> {
     /// A body's displacement after a time of free flight.
     pub(super) fn flight(&self, body: usize, time_s: f64) -> Way {
-        let (work, motion) = (&self.works.all[body], &self.bodies[body]);
+        let (solver_body, body_state) = (&self.solver_bodies.all[body], &self.state.bodies[body]);
         let half = time_s * time_s / 2.0;
         (
-            motion.velocity_m_per_s * time_s + work.acceleration * half,
-            motion.angular_velocity_rad_per_s * time_s + work.angular_acceleration * half,
+            body_state.velocity_m_per_s * time_s + solver_body.acceleration * half,
+            body_state.angular_velocity_rad_per_s * time_s + solver_body.angular_acceleration * half,
         )
     }
 
     /// A body's displacement after a share of the tick: on its flight, or towards where a collision left it.
-    fn part_way(&self, body: usize, share: f64) -> Way {
-        let work = &self.works.all[body];
-        if share == 1.0 || work.struck {
-            (work.step * share, work.step_angle * share)
+    fn part_way(&self, body: usize, fraction: f64) -> Way {
+        let solver_body = &self.solver_bodies.all[body];
+        if fraction == 1.0 || solver_body.had_impact {
+            (solver_body.displacement * fraction, solver_body.rotation_step_rad * fraction)
         } else {
-            self.flight(body, share * TICK_S)
+            self.flight(body, fraction * TICK_S)
         }
     }
 
     /// A pair's pieces and their bodies' poses, displaced by `ways` from the start.
-    fn poses(&self, scene: &Scene, index: usize, ways: [Way; 2]) -> [Pose; 2] {
-        let pair = &self.broad.table.pairs()[index];
+    fn poses(&self, index: usize, ways: [Way; 2]) -> [Pose; 2] {
+        let pair = &self.state.broad_phase.table.pairs()[index];
         [0, 1].map(|which| {
-            let motion = &self.bodies[pair.bodies[which] as usize];
+            let body_state = &self.state.bodies[pair.bodies[which] as usize];
             let (centre_m, rotation) =
-                (motion.centre_m + ways[which].0, integrate_rotation(motion.rotation, ways[which].1));
-            let placed = PlacedPiece::of(&scene.pieces[pair.pieces[which] as usize], centre_m, rotation);
+                (body_state.centre_m + ways[which].0, integrate_rotation(body_state.rotation, ways[which].1));
+            let placed = PlacedPiece::new(&self.scene.pieces[pair.pieces[which] as usize], centre_m, rotation);
             Pose { placed, centre_m, rotation }
         })
     }
 
     /// The contact of a pair displaced by `ways`, and where its bodies' centres are then.
-    fn touch_at(
-        &self,
-        scene: &Scene,
-        index: usize,
-        ways: [Way; 2],
-        margin_m: f64,
-    ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
-        let pair = &self.broad.table.pairs()[index];
-        let poses = self.poses(scene, index, ways);
+    fn geometry_at(&self, index: usize, ways: [Way; 2], margin_m: f64) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+        let pair = &self.state.broad_phase.table.pairs()[index];
+        let poses = self.poses(index, ways);
         let side = |which: usize| PairSide {
-            piece: &scene.pieces[pair.pieces[which] as usize],
+            piece: &self.scene.pieces[pair.pieces[which] as usize],
             placed: &poses[which].placed,
             centre_m: poses[which].centre_m,
             rotation: poses[which].rotation,
-            velocity_m_per_s: self.works.all[pair.bodies[which] as usize].velocity,
-            angular_velocity_rad_per_s: self.works.all[pair.bodies[which] as usize].angular_velocity,
+            velocity_m_per_s: self.solver_bodies.all[pair.bodies[which] as usize].velocity,
+            angular_velocity_rad_per_s: self.solver_bodies.all[pair.bodies[which] as usize].angular_velocity,
         };
-        let mut track = pair.track;
-        touch(&side(0), &side(1), Near::within(margin_m), &mut track)
-            .map(|touch| (touch, [poses[0].centre_m, poses[1].centre_m]))
+        let mut track = pair.features;
+        collide(&side(0), &side(1), Near::within(margin_m), &mut track)
+            .map(|geometry| (geometry, [poses[0].centre_m, poses[1].centre_m]))
     }
 
     /// How deep a pair is with its bodies displaced by `ways`, m; zero when it is free. By geometry alone: a measure
     /// that remembered anything could call the same place free in one tick and taken in the next.
-    pub(super) fn depth_at(&self, scene: &Scene, index: usize, ways: [Way; 2], seed: &mut Seed) -> f64 {
-        let [a, b] = self.poses(scene, index, ways).map(|pose| pose.placed);
-        let [first, second] = self.broad.table.pairs()[index].pieces;
-        let radii = scene.pieces[first as usize].radius_m + scene.pieces[second as usize].radius_m;
+    pub(super) fn depth_at(&self, index: usize, ways: [Way; 2], seed: &mut Seed) -> f64 {
+        let [a, b] = self.poses(index, ways).map(|pose| pose.placed);
+        let [first, second] = self.state.broad_phase.table.pairs()[index].pieces;
+        let radii = self.scene.pieces[first as usize].radius_m + self.scene.pieces[second as usize].radius_m;
         match track(&a, &b, seed) {
             Some(closest) => (radii - closest.distance_m).max(0.0),
             None => radii + core_depth(&a, &b),
@@ -109,110 +101,111 @@ impl State {
     }
 
     /// How deep a pair is where its bodies now are; its features are remembered for the next look.
-    pub(super) fn depth_now(&mut self, scene: &Scene, index: usize) -> f64 {
-        let pair = &self.broad.table.pairs()[index];
-        let mut seed = pair.track.seed;
+    pub(super) fn depth_now(&mut self, index: usize) -> f64 {
+        let pair = &self.state.broad_phase.table.pairs()[index];
+        let mut seed = pair.features.seed;
         let ways = pair.bodies.map(|body| self.part_way(body as usize, 1.0));
-        let depth_m = self.depth_at(scene, index, ways, &mut seed);
-        self.broad.table.pairs_mut()[index].track.seed = seed;
+        let depth_m = self.depth_at(index, ways, &mut seed);
+        self.state.broad_phase.table.pairs_mut()[index].features.seed = seed;
         depth_m
     }
 
     /// Whether a depth is a collision: more than touching, and more than the pair began the tick with.
-    pub(super) fn is_overlap(&self, scene: &Scene, index: usize, depth_m: f64) -> bool {
+    pub(super) fn is_overlap(&self, index: usize, depth_m: f64) -> bool {
         if depth_m <= TOUCHING_M {
             return false;
         }
-        let mut seed = self.broad.table.pairs()[index].track.seed;
-        depth_m > TOUCHING_M + self.depth_at(scene, index, home(), &mut seed)
+        let mut seed = self.state.broad_phase.table.pairs()[index].features.seed;
+        depth_m > TOUCHING_M + self.depth_at(index, home(), &mut seed)
     }
 
     /// Puts a colliding pair into its impact state and gives it one impulse there.
-    pub(super) fn retreat_and_strike(&mut self, scene: &Scene, index: usize, choice: ImpactState, tally: &mut Tally) {
-        let bodies = self.broad.table.pairs()[index].bodies.map(|body| body as usize);
-        let share = match choice {
-            ImpactState::LimitedSearch | ImpactState::InterStateAsPrinted => self.last_free_share(scene, index),
+    pub(super) fn retreat_and_resolve(&mut self, index: usize, choice: ImpactState, tally: &mut Tally) {
+        let bodies = self.state.broad_phase.table.pairs()[index].bodies.map(|body| body as usize);
+        let fraction = match choice {
+            ImpactState::LimitedSearch | ImpactState::InterStateAsPrinted => self.last_free_fraction(index),
             _ => 0.0,
         };
         let before = bodies.map(|body| self.part_way(body, 1.0));
         for body in bodies {
-            self.retreat(body, share, choice);
+            self.retreat(body, fraction, choice);
         }
         let after = bodies.map(|body| self.part_way(body, 1.0));
         let lost = [0, 1].map(|i| (before[i].0 - after[i].0, before[i].1 - after[i].1));
-        if let Some(hit) = self.closest_point(scene, index, after, lost) {
-            self.strike_at(scene, &hit, tally);
+        if let Some(hit) = self.closest_point(index, after, lost) {
+            self.resolve_at(&hit, tally);
         }
     }
 
     /// The latest share of the tick in which a pair is found free, by a few halvings.
-    fn last_free_share(&self, scene: &Scene, index: usize) -> f64 {
-        let pair = &self.broad.table.pairs()[index];
+    fn last_free_fraction(&self, index: usize) -> f64 {
+        let pair = &self.state.broad_phase.table.pairs()[index];
         let (mut free, mut taken) = (0.0, 1.0);
         for _ in 0..SEARCH_HALVINGS {
             let middle = (free + taken) / 2.0;
-            let mut seed = pair.track.seed;
+            let mut seed = pair.features.seed;
             let ways = pair.bodies.map(|body| self.part_way(body as usize, middle));
-            let depth_m = self.depth_at(scene, index, ways, &mut seed);
-            *(if self.is_overlap(scene, index, depth_m) { &mut taken } else { &mut free }) = middle;
+            let depth_m = self.depth_at(index, ways, &mut seed);
+            *(if self.is_overlap(index, depth_m) { &mut taken } else { &mut free }) = middle;
         }
         free
     }
 
     /// Takes a body back to a share of its way; the first time in a tick it also takes the choice's velocity.
-    fn retreat(&mut self, body: usize, share: f64, choice: ImpactState) {
-        let way = self.part_way(body, share);
-        let (work, motion) = (&mut self.works.all[body], &self.bodies[body]);
-        (work.step, work.step_angle) = way;
-        if work.struck || work.bare_inverse_mass == 0.0 {
+    fn retreat(&mut self, body: usize, fraction: f64, choice: ImpactState) {
+        let way = self.part_way(body, fraction);
+        let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);
+        (solver_body.displacement, solver_body.rotation_step_rad) = way;
+        if solver_body.had_impact || solver_body.inverse_mass == 0.0 {
             return;
         }
-        work.struck = true;
+        solver_body.had_impact = true;
         let time_s = match choice {
             ImpactState::Previous => 0.0,
-            ImpactState::LimitedSearch => share * TICK_S,
+            ImpactState::LimitedSearch => fraction * TICK_S,
             _ => return,
         };
-        work.velocity = motion.velocity_m_per_s + work.acceleration * time_s;
-        work.angular_velocity = motion.angular_velocity_rad_per_s + work.angular_acceleration * time_s;
+        solver_body.velocity = body_state.velocity_m_per_s + solver_body.acceleration * time_s;
+        solver_body.angular_velocity =
+            body_state.angular_velocity_rad_per_s + solver_body.angular_acceleration * time_s;
     }
 
     /// The contact of a pair displaced by `ways`, at that of its points which gets deepest if the bodies go on by
     /// `ahead`, with the velocities that they have now.
-    pub(super) fn closest_point(&self, scene: &Scene, index: usize, ways: [Way; 2], ahead: [Way; 2]) -> Option<Hit> {
-        let pair = &self.broad.table.pairs()[index];
-        let reach_m = |which: usize| scene.pieces[pair.pieces[which] as usize].reach_m;
+    pub(super) fn closest_point(&self, index: usize, ways: [Way; 2], ahead: [Way; 2]) -> Option<Hit> {
+        let pair = &self.state.broad_phase.table.pairs()[index];
+        let reach_m = |which: usize| self.scene.pieces[pair.pieces[which] as usize].reach_m;
         let travel_m = |which: usize| ahead[which].0.norm() + ahead[which].1.abs() * reach_m(which);
         let margin_m = NEAR_M + 2.0 * (travel_m(0) + travel_m(1));
-        let (touch, centres) = self.touch_at(scene, index, ways, margin_m)?;
-        let manifold = Manifold::new(index, pair, &touch, centres, &self.works);
+        let (geometry, centres) = self.geometry_at(index, ways, margin_m)?;
+        let manifold = Manifold::new(index, pair, &geometry, centres, self.solver_bodies);
         let turning = |point: usize| ahead[1].1 * manifold.arm[1][point] - ahead[0].1 * manifold.arm[0][point];
         let gap = |point: usize| manifold.gap_m[point] + turning(point);
         let point = usize::from(manifold.count == 2 && gap(1) < gap(0));
-        let works = &self.works.all;
-        let (approach, slip) = (manifold.normal_speed(works, point), manifold.slip_speed(works));
+        let solver_bodies = &self.solver_bodies.all;
+        let (approach, slip) = (manifold.normal_speed(solver_bodies, point), manifold.slip_speed(solver_bodies));
         Some(Hit { manifold, point, approach, slip, restitution: manifold.restitution })
     }
 
     /// One impulse on both bodies; none if the point does not close.
-    pub(super) fn strike_at(&mut self, scene: &Scene, hit: &Hit, tally: &mut Tally) {
+    pub(super) fn resolve_at(&mut self, hit: &Hit, tally: &mut Tally) {
         if hit.approach >= 0.0 {
             return;
         }
         let manifold = &hit.manifold;
-        let mass = manifold.bare_mass(&self.works.all);
-        let (approach, slip, law) = (hit.approach, hit.slip, scene.restitution_law);
+        let mass = manifold.uncoupled_mass(&self.solver_bodies.all);
+        let (approach, slip, law) = (hit.approach, hit.slip, self.scene.restitution_law);
         let impulse = single(&mass, hit.point, approach, slip, manifold.friction, hit.restitution, law);
         let mut normal = [0.0; 2];
         normal[hit.point] = approach;
-        tally.struck.lost_j -= energy_change(&mass, normal, slip, &impulse);
-        tally.struck.count += 1;
-        if scene.tool.is_some_and(|tool| manifold.involves(tool.body)) {
+        tally.impacts.lost_j -= energy_change(&mass, normal, slip, &impulse);
+        tally.impacts.count += 1;
+        if self.scene.tool.is_some_and(|tool| manifold.involves(tool.body)) {
             tally.tool_hits += 1;
             tally.tool_normal += impulse.normal[hit.point];
             tally.tool_tangent += impulse.tangent;
         }
-        apply(manifold, &impulse, 0.0, &mut self.works, None);
+        apply(manifold, &impulse, 0.0, self.solver_bodies, None);
     }
 }
 

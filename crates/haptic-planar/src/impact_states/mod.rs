@@ -21,6 +21,7 @@ mod exact;
 mod hit;
 mod spread;
 
+use crate::collide::broad_phase::LookUps;
 use crate::input::CouplingInput;
 use crate::output::StepOutput;
 use crate::scene::Scene;
@@ -28,7 +29,8 @@ use crate::scene::description::ImpactState;
 use crate::shape::aabb::Aabb;
 use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::impact_queue::ImpactTotals;
-use crate::state::State;
+use crate::solve::solver_body::SolverBodies;
+use crate::state::{State, TickEnergy};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -42,7 +44,7 @@ const NEAR_M: f64 = 1e-3;
 /// What the collisions of one tick added up to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    struck: ImpactTotals,
+    impacts: ImpactTotals,
     /// Pairs in which the tool was struck.
     tool_hits: u32,
     /// Impulses on the tool, N·s.
@@ -53,128 +55,158 @@ struct Tally {
     tool_depth_m: f64,
 }
 
-impl State {
-    /// One millisecond by one of the paper's choices. Real-time: [`MAX_ROUNDS`] plus the number of moving bodies times
-    /// once over the near pairs; choice 1 is for simulation only.
-    pub(crate) fn advance_by_choice(
-        &mut self,
-        scene: &Scene,
-        grip: Option<&CouplingInput>,
-        choice: ImpactState,
-    ) -> StepOutput {
-        self.manifolds.clear();
-        let hold = self.fly(scene, grip);
-        let tally = match choice {
-            ImpactState::Exact => self.fly_from_contact_to_contact(scene),
-            ImpactState::ForceImpulse => self.spread_impulses(scene),
-            _ => self.collide(scene, choice),
-        };
-        let force = hold.as_ref().zip(grip).map_or_else(Vector2::zeros, |(hold, grip)| self.pull(hold, grip));
-        self.book(scene, hold.as_ref(), grip, force, &tally.struck);
-        StepOutput {
-            force_on_hand_n: -force,
-            tool_contacts: tally.tool_hits,
-            tool_penetration_m: tally.tool_depth_m,
-            tool_normal_n: tally.tool_normal / TICK_S,
-            tool_tangent_n: tally.tool_tangent / TICK_S,
-            contacts: tally.struck.count,
-            penetration_m: tally.depth_m,
-            impacts: tally.struck.count,
-            pairs_dropped: self.broad.dropped,
-            energy: self.ledger,
-        }
+/// Scratch memory of one tick.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    solver_bodies: SolverBodies,
+    look_ups: LookUps,
+}
+
+impl Scratch {
+    /// Preallocates for a scene.
+    pub fn new(scene: &Scene) -> Self {
+        Self { solver_bodies: SolverBodies::new(scene), look_ups: LookUps::new(scene) }
+    }
+}
+
+/// One tick in work.
+struct Tick<'a> {
+    scene: &'a Scene,
+    state: &'a mut State,
+    solver_bodies: &'a mut SolverBodies,
+    look_ups: &'a mut LookUps,
+}
+
+/// One step with the scene's impact state. Real-time: [`MAX_ROUNDS`] plus the number of dynamic bodies times once over the
+/// near pairs; choice 1 is for simulation only.
+pub fn step(scene: &Scene, state: &mut State, scratch: &mut Scratch, input: Option<&CouplingInput>) -> StepOutput {
+    let Scratch { solver_bodies, look_ups } = scratch;
+    let mut tick = Tick { scene, state, solver_bodies, look_ups };
+    let coupling = tick.fly(input);
+    let tally = match scene.impact_state {
+        ImpactState::Exact => tick.fly_from_contact_to_contact(),
+        ImpactState::ForceImpulse => tick.spread_impulses(),
+        choice => tick.collide(choice),
+    };
+    let coupling = coupling.as_ref().zip(input);
+    let force_on_tool = coupling.map_or_else(Vector2::zeros, |(coupling, input)| tick.pull(coupling, input));
+    let energy = TickEnergy {
+        solver_bodies: &tick.solver_bodies.all,
+        manifolds: &[],
+        coupling,
+        impacts: &tally.impacts,
+        force_on_tool,
+    };
+    tick.state.update_energy(scene, &energy);
+    StepOutput {
+        force_on_hand_n: -force_on_tool,
+        tool_contacts: tally.tool_hits,
+        tool_penetration_m: tally.tool_depth_m,
+        tool_normal_n: tally.tool_normal / TICK_S,
+        tool_tangent_n: tally.tool_tangent / TICK_S,
+        contacts: tally.impacts.count,
+        penetration_m: tally.depth_m,
+        impacts: tally.impacts.count,
+        pairs_dropped: tick.look_ups.dropped,
+        energy: tick.state.energy,
+    }
+}
+
+impl Tick<'_> {
+    fn integrate_positions(&mut self) {
+        self.state.integrate_positions(self.scene, &self.solver_bodies.all);
     }
 
     /// Velocities and accelerations of free flight over the tick: v₁, and a = (v₁ − v₀)/T.
-    fn fly(&mut self, scene: &Scene, grip: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
-        self.works.fall(scene, &self.bodies, &self.moving);
-        let (tool, grip) = (scene.tool?, grip?);
-        let motion = &self.bodies[tool.body];
-        let hold = ImplicitCoupling::new(scene, tool, motion, grip, scene.bodies[tool.body].angle_rad);
-        let flight = hold.midpoint(motion, scene.gravity_m_per_s2);
-        let work = &mut self.works.all[tool.body];
-        work.acceleration = (flight.velocity - motion.velocity_m_per_s) / TICK_S;
-        work.angular_acceleration = (flight.angular_velocity - motion.angular_velocity_rad_per_s) / TICK_S;
-        (work.velocity, work.angular_velocity) = (flight.velocity, flight.angular_velocity);
-        Some(hold)
+    fn fly(&mut self, input: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
+        self.solver_bodies.integrate_forces(self.scene, &self.state.bodies);
+        let (tool, input) = (self.scene.tool?, input?);
+        let body_state = &self.state.bodies[tool.body];
+        let coupling =
+            ImplicitCoupling::new(self.scene, tool, body_state, input, self.scene.bodies[tool.body].angle_rad);
+        let flight = coupling.midpoint(body_state, self.scene.gravity_m_per_s2);
+        let solver_body = &mut self.solver_bodies.all[tool.body];
+        solver_body.acceleration = (flight.velocity - body_state.velocity_m_per_s) / TICK_S;
+        solver_body.angular_acceleration = (flight.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
+        (solver_body.velocity, solver_body.angular_velocity) = (flight.velocity, flight.angular_velocity);
+        Some(coupling)
     }
 
     /// The coupling's force on the tool for the displacement that was accepted, within the limit.
-    fn pull(&self, hold: &ImplicitCoupling, grip: &CouplingInput) -> Vector2<f64> {
-        let work = &self.works.all[hold.body()];
-        let force = hold.midpoint_force(hold.handle_step(work.step, work.step_angle));
+    fn pull(&self, coupling: &ImplicitCoupling, input: &CouplingInput) -> Vector2<f64> {
+        let solver_body = &self.solver_bodies.all[coupling.body()];
+        let force = coupling
+            .midpoint_force(coupling.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad));
         let size = force.norm();
-        if size <= grip.max_force_n || grip.rail.is_some() { force } else { force * (grip.max_force_n / size) }
+        if size <= input.max_force_n || input.rail.is_some() { force } else { force * (input.max_force_n / size) }
     }
 
     /// Choices 2 to 5: colliding pairs retreat to their impact state, one after the other.
-    fn collide(&mut self, scene: &Scene, choice: ImpactState) -> Tally {
-        self.step_all(TICK_S);
-        self.find_pairs_on_the_way(scene);
+    fn collide(&mut self, choice: ImpactState) -> Tally {
+        self.displace_all(TICK_S);
+        self.find_pairs_on_the_way();
         let mut tally = Tally::default();
         // Past the cap every round sends at least one more body home, where nothing overlaps.
-        for round in 0..=MAX_ROUNDS + self.moving.len() {
+        for round in 0..=MAX_ROUNDS + self.scene.dynamic_bodies.len() {
             let choice = if round < MAX_ROUNDS { choice } else { ImpactState::Previous };
-            if !self.each_overlap(scene, &mut tally, |state, index, tally| {
-                state.retreat_and_strike(scene, index, choice, tally);
+            if !self.each_overlap(&mut tally, |state, index, tally| {
+                state.retreat_and_resolve(index, choice, tally);
             }) {
                 break;
             }
         }
-        self.integrate_positions(scene);
+        self.integrate_positions();
         tally
     }
 
     /// Tentative displacements for a free flight of `time_s`.
-    fn step_all(&mut self, time_s: f64) {
-        for &body in &self.moving {
-            let (work, motion) = (&mut self.works.all[body], &self.bodies[body]);
-            work.velocity = motion.velocity_m_per_s + work.acceleration * time_s;
-            work.angular_velocity = motion.angular_velocity_rad_per_s + work.angular_acceleration * time_s;
-            work.step = (motion.velocity_m_per_s + work.velocity) * (time_s / 2.0);
-            work.step_angle = (motion.angular_velocity_rad_per_s + work.angular_velocity) * (time_s / 2.0);
-            work.struck = false;
+    fn displace_all(&mut self, time_s: f64) {
+        for &body in &self.scene.dynamic_bodies {
+            let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);
+            solver_body.velocity = body_state.velocity_m_per_s + solver_body.acceleration * time_s;
+            solver_body.angular_velocity =
+                body_state.angular_velocity_rad_per_s + solver_body.angular_acceleration * time_s;
+            solver_body.displacement = (body_state.velocity_m_per_s + solver_body.velocity) * (time_s / 2.0);
+            solver_body.rotation_step_rad =
+                (body_state.angular_velocity_rad_per_s + solver_body.angular_velocity) * (time_s / 2.0);
+            solver_body.had_impact = false;
         }
     }
 
     /// Tells the broad phase where every moving piece goes.
-    fn find_pairs_on_the_way(&mut self, scene: &Scene) {
-        for &body in &self.moving {
-            let work = &self.works.all[body];
-            for index in scene.bodies[body].pieces.clone() {
-                let piece = &scene.pieces[index];
-                let room = piece.radius_m + NEAR_M + work.step_angle.abs() * piece.reach_m;
-                self.broad.cover(index, &Aabb::around(&self.placed[index], room).swept(work.step));
+    fn find_pairs_on_the_way(&mut self) {
+        for &body in &self.scene.dynamic_bodies {
+            let solver_body = &self.solver_bodies.all[body];
+            for index in self.scene.bodies[body].pieces.clone() {
+                let piece = &self.scene.pieces[index];
+                let margin = piece.radius_m + NEAR_M + solver_body.rotation_step_rad.abs() * piece.reach_m;
+                let needed = Aabb::around(&self.state.placed[index], margin).swept(solver_body.displacement);
+                self.state.broad_phase.require_aabb(self.look_ups, index, &needed);
             }
         }
-        self.broad.refresh(scene);
+        self.state.broad_phase.update_pairs(self.look_ups, self.scene);
     }
 
     /// Calls `solve` for every pair that overlaps where it now is, in turn; returns whether there was one.
-    fn each_overlap(
-        &mut self,
-        scene: &Scene,
-        tally: &mut Tally,
-        mut solve: impl FnMut(&mut Self, usize, &mut Tally),
-    ) -> bool {
+    fn each_overlap(&mut self, tally: &mut Tally, mut solve: impl FnMut(&mut Self, usize, &mut Tally)) -> bool {
         let mut any = false;
         (tally.depth_m, tally.tool_depth_m) = (0.0, 0.0);
-        for index in 0..self.broad.table.pairs().len() {
-            let depth_m = self.depth_now(scene, index);
-            if self.is_overlap(scene, index, depth_m) {
+        for index in 0..self.state.broad_phase.table.pairs().len() {
+            let depth_m = self.depth_now(index);
+            if self.is_overlap(index, depth_m) {
                 any = true;
                 solve(self, index, tally);
             } else {
-                self.note_depth(scene, index, depth_m, tally);
+                self.record_depth(index, depth_m, tally);
             }
         }
         any
     }
 
-    fn note_depth(&self, scene: &Scene, index: usize, depth_m: f64, tally: &mut Tally) {
+    fn record_depth(&self, index: usize, depth_m: f64, tally: &mut Tally) {
         tally.depth_m = tally.depth_m.max(depth_m);
-        let bodies = self.broad.table.pairs()[index].bodies;
-        if scene.tool.is_some_and(|tool| bodies.contains(&(tool.body as u32))) {
+        let bodies = self.state.broad_phase.table.pairs()[index].bodies;
+        if self.scene.tool.is_some_and(|tool| bodies.contains(&(tool.body as u32))) {
             tally.tool_depth_m = tally.tool_depth_m.max(depth_m);
         }
     }

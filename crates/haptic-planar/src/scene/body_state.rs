@@ -40,10 +40,9 @@ impl BodyState {
     }
 
     pub(crate) fn at_start(body: &Body) -> Self {
-        let (sin, cos) = libm::sincos(body.angle_rad);
-        let rotation = Vector2::new(cos, sin);
+        let (centre_m, rotation) = body.start_pose();
         Self {
-            centre_m: body.position_m + rotate(rotation, body.centre_m),
+            centre_m,
             rotation,
             angle_rad: body.angle_rad,
             velocity_m_per_s: body.velocity_m_per_s,

@@ -7,18 +7,17 @@ use crate::shape::piece::PlacedPiece;
 /// Room around a piece in which others are near: both fat boxes and the margins of a brisk hand, m.
 const NEAR_M: f64 = 2.0 * AABB_MARGIN_M + 2e-3;
 /// Fewest pairs a moving piece gets, so that small scenes have room to spare.
-const FEWEST_PER_PIECE: usize = 4;
+const MIN_PER_PIECE: usize = 4;
 
 /// Near pairs that the scene can have at once: for every moving piece the fixed ones that can lie around it anywhere,
 /// and the moving ones that can be packed around it.
 pub fn near_pairs(scene: &Scene, placed: &[PlacedPiece]) -> usize {
-    let is_fixed = |i: usize| scene.bodies[scene.pieces[i].body as usize].fixed;
     let fixed: Vec<Aabb> = (0..placed.len())
-        .filter(|&i| is_fixed(i))
+        .filter(|&i| scene.is_fixed_piece(i))
         .map(|i| Aabb::around(&placed[i], scene.pieces[i].radius_m))
         .collect();
     let moving: Vec<f64> = (0..placed.len())
-        .filter(|&i| !is_fixed(i))
+        .filter(|&i| !scene.is_fixed_piece(i))
         .map(|i| {
             let size = Aabb::around(&placed[i], scene.pieces[i].radius_m);
             (size.high - size.low).norm()
@@ -28,7 +27,7 @@ pub fn near_pairs(scene: &Scene, placed: &[PlacedPiece]) -> usize {
     let sum: f64 = moving.iter().map(|&size| packed_around(size, smallest, moving.len())).sum();
     let among_moving = (sum / 2.0).ceil() as usize;
     let largest = moving.iter().copied().fold(0.0, f64::max);
-    let with_fixed = moving.len() * crowd(&fixed, largest).max(FEWEST_PER_PIECE);
+    let with_fixed = moving.len() * crowd(&fixed, largest).max(MIN_PER_PIECE);
     let possible = moving.len() * fixed.len() + moving.len() * moving.len().saturating_sub(1) / 2;
     (among_moving + with_fixed).min(possible)
 }

@@ -10,7 +10,7 @@ use nalgebra::Vector2;
 use std::fmt;
 
 /// Parts are not merged if that leaves a corner flatter than this sine: its two edges would be one, with two names.
-const FLATTEST_SINE: f64 = 1e-6;
+const MIN_CORNER_SINE: f64 = 1e-6;
 
 /// How near a corner may come to a cut it is not an end of, a fraction of the outline's size.
 const CUT_CLEARANCE: f64 = 1e-9;
@@ -147,7 +147,7 @@ impl Cutting<'_> {
     fn turns_left_at(&self, part: &[usize], corner: usize) -> bool {
         let Some(at) = part.iter().position(|&i| i == corner) else { return false };
         let [before, here, after] = around(part, at).map(|i| self.outline[i]);
-        cross((here - before).normalize(), (after - here).normalize()) > FLATTEST_SINE
+        cross((here - before).normalize(), (after - here).normalize()) > MIN_CORNER_SINE
     }
 }
 

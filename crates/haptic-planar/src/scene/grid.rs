@@ -7,15 +7,15 @@ use nalgebra::Vector2;
 const MAX_CELLS: usize = 1 << 17;
 
 /// A uniform grid over the boxes of fixed pieces; const after load.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Grid {
     origin: Vector2<f64>,
     cells_per_m: Vector2<f64>,
-    pub(crate) columns: usize,
+    columns: usize,
     rows: usize,
     /// Entries of cell c are `entries[starts[c]..starts[c + 1]]`.
-    pub(crate) starts: Vec<u32>,
-    pub(crate) entries: Vec<u32>,
+    starts: Vec<u32>,
+    entries: Vec<u32>,
 }
 
 impl Grid {
@@ -76,11 +76,21 @@ impl Grid {
 
     /// First and last column and row that a box covers, clamped to the grid.
     #[inline]
-    pub fn window(&self, b: &Aabb) -> ((usize, usize), (usize, usize)) {
+    fn window(&self, b: &Aabb) -> ((usize, usize), (usize, usize)) {
         let low = (b.low - self.origin).component_mul(&self.cells_per_m);
         let high = (b.high - self.origin).component_mul(&self.cells_per_m);
         // A cast saturates, so places far outside fall on the border.
         let clamp = |x: f64, n: usize| (x as usize).min(n - 1);
         ((clamp(low.x, self.columns), clamp(high.x, self.columns)), (clamp(low.y, self.rows), clamp(high.y, self.rows)))
+    }
+
+    /// Entries of the cells that a box covers, row by row. A piece that lies in several cells comes several times.
+    #[inline]
+    pub fn rows_over(&self, b: &Aabb) -> impl Iterator<Item = &[u32]> {
+        let (columns, rows) = self.window(b);
+        (rows.0..=rows.1).map(move |row| {
+            let (from, to) = (row * self.columns + columns.0, row * self.columns + columns.1);
+            &self.entries[self.starts[from] as usize..self.starts[to + 1] as usize]
+        })
     }
 }

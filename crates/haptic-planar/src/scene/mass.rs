@@ -73,7 +73,7 @@ pub struct Growth {
     /// The edge that vanishes first, from 0.
     pub edge: usize,
     /// The radius at which it does, m; infinite for a convex outline.
-    pub most_m: f64,
+    pub max_m: f64,
 }
 
 impl Growth {
@@ -83,15 +83,15 @@ impl Growth {
         let eaten = |corner: usize| (-half_turn_tangent(outline, corner)).max(0.0);
         let limit = |edge: usize| {
             let next = (edge + 1) % count;
-            Self { edge, most_m: (outline[next] - outline[edge]).norm() / (eaten(edge) + eaten(next)) }
+            Self { edge, max_m: (outline[next] - outline[edge]).norm() / (eaten(edge) + eaten(next)) }
         };
-        let none = Self { edge: 0, most_m: f64::INFINITY };
-        (0..count).map(limit).fold(none, |least, next| if next.most_m < least.most_m { next } else { least })
+        let none = Self { edge: 0, max_m: f64::INFINITY };
+        (0..count).map(limit).fold(none, |least, next| if next.max_m < least.max_m { next } else { least })
     }
 
     /// Whether growing by so much keeps part of every edge.
     pub fn fits(&self, rounding_m: f64) -> bool {
-        rounding_m < self.most_m
+        rounding_m < self.max_m
     }
 }
 
@@ -291,7 +291,7 @@ mod tests {
             points(&[[0.0, 0.0], [5.0, 0.0], [5.0, 2.0], [3.0, 2.0], [3.0, 1.0], [2.0, 1.0], [2.0, 2.0], [0.0, 2.0]]);
         let growth = Growth::limit_of(&notched);
         assert_eq!(growth.edge, 4);
-        assert_close(growth.most_m, 0.5, 1e-14);
+        assert_close(growth.max_m, 0.5, 1e-14);
         assert!(growth.fits(0.49) && !growth.fits(0.5));
         assert!(Growth::limit_of(&box_corners(Vector2::new(1.0, 1.0))).fits(1e6));
     }

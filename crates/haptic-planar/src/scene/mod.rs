@@ -13,7 +13,8 @@ mod validate;
 
 use crate::math::rotate;
 use crate::scene::description::{ImpactState, RestitutionLaw};
-use crate::shape::piece::Piece;
+use crate::scene::grid::Grid;
+use crate::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 use std::fmt;
 use std::ops::Range;
@@ -39,6 +40,14 @@ pub struct Scene {
     pub pairs: Vec<PairOverride>,
     /// What the hand holds.
     pub tool: Option<Tool>,
+    /// Most near pairs, and so manifolds, of one tick.
+    pub pair_capacity: usize,
+    /// Indices of the dynamic bodies, in file order.
+    pub(crate) dynamic_bodies: Vec<usize>,
+    /// Indices of their pieces.
+    pub(crate) dynamic_pieces: Vec<u32>,
+    /// The fixed pieces.
+    pub(crate) grid: Grid,
 }
 
 /// What one pair of bodies does differently.
@@ -67,6 +76,8 @@ pub struct Body {
     pub inertia_kg_m2: f64,
     /// Centre of mass in the shape's frame, m.
     pub centre_m: Vector2<f64>,
+    /// Farthest point from the centre of mass, m.
+    pub reach_m: f64,
     /// Start of the shape's frame in the world, m.
     pub position_m: Vector2<f64>,
     /// Start angle, rad.
@@ -112,6 +123,17 @@ pub struct SceneError {
     pub problem: String,
     /// What would be right.
     pub remedy: String,
+    /// Set when the description names a body that is not in it.
+    pub unknown_name: Option<Box<UnknownName>>,
+}
+
+/// A name that no body has, and the names there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// The name as written.
+    pub name: String,
+    /// Names of all bodies, in alphabetical order.
+    pub candidates: Vec<String>,
 }
 
 /// A part of a description; keys are those of the scene file.
@@ -136,6 +158,20 @@ impl fmt::Display for SceneError {
 impl std::error::Error for SceneError {}
 
 impl Scene {
+    /// Pieces of all bodies in the world, at the start.
+    pub(crate) fn placed_at_start(&self) -> Vec<PlacedPiece> {
+        let placed = |piece: &Piece| {
+            let (centre, rotation) = self.bodies[piece.body as usize].start_pose();
+            PlacedPiece::new(piece, centre, rotation)
+        };
+        self.pieces.iter().map(placed).collect()
+    }
+
+    /// Whether the body of a piece is fixed.
+    pub(crate) fn is_fixed_piece(&self, piece: usize) -> bool {
+        self.bodies[self.pieces[piece].body as usize].fixed
+    }
+
     /// Coulomb coefficient of a pair of bodies: its override, or the geometric mean. Real-time: log₂ of the overrides.
     pub fn friction_of(&self, a: usize, b: usize) -> f64 {
         let given = self.pair_override(a, b).and_then(|pair| pair.friction);

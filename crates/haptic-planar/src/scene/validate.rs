@@ -6,7 +6,7 @@ use crate::scene::polygon::CLEARANCE_M;
 use nalgebra::Vector2;
 
 /// Nothing is farther from the origin than this, m. Beyond it a micrometre drowns in rounding errors.
-const FARTHEST_M: f64 = 1000.0;
+const MAX_COORDINATE_M: f64 = 1000.0;
 
 /// A part of the description: makes errors that say where they are.
 pub(super) struct At {
@@ -31,8 +31,12 @@ impl At {
         Self { place: Box::new(Place::Tool), whose: "the tool".to_owned() }
     }
 
+    pub(super) fn error(&self, key: &'static str, problem: String, remedy: &str) -> SceneError {
+        SceneError { place: (self.place)(key), problem, remedy: remedy.to_owned(), unknown_name: None }
+    }
+
     pub(super) fn fail<T>(&self, key: &'static str, problem: String, remedy: &str) -> Result<T, SceneError> {
-        Err(SceneError { place: (self.place)(key), problem, remedy: remedy.to_owned() })
+        Err(self.error(key, problem, remedy))
     }
 
     /// `name` is what the value is called, which for shapes is not the key it stands under.
@@ -72,11 +76,11 @@ impl At {
 
     fn coordinate(&self, key: &'static str, name: &str, value: f64) -> Result<(), SceneError> {
         let remedy = "each coordinate must lie between -1000 and 1000 m";
-        self.check(key, name, value, value.abs() <= FARTHEST_M, remedy)
+        self.check(key, name, value, value.abs() <= MAX_COORDINATE_M, remedy)
     }
 
     fn size(&self, name: &str, value: f64) -> Result<(), SceneError> {
-        let good = (CLEARANCE_M..=FARTHEST_M).contains(&value);
+        let good = (CLEARANCE_M..=MAX_COORDINATE_M).contains(&value);
         self.check("shape", name, value, good, "it must be above 0: between 0.000001 and 1000 m")
     }
 }
@@ -97,12 +101,12 @@ pub(super) fn body(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     at.position("position_m", body.position_m)?;
     at.finite("angle_rad", body.angle_rad)?;
     shape(at, &body.shape)?;
-    let good = (0.0..=FARTHEST_M).contains(&body.rounding_m);
+    let good = (0.0..=MAX_COORDINATE_M).contains(&body.rounding_m);
     at.check("rounding_m", "rounding_m", body.rounding_m, good, "it must be 0 (sharp) or more, at most 1000 m")?;
     inertia(at, body)?;
     at.not_negative("friction", body.friction)?;
     at.restitution(body.restitution)?;
-    motion(at, body)?;
+    velocity(at, body)?;
     colour(at, body)
 }
 
@@ -130,7 +134,7 @@ fn inertia(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     if body.fixed || body.mass_kg.is_some() { Ok(()) } else { at.positive("density_kg_per_m2", body.density_kg_per_m2) }
 }
 
-fn motion(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
+fn velocity(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     at.finite_vector("velocity_m_per_s", body.velocity_m_per_s)?;
     at.finite("spin_rad_per_s", body.angular_velocity_rad_per_s)?;
     let remedy = "leave it out, or take away `fixed = true`";

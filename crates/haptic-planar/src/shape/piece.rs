@@ -85,7 +85,7 @@ pub struct PlacedPiece {
 
 impl PlacedPiece {
     /// The piece moved to `centre` (the body's centre of mass) and turned by `rotation` = (cos, sin). Real-time: 16 corners.
-    pub fn of(piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
+    pub fn new(piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
         let mut placed = Self {
             count: piece.count as usize,
             corners: [Vector2::zeros(); MAX_CORNERS],

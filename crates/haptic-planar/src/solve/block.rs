@@ -46,12 +46,12 @@ pub struct Factor {
     /// Rows of the 2×2 inverse for the normal impulses.
     inverse: [f64; 4],
     /// Stick only: share of each normal impulse and of the slip in the tangential one.
-    shares: [f64; 3],
+    tangent_row: [f64; 3],
 }
 
 impl Factor {
     /// The factor of a mode of two loaded points.
-    fn of(mode: Mode, mass: &InverseEffectiveMass, friction: f64) -> Self {
+    fn new(mode: Mode, mass: &InverseEffectiveMass, friction: f64) -> Self {
         match mode {
             Mode::Stick(_) => Self::stick(mode, mass),
             Mode::SlideForward(_) => Self::slide(mode, mass, friction),
@@ -65,15 +65,15 @@ impl Factor {
         let (s11, s12, s22) = (m.n11 - m.n1t * r1, m.n12 - m.n1t * r2, m.n22 - m.n2t * r2);
         let scale = 1.0 / (s11 * s22 - s12 * s12);
         let inverse = [s22 * scale, -s12 * scale, -s12 * scale, s11 * scale];
-        Self { mode, inverse, shares: [r1, r2, soft] }
+        Self { mode, inverse, tangent_row: [r1, r2, soft] }
     }
 
-    /// `grip` is the friction coefficient, negative for slip along −t.
-    fn slide(mode: Mode, m: &InverseEffectiveMass, grip: f64) -> Self {
-        let (a11, a12) = (m.n11 - grip * m.n1t, m.n12 - grip * m.n1t);
-        let (a21, a22) = (m.n12 - grip * m.n2t, m.n22 - grip * m.n2t);
+    /// `signed_friction` is the friction coefficient, negative for slip along −t.
+    fn slide(mode: Mode, m: &InverseEffectiveMass, signed_friction: f64) -> Self {
+        let (a11, a12) = (m.n11 - signed_friction * m.n1t, m.n12 - signed_friction * m.n1t);
+        let (a21, a22) = (m.n12 - signed_friction * m.n2t, m.n22 - signed_friction * m.n2t);
         let scale = 1.0 / (a11 * a22 - a12 * a21);
-        Self { mode, inverse: [a22 * scale, -a12 * scale, -a21 * scale, a11 * scale], shares: [0.0; 3] }
+        Self { mode, inverse: [a22 * scale, -a12 * scale, -a21 * scale, a11 * scale], tangent_row: [0.0; 3] }
     }
 }
 
@@ -112,7 +112,7 @@ impl Block<'_> {
     #[inline(always)]
     fn factored<'f>(&self, mode: Mode, factor: &'f mut Factor) -> &'f Factor {
         if factor.mode != mode {
-            *factor = Factor::of(mode, self.mass, self.friction);
+            *factor = Factor::new(mode, self.mass, self.friction);
         }
         factor
     }
@@ -167,7 +167,7 @@ impl Block<'_> {
 
     #[inline(always)]
     fn stick_both(&self, factor: &Factor) -> Option<BlockImpulse> {
-        let ([p1, p2], [r1, r2, soft], inverse) = (self.impulse.normal, factor.shares, &factor.inverse);
+        let ([p1, p2], [r1, r2, soft], inverse) = (self.impulse.normal, factor.tangent_row, &factor.inverse);
         let (w1, w2) = (self.normal[0] - r1 * self.tangent, self.normal[1] - r2 * self.tangent);
         let (d1, d2) = (-(inverse[0] * w1 + inverse[1] * w2), -(inverse[2] * w1 + inverse[3] * w2));
         let (p1, p2) = (p1 + d1, p2 + d2);
@@ -179,13 +179,13 @@ impl Block<'_> {
     #[inline(always)]
     fn slide_both(&self, slip: f64, factor: &Factor) -> Option<BlockImpulse> {
         let ([p1, p2], m, inverse) = (self.impulse.normal, self.mass, &factor.inverse);
-        let grip = slip * self.friction;
+        let signed_friction = slip * self.friction;
         // How far the present tangential impulse is from what sliding would make it.
-        let off = self.impulse.tangent + grip * (p1 + p2);
+        let off = self.impulse.tangent + signed_friction * (p1 + p2);
         let (w1, w2) = (m.n1t * off - self.normal[0], m.n2t * off - self.normal[1]);
         let (d1, d2) = (inverse[0] * w1 + inverse[1] * w2, inverse[2] * w1 + inverse[3] * w2);
         let (p1, p2) = (p1 + d1, p2 + d2);
-        let tangent = -grip * (p1 + p2);
+        let tangent = -signed_friction * (p1 + p2);
         let after = self.tangent + m.n1t * d1 + m.n2t * d2 + m.tt * (tangent - self.impulse.tangent);
         (p1 >= 0.0 && p2 >= 0.0 && after * slip >= -SLACK).then_some(BlockImpulse { normal: [p1, p2], tangent })
     }
@@ -205,11 +205,11 @@ impl Block<'_> {
     #[inline(always)]
     fn slide_one<const POINT: usize>(&self, slip: f64) -> Option<BlockImpulse> {
         let (point, seen) = (POINT, self.one_point::<POINT>());
-        let grip = slip * self.friction;
-        let off = self.impulse.tangent + grip * self.impulse.normal[point];
-        let change = (seen.nt * off - seen.normal) / (seen.nn - grip * seen.nt);
+        let signed_friction = slip * self.friction;
+        let off = self.impulse.tangent + signed_friction * self.impulse.normal[point];
+        let change = (seen.nt * off - seen.normal) / (seen.nn - signed_friction * seen.nt);
         let p = self.impulse.normal[point] + change;
-        let tangent = -grip * p;
+        let tangent = -signed_friction * p;
         let after = seen.tangent + seen.nt * change + self.mass.tt * (tangent - self.impulse.tangent);
         let impulse = single(point, p, tangent);
         (p >= 0.0 && after * slip >= -SLACK && self.other_stays_open::<POINT>(&impulse)).then_some(impulse)

@@ -4,9 +4,10 @@
 //! direction; as long as the changes shrink, a share of the last direction is added on top. The last sweep is plain, so
 //! every manifold ends inside its own law.
 
-use crate::collide::warm_start::BlockImpulse;
+use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::solve::block::{Block, InverseEffectiveMass};
 use crate::solve::manifold::Manifold;
+use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
@@ -23,11 +24,14 @@ const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
 /// Velocity change of a sweep that is nothing, m/s: the solution is exact.
 const EXACT_M_PER_S: f64 = 1e-9;
 
+/// Impulse of every manifold before each sweep of a forced step: it makes the block search its modes, N·s.
+const FORCED_IMPULSE: BlockImpulse = BlockImpulse { normal: [1e-6; 2], tangent: 0.0 };
+
 /// Working memory of the solver.
 #[derive(Clone, Debug)]
 pub struct Solver {
     /// Most manifolds of a tick.
-    room: usize,
+    capacity: usize,
     /// Direction of each manifold's impulses.
     along: Vec<BlockImpulse>,
     /// Direction of each body's velocity and spin.
@@ -64,7 +68,7 @@ impl Solver {
     /// Room for a scene.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
-            room: manifolds,
+            capacity: manifolds,
             along: Vec::with_capacity(manifolds),
             body_along: Vec::with_capacity(bodies),
             before: Vec::with_capacity(manifolds),
@@ -75,18 +79,23 @@ impl Solver {
     /// Contact with rolling friction (Sauer et al.): a spin of one body against the other is opposed by up to `lever_m`
     /// times the load. Its rows take turns with the manifolds, without acceleration.
     /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds.
-    pub fn run_rolling(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, lever_m: f64) -> usize {
+    pub fn run_rolling<P: Policy>(
+        &mut self,
+        manifolds: &mut [Manifold],
+        solver_bodies: &mut SolverBodies,
+        lever_m: f64,
+    ) -> usize {
         for manifold in manifolds.iter() {
-            manifold.push(works, &manifold.impulse);
-            twist(manifold, works, manifold.roll);
+            manifold.apply_impulse(solver_bodies, &manifold.impulse);
+            twist(manifold, solver_bodies, manifold.roll);
         }
         for count in 1..=MAX_SWEEPS {
             let mut change = Change::default();
             for manifold in manifolds.iter_mut() {
-                relax(manifold, works, &mut change);
-                relax_roll(manifold, works, lever_m, &mut change);
+                relax::<P>(manifold, solver_bodies, &mut change);
+                relax_roll(manifold, solver_bodies, lever_m, &mut change);
             }
-            if change.largest < EXACT_M_PER_S {
+            if change.largest < EXACT_M_PER_S && !P::FORCED {
                 return count;
             }
         }
@@ -95,63 +104,66 @@ impl Solver {
 
     /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
     /// Real-time: at most what [`MAX_SWEEPS`] sweeps over as many manifolds as there is room for would cost.
-    pub fn run(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) -> usize {
+    pub fn run<P: Policy>(
+        &mut self,
+        manifolds: &mut [Manifold],
+        solver_bodies: &mut SolverBodies,
+        moving: &[usize],
+    ) -> usize {
         for manifold in manifolds.iter() {
             if manifold.impulse != BlockImpulse::default() {
-                manifold.push(works, &manifold.impulse);
+                manifold.apply_impulse(solver_bodies, &manifold.impulse);
             }
         }
         // A single manifold is solved exactly by its block, and most small worlds change little from tick to tick.
-        let change = sweep(manifolds, works);
-        if manifolds.len() < 2 || change.largest < EXACT_M_PER_S {
+        let change = sweep::<P>(manifolds, solver_bodies);
+        if (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
             return 1;
         }
-        self.accelerate(manifolds, works, moving)
+        self.accelerate::<P>(manifolds, solver_bodies, moving)
     }
 
-    fn accelerate(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) -> usize {
+    fn accelerate<P: Policy>(
+        &mut self,
+        manifolds: &mut [Manifold],
+        solver_bodies: &mut SolverBodies,
+        moving: &[usize],
+    ) -> usize {
         let good_enough = good_enough(manifolds.len());
-        let most = self.most_sweeps(manifolds.len(), moving.len());
+        let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), moving.len()) };
         let mut last_square = 0.0;
-        for count in 2..most {
-            self.note(manifolds, &works.all, moving);
-            let change = sweep(manifolds, works);
-            if good_enough.iter().any(|&(fewest, good)| count >= fewest && change.largest < good) {
+        for count in 2..max {
+            self.save_sweep_start(manifolds, &solver_bodies.all, moving);
+            let change = sweep::<P>(manifolds, solver_bodies);
+            if !P::FORCED && good_enough.iter().any(|&(fewest, good)| count >= fewest && change.largest < good) {
                 return count;
             }
-            let share = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
-            let keep = if share <= 1.0 && count + 1 < most { share } else { 0.0 };
-            self.extrapolate(manifolds, works, moving, keep, count == 2);
+            let fraction = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
+            let keep = if fraction <= 1.0 && count + 1 < max { fraction } else { 0.0 };
+            self.extrapolate(manifolds, solver_bodies, moving, keep, count == 2);
             last_square = change.square;
         }
-        sweep(manifolds, works);
-        most
+        sweep::<P>(manifolds, solver_bodies);
+        max
     }
 
     /// As many sweeps as cost no more than [`MAX_SWEEPS`] of a tick that is full.
-    fn most_sweeps(&self, manifolds: usize, moving: usize) -> usize {
-        (MAX_SWEEPS * (self.room + moving) / (manifolds + moving)).min(MAX_SWEEPS_OF_FEW)
+    fn max_sweeps(&self, manifolds: usize, moving: usize) -> usize {
+        (MAX_SWEEPS * (self.capacity + moving) / (manifolds + moving)).min(MAX_SWEEPS_OF_FEW)
     }
 
-    /// One accelerated sweep, whatever it changes: what each of the [`MAX_SWEEPS`] costs at most.
-    pub fn sweep_once(&mut self, manifolds: &mut [Manifold], works: &mut SolverBodies, moving: &[usize]) {
-        self.note(manifolds, &works.all, moving);
-        sweep(manifolds, works);
-        self.extrapolate(manifolds, works, moving, 0.0, true);
-    }
-
-    fn note(&mut self, manifolds: &[Manifold], works: &[SolverBody], moving: &[usize]) {
+    fn save_sweep_start(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], moving: &[usize]) {
         self.before.clear();
         self.before.extend(manifolds.iter().map(|m| m.impulse));
         self.body_before.clear();
-        self.body_before.extend(moving.iter().map(|&i| (works[i].velocity, works[i].angular_velocity)));
+        self.body_before.extend(moving.iter().map(|&i| (solver_bodies[i].velocity, solver_bodies[i].angular_velocity)));
     }
 
     /// Adds `keep` of the last direction and turns the direction towards this sweep's change.
     fn extrapolate(
         &mut self,
         manifolds: &mut [Manifold],
-        works: &mut SolverBodies,
+        solver_bodies: &mut SolverBodies,
         moving: &[usize],
         keep: f64,
         first: bool,
@@ -164,52 +176,60 @@ impl Solver {
         }
         for ((manifold, along), before) in manifolds.iter_mut().zip(&mut self.along).zip(&self.before) {
             let p = &mut manifold.impulse;
-            rotation(&mut p.normal[0], &mut along.normal[0], before.normal[0], keep);
-            rotation(&mut p.normal[1], &mut along.normal[1], before.normal[1], keep);
-            rotation(&mut p.tangent, &mut along.tangent, before.tangent, keep);
+            extrapolate_value(&mut p.normal[0], &mut along.normal[0], before.normal[0], keep);
+            extrapolate_value(&mut p.normal[1], &mut along.normal[1], before.normal[1], keep);
+            extrapolate_value(&mut p.tangent, &mut along.tangent, before.tangent, keep);
         }
         for ((&i, along), before) in moving.iter().zip(&mut self.body_along).zip(&self.body_before) {
-            let work = &mut works.all[i];
-            rotation(&mut work.velocity.x, &mut along.0.x, before.0.x, keep);
-            rotation(&mut work.velocity.y, &mut along.0.y, before.0.y, keep);
-            rotation(&mut work.angular_velocity, &mut along.1, before.1, keep);
+            let work = &mut solver_bodies.all[i];
+            extrapolate_value(&mut work.velocity.x, &mut along.0.x, before.0.x, keep);
+            extrapolate_value(&mut work.velocity.y, &mut along.0.y, before.0.y, keep);
+            extrapolate_value(&mut work.angular_velocity, &mut along.1, before.1, keep);
         }
     }
 }
 
 fn good_enough(manifolds: usize) -> &'static [(usize, f64)] {
-    GOOD_ENOUGH.iter().find(|&&(most, _)| manifolds <= most).map_or(&[], |&(_, pairs)| pairs)
+    GOOD_ENOUGH.iter().find(|&&(max, _)| manifolds <= max).map_or(&[], |&(_, pairs)| pairs)
 }
 
 /// value += keep·along; along = keep·along + (value − before).
 #[inline]
-fn rotation(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
+fn extrapolate_value(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
     let carried = keep * *along;
     *along = carried + (*value - before);
     *value += carried;
 }
 
 /// Solves every manifold once, in order.
-fn sweep(manifolds: &mut [Manifold], works: &mut SolverBodies) -> Change {
+fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> Change {
     let mut change = Change::default();
     for manifold in manifolds {
-        relax(manifold, works, &mut change);
+        relax::<P>(manifold, solver_bodies, &mut change);
     }
     change
 }
 
 /// Solves one manifold against the velocities the others left.
 #[inline]
-fn relax(manifold: &mut Manifold, works: &mut SolverBodies, change: &mut Change) {
-    let n1 = manifold.normal_speed(&works.all, 0) + manifold.bias[0];
-    let n2 = if manifold.count == 2 { manifold.normal_speed(&works.all, 1) + manifold.bias[1] } else { f64::INFINITY };
+fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, change: &mut Change) {
+    if P::FORCED {
+        manifold.mode = Mode::Open;
+        manifold.impulse = FORCED_IMPULSE;
+    }
+    let n1 = manifold.normal_speed(&solver_bodies.all, 0) + manifold.bias[0];
+    let n2 = if manifold.count == 2 {
+        manifold.normal_speed(&solver_bodies.all, 1) + manifold.bias[1]
+    } else {
+        f64::INFINITY
+    };
     let [p1, p2] = manifold.impulse.normal;
     let pt = manifold.impulse.tangent;
     if p1 == 0.0 && p2 == 0.0 && pt == 0.0 && n1 >= 0.0 && n2 >= 0.0 {
         return;
     }
     let m = &manifold.mass;
-    let slip = manifold.slip_speed(&works.all);
+    let slip = manifold.slip_speed(&solver_bodies.all);
     let block =
         Block { mass: m, friction: manifold.friction, impulse: manifold.impulse, normal: [n1, n2], tangent: slip };
     let (new, mode) = block.solve(manifold.mode, &mut manifold.factor);
@@ -217,24 +237,24 @@ fn relax(manifold: &mut Manifold, works: &mut SolverBodies, change: &mut Change)
     change.add(m, &delta);
     manifold.mode = mode;
     manifold.impulse = new;
-    manifold.push(works, &delta);
+    manifold.apply_impulse(solver_bodies, &delta);
 }
 
 /// Brings the spin of one body against the other towards rest, as far as the load allows.
-fn relax_roll(manifold: &mut Manifold, works: &mut SolverBodies, lever_m: f64, change: &mut Change) {
+fn relax_roll(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, lever_m: f64, change: &mut Change) {
     let [a, b] = manifold.bodies;
-    let softness = works.all[a].inverse_inertia + works.all[b].inverse_inertia;
-    let limit = lever_m * manifold.load();
-    let relative = works.all[b].angular_velocity - works.all[a].angular_velocity;
+    let softness = solver_bodies.all[a].augmented_inverse_inertia + solver_bodies.all[b].augmented_inverse_inertia;
+    let limit = lever_m * manifold.normal_impulse();
+    let relative = solver_bodies.all[b].angular_velocity - solver_bodies.all[a].angular_velocity;
     let wanted = (manifold.roll - relative / softness).clamp(-limit, limit);
     let delta = wanted - manifold.roll;
     manifold.roll = wanted;
     change.largest = change.largest.max((delta * softness * lever_m).abs());
-    twist(manifold, works, delta);
+    twist(manifold, solver_bodies, delta);
 }
 
 /// Gives an angular impulse to the second body and takes it from the first.
-fn twist(manifold: &Manifold, works: &mut SolverBodies, angular: f64) {
-    works.push(manifold.bodies[0], Vector2::zeros(), -angular);
-    works.push(manifold.bodies[1], Vector2::zeros(), angular);
+fn twist(manifold: &Manifold, solver_bodies: &mut SolverBodies, angular: f64) {
+    solver_bodies.apply_impulse(manifold.bodies[0], Vector2::zeros(), -angular);
+    solver_bodies.apply_impulse(manifold.bodies[1], Vector2::zeros(), angular);
 }

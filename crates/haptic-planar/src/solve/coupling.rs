@@ -33,7 +33,7 @@ pub struct ImplicitCoupling {
     angular_damping: f64,
     /// Hand from handle at the start of the tick, hand at the end of it, m.
     stretch_m: Vector2<f64>,
-    hand_step_m: Vector2<f64>,
+    hand_displacement_m: Vector2<f64>,
     /// Angle still to go to the rest angle, rad.
     twist_rad: f64,
     saturated: bool,
@@ -51,24 +51,25 @@ pub struct FreeMotion {
     /// End spin, rad/s.
     pub angular_velocity: f64,
     /// Displacement of the centre of mass, m.
-    pub step: Vector2<f64>,
+    pub displacement: Vector2<f64>,
     /// Displacement of the angle, rad.
-    pub step_angle: f64,
+    pub rotation_step_rad: f64,
     /// Displacement of the handle, m.
-    pub handle_step: Vector2<f64>,
+    pub handle_displacement: Vector2<f64>,
 }
 
 impl ImplicitCoupling {
     /// The hold of this tick. The force saturates here, on both ends alike: gains shrink by the predicted excess.
-    pub fn new(scene: &Scene, tool: Tool, motion: &BodyState, grip: &CouplingInput, rest_angle_rad: f64) -> Self {
-        let stretch = grip.hand_m - (motion.centre_m + rotate(motion.rotation, tool.handle_m));
-        let arm = middle_arm(tool, motion);
-        let hand_step = grip.hand_m - grip.hand_before_m;
-        let handle_step = (motion.velocity_m_per_s + spin_cross(motion.angular_velocity_rad_per_s, arm)) * TICK_S;
-        let (k, b) = (grip.stiffness_n_per_m, grip.damping_n_s_per_m);
-        let predicted = (stretch - handle_step) * k + (hand_step - handle_step) * (b / TICK_S);
-        let share = shrink(predicted, grip);
-        let (stiffness, damping) = gains(k * share, b * share, grip.rail);
+    pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, rest_angle_rad: f64) -> Self {
+        let stretch = input.hand_m - (body_state.centre_m + rotate(body_state.rotation, tool.handle_m));
+        let arm = middle_arm(tool, body_state);
+        let hand_displacement = input.hand_m - input.hand_before_m;
+        let handle_displacement =
+            (body_state.velocity_m_per_s + spin_cross(body_state.angular_velocity_rad_per_s, arm)) * TICK_S;
+        let (k, b) = (input.stiffness_n_per_m, input.damping_n_s_per_m);
+        let predicted = (stretch - handle_displacement) * k + (hand_displacement - handle_displacement) * (b / TICK_S);
+        let fraction = shrink(predicted, input);
+        let (stiffness, damping) = gains(k * fraction, b * fraction, input.rail);
         Self {
             tool,
             mass_kg: scene.bodies[tool.body].mass_kg,
@@ -76,68 +77,74 @@ impl ImplicitCoupling {
             arm_m: arm,
             stiffness,
             damping,
-            angular_stiffness: grip.angular_stiffness_n_m_per_rad,
-            angular_damping: grip.angular_damping_n_m_s_per_rad,
+            angular_stiffness: input.angular_stiffness_n_m_per_rad,
+            angular_damping: input.angular_damping_n_m_s_per_rad,
             stretch_m: stretch,
-            hand_step_m: hand_step,
-            twist_rad: rest_angle_rad - motion.angle_rad,
-            saturated: share < 1.0,
-            max_force_n: grip.max_force_n,
-            rail: grip.rail,
+            hand_displacement_m: hand_displacement,
+            twist_rad: rest_angle_rad - body_state.angle_rad,
+            saturated: fraction < 1.0,
+            max_force_n: input.max_force_n,
+            rail: input.rail,
             full_stiffness: k,
         }
     }
 
     /// Sets the tool's end-of-tick velocity and mass as the contact solve sees them. Real-time: two 3×3 solves.
-    pub fn seize(&self, works: &mut SolverBodies, motion: &BodyState) {
+    pub fn apply(&self, solver_bodies: &mut SolverBodies, body_state: &BodyState) {
         let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
-        let turning = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
-        let pull = self.stiffness * self.stretch_m * TICK_S + self.damping * self.hand_step_m;
+        let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
+        let pull = self.stiffness * self.stretch_m * TICK_S + self.damping * self.hand_displacement_m;
         let twist = self.angular_stiffness * self.twist_rad * TICK_S;
-        let work = &mut works.all[self.tool.body];
-        let momentum = work.velocity * self.mass_kg + pull;
-        let angular = work.angular_velocity * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
+        let solver_body = &mut solver_bodies.all[self.tool.body];
+        let momentum = solver_body.velocity * self.mass_kg + pull;
+        let angular = solver_body.angular_velocity * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
         if self.is_plain() {
-            work.inverse_mass = 1.0 / (self.mass_kg + resistance.m11);
-            work.inverse_inertia = 1.0 / (self.inertia_kg_m2 + turning);
-            work.velocity = momentum * work.inverse_mass;
-            work.angular_velocity = angular * work.inverse_inertia;
-            works.joined = None;
+            solver_body.augmented_inverse_mass = 1.0 / (self.mass_kg + resistance.m11);
+            solver_body.augmented_inverse_inertia = 1.0 / (self.inertia_kg_m2 + angular_resistance);
+            solver_body.velocity = momentum * solver_body.augmented_inverse_mass;
+            solver_body.angular_velocity = angular * solver_body.augmented_inverse_inertia;
+            solver_bodies.coupled_mass = None;
         } else {
-            let inverse = self.inverse(resistance, turning);
+            let inverse = self.inverse(resistance, angular_resistance);
             let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
             // Momentum above counts the pull at the arm's end once; the matrix holds the arm's part of the resistance.
-            work.velocity = free.xy();
-            work.angular_velocity = free.z;
-            works.joined = Some(CoupledMass { body: self.tool.body, inverse });
+            solver_body.augmented_inverse_mass = inverse.m11;
+            solver_body.augmented_inverse_inertia = inverse.m33;
+            solver_body.velocity = free.xy();
+            solver_body.angular_velocity = free.z;
+            solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
         }
-        let work = &mut works.all[self.tool.body];
-        work.acceleration = (work.velocity - motion.velocity_m_per_s) / TICK_S;
-        work.angular_acceleration = (work.angular_velocity - motion.angular_velocity_rad_per_s) / TICK_S;
+        let solver_body = &mut solver_bodies.all[self.tool.body];
+        solver_body.acceleration = (solver_body.velocity - body_state.velocity_m_per_s) / TICK_S;
+        solver_body.angular_acceleration =
+            (solver_body.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
     }
 
     /// An impact at τ after the start of the tick changed the bare velocity by (dv, dw): what the held tool makes of it.
-    pub fn strike(&self, works: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
+    pub fn apply_impact(&self, solver_bodies: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
         let late = (self.stiffness * TICK_S + self.damping) * tau_s;
         let force = late * (dv + spin_cross(dw, self.arm_m));
-        let turning = (self.angular_stiffness * TICK_S + self.angular_damping) * tau_s;
+        let angular_resistance = (self.angular_stiffness * TICK_S + self.angular_damping) * tau_s;
         let impulse = dv * self.mass_kg + force;
-        let angular = dw * (self.inertia_kg_m2 + turning) + cross(self.arm_m, force);
-        works.push(self.tool.body, impulse, angular);
+        let angular = dw * (self.inertia_kg_m2 + angular_resistance) + cross(self.arm_m, force);
+        solver_bodies.apply_impulse(self.tool.body, impulse, angular);
     }
 
     /// The coupling force on the tool over the tick, backward Euler, clipped to the limit; the clip acts on the tool too.
-    pub fn settle(&self, works: &mut SolverBodies) -> Vector2<f64> {
-        let work = &works.all[self.tool.body];
-        let step =
-            self.handle_step(work.velocity * TICK_S + work.shift, work.angular_velocity * TICK_S + work.shift_angle);
-        let force = self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_step_m - step) / TICK_S;
+    pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
+        let solver_body = &solver_bodies.all[self.tool.body];
+        let step = self.handle_displacement(
+            solver_body.velocity * TICK_S + solver_body.shift,
+            solver_body.angular_velocity * TICK_S + solver_body.shift_angle,
+        );
+        let force =
+            self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_displacement_m - step) / TICK_S;
         let clipped = self.clipped(force);
         if clipped == force {
             return force;
         }
         let excess = (clipped - force) * TICK_S;
-        works.push(self.tool.body, excess, cross(self.arm_m, excess));
+        solver_bodies.apply_impulse(self.tool.body, excess, cross(self.arm_m, excess));
         clipped
     }
 
@@ -168,52 +175,55 @@ impl ImplicitCoupling {
     pub fn midpoint(&self, start: &BodyState, gravity: Vector2<f64>) -> FreeMotion {
         let (v0, w0) = (start.velocity_m_per_s, start.angular_velocity_rad_per_s);
         let handle_speed = v0 + spin_cross(w0, self.arm_m);
-        let middle = self.stretch_m - self.hand_step_m / 2.0 - handle_speed * (TICK_S / 4.0);
-        let pull = self.stiffness * middle * TICK_S + self.damping * (self.hand_step_m - handle_speed * (TICK_S / 2.0));
+        let middle = self.stretch_m - self.hand_displacement_m / 2.0 - handle_speed * (TICK_S / 4.0);
+        let pull = self.stiffness * middle * TICK_S
+            + self.damping * (self.hand_displacement_m - handle_speed * (TICK_S / 2.0));
         let twist = (self.angular_stiffness * (self.twist_rad - w0 * (TICK_S / 4.0)) - self.angular_damping * w0 / 2.0)
             * TICK_S;
         let momentum = (v0 + gravity * TICK_S) * self.mass_kg + pull;
         let angular = w0 * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
         let (v1, w1) = self.midpoint_response(momentum, angular);
-        let (step, step_angle) = (mean_step(v0, v1), (w0 + w1) * (TICK_S / 2.0));
+        let (displacement, rotation_step_rad) = (mean_displacement(v0, v1), (w0 + w1) * (TICK_S / 2.0));
         FreeMotion {
             velocity: v1,
             angular_velocity: w1,
-            step,
-            step_angle,
-            handle_step: self.handle_step(step, step_angle),
+            displacement,
+            rotation_step_rad,
+            handle_displacement: self.handle_displacement(displacement, rotation_step_rad),
         }
     }
 
     /// Pushes a flight along a direction until it has gone `by_m` farther at the end of an arm; returns the impulse.
-    pub fn nudge(&self, flight: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
+    pub fn displace(&self, free_motion: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
         let (dv, dw) = self.midpoint_response(direction, arm_m);
         let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
         let impulse = by_m / give;
-        flight.velocity += dv * impulse;
-        flight.angular_velocity += dw * impulse;
-        flight.step += dv * (impulse * TICK_S / 2.0);
-        flight.step_angle += dw * (impulse * TICK_S / 2.0);
-        flight.handle_step = self.handle_step(flight.step, flight.step_angle);
+        free_motion.velocity += dv * impulse;
+        free_motion.angular_velocity += dw * impulse;
+        free_motion.displacement += dv * (impulse * TICK_S / 2.0);
+        free_motion.rotation_step_rad += dw * (impulse * TICK_S / 2.0);
+        free_motion.handle_displacement =
+            self.handle_displacement(free_motion.displacement, free_motion.rotation_step_rad);
         impulse
     }
 
     /// What an impulse does to the held tool's velocity and spin under the midpoint rule.
     fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
         let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
-        let turning = self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
+        let angular_resistance =
+            self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
         if self.is_plain() {
-            (impulse / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + turning))
+            (impulse / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + angular_resistance))
         } else {
-            let change = self.inverse(resistance, turning) * Vector3::new(impulse.x, impulse.y, angular);
+            let change = self.inverse(resistance, angular_resistance) * Vector3::new(impulse.x, impulse.y, angular);
             (change.xy(), change.z)
         }
     }
 
     /// The midpoint rule's force on the tool over a tick in which the handle moved by `step`.
     pub fn midpoint_force(&self, step: Vector2<f64>) -> Vector2<f64> {
-        self.stiffness * (self.stretch_m - (self.hand_step_m + step) / 2.0)
-            + self.damping * (self.hand_step_m - step) / TICK_S
+        self.stiffness * (self.stretch_m - (self.hand_displacement_m + step) / 2.0)
+            + self.damping * (self.hand_displacement_m - step) / TICK_S
     }
 
     /// Energy stored in the coupling for a handle and an angle, J; beyond the limit the spring's force is constant.
@@ -236,22 +246,22 @@ impl ImplicitCoupling {
     }
 
     /// Energy that the coupling stores more at the end of the tick than at its start, J.
-    pub fn gain_j(&self, start: &BodyState, work: &SolverBody) -> f64 {
-        let step = self.handle_step(work.step, work.step_angle);
+    pub fn gain_j(&self, start: &BodyState, solver_body: &SolverBody) -> f64 {
+        let step = self.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad);
         let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
         let hand = handle + self.stretch_m;
-        self.stored_j(hand, handle + step, self.twist_rad - work.step_angle)
-            - self.stored_j(hand - self.hand_step_m, handle, self.twist_rad)
+        self.stored_j(hand, handle + step, self.twist_rad - solver_body.rotation_step_rad)
+            - self.stored_j(hand - self.hand_displacement_m, handle, self.twist_rad)
     }
 
     /// Energy taken out by the dampers over a tick in which the handle moved by `step` and the tool turned by `rotation`.
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
-        let slip = self.hand_step_m - step;
+        let slip = self.hand_displacement_m - step;
         (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
     }
 
     /// Displacement of the handle for one of the tool's centre and angle, to first order as the step solves it.
-    pub fn handle_step(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
+    pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
         centre + spin_cross(angle, self.arm_m)
     }
 
@@ -261,8 +271,8 @@ impl ImplicitCoupling {
     }
 
     /// Hand movement of this tick, m.
-    pub fn hand_step_m(&self) -> Vector2<f64> {
-        self.hand_step_m
+    pub fn hand_displacement_m(&self) -> Vector2<f64> {
+        self.hand_displacement_m
     }
 
     /// Held at the centre of mass and alike in all directions: the mass matrix stays diagonal.
@@ -271,10 +281,10 @@ impl ImplicitCoupling {
     }
 
     /// Inverse of mass plus the coupling's resistance at the arm's end.
-    fn inverse(&self, resistance: Matrix2<f64>, turning: f64) -> Matrix3<f64> {
+    fn inverse(&self, resistance: Matrix2<f64>, angular_resistance: f64) -> Matrix3<f64> {
         let around = spin_cross(1.0, self.arm_m);
         let lever = resistance * around;
-        let corner = self.inertia_kg_m2 + turning + around.dot(&lever);
+        let corner = self.inertia_kg_m2 + angular_resistance + around.dot(&lever);
         let mass = Matrix3::new(
             self.mass_kg + resistance.m11,
             resistance.m12,
@@ -292,20 +302,23 @@ impl ImplicitCoupling {
 }
 
 /// The arm of the middle of the tick: a turning handle moves along the chord at right angles to it.
-fn middle_arm(tool: Tool, motion: &BodyState) -> Vector2<f64> {
+fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
     if tool.handle_m == Vector2::zeros() {
         return Vector2::zeros();
     }
-    rotate(integrate_rotation(motion.rotation, motion.angular_velocity_rad_per_s * (TICK_S / 2.0)), tool.handle_m)
+    rotate(
+        integrate_rotation(body_state.rotation, body_state.angular_velocity_rad_per_s * (TICK_S / 2.0)),
+        tool.handle_m,
+    )
 }
 
 /// By how much the gains shrink so that the predicted force keeps to the limit.
-fn shrink(predicted: Vector2<f64>, grip: &CouplingInput) -> f64 {
-    let size = match grip.rail {
+fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
+    let size = match input.rail {
         Some(axis) => axis.dot(&predicted).abs(),
         None => predicted.norm(),
     };
-    if size > grip.max_force_n { grip.max_force_n / size } else { 1.0 }
+    if size > input.max_force_n { input.max_force_n / size } else { 1.0 }
 }
 
 /// Stiffness and damping in all directions; across a rail they are those of the rail.
@@ -322,14 +335,14 @@ fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f
 }
 
 /// Marks that the tool is held by nobody: its mass is its own.
-pub fn release(works: &mut SolverBodies, tool: usize) {
-    let work: &mut SolverBody = &mut works.all[tool];
-    work.inverse_mass = work.bare_inverse_mass;
-    work.inverse_inertia = work.bare_inverse_inertia;
-    works.joined = None;
+pub fn clear_coupling(solver_bodies: &mut SolverBodies, tool: usize) {
+    let solver_body: &mut SolverBody = &mut solver_bodies.all[tool];
+    solver_body.augmented_inverse_mass = solver_body.inverse_mass;
+    solver_body.augmented_inverse_inertia = solver_body.inverse_inertia;
+    solver_bodies.coupled_mass = None;
 }
 
 /// Displacement of a tick from velocities at both ends, by the midpoint rule.
-fn mean_step(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
+fn mean_displacement(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
     (before + after) * (TICK_S / 2.0)
 }

@@ -62,7 +62,7 @@ impl EnergyBalance {
     }
 
     /// Books the new stored energies and updates the largest unexplained gain. Real-time: constant.
-    pub(crate) fn balance(&mut self, kinetic_j: f64, potential_j: f64, coupling_j: f64, work_j: f64) {
+    pub(crate) fn update(&mut self, kinetic_j: f64, potential_j: f64, coupling_j: f64, work_j: f64) {
         self.kinetic_j = kinetic_j;
         self.potential_j = potential_j;
         self.coupling_j = coupling_j;

@@ -11,17 +11,18 @@ use crate::solve::block::{Block, Factor, InverseEffectiveMass};
 use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::impact::{PointInverseMass, resolve};
 use crate::solve::manifold::Manifold;
+use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBodies;
 use crate::tick::TICK_S;
 
 /// Most impacts resolved in one tick; later ones go to the contact solve, which takes them without restitution.
 pub const MAX_IMPACTS: usize = 64;
 /// Slowest approach that can be an impact, m/s; below it restitution cannot be told from rest.
-const SLOWEST_M_PER_S: f64 = 1e-4;
+const MIN_APPROACH_M_PER_S: f64 = 1e-4;
 /// Two points of a manifold hit at once when the other's gap is below this, m …
 const FLAT_GAP_M: f64 = 2e-5;
 /// … plus this share of a tick of its approach.
-const FLAT_SHARE: f64 = 0.02;
+const FLAT_FRACTION: f64 = 0.02;
 /// Relative slack in judging that a flat impact gained energy.
 const GAIN_SLACK: f64 = 1e-12;
 
@@ -49,7 +50,7 @@ pub struct Rules<'a> {
     /// Stronge or Poisson.
     pub law: RestitutionLaw,
     /// The hand's hold on the tool.
-    pub hold: Option<&'a ImplicitCoupling>,
+    pub coupling: Option<&'a ImplicitCoupling>,
 }
 
 impl ImpactQueue {
@@ -59,34 +60,42 @@ impl ImpactQueue {
     }
 
     /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] times once over the manifolds.
-    pub fn run(&mut self, manifolds: &[Manifold], works: &mut SolverBodies, rules: &Rules) -> ImpactTotals {
-        let mut struck = ImpactTotals::default();
+    pub fn run<P: Policy>(
+        &mut self,
+        manifolds: &[Manifold],
+        solver_bodies: &mut SolverBodies,
+        rules: &Rules,
+    ) -> ImpactTotals {
+        let mut impacts = ImpactTotals::default();
         let mut now_s = 0.0;
-        while struck.count < MAX_IMPACTS as u32 {
-            let Some(index) = self.earliest() else { break };
-            now_s = self.due_s[index].max(now_s);
+        while impacts.count < MAX_IMPACTS as u32 {
+            let any = if P::FORCED && !manifolds.is_empty() { Some(0) } else { None };
+            let Some(index) = self.earliest().or(any) else { break };
+            if !P::FORCED {
+                now_s = self.due_s[index].max(now_s);
+            }
             let point = usize::from(self.point[index]);
             let manifold = &manifolds[index];
-            match strike(manifold, point, now_s, works, rules) {
+            match resolve_impact::<P>(manifold, point, now_s, solver_bodies, rules) {
                 Some(lost_j) => {
-                    struck.count += 1;
-                    struck.lost_j += lost_j;
-                    self.requeue(manifolds, works, manifold.bodies, now_s);
+                    impacts.count += 1;
+                    impacts.lost_j += lost_j;
+                    self.requeue::<P>(manifolds, solver_bodies, manifold.bodies, now_s);
                 }
                 // It closes only by acceleration later in the tick: the contact solve holds it.
                 None => self.due_s[index] = f64::INFINITY,
             }
         }
-        struck
+        impacts
     }
 
     /// Finds when each manifold is struck first; returns whether any is.
-    pub fn fill(&mut self, manifolds: &[Manifold], works: &SolverBodies) -> bool {
+    pub fn fill(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
         self.due_s.clear();
         self.point.clear();
         let mut any = false;
         for manifold in manifolds {
-            let (due, point) = next_event(manifold, works, 0.0);
+            let (due, point) = next_event(manifold, solver_bodies, 0.0);
             any |= due < f64::INFINITY;
             self.due_s.push(due);
             self.point.push(point);
@@ -104,11 +113,17 @@ impl ImpactQueue {
         best.1
     }
 
-    fn requeue(&mut self, manifolds: &[Manifold], works: &SolverBodies, bodies: [usize; 2], now_s: f64) {
+    fn requeue<P: Policy>(
+        &mut self,
+        manifolds: &[Manifold],
+        solver_bodies: &SolverBodies,
+        bodies: [usize; 2],
+        now_s: f64,
+    ) {
         for (index, manifold) in manifolds.iter().enumerate() {
-            let moved = |body: usize| works.all[body].bare_inverse_mass > 0.0 && manifold.involves(body);
-            if moved(bodies[0]) || moved(bodies[1]) {
-                (self.due_s[index], self.point[index]) = next_event(manifold, works, now_s);
+            let moved = |body: usize| solver_bodies.all[body].inverse_mass > 0.0 && manifold.involves(body);
+            if moved(bodies[0]) || moved(bodies[1]) || P::FORCED {
+                (self.due_s[index], self.point[index]) = next_event(manifold, solver_bodies, now_s);
             }
         }
     }
@@ -116,15 +131,15 @@ impl ImpactQueue {
 
 /// When and at which point a manifold is struck next.
 #[inline]
-fn next_event(manifold: &Manifold, works: &SolverBodies, now_s: f64) -> (f64, u8) {
+fn next_event(manifold: &Manifold, solver_bodies: &SolverBodies, now_s: f64) -> (f64, u8) {
     let mut next = (f64::INFINITY, 0);
     for point in 0..manifold.count {
-        let speed = manifold.normal_speed(&works.all, point);
-        if speed >= -SLOWEST_M_PER_S {
+        let speed = manifold.normal_speed(&solver_bodies.all, point);
+        if speed >= -MIN_APPROACH_M_PER_S {
             continue;
         }
-        let due = (manifold.gap_now(&works.all, point) / -speed).max(now_s);
-        if due <= TICK_S && due < next.0 && -speed > threshold(manifold, works, point) {
+        let due = (manifold.gap_now(&solver_bodies.all, point) / -speed).max(now_s);
+        if due <= TICK_S && due < next.0 && -speed > threshold(manifold, solver_bodies, point) {
             next = (due, point as u8);
         }
     }
@@ -132,29 +147,35 @@ fn next_event(manifold: &Manifold, works: &SolverBodies, now_s: f64) -> (f64, u8
 }
 
 /// Approach above which a touch is an impact: what forces and the load of the last tick explain is contact.
-fn threshold(manifold: &Manifold, works: &SolverBodies, point: usize) -> f64 {
+fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) -> f64 {
     let side = |which: usize| {
-        let work = &works.all[manifold.bodies[which]];
-        (manifold.normal.dot(&work.acceleration) + work.angular_acceleration * manifold.arm[which][point]).abs()
+        let body = &solver_bodies.all[manifold.bodies[which]];
+        (manifold.normal.dot(&body.acceleration) + body.angular_acceleration * manifold.arm[which][point]).abs()
     };
     let mass = &manifold.mass;
     let own = if point == 0 { mass.n11 } else { mass.n22 };
     let load = own * manifold.last.normal[point] + (mass.n12 * manifold.last.normal[1 - point]).max(0.0);
-    SLOWEST_M_PER_S + 2.0 * TICK_S * (side(0) + side(1)) + 2.0 * load
+    MIN_APPROACH_M_PER_S + 2.0 * TICK_S * (side(0) + side(1)) + 2.0 * load
 }
 
 /// One impact; returns the energy lost, or nothing if the point does not close at that moment.
-fn strike(manifold: &Manifold, point: usize, tau_s: f64, works: &mut SolverBodies, rules: &Rules) -> Option<f64> {
-    let (pull, drag) = manifold.acceleration(&works.all, point);
+fn resolve_impact<P: Policy>(
+    manifold: &Manifold,
+    point: usize,
+    tau_s: f64,
+    solver_bodies: &mut SolverBodies,
+    rules: &Rules,
+) -> Option<f64> {
+    let (pull, drag) = manifold.acceleration(&solver_bodies.all, point);
     let left_s = TICK_S - tau_s;
-    let approach = manifold.normal_speed(&works.all, point) - left_s * pull;
-    if approach >= 0.0 {
+    let approach = manifold.normal_speed(&solver_bodies.all, point) - left_s * pull;
+    if approach >= 0.0 && !P::FORCED {
         return None;
     }
-    let slip = manifold.slip_speed(&works.all) - left_s * drag;
-    let mass = manifold.bare_mass(&works.all);
+    let slip = manifold.slip_speed(&solver_bodies.all) - left_s * drag;
+    let mass = manifold.uncoupled_mass(&solver_bodies.all);
     let bounce = manifold.restitution;
-    let impulse = match flat_speed(manifold, 1 - point, tau_s, approach, works) {
+    let impulse = match flat_speed(manifold, 1 - point, tau_s, approach, solver_bodies) {
         Some(other) => {
             let mut normal = [approach; 2];
             normal[1 - point] = other;
@@ -164,23 +185,29 @@ fn strike(manifold: &Manifold, point: usize, tau_s: f64, works: &mut SolverBodie
     };
     let mut speeds = [0.0; 2];
     for (i, speed) in speeds.iter_mut().enumerate().take(manifold.count) {
-        *speed = manifold.normal_speed(&works.all, i) - left_s * manifold.acceleration(&works.all, i).0;
+        *speed = manifold.normal_speed(&solver_bodies.all, i) - left_s * manifold.acceleration(&solver_bodies.all, i).0;
     }
     let lost_j = -energy_change(&mass, speeds, slip, &impulse);
-    apply(manifold, &impulse, tau_s, works, rules.hold);
+    apply(manifold, &impulse, tau_s, solver_bodies, rules.coupling);
     Some(lost_j)
 }
 
 /// The other point's approach, if it hits at the same moment.
-fn flat_speed(manifold: &Manifold, other: usize, tau_s: f64, approach: f64, works: &SolverBodies) -> Option<f64> {
+fn flat_speed(
+    manifold: &Manifold,
+    other: usize,
+    tau_s: f64,
+    approach: f64,
+    solver_bodies: &SolverBodies,
+) -> Option<f64> {
     if manifold.count < 2 {
         return None;
     }
-    let speed = manifold.normal_speed(&works.all, other);
-    let gap = manifold.gap_now(&works.all, other) + tau_s * speed;
-    let pull = manifold.acceleration(&works.all, other).0;
+    let speed = manifold.normal_speed(&solver_bodies.all, other);
+    let gap = manifold.gap_now(&solver_bodies.all, other) + tau_s * speed;
+    let pull = manifold.acceleration(&solver_bodies.all, other).0;
     let then = speed - (TICK_S - tau_s) * pull;
-    let at_once = gap.abs() < FLAT_GAP_M + FLAT_SHARE * TICK_S * approach.abs() && then < 0.0;
+    let at_once = gap.abs() < FLAT_GAP_M + FLAT_FRACTION * TICK_S * approach.abs() && then < 0.0;
     at_once.then_some(then)
 }
 
@@ -236,25 +263,25 @@ pub fn apply(
     manifold: &Manifold,
     p: &BlockImpulse,
     tau_s: f64,
-    works: &mut SolverBodies,
-    hold: Option<&ImplicitCoupling>,
+    solver_bodies: &mut SolverBodies,
+    coupling: Option<&ImplicitCoupling>,
 ) {
     let [p1, p2] = p.normal;
     let force = manifold.normal * (p1 + p2) + manifold.tangent * p.tangent;
     for (side, sign) in [(0, -1.0), (1, 1.0)] {
         let body = manifold.bodies[side];
         let about = manifold.arm[side][0] * p1 + manifold.arm[side][1] * p2 + manifold.slip_arm[side] * p.tangent;
-        let work = &mut works.all[body];
-        let dv = force * (sign * work.bare_inverse_mass);
-        let dw = about * (sign * work.bare_inverse_inertia);
-        work.shift -= dv * tau_s;
-        work.shift_angle -= dw * tau_s;
-        work.struck = true;
-        match hold {
-            Some(hold) if hold.body() == body => hold.strike(works, tau_s, dv, dw),
+        let moved = &mut solver_bodies.all[body];
+        let dv = force * (sign * moved.inverse_mass);
+        let dw = about * (sign * moved.inverse_inertia);
+        moved.shift -= dv * tau_s;
+        moved.shift_angle -= dw * tau_s;
+        moved.had_impact = true;
+        match coupling {
+            Some(coupling) if coupling.body() == body => coupling.apply_impact(solver_bodies, tau_s, dv, dw),
             _ => {
-                work.velocity += dv;
-                work.angular_velocity += dw;
+                moved.velocity += dv;
+                moved.angular_velocity += dw;
             }
         }
     }

@@ -19,14 +19,14 @@ impl Islands {
     }
 
     /// Finds the islands of a tick. Fixed bodies join nothing. Real-time: once over moving bodies and manifolds.
-    pub fn find(&mut self, manifolds: &[Manifold], works: &[SolverBody], moving: &[usize]) {
+    pub fn find(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], moving: &[usize]) {
         for &body in moving {
             self.parent[body] = body as u32;
             self.gain_j[body] = 0.0;
         }
         for manifold in manifolds {
             let [a, b] = manifold.bodies;
-            if works[a].bare_inverse_mass > 0.0 && works[b].bare_inverse_mass > 0.0 {
+            if solver_bodies[a].inverse_mass > 0.0 && solver_bodies[b].inverse_mass > 0.0 {
                 let (a, b) = (self.root(a), self.root(b));
                 // The smaller index leads, so that the result does not depend on the order of manifolds.
                 self.parent[a.max(b)] = a.min(b) as u32;

@@ -64,37 +64,37 @@ impl Manifold {
     pub fn new(
         index: usize,
         pair: &Pair,
-        touch: &ContactGeometry,
+        geometry: &ContactGeometry,
         centres: [Vector2<f64>; 2],
-        works: &SolverBodies,
+        solver_bodies: &SolverBodies,
     ) -> Self {
         let bodies = [pair.bodies[0] as usize, pair.bodies[1] as usize];
-        let (normal, tangent) = (touch.normal, tangent_of(touch.normal));
+        let (normal, tangent) = (geometry.normal, tangent_of(geometry.normal));
         let mut arm = [[0.0; 2]; 2];
         let mut slip_arm = [0.0; 2];
         // Friction acts on each body's own surface, which are a gap apart before they meet.
-        let apart = normal * touch.apart_m;
-        let surface = if touch.id.face_of == 2 {
-            [touch.at_m[0] - apart, touch.at_m[0]]
+        let apart = normal * geometry.apart_m;
+        let surface = if geometry.id.face_of == 2 {
+            [geometry.at_m[0] - apart, geometry.at_m[0]]
         } else {
-            [touch.at_m[0], touch.at_m[0] + apart]
+            [geometry.at_m[0], geometry.at_m[0] + apart]
         };
         for side in 0..2 {
             let centre = centres[side];
             slip_arm[side] = cross(surface[side] - centre, tangent);
-            arm[side][0] = cross(touch.at_m[0] - centre, normal);
-            if touch.count == 2 {
-                arm[side][1] = cross(touch.at_m[1] - centre, normal);
+            arm[side][0] = cross(geometry.at_m[0] - centre, normal);
+            if geometry.count == 2 {
+                arm[side][1] = cross(geometry.at_m[1] - centre, normal);
             }
         }
-        let (impulse, mode) = warm_start(&pair.warm, touch);
+        let (impulse, mode) = warm_start(&pair.warm_start, geometry);
         let mut manifold = Self {
             bodies,
             pair: index,
             normal,
             tangent,
-            count: touch.count,
-            gap_m: touch.gap_m,
+            count: geometry.count,
+            gap_m: geometry.gap_m,
             arm,
             slip_arm,
             mass: InverseEffectiveMass::default(),
@@ -103,52 +103,54 @@ impl Manifold {
             bias: [0.0; 2],
             impulse,
             mode,
-            roll: pair.warm.roll,
+            roll: pair.warm_start.roll,
             factor: Factor::default(),
             last: impulse,
             last_mode: mode,
-            id: touch.id,
-            end: touch.end,
+            id: geometry.id,
+            end: geometry.end,
         };
-        manifold.mass = manifold.effective_mass(works);
+        manifold.mass = manifold.effective_mass(solver_bodies);
         manifold
     }
 
     /// Normal velocity of a point, m/s; negative is closing.
     #[inline]
-    pub fn normal_speed(&self, works: &[SolverBody], point: usize) -> f64 {
-        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+    pub fn normal_speed(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
+        let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.normal.dot(&(b.velocity - a.velocity)) + b.angular_velocity * self.arm[1][point]
             - a.angular_velocity * self.arm[0][point]
     }
 
     /// Slip velocity, m/s.
     #[inline]
-    pub fn slip_speed(&self, works: &[SolverBody]) -> f64 {
-        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+    pub fn slip_speed(&self, solver_bodies: &[SolverBody]) -> f64 {
+        let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.tangent.dot(&(b.velocity - a.velocity)) + b.angular_velocity * self.slip_arm[1]
             - a.angular_velocity * self.slip_arm[0]
     }
 
     /// Gap of a point at the (virtual) start of the tick: moved by the impacts so far, m.
     #[inline]
-    pub fn gap_now(&self, works: &[SolverBody], point: usize) -> f64 {
-        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+    pub fn gap_now(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
+        let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.gap_m[point] + self.normal.dot(&(b.shift - a.shift)) + b.shift_angle * self.arm[1][point]
             - a.shift_angle * self.arm[0][point]
     }
 
     /// Gap of a point at the end of the tick, to first order, m.
     #[inline]
-    pub fn gap_after(&self, works: &[SolverBody], point: usize) -> f64 {
-        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
-        self.gap_m[point] + self.normal.dot(&(b.step - a.step)) + b.step_angle * self.arm[1][point]
-            - a.step_angle * self.arm[0][point]
+    pub fn gap_after(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
+        let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
+        self.gap_m[point]
+            + self.normal.dot(&(b.displacement - a.displacement))
+            + b.rotation_step_rad * self.arm[1][point]
+            - a.rotation_step_rad * self.arm[0][point]
     }
 
     /// Normal and tangential relative acceleration of a point by the forces known at the start of the tick, m/s².
-    pub fn acceleration(&self, works: &[SolverBody], point: usize) -> (f64, f64) {
-        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
+    pub fn acceleration(&self, solver_bodies: &[SolverBody], point: usize) -> (f64, f64) {
+        let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         let linear = b.acceleration - a.acceleration;
         let normal = self.normal.dot(&linear) + b.angular_acceleration * self.arm[1][point]
             - a.angular_acceleration * self.arm[0][point];
@@ -159,19 +161,19 @@ impl Manifold {
 
     /// Applies a change of impulse to both bodies, the coupling inside.
     #[inline(always)]
-    pub fn push(&self, works: &mut SolverBodies, change: &BlockImpulse) {
+    pub fn apply_impulse(&self, solver_bodies: &mut SolverBodies, change: &BlockImpulse) {
         let [p1, p2] = change.normal;
         let force = self.normal * (p1 + p2) + self.tangent * change.tangent;
         let about =
             |side: usize| self.arm[side][0] * p1 + self.arm[side][1] * p2 + self.slip_arm[side] * change.tangent;
-        works.push(self.bodies[0], -force, -about(0));
-        works.push(self.bodies[1], force, about(1));
+        solver_bodies.apply_impulse(self.bodies[0], -force, -about(0));
+        solver_bodies.apply_impulse(self.bodies[1], force, about(1));
     }
 
     /// How fast each point may close: down to touching, but a penetration is left to the position correction.
-    pub fn set_bias(&mut self, works: &[SolverBody]) {
+    pub fn set_bias(&mut self, solver_bodies: &[SolverBody]) {
         for point in 0..self.count {
-            self.bias[point] = (self.gap_now(works, point) - self.gap_m[point].min(0.0)) / TICK_S;
+            self.bias[point] = (self.gap_now(solver_bodies, point) - self.gap_m[point].min(0.0)) / TICK_S;
         }
         if self.count == 1 {
             self.bias[1] = f64::INFINITY;
@@ -180,7 +182,7 @@ impl Manifold {
 
     /// Sum of the normal impulses, N·s.
     #[inline]
-    pub fn load(&self) -> f64 {
+    pub fn normal_impulse(&self) -> f64 {
         self.impulse.normal[0] + self.impulse.normal[1]
     }
 
@@ -199,18 +201,22 @@ impl Manifold {
         WarmStart { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
     }
 
-    fn effective_mass(&self, works: &SolverBodies) -> InverseEffectiveMass {
-        if works.is_joined(self.bodies[0]) || works.is_joined(self.bodies[1]) {
-            return self.joined_mass(works);
+    fn effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {
+        if solver_bodies.has_coupled_mass(self.bodies[0]) || solver_bodies.has_coupled_mass(self.bodies[1]) {
+            return self.coupled_effective_mass(solver_bodies);
         }
-        let (a, b) = (&works.all[self.bodies[0]], &works.all[self.bodies[1]]);
-        self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)
+        let (a, b) = (&solver_bodies.all[self.bodies[0]], &solver_bodies.all[self.bodies[1]]);
+        self.diagonal_mass(
+            a.augmented_inverse_mass + b.augmented_inverse_mass,
+            a.augmented_inverse_inertia,
+            b.augmented_inverse_inertia,
+        )
     }
 
     /// Inverse inertia of the bare bodies, as impacts see it.
-    pub fn bare_mass(&self, works: &[SolverBody]) -> InverseEffectiveMass {
-        let (a, b) = (&works[self.bodies[0]], &works[self.bodies[1]]);
-        self.diagonal_mass(a.bare_inverse_mass + b.bare_inverse_mass, a.bare_inverse_inertia, b.bare_inverse_inertia)
+    pub fn uncoupled_mass(&self, solver_bodies: &[SolverBody]) -> InverseEffectiveMass {
+        let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
+        self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)
     }
 
     #[inline]
@@ -228,35 +234,35 @@ impl Manifold {
         }
     }
 
-    fn joined_mass(&self, works: &SolverBodies) -> InverseEffectiveMass {
+    fn coupled_effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {
         let mut mass = InverseEffectiveMass::default();
         for (side, &body) in self.bodies.iter().enumerate() {
             let row = |axis: Vector2<f64>, arm: f64| Vector3::new(axis.x, axis.y, arm);
             let first = row(self.normal, self.arm[side][0]);
             let second = if self.count == 2 { row(self.normal, self.arm[side][1]) } else { Vector3::zeros() };
             let slip = row(self.tangent, self.slip_arm[side]);
-            mass.n11 += works.compliance(body, first, first);
-            mass.n12 += works.compliance(body, first, second);
-            mass.n22 += works.compliance(body, second, second);
-            mass.n1t += works.compliance(body, first, slip);
-            mass.n2t += works.compliance(body, second, slip);
-            mass.tt += works.compliance(body, slip, slip);
+            mass.n11 += solver_bodies.compliance(body, first, first);
+            mass.n12 += solver_bodies.compliance(body, first, second);
+            mass.n22 += solver_bodies.compliance(body, second, second);
+            mass.n1t += solver_bodies.compliance(body, first, slip);
+            mass.n2t += solver_bodies.compliance(body, second, slip);
+            mass.tt += solver_bodies.compliance(body, slip, slip);
         }
         mass
     }
 }
 
 /// The impulses of the last tick for the same contact: by features, or failing that by a like normal.
-fn warm_start(warm: &WarmStart, touch: &ContactGeometry) -> (BlockImpulse, Mode) {
-    if warm.id != touch.id && warm.normal.dot(&touch.normal) < SAME_CONTACT {
+fn warm_start(warm: &WarmStart, geometry: &ContactGeometry) -> (BlockImpulse, Mode) {
+    if warm.id != geometry.id && warm.normal.dot(&geometry.normal) < SAME_CONTACT {
         return (BlockImpulse::default(), Mode::Open);
     }
     let mut impulse = warm.impulse;
-    if touch.count == 1 {
-        let kept = impulse.normal[touch.end];
+    if geometry.count == 1 {
+        let kept = impulse.normal[geometry.end];
         let total = impulse.normal[0] + impulse.normal[1];
         impulse.tangent = if total > 0.0 { impulse.tangent * (kept / total) } else { 0.0 };
         impulse.normal = [kept, 0.0];
     }
-    (impulse, if touch.count == 1 { warm.mode.of_single() } else { warm.mode })
+    (impulse, if geometry.count == 1 { warm.mode.for_single_point() } else { warm.mode })
 }

@@ -8,5 +8,6 @@ pub mod impact;
 pub(crate) mod impact_queue;
 pub(crate) mod islands;
 pub(crate) mod manifold;
+pub(crate) mod policy;
 pub(crate) mod position_correction;
 pub(crate) mod solver_body;

@@ -1,199 +1,158 @@
-//! The worst tick that a scene can have: every near pair there is room for, each on its slowest path, every loop run to
-//! its cap. It is made of the tick's own parts, so that it costs what they cost; what it computes means nothing.
+//! The worst step that a scene can have: every near pair there is capacity for, each on its slowest path, every loop run
+//! to its cap. It is the step itself under the [`Forced`] policy, so that it costs what the step costs. Only the cost of
+//! such a step means anything, not its result.
 
-use crate::collide::narrow::{ContactGeometry, Near, PairSide, touch};
+use super::step;
+use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::pair_table::Pair;
-use crate::collide::toi::{LEAPS_A_TICK, STRIDES_A_TICK};
-use crate::collide::warm_start::WarmStart;
-use crate::collide::warm_start::{BlockImpulse, Mode};
+use crate::collide::toi::ToiBudget;
+use crate::input::CouplingInput;
 use crate::scene::Scene;
-use crate::scene::description::RestitutionLaw;
+use crate::scene::body_state::BodyState;
 use crate::shape::closest::brute_force;
 use crate::shape::features::{FeatureCache, FeatureId};
-use crate::solve::contact_solver::MAX_SWEEPS;
-use crate::solve::impact_queue::{MAX_IMPACTS, Rules};
-use crate::solve::manifold::Manifold;
-use crate::solve::position_correction::CORRECTION_SWEEPS;
+use crate::shape::piece::MAX_CORNERS;
+use crate::solve::energy::EnergyBalance;
+use crate::solve::policy::Forced;
 use crate::state::State;
+use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// How often the contact side of a tick can run: once, and once more without restitution.
-const RESOLVES: usize = 2;
+/// Stretch of the coupling, m.
+const STRETCH_M: f64 = 1e-3;
 
-/// A world in its worst tick, over and over.
+/// A world that repeats its worst step.
 #[derive(Clone, Debug)]
 pub struct WorstCase {
     state: State,
-    pairs: Vec<Pair>,
-    law: RestitutionLaw,
+    workspace: Workspace,
+    start: Vec<BodyState>,
+    input: CouplingInput,
 }
 
 impl WorstCase {
-    /// The worst tick of a scene with all near pairs that it has room for.
+    /// The worst step of a scene, with all near pairs that it has capacity for.
     pub fn new(scene: &Scene) -> Self {
-        let capacity = State::new(scene).pair_capacity();
-        Self::with_pairs(scene, capacity)
+        Self::with_pairs(scene, scene.pair_capacity)
     }
 
-    /// The worst tick with a given number of near pairs, to see how the cost grows with them.
+    /// The worst step with a given number of near pairs, to measure how the cost grows with them.
     pub fn with_pairs(scene: &Scene, count: usize) -> Self {
         let state = State::new(scene);
-        let candidates = touching_candidates(scene);
-        let pairs = candidates.iter().cycle().take(if candidates.is_empty() { 0 } else { count }).copied().collect();
-        Self { state, pairs, law: scene.restitution_law }
+        let mut workspace = Workspace::new(scene);
+        workspace.forced_pairs = slowest_pairs(scene, count.min(scene.pair_capacity));
+        let handle_m = state.handle_m(scene);
+        // On a rail the tool's mass matrix is full: the slower of the two cases.
+        let input = CouplingInput {
+            hand_m: handle_m + Vector2::new(STRETCH_M, STRETCH_M),
+            hand_before_m: handle_m,
+            stiffness_n_per_m: 1000.0,
+            damping_n_s_per_m: 1.0,
+            angular_stiffness_n_m_per_rad: 0.1,
+            angular_damping_n_m_s_per_rad: 1e-3,
+            max_force_n: 10.0,
+            rail: Some(Vector2::x()),
+        };
+        Self { start: state.bodies.clone(), state, workspace, input }
     }
 
-    /// Near pairs in the tick.
+    /// Near pairs of the step.
     pub fn pairs(&self) -> usize {
-        self.pairs.len()
+        self.workspace.forced_pairs.len()
     }
 
-    /// One worst tick; returns something that depends on all of it, so that nothing is optimised away.
+    /// One worst step from the start; returns a number that depends on all of it, so that nothing is optimised away.
     pub fn tick(&mut self, scene: &Scene) -> f64 {
-        let mut sum = self.look_everything_up(scene);
-        sum += self.find_every_feature_the_slow_way(scene);
-        for _ in 0..RESOLVES {
-            sum += self.strike_to_the_cap();
-            sum += self.sweep_to_the_cap();
-        }
-        sum += self.correct_to_the_cap();
-        sum + self.move_and_book(scene)
-    }
-
-    /// Every moving piece leaves its box at once.
-    fn look_everything_up(&mut self, scene: &Scene) -> f64 {
-        self.state.works.fall(scene, &self.state.bodies, &self.state.moving);
-        self.state.broad.forget_everything();
-        self.state.find_near_pairs(scene);
-        self.state.broad.table.pairs().len() as f64
-    }
-
-    /// Every sweep that a tick may make, and for each pair brute force and separating axes from cold.
-    fn find_every_feature_the_slow_way(&mut self, scene: &Scene) -> f64 {
-        let mut sum = 0.0;
-        self.state.manifolds.clear();
-        // The slowest pair comes first; the sweeps of a whole tick may all be its own, before and after the impacts.
-        if let Some(pair) = self.pairs.first() {
-            let (a, b) = sides(&self.state, scene, pair);
-            for _ in 0..2 * LEAPS_A_TICK {
-                sum += slowest_distance(&a, &b);
-            }
-            for _ in 0..STRIDES_A_TICK {
-                sum += slowest_touch(&a, &b);
-            }
-        }
-        for (index, pair) in self.pairs.iter().enumerate() {
-            let (a, b) = sides(&self.state, scene, pair);
-            sum += slowest_distance(&a, &b) + slowest_touch(&a, &b);
-            let flat = flat_touch(&a, &b);
-            let manifold = Manifold::new(index, pair, &flat, [a.centre_m, b.centre_m], &self.state.works);
-            self.state.manifolds.push(manifold);
-        }
-        sum
-    }
-
-    /// As many impacts as a tick resolves, each followed by a look at every manifold.
-    fn strike_to_the_cap(&mut self) -> f64 {
-        let state = &mut self.state;
-        let rules = Rules { law: self.law, hold: None };
-        let mut sum = 0.0;
-        for _ in 0..MAX_IMPACTS {
-            state.queue.fill(&state.manifolds, &state.works);
-            if let Some(manifold) = state.manifolds.first() {
-                let impulse = BlockImpulse { normal: [1e-9, 1e-9], tangent: 1e-9 };
-                crate::solve::impact_queue::apply(manifold, &impulse, 1e-4, &mut state.works, rules.hold);
-            }
-            sum += state.works.all.first().map_or(0.0, |work| work.angular_velocity);
-        }
-        sum
-    }
-
-    /// All sweeps, every block searching all its modes.
-    fn sweep_to_the_cap(&mut self) -> f64 {
-        let state = &mut self.state;
-        for manifold in &mut state.manifolds {
-            manifold.set_bias(&state.works.all);
-        }
-        for _ in 0..MAX_SWEEPS {
-            for manifold in &mut state.manifolds {
-                manifold.mode = Mode::Open;
-                manifold.impulse = BlockImpulse { normal: [1e-6, 1e-6], tangent: 0.0 };
-            }
-            state.solver.sweep_once(&mut state.manifolds, &mut state.works, &state.moving);
-        }
-        state.works.all.iter().map(|work| work.angular_velocity).sum()
-    }
-
-    fn correct_to_the_cap(&mut self) -> f64 {
-        let state = &mut self.state;
-        for &body in &state.moving {
-            state.works.all[body].set_step();
-        }
-        for manifold in &mut state.manifolds {
-            manifold.gap_m = [-1e-4; 2];
-        }
-        f64::from(u8::from(state.correction.run(&state.manifolds, &state.works.all, &state.moving)))
-            * CORRECTION_SWEEPS[1] as f64
-    }
-
-    /// The way of every body, and the account.
-    fn move_and_book(&mut self, scene: &Scene) -> f64 {
-        let kept = self.state.bodies.clone();
-        self.state.integrate_positions(scene);
-        self.state.bodies.copy_from_slice(&kept);
-        self.state.hash() as f64
+        self.state.bodies.copy_from_slice(&self.start);
+        self.state.energy = EnergyBalance::default();
+        let output = step::<Forced>(scene, &mut self.state, &mut self.workspace, Some(&self.input));
+        output.penetration_m + output.energy.stored_j() + self.state.hash() as f64
     }
 }
 
-/// Pairs of a moving piece with any other that may touch it, as a full table would hold them.
-fn touching_candidates(scene: &Scene) -> Vec<Pair> {
-    const ENOUGH: usize = 4096;
-    let moves = |piece: usize| !scene.bodies[scene.pieces[piece].body as usize].fixed;
-    let mut found = Vec::new();
-    for a in (0..scene.pieces.len()).filter(|&a| moves(a)) {
-        for b in (0..scene.pieces.len()).filter(|&b| b != a) {
-            let bodies = [scene.pieces[a].body, scene.pieces[b].body];
-            let layers = bodies.map(|body| scene.bodies[body as usize].layer);
-            if bodies[0] != bodies[1] && layers[0] == layers[1] && found.len() < ENOUGH {
-                let (friction, restitution) = (0.5, 0.5);
-                let (track, warm) = (FeatureCache::default(), WarmStart::default());
-                found.push(Pair { pieces: [a as u32, b as u32], bodies, friction, restitution, track, warm });
-            }
-        }
-    }
-    // Those with most corners first: the slowest features.
-    found.sort_by_key(|pair| std::cmp::Reverse(pair.pieces.map(|p| scene.pieces[p as usize].count).iter().sum::<u8>()));
-    found
+/// Replaces the near pairs by those of a forced step.
+pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
+    let table = &mut state.broad_phase.table;
+    table.clear();
+    pairs.iter().for_each(|&pieces| table.insert(Pair::new(scene, pieces)));
 }
 
-/// A walk that gives up for brute force.
-fn slowest_distance(a: &PairSide, b: &PairSide) -> f64 {
+/// Two points of contact of a pair, after the work of finding them from scratch: brute force in place of a walk, and all
+/// faces. The first pair, which is the slowest, uses up the tick's budget for times of impact.
+pub(super) fn slowest_geometry(
+    a: &PairSide,
+    b: &PairSide,
+    budget: &mut ToiBudget,
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+    let mut apart_m = 0.0;
+    while budget.take_advance() {
+        apart_m += slowest_distance_m(a, b);
+    }
+    apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
+    let centres = [a.centre_m, b.centre_m];
+    // The sum is finite and of no account; it keeps the searches above from being optimised away.
+    Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
+}
+
+/// The whole displacement, after the work of a budget for times of impact.
+pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
+    let mut sum_m = 0.0;
+    while budget.take_advance() {
+        sum_m += slowest_distance_m(a, b);
+    }
+    while budget.take_substep() {
+        sum_m += slowest_gap_m(a, b);
+    }
+    if sum_m.is_nan() { 0.0 } else { 1.0 }
+}
+
+fn slowest_distance_m(a: &PairSide, b: &PairSide) -> f64 {
     brute_force(a.placed, b.placed).map_or(0.0, |closest| closest.distance_m)
 }
 
-/// A manifold from cold, by separating axes, wherever the pair is.
-fn slowest_touch(a: &PairSide, b: &PairSide) -> f64 {
-    touch(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map_or(0.0, |found| found.gap_m[0])
-}
-
-/// The two sides of a pair, flying at each other.
-fn sides<'s>(state: &'s State, scene: &'s Scene, pair: &Pair) -> (PairSide<'s>, PairSide<'s>) {
-    let fast = Vector2::new(60.0, 60.0);
-    let side = |which, velocity| PairSide::of(pair, which, scene, &state.placed, &state.bodies, (velocity, 60.0));
-    (side(0, fast), side(1, -fast))
+fn slowest_gap_m(a: &PairSide, b: &PairSide) -> f64 {
+    collide(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map_or(0.0, |found| found.gap_m[0])
 }
 
 /// A flat contact of two points half-way between the bodies.
-fn flat_touch(a: &PairSide, b: &PairSide) -> ContactGeometry {
-    let middle = (a.centre_m + b.centre_m) / 2.0;
+fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
+    let middle = (centres[0] + centres[1]) / 2.0;
     let across = Vector2::new(1e-3, 0.0);
     ContactGeometry {
         normal: Vector2::y(),
         count: 2,
         gap_m: [1e-9; 2],
         at_m: [middle - across, middle + across],
-        apart_m: 0.0,
+        apart_m,
         end: 0,
         id: FeatureId::default(),
     }
+}
+
+/// Pairs that can touch, those with most corners first. In the order of the pair table: a fixed piece or the lower index
+/// comes first.
+fn slowest_pairs(scene: &Scene, count: usize) -> Vec<[u32; 2]> {
+    let mut all = vec![Vec::new(); MAX_CORNERS + 1];
+    let mut dynamic = all.clone();
+    for (index, piece) in scene.pieces.iter().enumerate() {
+        all[usize::from(piece.count)].push(index);
+        if !scene.is_fixed_piece(index) {
+            dynamic[usize::from(piece.count)].push(index);
+        }
+    }
+    let sums = (2..=2 * MAX_CORNERS).rev();
+    let splits = sums.flat_map(|sum| (1..sum).map(move |first| (first, sum - first)));
+    let possible = splits.filter(|&(first, second)| first <= MAX_CORNERS && second <= MAX_CORNERS);
+    let pairs = possible.flat_map(|(first, second)| {
+        let (first, second) = (&all[first], &dynamic[second]);
+        second.iter().flat_map(move |&b| first.iter().map(move |&a| [a, b]))
+    });
+    pairs.filter(|&pair| can_touch(scene, pair)).take(count).map(|pair| pair.map(|piece| piece as u32)).collect()
+}
+
+/// Whether a piece can touch a dynamic one, each pair of dynamic pieces in one order only.
+fn can_touch(scene: &Scene, [a, b]: [usize; 2]) -> bool {
+    let bodies = [a, b].map(|piece| scene.pieces[piece].body as usize);
+    let in_order = scene.is_fixed_piece(a) || a < b;
+    in_order && bodies[0] != bodies[1] && scene.bodies[bodies[0]].layer == scene.bodies[bodies[1]].layer
 }

@@ -116,11 +116,11 @@ fn work_of_a_sliding_tool_is_friction_to_the_last_part() {
     let mut lab = Lab::new(&scene(0.0, vec![floor(0.5, 0.0), tool], Some("tool")));
     lab.lead(vector![0.0, 0.005], 500, |_, _| ());
     lab.lead(vector![0.05, 0.005], 1000, |_, _| ());
-    let start = lab.state.ledger;
+    let start = lab.state.energy;
     lab.lead(vector![0.1, 0.005], 1000, |_, _| ());
-    let work = lab.state.ledger.work_in_j - start.work_in_j;
+    let work = lab.state.energy.work_in_j - start.work_in_j;
     assert_near("work, J", work, 0.5 * 5.0 * 0.05, 1e-3);
-    assert_near("friction, J", lab.state.ledger.friction_j - start.friction_j, work, 1e-3);
+    assert_near("friction, J", lab.state.energy.friction_j - start.friction_j, work, 1e-3);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn what_a_plastic_fall_loses_is_booked_as_impact() {
     let falling = with(body("ball", disc(0.01), 0.0, 0.11), 0.1, 0.0, 0.0);
     let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.0, 0.0), falling], None));
     lab.run_s(1.0);
-    assert_near("lost in the impact, J", lab.state.ledger.impact_j, 0.1 * GRAVITY * 0.1, 0.02);
+    assert_near("lost in the impact, J", lab.state.energy.impact_j, 0.1 * GRAVITY * 0.1, 0.02);
     assert_below("left, J", (lab.energy_j() + 0.1 * GRAVITY * 0.1).abs(), 1e-5);
 }
 

@@ -19,3 +19,4 @@ mod stacks;
 
 #[global_allocator]
 static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;
+mod worst_case;

@@ -1,29 +1,29 @@
-//! Requests towards the loop, on a bounded crossbeam channel.
+//! Requests to the loop, on a bounded crossbeam channel.
 //!
-//! Many senders, one receiver that only ever polls: with no receiver blocked in `recv`, a send wakes nobody and a poll
+//! Many senders, one receiver that only polls. Because no receiver blocks in `recv`, a send wakes no thread, and a poll
 //! of an empty channel is two atomic loads.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-/// Makes the two ends of a command queue that holds up to `capacity` commands.
+/// The two ends of a command queue that holds up to `capacity` commands.
 pub fn commands<T: Send>(capacity: usize) -> (CommandSender<T>, CommandReceiver<T>) {
     let (sender, receiver) = bounded(capacity);
     (CommandSender { sender }, CommandReceiver { receiver })
 }
 
-/// The end that asks; clone it for every asker.
+/// The sending end; clone it for every sender.
 #[derive(Debug)]
 pub struct CommandSender<T> {
     sender: Sender<T>,
 }
 
-/// The end in the loop.
+/// The receiving end, in the loop.
 #[derive(Debug)]
 pub struct CommandReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// A command was not taken; here it is back.
+/// A command that was not accepted, returned to the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// The loop has not caught up with earlier commands: try again later.
@@ -36,7 +36,7 @@ impl<T> std::fmt::Display for TrySendError<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::Full(_) => "the loop has not caught up with earlier commands; try again in a moment",
-            Self::Disconnected(_) => "the loop has ended and takes no commands",
+            Self::Disconnected(_) => "the loop has ended and accepts no commands",
         })
     }
 }
@@ -61,8 +61,8 @@ impl<T> CommandSender<T> {
 
 impl<T> CommandReceiver<T> {
     /// The commands to handle in this tick, oldest first, at most `most`; the rest wait for the next.
-    /// Real-time: no allocation, at most `most` polls. Whoever consumes a command must not drop heap memory on the
-    /// loop: send such commands back through a ring.
+    /// Real-time: no allocation, at most `most` polls. The consumer must not drop heap memory on the loop:
+    /// send such commands back through a ring.
     pub fn poll(&self, most: usize) -> impl Iterator<Item = T> + '_ {
         self.receiver.try_iter().take(most)
     }

@@ -1,18 +1,18 @@
 //! The newest value, on a triple buffer: writer and reader each own a slot and swap it with the third.
 
-/// Makes the two ends of a latest-value exchange; until the first publication the reader sees `initial`.
+/// The two ends of a latest-value exchange; until the first publication the reader sees `initial`.
 pub fn latest<T: Clone + Send>(initial: T) -> (LatestWriter<T>, LatestReader<T>) {
     let (input, output) = triple_buffer::triple_buffer(&initial);
     (LatestWriter { input }, LatestReader { output })
 }
 
-/// The end that publishes.
+/// The writing end.
 #[derive(Debug)]
 pub struct LatestWriter<T: Send> {
     input: triple_buffer::Input<T>,
 }
 
-/// The end that sees the newest value published.
+/// The reading end.
 #[derive(Debug)]
 pub struct LatestReader<T: Send> {
     output: triple_buffer::Output<T>,
@@ -25,8 +25,8 @@ impl<T: Send> LatestWriter<T> {
         self.input.write(value);
     }
 
-    /// Publishes what `fill` makes of the writer's slot, for values too large to move. The slot holds the value of
-    /// some earlier publication, not necessarily the last. Real-time: wait-free, the cost of `fill` and one swap.
+    /// Publishes the writer's slot after `fill` has updated it, for values too large to move. The slot holds the value
+    /// of some earlier publication, not necessarily the last. Real-time: wait-free, the cost of `fill` and one swap.
     pub fn publish_with(&mut self, fill: impl FnOnce(&mut T)) {
         fill(self.input.input_buffer_mut());
         self.input.publish();

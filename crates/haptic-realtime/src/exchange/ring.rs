@@ -3,21 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Makes the two ends of a ring that holds up to `capacity` values.
+/// The two ends of a ring that holds up to `capacity` values.
 pub fn ring<T: Send>(capacity: usize) -> (RingWriter<T>, RingReader<T>) {
     let (producer, consumer) = rtrb::RingBuffer::new(capacity);
     let dropped = Arc::new(AtomicU64::new(0));
     (RingWriter { producer, dropped: Arc::clone(&dropped) }, RingReader { consumer, dropped })
 }
 
-/// The end that pushes.
+/// The writing end.
 #[derive(Debug)]
 pub struct RingWriter<T> {
     producer: rtrb::Producer<T>,
     dropped: Arc<AtomicU64>,
 }
 
-/// The end that takes out.
+/// The reading end.
 #[derive(Debug)]
 pub struct RingReader<T> {
     consumer: rtrb::Consumer<T>,
@@ -25,7 +25,7 @@ pub struct RingReader<T> {
 }
 
 impl<T> RingWriter<T> {
-    /// Pushes `value`; when the ring is full, drops it, counts it and answers false.
+    /// Pushes `value`; when the ring is full, drops it, counts it and returns false.
     /// Real-time: wait-free, about 0.1 µs.
     pub fn push(&mut self, value: T) -> bool {
         let pushed = self.producer.push(value).is_ok();
@@ -35,12 +35,12 @@ impl<T> RingWriter<T> {
         pushed
     }
 
-    /// How many values can be pushed for certain. Real-time: one atomic load.
+    /// Number of values that can certainly be pushed. Real-time: one atomic load.
     pub fn room(&self) -> usize {
         self.producer.slots()
     }
 
-    /// Pushes `value` if that leaves room for `reserve` more; else drops it, counts it and answers false.
+    /// Pushes `value` if that leaves `reserve` free slots; else drops it, counts it and returns false.
     /// Real-time: as [`RingWriter::push`].
     pub fn push_with_reserve(&mut self, reserve: usize, value: T) -> bool {
         if self.room() > reserve {
@@ -55,7 +55,7 @@ impl<T> RingWriter<T> {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// The reader is gone; nobody will take out what is pushed. Real-time: one atomic load.
+    /// Whether the reader is gone, so that pushed values are lost. Real-time: one atomic load.
     pub fn is_abandoned(&self) -> bool {
         self.producer.is_abandoned()
     }
@@ -67,7 +67,7 @@ impl<T> RingReader<T> {
         self.consumer.pop().ok()
     }
 
-    /// Takes out what is there now, at most a ring's capacity, so a fast writer cannot hold the reader forever.
+    /// Removes the present values, at most the ring's capacity, so that a fast writer cannot hold the reader forever.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         let available = self.consumer.slots();
         (0..available).map_while(|_| self.pop())
@@ -78,7 +78,7 @@ impl<T> RingReader<T> {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// The writer is gone; once empty the ring stays empty.
+    /// Whether the writer is gone, so that an empty ring stays empty.
     pub fn is_abandoned(&self) -> bool {
         self.consumer.is_abandoned()
     }

@@ -1,4 +1,4 @@
-//! Is the core quick to wake, its own, and really there.
+//! Checks of the loop's core: isolation, idle states, frequency, virtualization.
 
 use super::machine::command_line_value;
 use super::{Check, Finding, Machine};
@@ -10,23 +10,25 @@ const ISOLATED: Check = Check { id: "cpu-isolation", what: "an isolated core run
 const NOHZ: Check = Check { id: "nohz-full", what: "a core without a timer tick is interrupted less" };
 const SIBLING: Check =
     Check { id: "smt-sibling", what: "a hyperthread shares its core's caches and units with a sibling" };
-const GOVERNOR: Check = Check { id: "cpu-governor", what: "a core that changes its clock frequency computes unevenly" };
-const IDLE: Check = Check { id: "idle-states", what: "leaving a deep idle state delays every wake" };
+const GOVERNOR: Check =
+    Check { id: "cpu-governor", what: "a core with a varying clock frequency has varying compute times" };
+const IDLE: Check = Check { id: "idle-states", what: "leaving a deep idle state delays every wake-up" };
 const DMA_LATENCY: Check =
-    Check { id: "cpu-dma-latency", what: "holding /dev/cpu_dma_latency keeps deep idle states off" };
+    Check { id: "cpu-dma-latency", what: "holding /dev/cpu_dma_latency disables deep idle states" };
 const CLOCK_SOURCE: Check =
-    Check { id: "clocksource", what: "the clock is read twice a tick and must not need a system call" };
-const HYPERVISOR: Check = Check { id: "hypervisor", what: "a host can take a virtual machine's core away at any time" };
-const STEAL: Check = Check { id: "steal", what: "time that a host gave to others since boot" };
+    Check { id: "clocksource", what: "the clock is read twice per tick and must not need a system call" };
+const HYPERVISOR: Check =
+    Check { id: "hypervisor", what: "a host can preempt a core of a virtual machine at any time" };
+const STEAL: Check = Check { id: "steal", what: "time that the host gave to other machines since boot" };
 
-/// Idle states that take longer to leave are felt in the wake latency, µs.
+/// Longest exit latency of an idle state that does not affect the wake-up latency, µs.
 const SLOW_EXIT_US: u64 = 20;
 
 /// Clock sources that the vDSO reads without entering the kernel.
 const QUICK_CLOCK_SOURCES: [&str; 5] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
 
-/// Share of stolen time that is no accident any more, per mille.
+/// Fraction of stolen time above which a warning is given, per mille.
 const STEAL_WARN_PER_MILLE: u64 = 1;
 
 pub(super) fn inspect(machine: &Machine, cpu: Option<usize>) -> Vec<Finding> {
@@ -50,7 +52,7 @@ pub(super) fn inspect(machine: &Machine, cpu: Option<usize>) -> Vec<Finding> {
 
 fn judge_count(online: Option<&str>) -> Finding {
     match online.map(parse_cpu_list).map_or(0, |cpus| cpus.len()) {
-        0 => COUNT.ok("not told by this kernel"),
+        0 => COUNT.ok("not reported by this kernel"),
         1 => COUNT.warn("1 core", "use a machine with at least two cores"),
         count => COUNT.ok(format!("{count} cores")),
     }
@@ -105,12 +107,12 @@ fn slowest_exit(machine: &Machine, cpu: Option<usize>) -> Option<(String, u64)> 
 
 fn judge_idle(slowest: Option<(String, u64)>, may_hold_dma_latency: bool) -> Finding {
     match slowest {
-        None => IDLE.ok("none told by this kernel"),
+        None => IDLE.ok("none reported by this kernel"),
         Some((name, exit_us)) if exit_us <= SLOW_EXIT_US => {
             IDLE.ok(format!("slowest is {name}, {exit_us} µs to leave"))
         }
         Some((name, exit_us)) if may_hold_dma_latency => {
-            IDLE.ok(format!("{name} takes {exit_us} µs to leave, but the loop can keep it off"))
+            IDLE.ok(format!("{name} takes {exit_us} µs to leave, but the loop can disable it"))
         }
         Some((name, exit_us)) => IDLE.warn(
             format!("{name} takes {exit_us} µs to leave"),
@@ -129,7 +131,7 @@ fn judge_dma_latency(may_hold: bool) -> Finding {
 
 fn judge_clock_source(source: Option<&str>) -> Finding {
     match source {
-        None => CLOCK_SOURCE.ok("not told by this kernel"),
+        None => CLOCK_SOURCE.ok("not reported by this kernel"),
         Some(quick) if QUICK_CLOCK_SOURCES.contains(&quick) => CLOCK_SOURCE.ok(quick),
         Some(slow) => {
             CLOCK_SOURCE.warn(slow, "boot with tsc=reliable if the processor's time stamp counter is invariant")
@@ -137,7 +139,7 @@ fn judge_clock_source(source: Option<&str>) -> Finding {
     }
 }
 
-/// By the flag that x86 hosts set for their guests.
+/// Detected by the flag that x86 hosts set for their guests.
 fn runs_under_hypervisor(cpu_info: &str) -> bool {
     let flags = cpu_info.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
@@ -145,13 +147,13 @@ fn runs_under_hypervisor(cpu_info: &str) -> bool {
 
 fn judge_hypervisor(is_guest: bool) -> Finding {
     if is_guest {
-        HYPERVISOR.warn("this is a virtual machine", "drive hardware from a machine of its own; simulate here")
+        HYPERVISOR.warn("this is a virtual machine", "drive hardware from a physical machine; simulate here")
     } else {
-        HYPERVISOR.ok("none seen")
+        HYPERVISOR.ok("none detected")
     }
 }
 
-/// Stolen share of all time since boot, from `/proc/stat`.
+/// Stolen fraction of all time since boot, from `/proc/stat`.
 fn stolen_per_mille(stat: &str) -> Option<u64> {
     let total_line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // user nice system idle iowait irq softirq steal; guest times are already in user and nice.
@@ -162,10 +164,10 @@ fn stolen_per_mille(stat: &str) -> Option<u64> {
 
 fn judge_steal(per_mille: Option<u64>) -> Finding {
     match per_mille {
-        None => STEAL.ok("not told by this kernel"),
+        None => STEAL.ok("not reported by this kernel"),
         Some(share) if share < STEAL_WARN_PER_MILLE => STEAL.ok("under 0.1 %"),
         Some(share) => {
-            STEAL.warn(format!("{}.{} %", share / 10, share % 10), "give the virtual machine cores of its own")
+            STEAL.warn(format!("{}.{} %", share / 10, share % 10), "give the virtual machine dedicated cores")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Can the ports that devices hang on be used, and does anything else use them.
+//! Access to the ports of devices, and their use by other programs.
 //!
 //! Nothing is opened: opening a serial port raises its DTR line, which resets many boards.
 
@@ -12,8 +12,8 @@ const HIDRAW: Check = Check { id: "hidraw-access", what: "HID devices are driven
 const SERIAL: Check =
     Check { id: "serial-access", what: "serial devices are driven through /dev/ttyACM* and /dev/ttyUSB*" };
 const FTDI: Check =
-    Check { id: "ftdi-latency-timer", what: "an FTDI adapter holds received bytes back for its latency timer" };
-const IN_USE: Check = Check { id: "serial-in-use", what: "two programs on one serial port take each other's bytes" };
+    Check { id: "ftdi-latency-timer", what: "an FTDI adapter delays received bytes by its latency timer" };
+const IN_USE: Check = Check { id: "serial-in-use", what: "two programs on one serial port steal each other's bytes" };
 const MODEM_MANAGER: Check = Check { id: "modem-manager", what: "ModemManager sends AT commands to new serial ports" };
 
 /// The longest latency timer that fits in a tick, ms.
@@ -49,7 +49,7 @@ fn with_prefix(names: &[String], prefixes: &[&str]) -> Vec<String> {
 
 fn judge_access(check: Check, count: usize, locked: &[String], remedy: &str) -> Finding {
     match (count, locked) {
-        (0, _) => check.ok("none there"),
+        (0, _) => check.ok("no devices"),
         (_, []) => check.ok(format!("all {count} can be read and written")),
         _ => check.warn(format!("not permitted: {}", locked.join(", ")), remedy),
     }
@@ -77,7 +77,8 @@ fn processes(machine: &Machine) -> Vec<u32> {
     machine.names("proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Serial ports that a process has open, with that process; without privileges only one's own processes tell.
+/// Serial ports that a process has open, with that process; without privileges only the user's own processes are
+/// visible.
 fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
     let mut in_use = Vec::new();
     if ports.is_empty() {
@@ -93,7 +94,7 @@ fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
     in_use
 }
 
-/// The port that an open file is, if it is one.
+/// Name of the port of an open file, if it is one.
 fn port_name(target: PathBuf, ports: &[String]) -> Option<String> {
     let name = target.strip_prefix("/dev").ok()?.to_str()?.to_owned();
     ports.contains(&name).then_some(name)

@@ -1,10 +1,10 @@
-//! Do the interrupts of USB devices land on the loop's core.
+//! Checks whether interrupts of USB controllers are routed to the loop's core.
 
 use super::{Check, Finding, Machine};
 use crate::thread::parse_cpu_list;
 
 const USB: Check =
-    Check { id: "usb-interrupts", what: "a USB controller's interrupts on the loop's core delay its wakes" };
+    Check { id: "usb-interrupts", what: "a USB controller's interrupts on the loop's core delay its wake-ups" };
 
 pub(super) fn inspect(machine: &Machine, cpu: Option<usize>) -> Vec<Finding> {
     let interrupts = machine.text("proc/interrupts").unwrap_or_default();
@@ -35,7 +35,7 @@ fn judge(routed: &[(u32, Vec<usize>)], cpu: Option<usize>) -> Finding {
     let elsewhere = if cpu == Some(0) { 1 } else { 0 };
     let move_away = |number: &String| format!("echo {elsewhere} > /proc/irq/{number}/smp_affinity_list");
     let remedy = numbers.iter().map(move_away).collect::<Vec<_>>().join("; ");
-    USB.warn(format!("interrupts {} may come to the loop's core", numbers.join(", ")), remedy)
+    USB.warn(format!("interrupts {} may be routed to the loop's core", numbers.join(", ")), remedy)
 }
 
 #[cfg(test)]

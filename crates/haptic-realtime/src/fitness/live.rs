@@ -1,4 +1,4 @@
-//! What the loop really gets: a self-test, and grades for what was measured.
+//! Self-test of the bare loop, and grades for the results.
 
 use std::time::Duration;
 
@@ -6,17 +6,18 @@ use super::{Check, Finding};
 use crate::latency::{LatencyRequest, measure};
 use crate::runner::LoopTiming;
 
-const WAKE: Check = Check { id: "wake-latency", what: "how late the bare loop wakes at 1 kHz, at the worst" };
-const ROUND_TRIPS: Check = Check { id: "device-round-trips", what: "how many ticks get a device's answer in time" };
+const WAKE: Check = Check { id: "wake-latency", what: "worst wake-up latency of the bare loop at 1 kHz" };
+const ROUND_TRIPS: Check =
+    Check { id: "device-round-trips", what: "fraction of ticks with an answer of the device in time" };
 
-/// Classes of the latest wake, ns, as machine tool builders grade them: excellent up to here,
+/// Grades of the worst wake-up latency, ns, as used for machine tools: excellent up to here,
 const EXCELLENT_NS: u64 = 20_000;
 /// good up to here,
 const GOOD_NS: u64 = 50_000;
 /// usable up to here: half of a tick at 1 kHz is still left.
 const USABLE_NS: u64 = 500_000;
 
-/// Share of ticks answered in time below which a link warns, and below which it fails.
+/// Fractions of ticks answered in time below which a link warns, and below which it fails.
 const ANSWERED_WARN: f64 = 0.95;
 const ANSWERED_FAIL: f64 = 0.90;
 
@@ -30,19 +31,20 @@ pub fn live_finding(duration: Duration) -> Finding {
     }
 }
 
-/// Grades the bare loop by its latest wake: 20 µs excellent, 50 µs good, 500 µs usable.
+/// Grades the bare loop by its worst wake-up latency: 20 µs excellent, 50 µs good, 500 µs usable.
 pub fn grade_wake_latency(timing: &LoopTiming) -> Finding {
     let wake = timing.wake.percentiles();
     let measured = |grade: &str| {
         let [p50, p99, p999, max] = [wake.p50, wake.p99, wake.p999, wake.max].map(|ns| ns as f64 / 1000.0);
         let LoopTiming { ticks, overruns, .. } = timing;
         format!(
-            "{grade}: p50 {p50:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1} µs; {overruns} overruns in {ticks} ticks"
+            "{grade}: p50 {p50:.1}, p99 {p99:.1}, p99.9 {p999:.1}, max {max:.1} µs; \
+             {overruns} overruns in {ticks} ticks"
         )
     };
     const HELP_MOST: &str = "see the other findings; a PREEMPT_RT kernel and an isolated core help most";
     match wake.max {
-        _ if timing.ticks == 0 => WAKE.fail("no tick was run", "measure for longer"),
+        _ if timing.ticks == 0 => WAKE.fail("no tick ran", "measure for longer"),
         max if max <= EXCELLENT_NS => WAKE.ok(measured("excellent")),
         max if max <= GOOD_NS => WAKE.ok(measured("good")),
         max if max <= USABLE_NS => WAKE.warn(measured("usable"), HELP_MOST),
@@ -50,10 +52,10 @@ pub fn grade_wake_latency(timing: &LoopTiming) -> Finding {
     }
 }
 
-/// Grades a device's link by the share of ticks that were answered in time.
+/// Grades the link of a device by the fraction of ticks answered in time.
 pub fn grade_round_trips(answered: u64, asked: u64) -> Finding {
     if asked == 0 {
-        return ROUND_TRIPS.fail("nothing was asked", "run the test with a device connected");
+        return ROUND_TRIPS.fail("no request was sent", "run the test with a device connected");
     }
     let share = answered as f64 / asked as f64;
     let measured = format!("{answered} of {asked} in time ({:.1} %)", share * 100.0);

@@ -1,4 +1,4 @@
-//! Reads the texts that Linux tells about itself.
+//! Reads `/proc`, `/sys` and `/dev`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ impl Machine {
         Self { root: root.into() }
     }
 
-    /// Where a path such as `proc/stat` really is.
+    /// Real location of a path such as `proc/stat`.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
@@ -38,7 +38,7 @@ impl Machine {
         names
     }
 
-    /// What a link points to; none if it is no link or may not be read.
+    /// Target of a link; `None` if it is not a link or not readable.
     pub(super) fn link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.path(path)).ok()
     }

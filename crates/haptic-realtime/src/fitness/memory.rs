@@ -1,4 +1,4 @@
-//! Will the loop's memory stay where it is.
+//! Checks of memory locking and swap.
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::CapabilitySet;
@@ -8,7 +8,7 @@ use crate::memory::{LockedMemory, MemoryLock, holds_capability, lock_memory};
 
 const LOCK: Check = Check { id: "memory-lock", what: "locked memory keeps page faults out of the loop" };
 const LIMIT: Check = Check { id: "memlock-limit", what: "CAP_IPC_LOCK or RLIMIT_MEMLOCK permits locking" };
-const SWAP: Check = Check { id: "swap", what: "memory that is swapped out comes back after milliseconds" };
+const SWAP: Check = Check { id: "swap", what: "reading swapped-out memory takes milliseconds" };
 
 const LIMIT_REMEDY: &str = "grant CAP_IPC_LOCK, or LimitMEMLOCK=infinity in the systemd unit, or \
                             '@realtime - memlock unlimited' in /etc/security/limits.d";
@@ -32,7 +32,7 @@ fn try_lock() -> (MemoryLock, bool) {
 fn judge_lock(lock: MemoryLock, thread_starts: bool) -> Finding {
     let reason = lock.reason.unwrap_or_default();
     match (lock.locked, thread_starts) {
-        (_, false) => LOCK.fail("with memory locked no thread can be started", LIMIT_REMEDY),
+        (_, false) => LOCK.fail("no thread can be started with memory locked", LIMIT_REMEDY),
         (LockedMemory::CurrentAndFuture, _) => LOCK.ok("all memory can be locked"),
         (LockedMemory::CurrentOnly, _) => LOCK.warn("only current memory can be locked", reason),
         (LockedMemory::Nothing, _) => LOCK.warn("refused", reason),

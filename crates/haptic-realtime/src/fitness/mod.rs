@@ -1,10 +1,10 @@
-//! Is this machine fit for a 1 kHz loop, and if not, what would make it so.
+//! Checks whether this machine is fit for a 1 kHz loop, and names remedies.
 //!
-//! Every check is a [`Finding`] with its remedy. What is read (`/proc`, `/sys`) and what is concluded from it are kept
-//! apart: the conclusions are pure functions of texts and numbers, tested on samples of machines not at hand.
-//! A check fails only if the loop cannot be relied on as things are; what merely makes it later is a warning.
+//! Every check yields a [`Finding`] with its remedy. Reading (`/proc`, `/sys`) and judging are separate: the judgements
+//! are pure functions of texts and numbers, tested on samples of other machines. A check fails only if the loop would
+//! be unreliable; what only increases latency is a warning.
 //!
-//! Meant for a process that runs no loop: the memory check locks all memory and unlocks it again.
+//! For a process that runs no loop: the memory check locks all memory and unlocks it again.
 
 mod cpu;
 mod devices;
@@ -23,15 +23,15 @@ pub use machine::Machine;
 
 use crate::thread::{Granted, ThreadRequest, spawn};
 
-/// How bad a finding is; the worst is the greatest.
+/// Severity of a finding, in increasing order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// The loop runs, but later or less surely than it could.
+    /// The loop runs, with higher latency or less reliably than possible.
     Warn,
-    /// The loop cannot be relied on.
+    /// The loop is unreliable.
     Fail,
 }
 
@@ -40,17 +40,17 @@ pub enum Verdict {
 pub struct Finding {
     /// A stable name, such as `kernel-preemption`.
     pub id: &'static str,
-    /// How bad it is.
+    /// Severity.
     pub verdict: Verdict,
-    /// What was looked at, and why it matters.
+    /// What is checked, and why it matters.
     pub what: &'static str,
-    /// What was found.
+    /// Measured value.
     pub measured: String,
-    /// What would improve it; none if nothing needs to be.
+    /// Remedy; `None` if nothing is wrong.
     pub remedy: Option<String>,
 }
 
-/// What a check looks at; makes its findings.
+/// A check; creates its findings.
 #[derive(Debug, Clone, Copy)]
 struct Check {
     id: &'static str,
@@ -115,6 +115,9 @@ mod tests {
     #[test]
     fn the_worst_finding_decides() {
         assert_eq!(worst(&[]), Verdict::Ok);
-        assert_eq!(worst(&[CHECK.ok("fine"), CHECK.fail("bad", "mend"), CHECK.warn("so so", "polish")]), Verdict::Fail);
+        assert_eq!(
+            worst(&[CHECK.ok("fine"), CHECK.fail("bad", "repair"), CHECK.warn("fair", "improve")]),
+            Verdict::Fail
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! May the loop have the core when it wants it.
+//! Checks of real-time scheduling: kernel, privileges, limits.
 
 use std::io;
 
@@ -11,15 +11,15 @@ use crate::thread::{Granted, Policy, ThreadRequest};
 
 const PREEMPTION: Check =
     Check { id: "kernel-preemption", what: "a PREEMPT_RT kernel bounds how long the kernel itself holds the core" };
-const FIFO: Check = Check { id: "fifo-trial", what: "the loop needs SCHED_FIFO to run before everything ordinary" };
+const FIFO: Check = Check { id: "fifo-trial", what: "the loop needs SCHED_FIFO to run before ordinary threads" };
 const NICE: Check = Check { id: "cap-sys-nice", what: "CAP_SYS_NICE or RLIMIT_RTPRIO permits SCHED_FIFO" };
 const RTTIME: Check = Check { id: "rttime-limit", what: "RLIMIT_RTTIME kills a real-time thread that never sleeps" };
 const THROTTLING: Check =
-    Check { id: "rt-throttling", what: "sched_rt_runtime_us caps the share of a core that real-time threads get" };
+    Check { id: "rt-throttling", what: "sched_rt_runtime_us caps the fraction of a core for real-time threads" };
 const GROUP_BUDGET: Check =
     Check { id: "cgroup-rt-budget", what: "a control group without a real-time budget refuses SCHED_FIFO" };
 
-/// The shortest RLIMIT_RTTIME that a loop with a late tick does not meet, µs.
+/// Shortest RLIMIT_RTTIME that a late tick does not reach, µs.
 const SHORTEST_RTTIME_US: u64 = 50_000;
 
 pub(super) fn inspect(machine: &Machine, trial: &io::Result<Granted>) -> Vec<Finding> {
@@ -35,7 +35,7 @@ pub(super) fn inspect(machine: &Machine, trial: &io::Result<Granted>) -> Vec<Fin
     ]
 }
 
-/// By the version line of `uname`: `/sys/kernel/realtime` existed only while real time was a patch.
+/// Uses the version line of `uname`: `/sys/kernel/realtime` existed only while real time was a patch.
 fn judge_preemption(version: &str) -> Finding {
     if version.contains("PREEMPT_RT") || version.contains("PREEMPT RT") {
         return PREEMPTION.ok("PREEMPT_RT");
@@ -98,11 +98,11 @@ fn judge_throttling(runtime_us: Option<i64>, period_us: Option<i64>) -> Finding 
                 _ => THROTTLING.ok(measured),
             }
         }
-        _ => THROTTLING.ok("not told by this kernel"),
+        _ => THROTTLING.ok("not reported by this kernel"),
     }
 }
 
-/// The budget of this process's group, where the kernel keeps one (control groups version 1).
+/// Budget of this process's group, where the kernel has one (control groups version 1).
 fn group_budget_us(machine: &Machine) -> Option<i64> {
     let groups = machine.text("proc/self/cgroup")?;
     let group = cpu_group(&groups)?;

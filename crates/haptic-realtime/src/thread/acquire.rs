@@ -1,4 +1,4 @@
-//! Asks for each privilege in turn, notes what is refused, and reads back what the thread ended up with.
+//! Requests each privilege in turn, records refusals, and reads back what the thread has.
 
 use std::io;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::{Granted, HIGHEST_PRIORITY, Policy, ThreadRequest};
 use crate::memory::{LockedMemory, MemoryLock};
 use crate::system_calls::{self, KernelSchedule};
 
-/// What the calling thread can ask of the system. A seam, so that refusals can be tested where nothing is refused.
+/// Requests of the calling thread to the system. A trait, so that tests can inject refusals.
 pub(super) trait Authority {
     fn set_fifo(&mut self, priority: u8) -> io::Result<()>;
     fn reset_on_fork(&mut self) -> io::Result<()>;
@@ -28,7 +28,7 @@ pub(super) trait Authority {
     fn schedule(&mut self) -> io::Result<KernelSchedule>;
 }
 
-/// Asks `authority` for what `request` wants and reports what came of it.
+/// Makes the requests to `authority` and returns what was granted.
 pub(super) fn acquire(
     request: &ThreadRequest,
     memory_lock: Option<MemoryLock>,
@@ -58,17 +58,17 @@ fn pin(choice: CpuChoice, authority: &mut impl Authority, reasons: &mut Vec<Stri
     if !wanted.iter().any(|cpu| authority.pin(*cpu)) {
         let allowed = authority.affinity().unwrap_or_default();
         reasons.push(format!(
-            "the thread is not pinned: none of the cores {wanted:?} was allowed; choose among {allowed:?}, or widen the \
-             cpuset of the service"
+            "the thread is not pinned: none of the cores {wanted:?} was allowed; choose among {allowed:?}, or \
+             widen the cpuset of the service"
         ));
     }
 }
 
-/// Asks for SCHED_FIFO, at a lower priority if RLIMIT_RTPRIO allows only that; says whether it was granted.
+/// Requests SCHED_FIFO, at a lower priority if RLIMIT_RTPRIO allows only that. Returns whether it was granted.
 fn prioritise(wanted: u8, authority: &mut impl Authority, reasons: &mut Vec<String>) -> bool {
     let priority = wanted.clamp(1, HIGHEST_PRIORITY);
     if priority != wanted {
-        reasons.push(format!("priority {wanted} is outside 1 to {HIGHEST_PRIORITY}: {priority} was asked for"));
+        reasons.push(format!("priority {wanted} is outside 1 to {HIGHEST_PRIORITY}: {priority} was requested"));
     }
     let Err(cause) = authority.set_fifo(priority) else { return true };
     let limit = authority.priority_limit().min(priority);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A system with four cores that keeps real state and refuses what a test tells it to.
+/// A system with four cores that keeps state and refuses what a test selects.
 struct FakeAuthority {
     highest_fifo_priority: u8,
     priority_limit: u8,

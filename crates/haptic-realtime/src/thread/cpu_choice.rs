@@ -1,11 +1,11 @@
-//! Which core the loop runs on.
+//! Choice of the core for the loop.
 
 use std::str::FromStr;
 
-/// A wish for a core, as written in a profile: `"auto"`, `"any"` or a number.
+/// The core of a profile: `"auto"`, `"any"` or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CpuChoice {
-    /// A sensible core: an isolated one if there is, else the highest that is not core 0.
+    /// An isolated core if there is one, else the highest except core 0.
     #[default]
     Auto,
     /// Not pinned.
@@ -14,13 +14,13 @@ pub enum CpuChoice {
     Number(usize),
 }
 
-/// A text that names no core.
+/// A text that is not a core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuChoiceError(String);
 
 impl std::fmt::Display for CpuChoiceError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "'{}' is no core: write \"auto\", \"any\" or a core's number such as \"1\"", self.0)
+        write!(formatter, "'{}' is not a core: write \"auto\", \"any\" or a core's number such as \"1\"", self.0)
     }
 }
 
@@ -40,7 +40,7 @@ impl FromStr for CpuChoice {
 
 /// The cores to try for `"auto"`, best first.
 ///
-/// Isolated cores come first although the usual affinity mask leaves them out: that is what isolating means, and
+/// Isolated cores come first although the usual affinity mask leaves them out: isolating does that, and
 /// pinning to them is still allowed. Core 0 comes last because Linux puts timekeeping and most interrupts there; among
 /// the others the highest is, on usual numberings, the farthest from core 0's own sibling.
 pub(super) fn candidates(allowed: &[usize], isolated: &[usize]) -> Vec<usize> {
@@ -52,12 +52,12 @@ pub(super) fn candidates(allowed: &[usize], isolated: &[usize]) -> Vec<usize> {
     best_first
 }
 
-/// Reads the kernel's list notation, such as `0-3,8,10-11`; unreadable parts are left out.
+/// Parses the kernel's list notation, such as `0-3,8,10-11`; malformed parts are left out.
 pub fn parse_cpu_list(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(parse_range).flatten().collect()
 }
 
-/// More cores than Linux can be built for; keeps a corrupt range from filling the memory.
+/// More cores than Linux supports; limits a corrupt range.
 const MOST_CPUS: usize = 8192;
 
 fn parse_range(part: &str) -> Option<std::ops::RangeInclusive<usize>> {

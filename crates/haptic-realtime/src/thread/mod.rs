@@ -1,15 +1,16 @@
-//! Starts the pinned, prioritised thread that the loop runs on, and says what was really granted.
+//! Starts the pinned thread with real-time priority, and reports what was granted.
 //!
-//! Everything is asked for inside the new thread and then read back from the kernel: what [`Granted`] says is what the
-//! thread has, not what was requested. Without privileges the thread runs all the same, under the normal policy, and
-//! the reasons say what was refused and how to get it; whether that is good enough is the caller's decision.
+//! The new thread requests everything and then reads it back from the kernel: [`Granted`] is what the thread has, not
+//! what was requested. Without privileges the thread runs under the normal policy, and the reasons name what was
+//! refused and how to get it. The caller decides whether that is sufficient.
 //!
-//! Two nets under a body that runs away:
+//! Two safeguards against a body that never sleeps:
 //! - `SCHED_RESET_ON_FORK`: a child process never inherits the real-time priority.
-//! - `RLIMIT_RTTIME`: a real-time thread that computes for [`ThreadRequest::runaway_limit`] without once sleeping gets
-//!   the process killed by SIGXCPU. It would otherwise hold its core, and every device would long have lost it; dying
-//!   closes the device and lets a supervisor restart. The limit is the process's, counts only time really run, and is
-//!   a thousand times what a healthy tick takes, so that a host that stalls a virtual machine does not set it off.
+//! - `RLIMIT_RTTIME`: a real-time thread that computes for [`ThreadRequest::runaway_limit`] without sleeping makes
+//!   the kernel kill the process with SIGXCPU. It would otherwise occupy its core, while every device has lost it for
+//!   long; the end of the process closes the device and lets a service manager restart it. The limit applies to the
+//!   process, counts only time on a core, and is a thousand times a normal tick, so that a host that stalls a virtual
+//!   machine does not trigger it.
 
 mod acquire;
 mod cpu_choice;
@@ -29,17 +30,17 @@ use crate::memory::{LockedMemory, MemoryLock, lock_memory};
 use crate::runner::panic_text;
 use acquire::{LinuxAuthority, acquire};
 
-/// The highest priority worth asking for. At 99 a loop would compete with the kernel's own watchdog and migration
+/// Highest priority that is requested. At 99 a loop would compete with the kernel's own watchdog and migration
 /// threads.
 pub const HIGHEST_PRIORITY: u8 = 98;
 
-/// Stack left untouched by prefaulting, for what is already on it and the C library's part.
+/// Stack that prefaulting leaves untouched: the part in use and that of the C library.
 const STACK_RESERVE_BYTES: usize = 64 << 10;
 
-/// The smallest stack a thread is started with.
+/// Smallest stack of a thread.
 const SMALLEST_STACK_BYTES: usize = 2 * STACK_RESERVE_BYTES;
 
-/// What kind of thread is wanted.
+/// Properties of the requested thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadRequest {
     /// Name shown by `ps` and `top`; Linux keeps 15 bytes.
@@ -52,7 +53,7 @@ pub struct ThreadRequest {
     pub stack_bytes: usize,
     /// Lock the memory of the process.
     pub lock_memory: bool,
-    /// The time a real-time thread may compute without sleeping before the process is killed; none for no net.
+    /// Time that a real-time thread may compute without sleeping before the process is killed; `None` sets no limit.
     pub runaway_limit: Option<Duration>,
 }
 
@@ -73,37 +74,49 @@ impl Default for ThreadRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// SCHED_FIFO: runs until it sleeps or a higher priority wants the core.
+    /// SCHED_FIFO: runs until it sleeps or a thread of higher priority is ready.
     Fifo,
     /// SCHED_OTHER: shares the core fairly.
     Normal,
-    /// Another `SCHED_…` number, set by whoever started the process.
+    /// Another `SCHED_…` number, set by the parent of the process.
     Other(i32),
 }
 
-/// What the thread has, read back from the kernel.
+/// Properties of the thread, read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Granted {
-    /// The policy it runs under.
+    /// Scheduling policy.
     pub policy: Policy,
-    /// Its real-time priority; 0 for a normal policy.
+    /// Real-time priority; 0 for a normal policy.
     pub priority: u8,
-    /// The one core it is pinned to, if it is.
+    /// The core that it is pinned to, if any.
     pub cpu: Option<usize>,
-    /// What memory is locked.
+    /// Extent of the memory lock.
     pub locked_memory: LockedMemory,
     /// Whether children start without the real-time policy.
     pub resets_on_fork: bool,
-    /// For everything that was asked for and refused: why, and how to get it. Empty when all was granted.
+    /// Reason and remedy of every refused request. Empty when all was granted.
     pub reasons: Vec<String>,
 }
 
 impl Granted {
-    /// Whether the thread is scheduled in real time; the least that hardware should be driven with.
+    /// Whether the thread has real-time scheduling, the minimum for hardware.
     pub fn is_realtime(&self) -> bool {
         self.policy == Policy::Fifo
     }
 }
+
+/// The body of a thread panicked, with this message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadPanic(pub String);
+
+impl std::fmt::Display for ThreadPanic {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ThreadPanic {}
 
 /// A running thread and what it was granted.
 #[derive(Debug)]
@@ -119,11 +132,11 @@ impl<R> RealtimeThread<R> {
         &self.granted
     }
 
-    /// Takes the core that the thread is pinned to from all other threads of the process, and from those that they start later.
-    /// Does nothing if it is not pinned, or if they have no other core.
+    /// Moves all other threads of the process, and those that they start later, off the core of this thread. Does
+    /// nothing if the thread is not pinned, or if there is no other core.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// When the system rejects it.
     pub fn reserve_core(&self) -> io::Result<()> {
         self.granted.cpu.map_or(Ok(()), |cpu| reserved_core::reserve_core(cpu, self.id))
     }
@@ -133,16 +146,18 @@ impl<R> RealtimeThread<R> {
         self.handle.is_finished()
     }
 
-    /// Waits for the body; a panic in it is an error with its message.
-    pub fn join(self) -> Result<R, String> {
-        self.handle.join().map_err(|payload| panic_text(payload.as_ref()))
+    /// Waits for the body; a panic in it becomes an error with its message.
+    ///
+    /// # Errors
+    /// When the body panicked.
+    pub fn join(self) -> Result<R, ThreadPanic> {
+        self.handle.join().map_err(|payload| ThreadPanic(panic_text(payload.as_ref())))
     }
 }
 
-/// Starts `body` on a thread of its own with as much of `request` as the system grants.
+/// Starts `body` on a new thread with as much of `request` as the system grants.
 ///
-/// Returns once the privileges are settled and read back; `body` gets the same [`Granted`]. Fails only if no thread
-/// can be started at all.
+/// Returns once the privileges are read back; `body` gets the same [`Granted`]. Fails only if no thread can be started.
 pub fn spawn<R, F>(request: ThreadRequest, body: F) -> io::Result<RealtimeThread<R>>
 where
     R: Send + 'static,
@@ -154,7 +169,7 @@ where
     let (report, settled) = mpsc::sync_channel(1);
     let run = move || {
         let granted = settle(&request, memory_lock, stack_bytes);
-        // The spawner waits for this; if it is gone the thread still runs.
+        // The spawner waits for this; if the spawner is gone, the thread still runs.
         let _ = report.send((gettid(), granted.clone()));
         body(&granted)
     };
@@ -167,9 +182,9 @@ where
 /// Prepares the calling thread; runs inside the new thread.
 fn settle(request: &ThreadRequest, memory_lock: Option<MemoryLock>, stack_bytes: usize) -> Granted {
     crate::memory::prefault_stack(stack_bytes - STACK_RESERVE_BYTES);
-    // The kernel maps the clock's page at the first read, and no lock covers it: have that fault now.
+    // The kernel maps the clock's page at the first read, and no lock covers it: trigger that fault now.
     crate::clock::monotonic_ns();
-    // A lock on current memory only was taken before this stack existed: take it again.
+    // A lock on current memory does not cover this stack, which is newer: lock again.
     let relock = |lock: MemoryLock| if lock.locked == LockedMemory::CurrentOnly { lock_memory() } else { lock };
     let memory_lock = memory_lock.map(relock);
     acquire(request, memory_lock, &mut LinuxAuthority)
@@ -193,7 +208,7 @@ mod tests {
     #[test]
     fn a_panic_in_the_body_reaches_the_joiner_with_its_message() {
         let thread = spawn(request(), |_| panic!("deliberate, in a test")).unwrap();
-        assert_eq!(thread.join(), Err::<(), _>("deliberate, in a test".to_owned()));
+        assert_eq!(thread.join(), Err::<(), _>(ThreadPanic("deliberate, in a test".to_owned())));
     }
 
     #[test]

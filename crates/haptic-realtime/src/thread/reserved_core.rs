@@ -1,15 +1,15 @@
 //! Keeps the other threads of the process off the core that the loop runs on.
 //!
-//! A thread of the normal policy gives way at once, but not while the kernel does something for it that cannot be interrupted:
-//! sending a frame through the network stack takes tens of microseconds, and the loop would wake late by them. On a core of
-//! their own they cannot be met.
+//! A thread of the normal policy is preempted at once, except while the kernel runs a section for it that cannot be
+//! preempted. Sending a frame through the network stack takes tens of microseconds, and the loop would wake up late by
+//! that time. Threads on other cores do not delay it.
 
 use std::io;
 
 use rustix::thread::{Pid, sched_getaffinity, sched_setaffinity};
 
-/// Takes `cpu` from every thread of the process but `owner`. Those that are started later have what their starter has. A thread
-/// that may run nowhere else stays: on a machine with one core there is nothing to do.
+/// Removes `cpu` from the affinity of every thread of the process except `owner`. Later threads inherit the affinity. A
+/// thread with no other core stays: on a machine with one core there is nothing to do.
 pub(super) fn reserve_core(cpu: usize, owner: Pid) -> io::Result<()> {
     for task in std::fs::read_dir("/proc/self/task")? {
         let name = task?.file_name();
@@ -27,7 +27,7 @@ fn move_away(thread: Pid, cpu: usize) -> io::Result<()> {
         if mask.count() == 0 { Ok(()) } else { sched_setaffinity(Some(thread), &mask) }
     });
     match outcome {
-        // It has ended meanwhile.
+        // The thread has ended.
         Err(rustix::io::Errno::SRCH) => Ok(()),
         other => other.map_err(io::Error::from),
     }

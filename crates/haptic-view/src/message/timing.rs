@@ -1,7 +1,5 @@
 //! Timing of the loop: wake-up latency and duration of the ticks.
 
-use haptic_realtime::histogram::{Histogram, Percentiles};
-use haptic_realtime::runner::LoopTiming;
 use serde::Serialize;
 
 /// Period of a tick, ns.
@@ -23,36 +21,50 @@ pub struct TimingMessage {
     /// Periods in which no tick ran.
     pub skipped: u64,
     /// Wake-up latency.
-    pub wake_ns: Percentiles,
+    pub wake_ns: DurationPercentiles,
     /// Duration of a tick.
-    pub compute_ns: Percentiles,
+    pub compute_ns: DurationPercentiles,
     /// Longest duration and count of each bar, shortest first; empty bars are left out.
     pub wake_histogram: Vec<(u64, u64)>,
     /// The same for the duration of a tick.
     pub compute_histogram: Vec<(u64, u64)>,
 }
 
-impl TimingMessage {
-    /// Message of a loop's timing.
-    pub fn new(timing: &LoopTiming) -> Self {
+/// Percentiles of a duration, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DurationPercentiles {
+    /// 50 % are not longer.
+    pub p50: u64,
+    /// 99 % are not longer.
+    pub p99: u64,
+    /// 99.9 % are not longer.
+    pub p999: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+impl Default for TimingMessage {
+    /// Timing of a loop that has not run a tick.
+    fn default() -> Self {
         Self {
             rate_hz: 1000,
             budget_ns: BUDGET_NS,
-            ticks: timing.ticks,
-            overruns: timing.overruns,
-            skipped: timing.skipped,
-            wake_ns: timing.wake.percentiles(),
-            compute_ns: timing.compute.percentiles(),
-            wake_histogram: bars(&timing.wake),
-            compute_histogram: bars(&timing.compute),
+            ticks: 0,
+            overruns: 0,
+            skipped: 0,
+            wake_ns: DurationPercentiles::default(),
+            compute_ns: DurationPercentiles::default(),
+            wake_histogram: Vec::new(),
+            compute_histogram: Vec::new(),
         }
     }
 }
 
-/// Merges the buckets of a histogram into fewer, wider bars, as many as a chart can show.
-fn bars(histogram: &Histogram) -> Vec<(u64, u64)> {
+/// Merges the buckets of a histogram (longest duration in ns, count; shortest first) into fewer, wider bars, as many as
+/// a chart can show.
+pub fn bars(buckets: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut bars: Vec<(u64, u64)> = Vec::new();
-    for (longest_ns, count) in histogram.buckets() {
+    for (longest_ns, count) in buckets {
         let end_ns = end_of_bar(longest_ns);
         match bars.last_mut().filter(|(end, _)| *end == end_ns) {
             Some((_, sum)) => *sum += count,
@@ -74,10 +86,9 @@ mod tests {
 
     #[test]
     fn bars_keep_every_count_and_end_at_or_after_what_they_count() {
-        let mut histogram = Histogram::new();
-        (1..100_000).step_by(7).for_each(|duration_ns| histogram.record(duration_ns));
-        let bars = bars(&histogram);
-        assert_eq!(bars.iter().map(|(_, count)| count).sum::<u64>(), histogram.total());
+        let durations_ns = || (1..100_000).step_by(7);
+        let bars = bars(durations_ns().map(|duration_ns| (duration_ns, 1)));
+        assert_eq!(bars.iter().map(|(_, count)| *count).sum::<u64>(), durations_ns().count() as u64);
         assert!(bars.windows(2).all(|pair| pair[0].0 < pair[1].0), "{bars:?}");
         assert!(bars.len() < 80 && bars.last().unwrap().0 >= 99_996, "{bars:?}");
     }

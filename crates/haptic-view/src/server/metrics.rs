@@ -1,7 +1,7 @@
 //! Metrics in the text format of Prometheus.
 
 use super::shared::Shared;
-use haptic_realtime::histogram::Percentiles;
+use crate::message::timing::DurationPercentiles;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -81,7 +81,7 @@ impl Text {
         self.single(name, "counter", help, value);
     }
 
-    fn quantiles(&mut self, name: &str, help: &str, ns: &Percentiles) {
+    fn quantiles(&mut self, name: &str, help: &str, ns: &DurationPercentiles) {
         self.head(name, "gauge", help);
         for (quantile, ns) in [("0.5", ns.p50), ("0.99", ns.p99), ("0.999", ns.p999), ("1", ns.max)] {
             let seconds = ns as f64 * 1e-9;

@@ -14,7 +14,6 @@ use haptic_config::{device, hand, profile, scene};
 use haptic_loop::settings::worst_axis;
 use haptic_planar::scene::description::ImpactState;
 use haptic_planar::scene::{Body, Scene};
-use haptic_planar::state::State;
 use haptic_planar::tick::TICK_S;
 use serde::Serialize;
 use std::fmt::Write;
@@ -213,7 +212,7 @@ fn scene_facts(scene: &Scene) -> SceneFacts {
         fixed,
         dynamic: scene.bodies.len() - fixed,
         pieces: scene.pieces.len(),
-        near_pair_capacity: State::new(scene).pair_capacity(),
+        near_pair_capacity: scene.pair_capacity,
         tool: scene.tool.map(|tool| scene.bodies[tool.body].name.clone()),
         masses: scene.bodies.iter().filter(|body| !body.fixed).map(mass).collect(),
         worst_tick: WorstTick::measure(scene, WORST_TICK_BUDGET),

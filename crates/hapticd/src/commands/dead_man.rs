@@ -18,7 +18,7 @@ pub fn dead_man(arguments: &DeadManArguments) -> Result<(), Failure> {
     // Rust's standard output buffers lines; the port must get its bytes at once.
     let port = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let run = move |_granted: &_| dead_man::run_dead_man(std::io::stdin(), port, &stop_frame, timeout);
-    let result = spawn(request(), run)?.join().map_err(Failure::Runtime)?;
+    let result = spawn(request(), run)?.join().map_err(|panic| Failure::Runtime(panic.to_string()))?;
     Ok(result?)
 }
 

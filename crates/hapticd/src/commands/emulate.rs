@@ -27,7 +27,7 @@ pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     // A reader that went away does not end a device.
     let mut tell = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
     let thread = spawn(request(), move |_granted| serve(board.as_mut(), &life, &stop, &mut tell))?;
-    let served = thread.join().map_err(Failure::Runtime)?;
+    let served = thread.join().map_err(|panic| Failure::Runtime(panic.to_string()))?;
     let obituary = served.map_err(|error| Failure::Runtime(format!("--link {link}: {error}")))?;
     let faults = obituary.faults;
     let (dropped, damaged) = (faults.dropped, faults.damaged);

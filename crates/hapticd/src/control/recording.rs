@@ -97,8 +97,8 @@ impl Recording {
         self.begin_with(file, Header::clone(&self.header))
     }
 
-    /// Begins a recording mid-run, in the world with the given number. It starts with a checkpoint of the whole loop, from
-    /// which it can be replayed.
+    /// Begins a recording mid-run, in the world with the given number. It starts with a checkpoint of the whole loop,
+    /// from which it can be replayed.
     ///
     /// # Errors
     /// When the file cannot be created, another recording is active, or the loop does not accept the request.
@@ -236,8 +236,8 @@ fn describe(summary: &RecordingSummary) -> String {
     format!("recorded {ticks} ticks{dropped}, {megabytes:.1} MB: {}", names.join(", "))
 }
 
-/// Offset from the monotonic clock to the time since 1970, ns. Its low bits are zero (17 ms): both times of a message then
-/// end in the same bytes, which compresses better.
+/// Offset from the monotonic clock to the time since 1970, ns. Its low bits are zero (17 ms): both times of a message
+/// then end in the same bytes, which compresses better.
 fn epoch_ns() -> u64 {
     unix_ns().saturating_sub(monotonic_ns()) & !0xFF_FFFF
 }

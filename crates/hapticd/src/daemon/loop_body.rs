@@ -91,7 +91,8 @@ impl LoopBody {
         self.taps.history = Some(tap);
     }
 
-    /// The reader may store zero between the load and the store and so miss one tick; a stronger exchange is not worth its cost.
+    /// The reader may store zero between the load and the store and so miss one tick; a stronger exchange is not worth
+    /// its cost.
     fn update_longest_tick(&self, compute_ns: u64) {
         if compute_ns > self.longest_tick_ns.load(Ordering::Relaxed) {
             self.longest_tick_ns.store(compute_ns, Ordering::Relaxed);

@@ -64,7 +64,8 @@ pub struct Options {
     pub recording: RecordArguments,
 }
 
-/// Keeps the heap resident: everything allocated later lies in memory that is mapped and stays mapped. Call before loading.
+/// Keeps the heap resident: everything allocated later lies in memory that is mapped and stays mapped. Call before
+/// loading.
 pub fn keep_memory() {
     match disable_heap_trim() {
         Ok(()) => prefault_heap(HEAP_BYTES),

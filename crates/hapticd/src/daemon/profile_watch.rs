@@ -1,8 +1,8 @@
 //! Detects that the profile file was saved.
 //!
 //! The folder is watched, not the file: most editors write a new file and rename it over the old one. A change counts
-//! once no event has come for a moment, because a file that is being overwritten is empty at first, and an empty profile
-//! is valid.
+//! once no event has come for a moment, because a file that is being overwritten is empty at first, and an empty
+//! profile is valid.
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::path::{Path, PathBuf};

@@ -57,8 +57,8 @@ impl Reload {
         }
     }
 
-    /// Reloads the profile if the file was saved or a reload is requested. Passes the new commands to `send`, after those that
-    /// a busy loop did not accept before.
+    /// Reloads the profile if the file was saved or a reload is requested. Passes the new commands to `send`, after
+    /// those that a busy loop did not accept before.
     pub fn poll(&mut self, requested: bool, send: impl FnMut(Command) -> Result<(), ControlError>) {
         let saved = self.watch.as_mut().is_some_and(ProfileWatch::is_due);
         if saved || requested {

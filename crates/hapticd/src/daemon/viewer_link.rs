@@ -6,13 +6,13 @@ use crate::realtime_setup::RealtimeLoop;
 use crate::status::Status;
 use crate::viewer::ViewerSession;
 use crate::viewer::observer::Observer;
+use crate::viewer::timing::timing_message;
 
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
 use haptic_loop::fault::FaultRecord;
 use haptic_realtime::exchange::LatestReader;
 use haptic_realtime::runner::LoopTiming;
-use haptic_view::message::timing::TimingMessage;
 use haptic_view::{Listener, Viewer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -65,7 +65,7 @@ impl ViewerLink {
             self.session.telemetry.publish_state(self.observer.observe(snapshot, longest_ns, recording));
         }
         if let Some(timing) = timing.read_if_new() {
-            self.session.telemetry.publish_timing(TimingMessage::new(timing));
+            self.session.telemetry.publish_timing(timing_message(timing));
         }
     }
 }

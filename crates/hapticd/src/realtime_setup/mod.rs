@@ -1,8 +1,8 @@
 //! Starts and ends the real-time thread of `run`, `identify` and `zwidth`.
 //!
-//! [`RealtimeLoop::start`] spawns the thread, reserves its core, checks its [`rights`] and calls [`Periodic::tick`] every
-//! millisecond. However the loop ends, [`Periodic::finish`] runs on that thread and switches the device off. [`signals`]
-//! sets the stop flag.
+//! [`RealtimeLoop::start`] spawns the thread, reserves its core, checks its [`rights`] and calls [`Periodic::tick`]
+//! every millisecond. However the loop ends, [`Periodic::finish`] runs on that thread and switches the device off.
+//! [`signals`] sets the stop flag.
 
 mod quiet_panic;
 pub mod rights;
@@ -101,10 +101,10 @@ impl<B: Periodic> RealtimeLoop<B> {
     /// # Errors
     /// When the thread lacked the rights, or panicked while it switched the device off.
     pub fn join(mut self) -> Result<LoopResult<B>, Failure> {
-        let panicked = |text| Failure::Runtime(format!("the real-time thread panicked: {text}"));
+        let panicked = |text: &str| Failure::Runtime(format!("the real-time thread panicked: {text}"));
         match self.thread.take().map(RealtimeThread::join) {
-            Some(result) => result.map_err(panicked)?,
-            None => Err(panicked("it was joined before".to_owned())),
+            Some(result) => result.map_err(|panic| panicked(&panic.0))?,
+            None => Err(panicked("it was joined before")),
         }
     }
 }

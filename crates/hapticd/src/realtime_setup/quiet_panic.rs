@@ -1,7 +1,8 @@
 //! Defers the message of a panic on the real-time thread until the device is off.
 //!
-//! The default hook prints a message and perhaps a backtrace. That can take milliseconds while the last force still acts.
-//! On the real-time thread the hook only stores the location; the supervisor reports it after the device is closed.
+//! The default hook prints a message and perhaps a backtrace. That can take milliseconds while the last force still
+//! acts. On the real-time thread the hook only stores the location; the supervisor reports it after the device is
+//! closed.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{set_hook, take_hook};

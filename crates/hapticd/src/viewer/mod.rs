@@ -11,6 +11,7 @@ pub mod library;
 pub mod observer;
 pub mod session;
 pub mod settings;
+pub mod timing;
 pub mod tuning;
 
 pub use session::ViewerSession;

@@ -102,8 +102,8 @@ impl ViewerSession {
         self.apply_with(|_| Ok(command))
     }
 
-    /// Sends the loop a command that depends on the active settings. They are locked meanwhile: otherwise a reloaded profile
-    /// and a viewer that sets gains could overwrite each other's changes.
+    /// Sends the loop a command that depends on the active settings. They are locked meanwhile: otherwise a reloaded
+    /// profile and a viewer that sets gains could overwrite each other's changes.
     ///
     /// # Errors
     /// The error of `decide`; when the loop is busy or has ended.

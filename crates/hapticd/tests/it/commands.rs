@@ -300,7 +300,7 @@ fn times_that_make_no_sense_are_refused_with_what_would() {
         (&["run", "--seconds", "-1"], "a number of seconds from 0"),
         (&["simulate", "--seconds", "-0.5"], "a number of seconds from 0"),
         (&["run", "--record", "r.mcap", "--record-rotate-mb", "-3"], "a number above zero"),
-        (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a share from 0 to 1"),
+        (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a fraction from 0 to 1"),
     ] {
         let output = folder.hapticd(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -377,7 +377,8 @@ fn check_warns_of_hardware_that_was_never_measured() {
     let device = folder.file("d.toml", "kind = \"serial\"\nport = \"/dev/ttyACM0\"\n");
     let output = folder.hapticd(&["check", &device]);
     assert_done(&output);
-    assert!(String::from_utf8(output.stdout).unwrap().contains("warning: model.damping_n_s_per_m is not given; 0.05"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("warning: model.damping_n_s_per_m is missing, 0.05 is assumed"), "{text}");
 }
 
 #[test]
@@ -444,7 +445,7 @@ fn hardware_without_its_tank_needs_the_users_word() {
         2,
         "p.toml:4:13: safety.passivity: is off: without the energy tank the force can hurt a hand",
     );
-    assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port is not there");
+    assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port does not exist");
 }
 
 #[test]
@@ -473,7 +474,7 @@ fn check_tells_the_stability_margins_of_a_profile() {
     let folder = Folder::new();
     let profile = folder.file("p.toml", "scene = \"wall\"\n[coupling]\nstiffness_n_per_m = 2000\n");
     let words = String::from_utf8(folder.hapticd(&["check", &profile]).stdout).unwrap();
-    assert!(words.contains("not passive: the device has 0.500 N·s/m of damping"), "{words}");
+    assert!(words.contains("not passive: device damping 0.500 N·s/m"), "{words}");
     let facts = json(&folder.hapticd(&["check", "--json", &profile]));
     let stability = &facts["files"][0]["profile"]["stability"];
     assert_eq!(stability["passive"], false);
@@ -491,7 +492,7 @@ fn run_refuses_what_has_no_bound() {
         let output = folder.hapticd(&["check", "--json", &file]);
         assert_done(&output);
         let warning = json(&output)["files"][0]["warnings"][0].as_str().unwrap_or_default().to_owned();
-        assert!(warning.contains("`simulate` takes it, `run` refuses it"), "{file}: {warning}");
+        assert!(warning.contains("`simulate` accepts it, `run` rejects it"), "{file}: {warning}");
     }
 }
 

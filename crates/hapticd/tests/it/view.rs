@@ -99,7 +99,8 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!(daemon.get("/api/scene")["bodies"][0]["name"], "ball");
     let exact = format!("[world]\nimpact_state = \"exact\"\n{ball}");
-    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "is for `simulate` only"), ("[", "TOML")] {
+    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "works with `simulate` only"), ("[", "TOML")]
+    {
         let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": toml }));
         assert_eq!(status, 422, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");

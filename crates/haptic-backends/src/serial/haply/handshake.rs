@@ -1,5 +1,5 @@
-//! At the first opening: flush, set up, ask for zero torque until an answer comes. Later: realign, ask; a board that does not know
-//! its angles any more is refused.
+//! At the first opening: flush, set up, ask for zero torque until an answer comes. Later: realign, ask; a board that
+//! does not know its angles any more is refused.
 
 use super::HaplyVariant;
 use super::message::{AnswerFinder, flush, realign, setup, write};
@@ -120,7 +120,8 @@ impl Handshake for HaplyHandshake {
 
     fn step(&mut self, now: MonotonicNs) -> Step {
         match self.answer_deg {
-            // Only an answer to a question counts, not what arrives in the middle of setting up. The stage is the one to come.
+            // Only an answer to a question counts, not what arrives in the middle of setting up. The stage is the one
+            // to come.
             Some(answer_deg) if matches!(self.stage, Stage::Ask(1..) | Stage::Flush | Stage::Realign) => {
                 self.conclude(answer_deg)
             }

@@ -1,4 +1,4 @@
-//! From angles to places.
+//! Receive half: joint angles to handle positions.
 
 use super::HaplyVariant;
 use super::message::AnswerFinder;
@@ -10,7 +10,7 @@ use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// The listening thread's half of a session.
+/// Receive half of a session.
 pub struct HaplyReceiveHalf {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
@@ -18,14 +18,13 @@ pub struct HaplyReceiveHalf {
     finder: AnswerFinder,
     newest: Sample,
     velocity: AdaptiveWindow,
-    heard_at: Option<MonotonicNs>,
+    received_at: Option<MonotonicNs>,
 }
 
 impl HaplyReceiveHalf {
-    /// An ear that has heard nothing.
+    /// Receive half of a new session.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
-        let turn_rad = core::f64::consts::TAU;
-        let step_m = turn_rad / f64::from(variant.counts_per_turn) * variant.linkage.upper_link_m;
+        let step_m = core::f64::consts::TAU / f64::from(variant.counts_per_turn) * variant.linkage.upper_link_m;
         Self {
             variant,
             answers: OrderedAnswers::new(Arc::clone(&monitor)),
@@ -33,24 +32,24 @@ impl HaplyReceiveHalf {
             finder: AnswerFinder::default(),
             newest: Sample::default(),
             velocity: AdaptiveWindow::new(step_m),
-            heard_at: None,
+            received_at: None,
         }
     }
 
-    fn take(&mut self, degrees: [f32; 2], now: MonotonicNs) -> Sample {
+    fn on_answer(&mut self, degrees: [f32; 2], now: MonotonicNs) -> Sample {
         let sent_at = self.answers.on_answer(now);
         self.newest.taken_at = sent_at.unwrap_or(now);
         self.newest.sequence = self.newest.sequence.wrapping_add(1);
         let joints_rad = Vector2::from_fn(|joint, _| f64::from(degrees[joint]).to_radians());
         match self.variant.linkage.handle_m(joints_rad) {
-            Ok(position_m) => self.place(position_m, joints_rad, now),
+            Ok(position_m) => self.update_motion(position_m, joints_rad, now),
             Err(_) => self.newest.health = Health::Faulted(FaultCode::Kinematics),
         }
         self.newest
     }
 
-    fn place(&mut self, position_m: Vector2<f64>, joints_rad: Vector2<f64>, now: MonotonicNs) {
-        let elapsed_s = self.heard_at.replace(now).map_or(0.0, |before| now.since(before) as f64 * 1e-9);
+    fn update_motion(&mut self, position_m: Vector2<f64>, joints_rad: Vector2<f64>, now: MonotonicNs) {
+        let elapsed_s = self.received_at.replace(now).map_or(0.0, |before| now.since(before) as f64 * 1e-9);
         self.newest.velocity_m_per_s = self.velocity.update(position_m, elapsed_s);
         (self.newest.position_m, self.newest.joints_rad) = (position_m, joints_rad);
         self.newest.health = Health::Ready;
@@ -62,10 +61,10 @@ impl ReceiveHalf for HaplyReceiveHalf {
         let mut sample = None;
         for &byte in bytes {
             if let Some(degrees) = self.finder.push(byte, &self.variant) {
-                sample = Some(self.take(degrees, now));
+                sample = Some(self.on_answer(degrees, now));
             }
         }
-        self.monitor.record_damaged(self.finder.take_spoilt());
+        self.monitor.record_damaged(self.finder.take_damaged());
         Received { sample, reply: None }
     }
 }

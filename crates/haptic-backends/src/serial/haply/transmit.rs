@@ -1,6 +1,6 @@
-//! From forces to torques, at the pose that was last heard of.
+//! Transmit half: forces to torques, at the newest pose.
 
-use super::message::{let_go, write};
+use super::message::{stop, write};
 use super::{HaplyVariant, MAX_TORQUE_N_M};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Sample, TransmitHalf, TxBytes};
@@ -9,20 +9,20 @@ use haptic_device::{Effort, Health, MonotonicNs, WriteError};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// The tick's half of a session.
+/// Transmit half of a session.
 pub struct HaplyTransmitHalf {
     variant: HaplyVariant,
     commands: OrderedCommands,
 }
 
 impl HaplyTransmitHalf {
-    /// A voice that has said nothing.
+    /// Transmit half of a new session.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
         Self { variant, commands: OrderedCommands::new(monitor) }
     }
 
-    /// Torques for a force; none where the pose is not known or singular. What is too much for a motor is cut for both, so
-    /// that the force keeps its direction.
+    /// Torques for a force; zero if the pose is unknown or singular. If one motor would exceed its limit, both torques
+    /// are scaled, so that the force keeps its direction.
     fn torques_n_m(&self, force_n: Vector2<f64>, newest: &Sample) -> Vector2<f64> {
         if newest.health != Health::Ready {
             return Vector2::zeros();
@@ -35,9 +35,9 @@ impl HaplyTransmitHalf {
 impl TransmitHalf for HaplyTransmitHalf {
     /// Real-time: a few trigonometric functions.
     fn encode(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
-        let is_number = effort.force_n.x.is_finite() && effort.force_n.y.is_finite();
+        let is_finite = effort.force_n.x.is_finite() && effort.force_n.y.is_finite();
         let (force_n, verdict) =
-            if is_number { (effort.force_n, Ok(())) } else { (Vector2::zeros(), Err(WriteError::NotFinite)) };
+            if is_finite { (effort.force_n, Ok(())) } else { (Vector2::zeros(), Err(WriteError::NotFinite)) };
         let torques = self.torques_n_m(force_n, newest);
         self.commands.record_sent(now);
         (write(&self.variant, [torques.x as f32, torques.y as f32]), verdict)
@@ -48,6 +48,6 @@ impl TransmitHalf for HaplyTransmitHalf {
     }
 
     fn stop_frame(&mut self) -> TxBytes {
-        let_go(&self.variant)
+        stop(&self.variant)
     }
 }

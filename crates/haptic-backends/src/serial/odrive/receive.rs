@@ -1,4 +1,4 @@
-//! From turns to metres; asks now and then whether the controller is well.
+//! Receive half: turns to metres. Requests errors and state of the controller at intervals.
 
 use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
 use crate::link_monitor::LinkMonitor;
@@ -8,38 +8,38 @@ use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// How often it is asked how it is, ns: its feedback does not tell. In turn for errors and for the state of its axis.
-const ASK_EVERY_NS: u64 = 100_000_000;
-/// The same while something is wrong, ns.
-const ASK_IN_TROUBLE_EVERY_NS: u64 = 30_000_000;
+/// Interval of the requests, alternately for errors and for the state of the axis, ns. The feedback contains neither.
+const REQUEST_EVERY_NS: u64 = 100_000_000;
+/// The same during a fault, ns.
+const REQUEST_IN_FAULT_EVERY_NS: u64 = 30_000_000;
 
-/// What is asked or done next.
+/// The next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum Request {
     Error,
     State,
     TakeControl,
 }
 
-/// The listening thread's half of a session.
+/// Receive half of a session.
 pub struct OdriveReceiveHalf {
     m_per_turn: f64,
     monitor: Arc<LinkMonitor>,
     answers: OrderedAnswers,
     lines: Lines,
     newest: Sample,
-    asked_at: Option<MonotonicNs>,
-    next: Next,
-    /// What the next single number answers.
-    asked: Option<Next>,
-    /// What went wrong, until the motor is known to be on again.
-    trouble: Option<FaultCode>,
-    /// Commands that had gone out when the session began.
+    requested_at: Option<MonotonicNs>,
+    next: Request,
+    /// The request that the next single number answers.
+    requested: Option<Request>,
+    /// Fault, until the motor is known to be on again.
+    fault: Option<FaultCode>,
+    /// Number of commands at the start of the session.
     commands_before: u64,
 }
 
 impl OdriveReceiveHalf {
-    /// An ear that has heard nothing.
+    /// Receive half of a new session.
     pub fn new(settings: &OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
         Self {
             m_per_turn: settings.m_per_turn(),
@@ -48,19 +48,19 @@ impl OdriveReceiveHalf {
             monitor,
             lines: Lines::default(),
             newest: Sample::default(),
-            asked_at: None,
-            next: Next::Error,
-            asked: None,
-            trouble: None,
+            requested_at: None,
+            next: Request::Error,
+            requested: None,
+            fault: None,
         }
     }
 
-    /// Two numbers are the feedback, one is the answer to a question.
-    fn take(&mut self, line: &str, now: MonotonicNs) -> Option<Sample> {
-        let mut words = line.split_ascii_whitespace();
-        match (words.next().map(number_in), words.next().map(str::parse::<f64>), words.next()) {
-            (Some(Some(turns)), Some(Ok(turns_per_s)), None) => Some(self.take_feedback(turns, turns_per_s, now)),
-            (Some(Some(number)), None, None) => self.take_answer(number),
+    /// Two numbers are the feedback, one is the answer to a request.
+    fn on_line(&mut self, line: &str, now: MonotonicNs) -> Option<Sample> {
+        let mut numbers = line.split_ascii_whitespace();
+        match (numbers.next().map(number_in), numbers.next().map(str::parse::<f64>), numbers.next()) {
+            (Some(Some(turns)), Some(Ok(turns_per_s)), None) => Some(self.on_feedback(turns, turns_per_s, now)),
+            (Some(Some(number)), None, None) => self.on_answer(number),
             _ => {
                 self.monitor.record_damaged(1);
                 None
@@ -68,7 +68,7 @@ impl OdriveReceiveHalf {
         }
     }
 
-    fn take_feedback(&mut self, turns: f64, turns_per_s: f64, now: MonotonicNs) -> Sample {
+    fn on_feedback(&mut self, turns: f64, turns_per_s: f64, now: MonotonicNs) -> Sample {
         let sent_at = self.answers.on_answer(now);
         self.newest.taken_at = sent_at.unwrap_or(now);
         self.newest.sequence = self.newest.sequence.wrapping_add(1);
@@ -78,46 +78,48 @@ impl OdriveReceiveHalf {
         self.newest
     }
 
-    fn take_answer(&mut self, number: f64) -> Option<Sample> {
-        match (self.asked.take()?, number) {
-            (Next::State, CLOSED_LOOP) => (self.trouble, self.next) = (None, Next::Error),
-            (Next::State, _) => {
-                self.trouble.get_or_insert(FaultCode::Disarmed);
-                // Taking control would clear the reason: it is asked for first.
-                self.next = Next::Error;
+    fn on_answer(&mut self, number: f64) -> Option<Sample> {
+        match (self.requested.take()?, number) {
+            (Request::State, CLOSED_LOOP) => (self.fault, self.next) = (None, Request::Error),
+            (Request::State, _) => {
+                self.fault.get_or_insert(FaultCode::Disarmed);
+                // Taking control would clear the error, so it is requested first.
+                self.next = Request::Error;
             }
-            (Next::TakeControl, 0.0) => self.next = Next::State,
-            (Next::Error, 0.0) => self.next = if self.trouble.is_some() { Next::TakeControl } else { Next::State },
-            (Next::Error | Next::TakeControl, error) => {
-                self.trouble = Some(FaultCode::Device { code: 0, detail: error as u32 });
-                self.next = Next::TakeControl;
+            (Request::TakeControl, 0.0) => self.next = Request::State,
+            (Request::Error, 0.0) => {
+                self.next = if self.fault.is_some() { Request::TakeControl } else { Request::State }
+            }
+            (Request::Error | Request::TakeControl, error) => {
+                self.fault = Some(FaultCode::Device { code: 0, detail: error as u32 });
+                self.next = Request::TakeControl;
             }
         }
         self.newest.health = self.health();
-        self.trouble.map(|_| self.newest)
+        self.fault.map(|_| self.newest)
     }
 
     fn health(&self) -> Health {
-        self.trouble.map_or(Health::Ready, Health::Faulted)
+        self.fault.map_or(Health::Ready, Health::Faulted)
     }
 
-    /// Until the tick begins to speak, somebody must feed the watchdog; the torque is zero so long.
-    fn question(&mut self, now: MonotonicNs) -> Option<TxBytes> {
+    /// The next request. Until the first command of the tick, zero torque is sent instead, which feeds the watchdog.
+    fn request(&mut self, now: MonotonicNs) -> Option<TxBytes> {
         if self.monitor.commands() == self.commands_before {
             return Some(TxBytes::new(b"u 0\n"));
         }
-        let every_ns = if self.trouble.is_some() { ASK_IN_TROUBLE_EVERY_NS } else { ASK_EVERY_NS };
-        let is_due = self.asked_at.is_none_or(|before| now.since(before) >= every_ns);
+        let every_ns = if self.fault.is_some() { REQUEST_IN_FAULT_EVERY_NS } else { REQUEST_EVERY_NS };
+        let is_due = self.requested_at.is_none_or(|before| now.since(before) >= every_ns);
         is_due.then(|| {
-            self.asked_at = Some(now);
-            self.asked = Some(self.next);
+            self.requested_at = Some(now);
+            self.requested = Some(self.next);
             match self.next {
-                Next::State => TxBytes::new(b"r axis0.current_state\n"),
-                Next::Error => TxBytes::new(b"r axis0.error\n"),
-                Next::TakeControl => {
-                    let mut words = take_control();
-                    words.append(b"r axis0.error\n");
-                    words
+                Request::State => TxBytes::new(b"r axis0.current_state\n"),
+                Request::Error => TxBytes::new(b"r axis0.error\n"),
+                Request::TakeControl => {
+                    let mut bytes = take_control();
+                    bytes.append(b"r axis0.error\n");
+                    bytes
                 }
             }
         })
@@ -129,9 +131,9 @@ impl ReceiveHalf for OdriveReceiveHalf {
         let mut sample = None;
         for &byte in bytes {
             if let Some(line) = self.lines.push(byte) {
-                sample = self.take(&line, now).or(sample);
+                sample = self.on_line(&line, now).or(sample);
             }
         }
-        Received { sample, reply: self.question(now) }
+        Received { sample, reply: self.request(now) }
     }
 }

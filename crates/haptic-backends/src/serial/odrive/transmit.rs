@@ -1,4 +1,4 @@
-//! From forces to torques in decimal.
+//! Transmit half: forces to torques in decimal.
 
 use super::OdriveSettings;
 use crate::link_monitor::LinkMonitor;
@@ -8,31 +8,31 @@ use haptic_device::{Effort, MonotonicNs, WriteError};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The tick's half of a session.
+/// Transmit half of a session.
 pub struct OdriveTransmitHalf {
     lever_m: f64,
     commands: OrderedCommands,
 }
 
 impl OdriveTransmitHalf {
-    /// A voice that has said nothing.
+    /// Transmit half of a new session.
     pub fn new(settings: &OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
         Self { lever_m: settings.lever_m, commands: OrderedCommands::new(monitor) }
     }
 }
 
 impl TransmitHalf for OdriveTransmitHalf {
-    /// Sets the torque, which feeds the watchdog, then asks where the motor is.
+    /// Sets the torque, which feeds the watchdog, and requests the position of the motor.
     ///
     /// Real-time: one number in decimal, on the stack.
     fn encode(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
-        let is_number = effort.force_n.x.is_finite();
-        let torque_n_m = if is_number { effort.force_n.x * self.lever_m } else { 0.0 };
-        let mut spoken = TxBytes::EMPTY;
-        // There is room for any torque within a million newton metres; beyond, the line is cut and not understood.
-        let _ = write!(spoken, "c 0 {torque_n_m:.6}\nf 0\n");
+        let is_finite = effort.force_n.x.is_finite();
+        let torque_n_m = if is_finite { effort.force_n.x * self.lever_m } else { 0.0 };
+        let mut bytes = TxBytes::EMPTY;
+        // Any torque below a million newton metres fits; a longer line is cut and rejected by the controller.
+        let _ = write!(bytes, "c 0 {torque_n_m:.6}\nf 0\n");
         self.commands.record_sent(now);
-        (spoken, if is_number { Ok(()) } else { Err(WriteError::NotFinite) })
+        (bytes, if is_finite { Ok(()) } else { Err(WriteError::NotFinite) })
     }
 
     fn cancel_last(&mut self) {

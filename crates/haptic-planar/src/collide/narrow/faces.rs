@@ -48,24 +48,24 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
 /// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that is
 /// negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
 #[inline]
-pub(super) fn touch_as_before(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
+pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     if !permitted(of, other, face.index, face.support) {
         return None;
     }
-    let touch = clip(a, b, face, near)?;
-    let certain = if touch.count == 2 {
-        let span = (touch.at_m[1] - touch.at_m[0]).dot(&tangent_of(touch.normal));
-        touch.gap_m[0].max(touch.gap_m[1]) <= CERTAIN_SLOPE * span
+    let geometry = clip(a, b, face, near)?;
+    let certain = if geometry.count == 2 {
+        let span = (geometry.at_m[1] - geometry.at_m[0]).dot(&tangent_of(geometry.normal));
+        geometry.gap_m[0].max(geometry.gap_m[1]) <= CERTAIN_SLOPE * span
     } else {
         false
     };
-    (certain || face.separation_m <= CERTAIN_SLOPE * room_beside(of, other, face)).then_some(touch)
+    (certain || face.separation_m <= CERTAIN_SLOPE * clearance_beside(of, other, face)).then_some(geometry)
 }
 
 /// How far the support corner is from the nearer end of the face, along it, m; negative beyond.
 #[inline]
-fn room_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
+fn clearance_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     let normal = of.placed.normals[face.index];
     let along = Vector2::new(-normal.y, normal.x);
     let (start, end) = edge(of.placed, face.index);
@@ -88,20 +88,20 @@ fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece) -> (f64,
     (lowest - base, support)
 }
 
-pub(super) fn touch_sharp(
+pub(super) fn collide_sharp(
     a: &PairSide,
     b: &PairSide,
     near: Near,
-    memory: &mut FeatureCache,
+    cache: &mut FeatureCache,
 ) -> Option<ContactGeometry> {
-    let face = reference_face(a, b, memory.face, near.margin_m, 0.0)?;
-    memory.face = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: 0 };
+    let face = reference_face(a, b, cache.face, near.margin_m, 0.0)?;
+    cache.face = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: 0 };
     if face.separation_m > near.margin_m {
         return None;
     }
-    let touch = clip(a, b, &face, near)?;
-    memory.face = touch.id;
-    Some(touch)
+    let geometry = clip(a, b, &face, near)?;
+    cache.face = geometry.id;
+    Some(geometry)
 }
 
 /// The best permitted face of both pieces; the first one beyond the margin is returned at once.
@@ -287,22 +287,22 @@ fn gather(
 ) -> Option<ContactGeometry> {
     let t = tangent_of(outward);
     let (first, second) = if t.dot(&(second.1 - first.1)) >= 0.0 { (first, second) } else { (second, first) };
-    let mut touch = ContactGeometry { normal: outward, id, ..ContactGeometry::default() };
-    touch.apart_m = first.0.min(second.0);
+    let mut geometry = ContactGeometry { normal: outward, id, ..ContactGeometry::default() };
+    geometry.apart_m = first.0.min(second.0);
     let both = distinct && first.0 <= margin_m && second.0 <= margin_m;
     if both {
-        touch.count = 2;
-        touch.gap_m = [first.0, second.0];
-        touch.at_m = [first.1, second.1];
+        geometry.count = 2;
+        geometry.gap_m = [first.0, second.0];
+        geometry.at_m = [first.1, second.1];
     } else {
-        touch.end = usize::from(second.0 < first.0);
-        let nearest = if touch.end == 0 { first } else { second };
+        geometry.end = usize::from(second.0 < first.0);
+        let nearest = if geometry.end == 0 { first } else { second };
         if nearest.0 > margin_m {
             return None;
         }
-        touch.count = 1;
-        touch.gap_m[0] = nearest.0;
-        touch.at_m[0] = nearest.1;
+        geometry.count = 1;
+        geometry.gap_m[0] = nearest.0;
+        geometry.at_m[0] = nearest.1;
     }
-    Some(touch)
+    Some(geometry)
 }

@@ -14,9 +14,9 @@ use crate::scene::body_state::BodyState;
 use crate::shape::closest::track;
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::shape::piece::{Cone, Piece, PlacedPiece};
-use faces::{FACE_HYSTERESIS_M, last_face, touch_as_before, touch_sharp};
+use faces::{FACE_HYSTERESIS_M, collide_on_last_face, collide_sharp, last_face};
 use nalgebra::Vector2;
-use rounded::{touch_overlapping_cores, touch_rounded};
+use rounded::{collide_overlapping_cores, collide_rounded};
 
 /// Directions this far outside a corner's cone still count as inside, rad (as a sine).
 const CONE_SLACK: f64 = 1e-3;
@@ -41,7 +41,7 @@ pub struct PairSide<'a> {
 impl<'a> PairSide<'a> {
     /// One side of a near pair, with a velocity and spin for this tick.
     #[inline]
-    pub fn of(
+    pub fn new(
         pair: &Pair,
         which: usize,
         scene: &'a Scene,
@@ -100,27 +100,27 @@ pub struct ContactGeometry {
 /// The manifold of a pair, if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot products
 /// plus one walk within its budget.
 #[inline]
-pub fn touch(a: &PairSide, b: &PairSide, near: Near, memory: &mut FeatureCache) -> Option<ContactGeometry> {
+pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    if let Some(face) = last_face(a, b, memory.face, radii) {
+    if let Some(face) = last_face(a, b, cache.face, radii) {
         if face.separation_m > near.margin_m {
             return None;
         }
         if radii == 0.0
             && face.separation_m > -FACE_HYSTERESIS_M
-            && let Some(touch) = touch_as_before(a, b, &face, near)
+            && let Some(geometry) = collide_on_last_face(a, b, &face, near)
         {
-            memory.face = touch.id;
-            return Some(touch);
+            cache.face = geometry.id;
+            return Some(geometry);
         }
     }
     if radii > 0.0 {
-        match track(a.placed, b.placed, &mut memory.seed) {
-            Some(closest) => touch_rounded(a, b, &closest, near, memory),
-            None => touch_overlapping_cores(a, b, near, memory),
+        match track(a.placed, b.placed, &mut cache.seed) {
+            Some(closest) => collide_rounded(a, b, &closest, near, cache),
+            None => collide_overlapping_cores(a, b, near, cache),
         }
     } else {
-        touch_sharp(a, b, near, memory)
+        collide_sharp(a, b, near, cache)
     }
 }
 

@@ -10,17 +10,17 @@ use nalgebra::Vector2;
 /// A side faces a direction when their cosine is above this (4.5 mrad).
 const FLAT_FACING: f64 = 0.99999;
 
-pub(super) fn touch_rounded(
+pub(super) fn collide_rounded(
     a: &PairSide,
     b: &PairSide,
     closest: &Closest,
     near: Near,
-    memory: &mut FeatureCache,
+    cache: &mut FeatureCache,
 ) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     let gap = closest.distance_m - radii;
     let face = face_of(closest).or_else(|| face_at_corners(a, b, closest));
-    memory.face = face.unwrap_or_default().0;
+    cache.face = face.unwrap_or_default().0;
     if gap > near.margin_m {
         return None;
     }
@@ -35,9 +35,9 @@ pub(super) fn touch_rounded(
     if let Some((id, support)) = face {
         let of_first = id.face_of == 1;
         let chosen = Face { of_first, index: usize::from(id.face), support, separation_m: gap };
-        let touch = clip(a, b, &chosen, near)?;
-        memory.face = touch.id;
-        return Some(touch);
+        let geometry = clip(a, b, &chosen, near)?;
+        cache.face = geometry.id;
+        return Some(geometry);
     }
     let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
     let at = closest.on_a + normal * a.piece.radius_m;
@@ -94,11 +94,11 @@ fn feature_open(side: &PairSide, feature: Feature, direction: Vector2<f64>) -> b
 }
 
 /// Cores that overlap (deeper than their radii): separating axes decide; two coinciding points part upwards.
-pub(super) fn touch_overlapping_cores(
+pub(super) fn collide_overlapping_cores(
     a: &PairSide,
     b: &PairSide,
     near: Near,
-    memory: &mut FeatureCache,
+    cache: &mut FeatureCache,
 ) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     if a.placed.count < 2 && b.placed.count < 2 {
@@ -115,8 +115,8 @@ pub(super) fn touch_overlapping_cores(
             id,
         });
     }
-    let face = reference_face(a, b, memory.face, near.margin_m, radii)?;
-    let touch = clip(a, b, &face, near)?;
-    memory.face = touch.id;
-    Some(touch)
+    let face = reference_face(a, b, cache.face, near.margin_m, radii)?;
+    let geometry = clip(a, b, &face, near)?;
+    cache.face = geometry.id;
+    Some(geometry)
 }

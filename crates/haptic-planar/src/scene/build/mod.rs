@@ -3,24 +3,26 @@
 #[cfg(test)]
 mod tests;
 
-use crate::nearest::nearest_name;
+use crate::scene::capacity;
 use crate::scene::decompose::{DecomposeError, convex_parts};
 use crate::scene::description::{
     BodyDescription, PairDescription, SceneDescription, ShapeDescription, ToolDescription,
 };
+use crate::scene::grid::Grid;
 use crate::scene::mass::{AreaProperties, Growth, box_corners};
 use crate::scene::polygon::{OutlineError, tidy};
 use crate::scene::seams::fill_seams;
 use crate::scene::validate::{self, At};
-use crate::scene::{Body, PairOverride, Scene, SceneError, Tool};
+use crate::scene::{Body, PairOverride, Scene, SceneError, Tool, UnknownName};
+use crate::shape::aabb::Aabb;
 use crate::shape::piece::{MAX_CORNERS, Piece};
 use nalgebra::Vector2;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Distance of a handle from the centre of mass that is only rounding, m.
 const AT_CENTRE_M: f64 = 1e-12;
-/// How many names an error lists when none is near the wrong one.
-const MOST_NAMES_LISTED: usize = 8;
+/// Names that an error lists at most.
+const MAX_NAMES_LISTED: usize = 8;
 
 impl Scene {
     /// Checks a description and works out everything that can be known at load.
@@ -40,14 +42,30 @@ impl Scene {
             pieces: Vec::new(),
             pairs: pairs(&description.pairs, &names)?,
             tool: None,
+            pair_capacity: 0,
+            dynamic_bodies: (0..description.bodies.len()).filter(|&body| !description.bodies[body].fixed).collect(),
+            dynamic_pieces: Vec::new(),
+            grid: Grid::default(),
         };
         for (index, body) in description.bodies.iter().enumerate() {
             add_body(&mut scene, index, body)?;
         }
         scene.tool = description.tool.as_ref().map(|held| tool(held, &names, &scene.bodies)).transpose()?;
         fill_seams(&scene.bodies, &mut scene.pieces);
+        index_pieces(&mut scene);
         Ok(scene)
     }
+}
+
+/// Fills in what the broad phase needs to know of the pieces.
+fn index_pieces(scene: &mut Scene) {
+    let placed = scene.placed_at_start();
+    let (fixed, dynamic): (Vec<usize>, Vec<usize>) =
+        (0..scene.pieces.len()).partition(|&piece| scene.is_fixed_piece(piece));
+    let around = |&piece: &usize| (piece as u32, Aabb::around(&placed[piece], scene.pieces[piece].radius_m));
+    scene.grid = Grid::over(&fixed.iter().map(around).collect::<Vec<_>>());
+    scene.dynamic_pieces = dynamic.iter().map(|&piece| piece as u32).collect();
+    scene.pair_capacity = capacity::near_pairs(scene, &placed);
 }
 
 type Names<'a> = BTreeMap<&'a str, usize>;
@@ -69,21 +87,22 @@ fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
 
 /// Finds a body by name; `key` is where the name was written.
 fn find(at: &At, key: &'static str, name: &str, names: &Names) -> Result<usize, SceneError> {
-    let Some(&index) = names.get(name) else {
-        let remedy = match nearest_name(name, names.keys().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None if names.is_empty() => "the scene has no bodies".to_owned(),
-            None => format!("the scene's bodies are {}", listed(names)),
-        };
-        return at.fail(key, format!("there is no body named `{name}`"), &remedy);
-    };
-    Ok(index)
+    names.get(name).copied().ok_or_else(|| SceneError {
+        unknown_name: Some(Box::new(UnknownName {
+            name: name.to_owned(),
+            candidates: names.keys().map(|&candidate| candidate.to_owned()).collect(),
+        })),
+        ..at.error(key, format!("there is no body named `{name}`"), &listed(names))
+    })
 }
 
 fn listed(names: &Names) -> String {
-    let quoted: Vec<_> = names.keys().take(MOST_NAMES_LISTED).map(|name| format!("`{name}`")).collect();
-    let more = if names.len() > MOST_NAMES_LISTED { ", …" } else { "" };
-    quoted.join(", ") + more
+    if names.is_empty() {
+        return "the scene has no bodies".to_owned();
+    }
+    let quoted: Vec<_> = names.keys().take(MAX_NAMES_LISTED).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > MAX_NAMES_LISTED { ", …" } else { "" };
+    format!("the scene's bodies are {}{more}", quoted.join(", "))
 }
 
 fn pairs(pairs: &[PairDescription], names: &Names) -> Result<Vec<PairOverride>, SceneError> {
@@ -137,6 +156,7 @@ fn add_body(scene: &mut Scene, index: usize, body: &BodyDescription) -> Result<(
         mass_kg,
         inertia_kg_m2,
         centre_m: properties.centroid_m,
+        reach_m: scene.pieces[first..].iter().map(|piece| piece.reach_m).fold(0.0, f64::max),
         position_m: body.position_m,
         angle_rad: body.angle_rad,
         velocity_m_per_s: body.velocity_m_per_s,
@@ -195,7 +215,7 @@ fn polygon(at: &At, corners_m: &[Vector2<f64>], rounding_m: f64) -> Result<Shape
         return at.fail(
             "rounding_m",
             problem,
-            &format!("this outline can be rounded by less than {:?} m", growth.most_m),
+            &format!("this outline can be rounded by less than {:?} m", growth.max_m),
         );
     }
     Ok((AreaProperties::of_polygon(&outline, rounding_m), parts, rounding_m))

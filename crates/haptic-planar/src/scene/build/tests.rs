@@ -243,7 +243,9 @@ fn fixed_bodies_do_not_start_moving() {
 fn pairs_name_two_bodies_that_exist_once() {
     let error =
         assert_refused(Place::Pair(0, "bodies"), |description| description.pairs = vec![pair_of("tabel", "probe")]);
-    assert_eq!(error.to_string(), "there is no body named `tabel`; did you mean `table`?");
+    assert_eq!(error.to_string(), "there is no body named `tabel`; the scene's bodies are `probe`, `table`");
+    let candidates = vec!["probe".to_owned(), "table".to_owned()];
+    assert_eq!(error.unknown_name, Some(Box::new(UnknownName { name: "tabel".to_owned(), candidates })));
     assert_refused(Place::Pair(0, "bodies"), |description| description.pairs = vec![pair_of("table", "table")]);
     let twice = || vec![pair_of("table", "probe"), pair_of("probe", "table")];
     assert_refused(Place::Pair(1, "bodies"), |description| description.pairs = twice());

@@ -58,7 +58,7 @@ struct Member {
 
 impl Member {
     fn new(index: usize, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
-        let placed = PlacedPiece::of(piece, centre, rotation);
+        let placed = PlacedPiece::new(piece, centre, rotation);
         let corners = &placed.corners[..placed.count];
         let reach = Vector2::repeat(FLUSH_M);
         let low = corners.iter().fold(corners[0], |low, corner| low.inf(corner)) - reach;
@@ -247,8 +247,8 @@ fn conclude(member: &Member, mut trace: Trace) -> Option<Seams> {
     trace.covers.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)));
     let internal = (0..member.placed.count).filter(|&edge| is_covered(member, edge, &trace.covers));
     let internal_edges = internal.fold(0u16, |bits, edge| bits | 1 << edge);
-    let saved_bodies = internal_edges == 0 && trace.cones.iter().all(|cone| *cone == Cone::Full);
-    (!saved_bodies).then_some(Seams { internal_edges, cones: trace.cones })
+    let is_uncovered = internal_edges == 0 && trace.cones.iter().all(|cone| *cone == Cone::Full);
+    (!is_uncovered).then_some(Seams { internal_edges, cones: trace.cones })
 }
 
 /// Whether an edge's covers, sorted by their start, leave no gap. The whole length counts, not samples of it: a floor

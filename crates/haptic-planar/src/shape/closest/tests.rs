@@ -22,7 +22,7 @@ fn random_seed(random: &mut Random) -> Seed {
 }
 
 fn placed(piece: &Piece, x: f64, y: f64, angle: f64) -> PlacedPiece {
-    PlacedPiece::of(piece, Vector2::new(x, y), Vector2::new(libm::cos(angle), libm::sin(angle)))
+    PlacedPiece::new(piece, Vector2::new(x, y), Vector2::new(libm::cos(angle), libm::sin(angle)))
 }
 
 fn box_at(x: f64, y: f64, angle: f64) -> PlacedPiece {

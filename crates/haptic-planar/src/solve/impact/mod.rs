@@ -16,7 +16,7 @@ use crate::scene::description::RestitutionLaw;
 
 /// Floor under the second phase's slope, as a part of the normal entry. Real bodies are far above it; it keeps a
 /// contact mass that is singular by rounding from dividing by zero.
-const LEAST_SLOPE: f64 = 1e-12;
+const MIN_SLOPE: f64 = 1e-12;
 
 /// Inverse inertia seen at the contact, 1/kg: an impulse `p` changes the relative velocity by `K p`, in tangent and
 /// normal axes. Positive definite for bodies of which at least one can move; immovable ones add nothing.
@@ -55,8 +55,8 @@ pub fn resolve(
     law: RestitutionLaw,
 ) -> Impulse {
     if normal_speed < 0.0 && mass.normal > 0.0 {
-        let course = SlipPhases::plan(mass, tangent_speed, normal_speed, friction);
-        course.impulse_until(course.end(restitution, law))
+        let phases = SlipPhases::plan(mass, tangent_speed, normal_speed, friction);
+        phases.impulse_until(phases.end(restitution, law))
     } else {
         Impulse::default()
     }
@@ -85,7 +85,7 @@ impl Phase {
             let lean = if mass.tangent > 0.0 { -mass.cross / mass.tangent } else { 0.0 };
             Self { lean, slope: mass.normal + lean * mass.cross }
         };
-        Self { slope: phase.slope.max(LEAST_SLOPE * mass.normal), ..phase }
+        Self { slope: phase.slope.max(MIN_SLOPE * mass.normal), ..phase }
     }
 }
 
@@ -102,7 +102,7 @@ struct SlipPhases {
     first: Phase,
     second: Phase,
     /// Normal impulse at which the first slip ends, N·s; infinite when it does not.
-    rotation: f64,
+    slip_end: f64,
     /// Normal velocity before the impact, m/s, negative.
     approach: f64,
 }
@@ -111,18 +111,18 @@ impl SlipPhases {
     fn plan(mass: &PointInverseMass, tangent_speed: f64, approach: f64, friction: f64) -> Self {
         let second = Phase::after_slip(mass, friction);
         if tangent_speed == 0.0 {
-            return Self { first: second, second, rotation: 0.0, approach };
+            return Self { first: second, second, slip_end: 0.0, approach };
         }
         let direction = tangent_speed.signum();
         let first = Phase::slip(mass, friction, direction);
         let braking = -direction * (mass.cross + first.lean * mass.tangent);
-        let rotation = match (braking > 0.0, first.slope > 0.0) {
+        let slip_end = match (braking > 0.0, first.slope > 0.0) {
             (true, _) => tangent_speed.abs() / braking,
             (false, true) => f64::INFINITY,
             // A jam always brakes its slip; only a contact mass that is singular by rounding comes here.
             (false, false) => 0.0,
         };
-        Self { first, second, rotation, approach }
+        Self { first, second, slip_end, approach }
     }
 
     /// Normal impulse at the end of the impact.
@@ -137,34 +137,35 @@ impl SlipPhases {
     fn compress(&self) -> Compression {
         let (speed, first, second) = (self.approach, self.first.slope, self.second.slope);
         // Never in a jam: there the right side is negative.
-        if -speed <= first * self.rotation {
+        if -speed <= first * self.slip_end {
             return Compression { impulse: -speed / first, work: 0.5 * speed * speed / first };
         }
-        let turning_speed = speed + first * self.rotation;
+        let speed_at_slip_end = speed + first * self.slip_end;
         Compression {
-            impulse: self.rotation - turning_speed / second,
-            work: 0.5 * (turning_speed * turning_speed / second - (speed + turning_speed) * self.rotation),
+            impulse: self.slip_end - speed_at_slip_end / second,
+            work: 0.5 * (speed_at_slip_end * speed_at_slip_end / second - (speed + speed_at_slip_end) * self.slip_end),
         }
     }
 
     /// Normal impulse at which `work` has been given back after compression ended at `compressed`.
     fn restore(&self, compressed: f64, work: f64) -> f64 {
         let (first, second) = (self.first.slope, self.second.slope);
-        if compressed >= self.rotation {
+        if compressed >= self.slip_end {
             return compressed + (2.0 * work / second).sqrt();
         }
-        let turning_speed = first * (self.rotation - compressed);
-        let work_until_turn = 0.5 * turning_speed * (self.rotation - compressed);
-        if work <= work_until_turn {
+        let speed_at_slip_end = first * (self.slip_end - compressed);
+        let work_until_slip_end = 0.5 * speed_at_slip_end * (self.slip_end - compressed);
+        if work <= work_until_slip_end {
             return compressed + (2.0 * work / first).sqrt();
         }
-        let leaving_speed = (turning_speed * turning_speed + 2.0 * second * (work - work_until_turn)).sqrt();
-        self.rotation + (leaving_speed - turning_speed) / second
+        let leaving_speed =
+            (speed_at_slip_end * speed_at_slip_end + 2.0 * second * (work - work_until_slip_end)).sqrt();
+        self.slip_end + (leaving_speed - speed_at_slip_end) / second
     }
 
     fn impulse_until(&self, normal: f64) -> Impulse {
         let tangent =
-            self.first.lean * normal.min(self.rotation) + self.second.lean * (normal - self.rotation).max(0.0);
+            self.first.lean * normal.min(self.slip_end) + self.second.lean * (normal - self.slip_end).max(0.0);
         Impulse { tangent, normal }
     }
 }

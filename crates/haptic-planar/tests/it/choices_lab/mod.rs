@@ -40,7 +40,7 @@ pub fn elastic_ball(choice: ImpactState, seconds: f64) -> Drift {
     for _ in 0..(seconds * 1e3) as usize {
         lab.free();
     }
-    Drift { drift: height(&lab) / start - 1.0, gain_j: lab.state.ledger.gain_max_j }
+    Drift { drift: height(&lab) / start - 1.0, gain_j: lab.state.energy.gain_max_j }
 }
 
 /// A frictionless elastic square tumbles in a box without gravity.
@@ -68,7 +68,7 @@ pub fn elastic_square(choice: ImpactState, seconds: f64) -> Drift {
     for _ in 0..(seconds * 1e3) as usize {
         lab.free();
     }
-    Drift { drift: lab.energy_j() / start - 1.0, gain_j: lab.state.ledger.gain_max_j }
+    Drift { drift: lab.energy_j() / start - 1.0, gain_j: lab.state.energy.gain_max_j }
 }
 
 /// The paper's way to get stuck: a ball just above the floor that still recedes, pulled back within the tick. Returns in
@@ -134,7 +134,7 @@ pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
     Slid {
         ratio: tangent / normal,
         speed_m_per_s: (lab.state.bodies[1].centre_m.x - from) / 0.5,
-        gain_j: lab.state.ledger.gain_max_j,
+        gain_j: lab.state.energy.gain_max_j,
         penetration_m: lab.penetration_m,
     }
 }

@@ -93,7 +93,7 @@ fn can_meet(lab: &Lab, a: usize, b: usize) -> bool {
 fn placed(lab: &Lab, piece: usize) -> PlacedPiece {
     let piece = &lab.scene.pieces[piece];
     let motion = &lab.state.bodies[piece.body as usize];
-    PlacedPiece::of(piece, motion.centre_m, motion.rotation)
+    PlacedPiece::new(piece, motion.centre_m, motion.rotation)
 }
 
 /// Largest separation along any face normal: the depth when the cores overlap, a lower bound of the distance if not.

@@ -9,6 +9,7 @@ use haptic_planar::scene::body_state::BodyState;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use haptic_planar::state::State;
 use haptic_planar::tick::TICK_S;
+use haptic_planar::workspace::Workspace;
 use nalgebra::{Vector2, vector};
 
 /// Gravity of the tests, m/s².
@@ -86,6 +87,7 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
 pub struct Lab {
     pub scene: Scene,
     pub state: State,
+    pub workspace: Workspace,
     pub grip: CouplingInput,
     pub tick: u64,
     pub penetration_m: f64,
@@ -95,7 +97,7 @@ pub struct Lab {
 impl Lab {
     pub fn new(description: &SceneDescription) -> Self {
         let scene = Scene::build(description).unwrap_or_else(|e| panic!("{e}"));
-        let state = State::new(&scene);
+        let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let hand = state.handle_m(&scene);
         let grip = CouplingInput {
             hand_m: hand,
@@ -107,7 +109,7 @@ impl Lab {
             max_force_n: f64::INFINITY,
             rail: None,
         };
-        Self { scene, state, grip, tick: 0, penetration_m: 0.0, dropped: 0 }
+        Self { scene, state, workspace, grip, tick: 0, penetration_m: 0.0, dropped: 0 }
     }
 
     pub fn gains(mut self, stiffness: f64, damping: f64) -> Self {
@@ -126,7 +128,7 @@ impl Lab {
     /// One tick with nobody holding anything.
     pub fn free(&mut self) -> StepOutput {
         self.tick += 1;
-        let felt = self.state.advance(&self.scene, None);
+        let felt = self.state.advance(&self.scene, &mut self.workspace, None);
         self.note(&felt);
         felt
     }
@@ -143,7 +145,7 @@ impl Lab {
         self.grip.hand_before_m = if self.tick == 0 { at } else { self.grip.hand_m };
         self.grip.hand_m = at;
         self.tick += 1;
-        let felt = self.state.advance(&self.scene, Some(&self.grip));
+        let felt = self.state.advance(&self.scene, &mut self.workspace, Some(&self.grip));
         self.note(&felt);
         felt
     }
@@ -174,11 +176,11 @@ impl Lab {
 
     /// Kinetic and potential energy now, J.
     pub fn energy_j(&self) -> f64 {
-        self.state.ledger.kinetic_j + self.state.ledger.potential_j
+        self.state.energy.kinetic_j + self.state.energy.potential_j
     }
 
     /// The largest rise of stored energy that no work explains, J.
     pub fn gain_j(&self) -> f64 {
-        self.state.ledger.gain_max_j
+        self.state.energy.gain_max_j
     }
 }

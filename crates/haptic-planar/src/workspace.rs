@@ -1,0 +1,67 @@
+//! Scratch memory of one step. Nothing in it lasts to the next step except what can be read after this one.
+
+use crate::collide::broad_phase::LookUps;
+use crate::impact_states::Scratch;
+use crate::output::Contact;
+use crate::scene::Scene;
+use crate::scene::description::ImpactState;
+use crate::solve::contact_solver::Solver;
+use crate::solve::impact_queue::ImpactQueue;
+use crate::solve::islands::Islands;
+use crate::solve::manifold::Manifold;
+use crate::solve::position_correction::Correction;
+use crate::solve::solver_body::{SolverBodies, SolverBody};
+use crate::state::State;
+
+/// Preallocated scratch memory of a step. A step gives the same bits with any workspace of its scene.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    pub(crate) solver_bodies: SolverBodies,
+    pub(crate) look_ups: LookUps,
+    /// Contacts; readable until the next step.
+    pub(crate) manifolds: Vec<Manifold>,
+    /// Solver bodies of the dynamic bodies before the impacts, to compute a tick again.
+    pub(crate) saved_bodies: Vec<SolverBody>,
+    pub(crate) islands: Islands,
+    pub(crate) impact_queue: ImpactQueue,
+    pub(crate) contact_solver: Solver,
+    pub(crate) correction: Correction,
+    /// By body: fraction of its displacement that it may make.
+    pub(crate) fractions: Vec<f64>,
+    /// Scratch memory of the paper's impact states; none for the default one.
+    pub(crate) impact_states: Option<Box<Scratch>>,
+    /// Near pairs of a forced step; empty otherwise.
+    pub(crate) forced_pairs: Vec<[u32; 2]>,
+}
+
+impl Workspace {
+    /// Preallocates for a scene.
+    pub fn new(scene: &Scene) -> Self {
+        let (bodies, pairs) = (scene.bodies.len(), scene.pair_capacity);
+        let solver_bodies = SolverBodies::new(scene);
+        let has_scratch = scene.impact_state != ImpactState::InterState;
+        Self {
+            look_ups: LookUps::new(scene),
+            manifolds: Vec::with_capacity(pairs),
+            saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
+            islands: Islands::with_capacity(bodies),
+            impact_queue: ImpactQueue::with_capacity(pairs),
+            contact_solver: Solver::with_capacity(pairs, bodies),
+            correction: Correction::with_capacity(pairs, bodies),
+            fractions: vec![1.0; bodies],
+            impact_states: has_scratch.then(|| Box::new(Scratch::new(scene))),
+            forced_pairs: Vec::new(),
+            solver_bodies,
+        }
+    }
+
+    /// Contacts that carried load in the last step of `state`; the impulse of an impact is not a load. Real-time: once
+    /// over the manifolds.
+    pub fn contacts<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Contact> + 'a {
+        self.manifolds.iter().flat_map(move |manifold| {
+            (0..manifold.count)
+                .filter(|&point| manifold.impulse.normal[point] > 0.0)
+                .map(move |point| Contact::new(manifold, point, &state.bodies[manifold.bodies[0]]))
+        })
+    }
+}

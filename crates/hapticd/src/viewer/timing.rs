@@ -1,0 +1,24 @@
+//! The loop's timing as the viewer shows it.
+
+use haptic_realtime::histogram::{Histogram, Percentiles};
+use haptic_realtime::runner::LoopTiming;
+use haptic_view::message::timing::{DurationPercentiles, TimingMessage, bars};
+
+/// Message of a loop's timing.
+pub fn timing_message(timing: &LoopTiming) -> TimingMessage {
+    TimingMessage {
+        ticks: timing.ticks,
+        overruns: timing.overruns,
+        skipped: timing.skipped,
+        wake_ns: percentiles(&timing.wake),
+        compute_ns: percentiles(&timing.compute),
+        wake_histogram: bars(timing.wake.buckets()),
+        compute_histogram: bars(timing.compute.buckets()),
+        ..TimingMessage::default()
+    }
+}
+
+fn percentiles(histogram: &Histogram) -> DurationPercentiles {
+    let Percentiles { p50, p99, p999, max } = histogram.percentiles();
+    DurationPercentiles { p50, p99, p999, max }
+}
