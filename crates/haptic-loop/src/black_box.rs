@@ -7,14 +7,14 @@
 use crate::report::TickReport;
 
 /// Ticks that a black box remembers: two seconds. A power of two, so that finding a page takes no comparison.
-pub const REMEMBERED_TICKS: usize = 2048;
+pub const BLACK_BOX_TICKS: usize = 2048;
 /// Ticks that it runs on after a fault, to show the way down.
 pub const AFTERMATH_TICKS: u32 = 100;
 
 /// The newest ticks, oldest overwritten first.
 #[derive(Clone, Debug)]
 pub struct BlackBox {
-    pages: Box<[TickReport; REMEMBERED_TICKS]>,
+    rows: Box<[TickReport; BLACK_BOX_TICKS]>,
     /// Where the newest report is; kept in range by [`on_ring`].
     newest: usize,
     /// Pages that were written since it was empty.
@@ -23,7 +23,7 @@ pub struct BlackBox {
 
 /// A page's place on the ring.
 const fn on_ring(latest: usize) -> usize {
-    latest % REMEMBERED_TICKS
+    latest % BLACK_BOX_TICKS
 }
 
 impl Default for BlackBox {
@@ -35,9 +35,9 @@ impl Default for BlackBox {
 impl BlackBox {
     /// An empty one. Every page of it is touched here, so that the tick touches none for the first time.
     pub fn new() -> Self {
-        let pages = vec![TickReport::nothing_yet(); REMEMBERED_TICKS].into_boxed_slice();
-        let pages = pages.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
-        Self { pages, newest: 0, written: 0 }
+        let rows = vec![TickReport::default(); BLACK_BOX_TICKS].into_boxed_slice();
+        let rows = rows.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
+        Self { rows, newest: 0, written: 0 }
     }
 
     /// Takes the next page, to be written; what it holds is two seconds old. Real-time: constant.
@@ -49,12 +49,12 @@ impl BlackBox {
 
     /// The newest page. Real-time: constant.
     pub fn latest(&self) -> &TickReport {
-        &self.pages[on_ring(self.newest)]
+        &self.rows[on_ring(self.newest)]
     }
 
     /// The newest page, to be written. Real-time: constant.
     pub fn latest_mut(&mut self) -> &mut TickReport {
-        &mut self.pages[on_ring(self.newest)]
+        &mut self.rows[on_ring(self.newest)]
     }
 
     /// Forgets everything. Real-time: constant.
@@ -64,9 +64,9 @@ impl BlackBox {
 
     /// What it remembers, oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
-        let count = self.written.min(REMEMBERED_TICKS);
-        let oldest = self.newest + REMEMBERED_TICKS + 1 - count;
-        (oldest..oldest + count).map(|latest| &self.pages[on_ring(latest)])
+        let count = self.written.min(BLACK_BOX_TICKS);
+        let oldest = self.newest + BLACK_BOX_TICKS + 1 - count;
+        (oldest..oldest + count).map(|latest| &self.rows[on_ring(latest)])
     }
 }
 
@@ -104,12 +104,12 @@ impl BlackBoxRecorder {
     /// The newest page is written: puts the box aside if a fault's aftermath is over. Real-time: constant.
     pub(crate) fn commit(&mut self) {
         if self.aftermath.is_some() || self.latest().fault.is_some() {
-            self.close_page_in_trouble();
+            self.commit_aftermath();
         }
     }
 
     #[cold]
-    fn close_page_in_trouble(&mut self) {
+    fn commit_aftermath(&mut self) {
         self.aftermath = match self.aftermath {
             Some(0) => self.put_aside(),
             Some(left) => Some(left - 1),
@@ -149,7 +149,7 @@ mod tests {
     use crate::fault::Fault;
 
     fn tick(tick: u64) -> TickReport {
-        TickReport { tick, ..TickReport::nothing_yet() }
+        TickReport { tick, ..TickReport::default() }
     }
 
     fn record(black_box: &mut BlackBox, report: TickReport) {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(black_box.reports().map(|report| report.tick).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         (6..=4500).for_each(|number| record(&mut black_box, tick(number)));
         let remembered: Vec<u64> = black_box.reports().map(|report| report.tick).collect();
-        assert_eq!(remembered, (4500 - REMEMBERED_TICKS as u64 + 1..=4500).collect::<Vec<_>>());
+        assert_eq!(remembered, (4500 - BLACK_BOX_TICKS as u64 + 1..=4500).collect::<Vec<_>>());
     }
 
     #[test]

@@ -129,7 +129,7 @@ pub const BLACK_BOX: [Column<TickReport>; 34] = [
     column("impacts", |report| Cell::Count(u64::from(report.felt.impacts))),
     column("energy_j", |report| Cell::Number(report.felt.energy.stored_j())),
     column("tank_j", |report| Cell::Number(report.tank_j)),
-    column("share", |report| Cell::Number(report.share)),
+    column("share", |report| Cell::Number(report.fraction)),
     column("phase", |report| Cell::Text(report.phase.name().to_owned())),
     column("stale", |report| Cell::Text(report.stale.to_string())),
     column("paused", |report| Cell::Text(report.paused.to_string())),

@@ -1,6 +1,6 @@
 //! How force comes on: not before the world is quiet in the hand, then slowly, and again from the start after a fault.
 
-mod image;
+mod checkpoint;
 
 use haptic_coupling::tank::project_onto_segment;
 use haptic_planar::tick::TICK_S;
@@ -43,7 +43,7 @@ pub struct Engagement {
     ramp_s: f64,
     quiet_ticks: u32,
     /// 0 to 1.
-    share: f64,
+    fraction: f64,
     /// Share left after a gap in the readings, 0 to 1.
     recovered: f64,
 }
@@ -51,7 +51,7 @@ pub struct Engagement {
 impl Engagement {
     /// Nothing engaged yet.
     pub fn new(ramp_s: f64) -> Self {
-        Self { ramp_s, quiet_ticks: 0, share: 0.0, recovered: 1.0 }
+        Self { ramp_s, quiet_ticks: 0, fraction: 0.0, recovered: 1.0 }
     }
 
     /// Takes another ramp time; what has come on stays on. Real-time: constant.
@@ -76,25 +76,25 @@ impl Engagement {
         if self.recovered < 1.0 {
             self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
         }
-        if self.share >= 1.0 {
+        if self.fraction >= 1.0 {
             return self.recovered;
         }
         if self.ramp_s <= 0.0 {
-            self.share = 1.0;
+            self.fraction = 1.0;
         } else if self.quiet_ticks >= QUIET_TICKS {
-            self.share = (self.share + TICK_S / self.ramp_s).min(1.0);
+            self.fraction = (self.fraction + TICK_S / self.ramp_s).min(1.0);
         } else {
             let is_quiet = (would_be_n - project_onto_segment(load_n * 2.0, would_be_n)).norm() < QUIET_N;
             self.quiet_ticks = if is_quiet { self.quiet_ticks + 1 } else { 0 };
         }
-        self.share * self.recovered
+        self.fraction * self.recovered
     }
 
     /// Where it stands.
     pub fn phase(&self) -> Phase {
-        if self.share >= 1.0 {
+        if self.fraction >= 1.0 {
             Phase::Engaged
-        } else if self.share > 0.0 {
+        } else if self.fraction > 0.0 {
             Phase::Ramping
         } else {
             Phase::Waiting
@@ -102,8 +102,8 @@ impl Engagement {
     }
 
     /// The share of force now.
-    pub fn share(&self) -> f64 {
-        self.share * self.recovered
+    pub fn fraction(&self) -> f64 {
+        self.fraction * self.recovered
     }
 }
 
@@ -120,8 +120,8 @@ mod tests {
             assert_eq!(engagement.advance(NOTHING, NOTHING), 0.0);
         }
         for tick in 1..=200 {
-            let share = engagement.advance(Vector2::new(9.0, 0.0), NOTHING);
-            assert!((share - f64::from(tick) / 200.0).abs() < 1e-12);
+            let fraction = engagement.advance(Vector2::new(9.0, 0.0), NOTHING);
+            assert!((fraction - f64::from(tick) / 200.0).abs() < 1e-12);
         }
         assert_eq!(engagement.phase(), Phase::Engaged);
     }
@@ -161,7 +161,7 @@ mod tests {
         let mut engagement = Engagement::new(0.01);
         (0..40).for_each(|_| _ = engagement.advance(NOTHING, NOTHING));
         engagement.interrupt();
-        assert_eq!(engagement.share(), 0.0);
+        assert_eq!(engagement.fraction(), 0.0);
         let shares: Vec<f64> = (0..50).map(|_| engagement.advance(NOTHING, NOTHING)).collect();
         assert!((shares[24] - 0.5).abs() < 1e-12 && shares[49] > 1.0 - 1e-12);
     }

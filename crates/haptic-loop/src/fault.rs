@@ -130,7 +130,7 @@ impl fmt::Display for Fault {
             Self::ReadingNotFinite => write!(f, "the device gave a position that is not a number"),
             Self::ForceNotFinite => write!(f, "the world answered with a force that is not a number"),
             Self::OverSpeed { speed_m_per_s, limit_m_per_s } => {
-                let speed = told_apart(*speed_m_per_s, *limit_m_per_s);
+                let speed = distinguishable(*speed_m_per_s, *limit_m_per_s);
                 write!(f, "the hand moved at {speed} m/s, the limit is {limit_m_per_s} m/s")
             }
             Self::Lost { silent_s } => {
@@ -145,7 +145,7 @@ impl fmt::Display for Fault {
 }
 
 /// A value with three decimals, or so many more that it does not look like the limit that it is above.
-fn told_apart(value: f64, limit: f64) -> String {
+fn distinguishable(value: f64, limit: f64) -> String {
     let looks_alike = |text: &String| text.parse() == Ok(limit);
     (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())
 }

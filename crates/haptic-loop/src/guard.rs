@@ -7,12 +7,12 @@
 //!
 //! Everything here is in the device's frame.
 
-mod image;
+mod checkpoint;
 
 use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
+use crate::reading_monitor::{HandReading, Validity};
 use crate::settings::Safety;
-use crate::watch::{HandReading, Validity};
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};
@@ -86,7 +86,7 @@ pub struct Guard {
     shortfall_n: Vector2<f64>,
     /// What the device gave before the last admission, N.
     given_before_n: Vector2<f64>,
-    tally: GuardCounters,
+    counters: GuardCounters,
 }
 
 impl Guard {
@@ -103,7 +103,7 @@ impl Guard {
             late_in_a_row: 0,
             shortfall_n: Vector2::zeros(),
             given_before_n: Vector2::zeros(),
-            tally: GuardCounters::default(),
+            counters: GuardCounters::default(),
         }
     }
 
@@ -128,11 +128,11 @@ impl Guard {
 
     /// The force that the hand may get. Real-time: constant.
     pub fn admit(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
-        self.book(request, hand);
+        self.update_energy(request, hand);
         self.clamp.advance();
         self.given_before_n = self.tank.acting_force_n();
         if self.is_nominal(request, hand) {
-            let shaped_n = self.shape(request.force_n, request.load_n);
+            let shaped_n = self.limit(request.force_n, request.load_n);
             let force_n = self.limit_by_energy(shaped_n, request.load_n);
             self.shortfall_n = request.force_n - force_n;
             Admission { force_n, fault: None }
@@ -145,7 +145,7 @@ impl Guard {
     /// next tick's fault. A device that is gone gives none, for lack of power or by its watchdog: whatever its handle does
     /// until it is plugged in again is not the tank's to pay, or its debt would hold back every later force.
     /// Real-time: constant.
-    pub fn learn(&mut self, sent: WriteOutcome) {
+    pub fn acknowledge(&mut self, sent: WriteOutcome) {
         if sent != WriteOutcome::Written {
             let is_gone = sent == WriteOutcome::Failed(WriteError::NotConnected);
             let acting_n = if is_gone { Vector2::zeros() } else { self.given_before_n };
@@ -184,23 +184,23 @@ impl Guard {
     }
 
     /// The share of force that the engagement gives now.
-    pub fn share(&self) -> f64 {
-        self.engagement.share()
+    pub fn fraction(&self) -> f64 {
+        self.engagement.fraction()
     }
 
     /// How often the guard stepped in.
-    pub fn tally(&self) -> &GuardCounters {
-        &self.tally
+    pub fn counters(&self) -> &GuardCounters {
+        &self.counters
     }
 
     /// Settles the energy of the period that has passed.
-    fn book(&mut self, request: &ForceRequest, hand: &HandReading) {
+    fn update_energy(&mut self, request: &ForceRequest, hand: &HandReading) {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
         match hand.position_m {
             Some(position_m) if hand.is_new => {
-                let is_trusted = !matches!(hand.trust, Validity::Faulted(_));
+                let is_trusted = !matches!(hand.validity, Validity::Faulted(_));
                 let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
-                self.tally.withheld_j += self.shortfall_n.dot(&moved_m);
+                self.counters.withheld_j += self.shortfall_n.dot(&moved_m);
             }
             _ => self.tank.skip_reading(elapsed_s),
         }
@@ -211,7 +211,7 @@ impl Guard {
 
     /// One look at everything that could be wrong; on nearly every tick nothing is.
     fn is_nominal(&self, request: &ForceRequest, hand: &HandReading) -> bool {
-        matches!(hand.trust, Validity::Good)
+        matches!(hand.validity, Validity::Good)
             && request.is_finite()
             && (request.pairs_dropped == 0 && request.periods <= 1 && self.late_in_a_row == 0)
             && (self.unsent.is_none() && self.active_fault.is_none())
@@ -222,10 +222,10 @@ impl Guard {
     fn admit_degraded(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         let fault = self.find_fault(request, hand);
         let wanted_n = if fault.is_some() { Vector2::zeros() } else { request.force_n };
-        let allowed_n = match (fault, hand.trust) {
+        let allowed_n = match (fault, hand.validity) {
             (Some(_), _) => self.shut_off(),
             (None, Validity::Stale) => self.interrupt(),
-            (None, _) => self.shape(wanted_n, request.load_n),
+            (None, _) => self.limit(wanted_n, request.load_n),
         };
         let force_n = self.limit_by_energy(allowed_n, request.load_n);
         self.shortfall_n = wanted_n - force_n;
@@ -234,7 +234,7 @@ impl Guard {
 
     fn find_fault(&mut self, request: &ForceRequest, hand: &HandReading) -> Option<Fault> {
         self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
-        match hand.trust {
+        match hand.validity {
             Validity::Faulted(fault) => Some(fault),
             _ if self.unsent.is_some() => self.unsent,
             _ if !request.is_finite() => Some(Fault::ForceNotFinite),
@@ -251,22 +251,22 @@ impl Guard {
     }
 
     fn interrupt(&mut self) -> Vector2<f64> {
-        self.tally.stale += 1;
+        self.counters.stale += 1;
         self.engagement.interrupt();
         Vector2::zeros()
     }
 
     /// Clamp, engagement, slew.
-    fn shape(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+    fn limit(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
-        self.tally.clamped += u64::from(clamped_n != wanted_n);
+        self.counters.clamped += u64::from(clamped_n != wanted_n);
         let ramped_n = clamped_n * self.engagement.advance(wanted_n, load_n);
         slewed(self.tank.acting_force_n(), ramped_n, self.slew_n_per_tick)
     }
 
     fn limit_by_energy(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let paid_n = self.tank.admit(allowed_n, load_n);
-        self.tally.cut += u64::from(paid_n != allowed_n);
+        self.counters.cut += u64::from(paid_n != allowed_n);
         paid_n
     }
 
@@ -275,7 +275,7 @@ impl Guard {
         let is_known = matches!((fault, self.active_fault), (Some(now), Some(before)) if now.continues(&before));
         self.active_fault = fault;
         let news = if is_known { None } else { fault };
-        self.tally.faults += u64::from(news.is_some());
+        self.counters.faults += u64::from(news.is_some());
         news
     }
 }

@@ -33,7 +33,7 @@ pub struct TickReport {
     /// Energy on account, J.
     pub tank_j: f64,
     /// Share of force that the engagement gives, 0 to 1.
-    pub share: f64,
+    pub fraction: f64,
     /// Where the engagement stands.
     pub phase: Phase,
     /// The reading was too old for a force.
@@ -44,14 +44,14 @@ pub struct TickReport {
     pub fault: Option<Fault>,
 }
 
-impl TickReport {
-    /// Before the first tick.
-    pub fn nothing_yet() -> Self {
+impl Default for TickReport {
+    /// The report before the first tick.
+    fn default() -> Self {
         Self {
             tick: 0,
             now: MonotonicNs(0),
             skipped: 0,
-            reading: Reading::nothing_yet(),
+            reading: Reading::default(),
             hand_m: Vector2::zeros(),
             tool: BodyState::at_rest(),
             felt: StepOutput::default(),
@@ -59,7 +59,7 @@ impl TickReport {
             effort_n: Vector2::zeros(),
             sent: WriteOutcome::Written,
             tank_j: 0.0,
-            share: 0.0,
+            fraction: 0.0,
             phase: Phase::Waiting,
             stale: false,
             paused: false,

@@ -1,6 +1,6 @@
 //! What a profile says about coupling, mapping and safety, with the defaults of a profile that says nothing.
 
-mod image;
+mod checkpoint;
 
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::key::{ANY, Key, KeyError, POSITIVE, ZERO_OR_MORE, check};
@@ -85,7 +85,7 @@ impl Default for MappingSettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveMapping {
     /// Between device and world.
-    pub mapping: Mapping,
+    mapping: Mapping,
     /// Unit direction in the world, if the handle rides on a rail.
     pub rail: Option<Vector2<f64>>,
     /// World metres per device metre.
@@ -129,7 +129,22 @@ impl ActiveMapping {
         (self.mapping, self.rail, self.scale) == (other.mapping, other.rail, other.scale)
     }
 
-    /// What a force of the device is in the world, N. Real-time: constant.
+    /// A position of the device in the world, m. Real-time: constant.
+    pub fn position_to_world(&self, device_m: Vector2<f64>) -> Vector2<f64> {
+        self.mapping.position_to_world(device_m)
+    }
+
+    /// A position in the world on the device, m. Real-time: constant.
+    pub fn position_to_device(&self, world_m: Vector2<f64>) -> Vector2<f64> {
+        self.mapping.position_to_device(world_m)
+    }
+
+    /// A force in the world on the device, N. Real-time: constant.
+    pub fn force_to_device(&self, world_n: Vector2<f64>) -> Vector2<f64> {
+        self.mapping.force_to_device(world_n)
+    }
+
+    /// A force of the device in the world, N. Real-time: constant.
     pub fn force_to_world(&self, device_n: Vector2<f64>) -> Vector2<f64> {
         self.mapping.velocity_to_world(device_n) * self.force_scale
     }
@@ -311,9 +326,9 @@ mod tests {
     #[test]
     fn a_force_goes_to_the_device_and_back() {
         let settings = MappingSettings { scale: 2.0, rotation_rad: 0.4, ..MappingSettings::default() };
-        let frame = settings.activate(2).unwrap();
+        let mapping = settings.activate(2).unwrap();
         let world_n = Vector2::new(0.3, -1.2);
-        assert!((frame.force_to_world(frame.mapping.force_to_device(world_n)) - world_n).norm() < 1e-15);
+        assert!((mapping.force_to_world(mapping.force_to_device(world_n)) - world_n).norm() < 1e-15);
     }
 
     #[test]

@@ -43,13 +43,13 @@ impl Clone for Snapshot {
 
 impl Snapshot {
     /// A snapshot with room for every body of a world.
-    pub fn with_room_for(world: &World) -> Self {
+    pub fn with_capacity_for(world: &World) -> Self {
         let mut snapshot = Self {
-            report: TickReport::nothing_yet(),
+            report: TickReport::default(),
             poses: Vec::with_capacity(world.moving().len()),
             contacts: Vec::with_capacity((2 * world.scene.pair_capacity).min(MAX_CONTACTS)),
         };
-        snapshot.fill(&TickReport::nothing_yet(), world);
+        snapshot.fill(&TickReport::default(), world);
         snapshot
     }
 
@@ -58,16 +58,16 @@ impl Snapshot {
     pub fn fill(&mut self, report: &TickReport, world: &World) {
         self.report = *report;
         self.poses.clear();
-        let room = self.poses.capacity();
-        for &body in world.moving().iter().take(room) {
+        let capacity = self.poses.capacity();
+        for &body in world.moving().iter().take(capacity) {
             let index = body as usize;
             let position_m = world.state.origin_m(&world.scene, index);
             let angle_rad = world.state.bodies.get(index).map_or(0.0, |motion| motion.angle_rad);
             self.poses.push(Pose { body, position_m, angle_rad });
         }
-        let room = self.contacts.capacity();
+        let capacity = self.contacts.capacity();
         self.contacts.clear();
-        self.contacts.extend(world.workspace.contacts(&world.state).take(room));
+        self.contacts.extend(world.workspace.contacts(&world.state).take(capacity));
     }
 }
 

@@ -84,7 +84,7 @@ impl World {
     }
 
     /// How far a coupling to `hand_m` is stretched and twisted now. Real-time: constant.
-    pub fn strain(&self, hand_m: Vector2<f64>) -> Deformation {
+    pub fn deformation(&self, hand_m: Vector2<f64>) -> Deformation {
         let twist_rad = self.scene.tool.map_or(0.0, |tool| {
             self.state.bodies.get(tool.body).map_or(0.0, |motion| motion.angle_rad)
                 - self.scene.bodies[tool.body].angle_rad

@@ -42,7 +42,7 @@ impl Default for ForceHash {
 
 impl ForceHash {
     /// Takes in the force of one tick; no force has no sign.
-    pub fn take_in(&mut self, force_n: Vector2<f64>) {
+    pub fn add(&mut self, force_n: Vector2<f64>) {
         for part in [force_n.x, force_n.y] {
             self.0 = (self.0 ^ (part + 0.0).to_bits()).wrapping_mul(0x0100_0000_01b3);
         }

@@ -104,7 +104,7 @@ impl Summary {
             force_max_n: figures.force_max_n(),
             contacts_max: figures.contacts_max,
             pairs_dropped: figures.pairs_dropped,
-            stale: rendering.tally().stale,
+            stale: rendering.counters().stale,
             engaged: figures.engaged,
             faults,
             state_hash: format!("{:016x}", rendering.world().state.hash()),

@@ -101,7 +101,7 @@ impl<'o> StateMessage<'o> {
             monotonic_ns: report.now.0,
             paused: report.paused,
             phase: report.phase.name(),
-            share: report.share,
+            share: report.fraction,
             hand_m: report.hand_m.into(),
             hand_guided,
             tool: observation.tool_pose(),

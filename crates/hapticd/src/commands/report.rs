@@ -22,7 +22,7 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let mut gathered = TickColumns::default();
     kept.visit(|item| {
         if let Item::Tick(tick) = item {
-            gathered.take_in(&tick);
+            gathered.add(&tick);
         }
         Ok(())
     })?;

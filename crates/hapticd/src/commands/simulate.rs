@@ -111,7 +111,7 @@ impl SimulationRun {
         let report = self.rendering.tick(now, 0);
         self.figures.add(report);
         if let Some(forces) = &mut self.forces {
-            forces.take_in(report.force_n);
+            forces.add(report.force_n);
         }
         if let Some(fault) = &report.fault {
             record_fault(&mut self.faults, report.tick, fault);

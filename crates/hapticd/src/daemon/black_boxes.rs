@@ -5,8 +5,8 @@ use crate::control::Recording;
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::columns::BLACK_BOX;
 use haptic_loop::report::TickReport;
-use haptic_record::newest::HistoryKeeper;
-use haptic_record::tap::tap_of_newest;
+use haptic_record::history::HistoryKeeper;
+use haptic_record::tap::history_tap;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct BlackBoxes {
 impl BlackBoxes {
     /// Keeps the history of a loop that has not started yet.
     pub fn begin(folder: PathBuf, recording: &Recording, body: &mut LoopBody) -> Self {
-        let (tap, reader) = tap_of_newest(recording.moving_bodies());
+        let (tap, reader) = history_tap(recording.moving_bodies());
         let history = HistoryKeeper::new(reader, recording.worlds().clone());
         body.record_history_to(Box::new(tap));
         Self { folder, history, recording: recording.clone() }
@@ -87,7 +87,7 @@ mod tests {
         let mut black_box = BlackBox::new();
         for tick in 1..=4 {
             let fault = (tick == 4).then_some(Fault::Lost { silent_s: 0.1 });
-            *black_box.next_row() = TickReport { tick, fault, ..TickReport::nothing_yet() };
+            *black_box.next_row() = TickReport { tick, fault, ..TickReport::default() };
         }
         let path = dump(&black_box, &folder.join("boxes"), "test").unwrap();
         let text = fs::read_to_string(&path).unwrap();

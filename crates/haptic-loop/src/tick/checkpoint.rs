@@ -25,9 +25,9 @@ impl HapticLoop {
     pub fn write_checkpoint(&self, image: &mut Checkpoint) {
         let mut out = image.begin();
         out.word(&mut { self.ticks });
-        self.frame.settings().carry(&mut out);
+        self.mapping.settings().carry(&mut out);
         { self.safety }.carry(&mut out);
-        { self.watch }.carry(&mut out);
+        { self.monitor }.carry(&mut out);
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
@@ -42,20 +42,20 @@ impl HapticLoop {
     pub fn read_checkpoint(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
         let mut from = image.read();
         from.word(&mut self.ticks);
-        let mut mapping = self.frame.settings();
+        let mut mapping = self.mapping.settings();
         mapping.carry(&mut from);
         let axes = self.device.identity().axes;
-        self.frame = mapping.activate(axes).map_err(|_| BadCheckpoint("has a senseless mapping"))?;
+        self.mapping = mapping.activate(axes).map_err(|_| BadCheckpoint("has a senseless mapping"))?;
         self.safety.carry(&mut from);
-        self.watch.carry(&mut from);
+        self.monitor.carry(&mut from);
         self.coupling.carry(&mut from);
         self.guard.carry(&mut from);
-        self.watch.set_limits(&self.safety);
+        self.monitor.set_limits(&self.safety);
         self.guard.set_limits(&self.safety);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));
-        let mut page = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
-        archive_output(&mut page.felt, &mut from);
-        *self.recorder.latest_mut() = page;
+        let mut row = TickReport { tick: self.ticks, ..TickReport::default() };
+        archive_output(&mut row.felt, &mut from);
+        *self.recorder.latest_mut() = row;
         let World { scene, state, .. } = self.world.as_mut();
         state.read_checkpoint(scene, &mut from)?;
         from.end()

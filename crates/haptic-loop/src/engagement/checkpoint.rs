@@ -6,8 +6,8 @@ use haptic_planar::checkpoint::Archive;
 impl Engagement {
     /// All of it but the ramp time, which is a limit. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
-        let Self { ramp_s: _, quiet_ticks, share, recovered } = self;
-        archive.numbers([share, recovered]);
+        let Self { ramp_s: _, quiet_ticks, fraction, recovered } = self;
+        archive.numbers([fraction, recovered]);
         archive.count(quiet_ticks);
     }
 }
