@@ -177,7 +177,7 @@ mod tests {
             match tick {
                 1..=4 => assert_eq!(validity, Validity::Good, "{tick}"),
                 5..=99 => assert_eq!(validity, Validity::Stale, "{tick}"),
-                _ => assert!(matches!(validity, Validity::Faulted(Fault::Lost { .. })), "{tick}: {trust:?}"),
+                _ => assert!(matches!(validity, Validity::Faulted(Fault::Lost { .. })), "{tick}: {validity:?}"),
             }
         }
         assert_eq!(monitor.check(&at(0.0), TICK_S).validity, Validity::Good);
@@ -190,7 +190,7 @@ mod tests {
         for tick in 1..=100 {
             let validity = monitor.check(&repeated(0.0), TICK_S).validity;
             let expected = if tick < 25 { Validity::Good } else { Validity::Stale };
-            assert!(validity == expected || tick == 100, "{tick}: {trust:?}");
+            assert!(validity == expected || tick == 100, "{tick}: {validity:?}");
         }
     }
 

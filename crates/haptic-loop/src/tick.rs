@@ -6,7 +6,7 @@ use crate::black_box::{BlackBox, BlackBoxRecorder};
 use crate::command::Command;
 use crate::fault::Fault;
 use crate::guard::{Admission, ForceRequest, Guard, GuardCounters};
-use crate::monitor::{HandReading, ReadingMonitor, Validity};
+use crate::reading_monitor::{HandReading, ReadingMonitor, Validity};
 use crate::report::TickReport;
 use crate::settings::{ActiveMapping, Safety, Settings, SettingsError};
 use crate::snapshot::{NullSink, SnapshotSink};

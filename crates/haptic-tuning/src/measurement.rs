@@ -4,7 +4,7 @@ use crate::TICK_S;
 use crate::excitation::GaveUp;
 use haptic_device::{Device, Effort, Limits, MonotonicNs, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
-use haptic_loop::monitor::{ReadingMonitor, Validity};
+use haptic_loop::reading_monitor::{ReadingMonitor, Validity};
 use haptic_loop::settings::Safety;
 use nalgebra::Vector2;
 use std::fmt;

@@ -36,7 +36,7 @@ pub struct Thinned {
 
 impl TickColumns {
     /// Takes in a tick.
-    pub fn take_in(&mut self, message: &TickMessage) {
+    pub fn add(&mut self, message: &TickMessage) {
         let rounded = &message.rounded;
         self.tick.push(message.tick);
         for axis in 0..2 {

@@ -1,6 +1,6 @@
 //! Runs a recording again and compares every tick: the same texts, readings and orders must give the same bits.
 
-use super::recording::OpenRecording;
+use super::kept::OpenRecording;
 use crate::failure::Failure;
 use haptic_config::profile::Profile;
 use haptic_config::setup::{Setup, Sources};
