@@ -1,27 +1,27 @@
-//! The last two seconds before a fault and a tenth of a second after it, for the inquest.
+//! The last two seconds before a fault and a tenth of a second after it, for diagnosis.
 //!
-//! Every tick writes its report straight into the next page of a ring that was allocated at the start; nothing is copied.
-//! When a fault's aftermath is over, the full ring is exchanged for a spare one and waits to be written down by somebody
-//! with time.
+//! Every tick writes its report directly into the next row of a ring that is allocated at the start; nothing is copied.
+//! After a fault and the ticks that follow it, the full ring is exchanged for a spare one, and an ordinary thread writes it
+//! to disk.
 
 use crate::report::TickReport;
 
-/// Ticks that a black box remembers: two seconds. A power of two, so that finding a page takes no comparison.
+/// Ticks in a black box: two seconds. A power of two, so that finding a row takes no comparison.
 pub const BLACK_BOX_TICKS: usize = 2048;
-/// Ticks that it runs on after a fault, to show the way down.
+/// Ticks recorded after a fault, to show how the force ends.
 pub const AFTERMATH_TICKS: u32 = 100;
 
 /// The newest ticks, oldest overwritten first.
 #[derive(Clone, Debug)]
 pub struct BlackBox {
     rows: Box<[TickReport; BLACK_BOX_TICKS]>,
-    /// Where the newest report is; kept in range by [`on_ring`].
+    /// Index of the newest report; kept in range by [`on_ring`].
     newest: usize,
-    /// Pages that were written since it was empty.
+    /// Rows written since it was empty.
     written: usize,
 }
 
-/// A page's place on the ring.
+/// Index of a row on the ring.
 const fn on_ring(latest: usize) -> usize {
     latest % BLACK_BOX_TICKS
 }
@@ -33,36 +33,36 @@ impl Default for BlackBox {
 }
 
 impl BlackBox {
-    /// An empty one. Every page of it is touched here, so that the tick touches none for the first time.
+    /// An empty one. Every page of its memory is touched here, so that no tick touches one for the first time.
     pub fn new() -> Self {
         let rows = vec![TickReport::default(); BLACK_BOX_TICKS].into_boxed_slice();
         let rows = rows.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
         Self { rows, newest: 0, written: 0 }
     }
 
-    /// Takes the next page, to be written; what it holds is two seconds old. Real-time: constant.
+    /// Advances to the next row, to be written; its content is two seconds old. Real-time: constant.
     pub fn next_row(&mut self) -> &mut TickReport {
         self.newest = on_ring(self.newest + 1);
         self.written += 1;
         self.latest_mut()
     }
 
-    /// The newest page. Real-time: constant.
+    /// The newest row. Real-time: constant.
     pub fn latest(&self) -> &TickReport {
         &self.rows[on_ring(self.newest)]
     }
 
-    /// The newest page, to be written. Real-time: constant.
+    /// The newest row, to be written. Real-time: constant.
     pub fn latest_mut(&mut self) -> &mut TickReport {
         &mut self.rows[on_ring(self.newest)]
     }
 
-    /// Forgets everything. Real-time: constant.
+    /// Empties it. Real-time: constant.
     pub fn clear(&mut self) {
         self.written = 0;
     }
 
-    /// What it remembers, oldest first.
+    /// Its reports, oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
         let count = self.written.min(BLACK_BOX_TICKS);
         let oldest = self.newest + BLACK_BOX_TICKS + 1 - count;
@@ -70,13 +70,13 @@ impl BlackBox {
     }
 }
 
-/// The black boxes of one loop: one that runs, one to spare, one that is full.
+/// The black boxes of one loop: the current one, a spare, and a full one.
 #[derive(Debug)]
 pub(crate) struct BlackBoxRecorder {
     running: Box<BlackBox>,
     spare: Option<Box<BlackBox>>,
     full: Option<Box<BlackBox>>,
-    /// Ticks until the running box is complete, while a fault's aftermath is recorded.
+    /// Ticks until the current box is complete, after a fault.
     aftermath: Option<u32>,
 }
 
@@ -86,22 +86,22 @@ impl BlackBoxRecorder {
         Self { running, spare, full: None, aftermath: None }
     }
 
-    /// Takes the next page. Real-time: constant.
+    /// Advances to the next row. Real-time: constant.
     pub(crate) fn next_row(&mut self) -> &mut TickReport {
         self.running.next_row()
     }
 
-    /// The newest page.
+    /// The newest row.
     pub(crate) fn latest(&self) -> &TickReport {
         self.running.latest()
     }
 
-    /// The newest page, to be written.
+    /// The newest row, to be written.
     pub(crate) fn latest_mut(&mut self) -> &mut TickReport {
         self.running.latest_mut()
     }
 
-    /// The newest page is written: puts the box aside if a fault's aftermath is over. Real-time: constant.
+    /// Completes the newest row; sets the box aside when the ticks after a fault are recorded. Real-time: constant.
     pub(crate) fn commit(&mut self) {
         if self.aftermath.is_some() || self.latest().fault.is_some() {
             self.commit_aftermath();
@@ -121,7 +121,7 @@ impl BlackBoxRecorder {
         self.full.take()
     }
 
-    /// The box whose aftermath was cut short, or in any case the running one.
+    /// The current box if ticks after a fault are still being recorded, or in any case.
     pub(crate) fn take_unfinished(&mut self, in_any_case: bool) -> Option<Box<BlackBox>> {
         let is_wanted = in_any_case || self.aftermath.take().is_some();
         is_wanted.then(|| std::mem::take(&mut self.running))
@@ -132,10 +132,10 @@ impl BlackBoxRecorder {
         self.spare = Some(black_box);
     }
 
-    /// Without a spare the running box goes on: the first fault is the one worth keeping.
+    /// Without a spare the current box stays in use: the first fault is the one worth keeping.
     fn put_aside(&mut self) -> Option<u32> {
         if let Some(mut spare) = self.spare.take() {
-            // The newest report must stay where those who ask for it look.
+            // The newest report must stay readable.
             *spare.latest_mut() = *self.latest();
             self.full = Some(std::mem::replace(&mut self.running, spare));
         }

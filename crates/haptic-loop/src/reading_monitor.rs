@@ -1,4 +1,4 @@
-//! What to make of a reading: good, stale, or a fault. Nothing that comes from a device is believed unseen.
+//! Validity of readings: good, stale, or a fault. Every reading of a device is checked.
 
 mod checkpoint;
 
@@ -8,53 +8,53 @@ use haptic_device::{Health, Reading};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Where the hand is, as far as it can be known, and how far that can be trusted. Device frame.
+/// The last valid position of the hand and the validity of the reading. Device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandReading {
-    /// Last good position, m; none before the first.
+    /// Last valid position, m; none before the first.
     pub position_m: Option<Vector2<f64>>,
     /// A new position came with this tick.
     pub is_new: bool,
-    /// Whether force may answer it.
+    /// Whether force may respond to it.
     pub validity: Validity,
 }
 
-/// How far a reading can be trusted.
+/// Validity of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Validity {
-    /// New, or young enough.
+    /// New, or recent enough.
     Good,
-    /// Too old to answer with a force.
+    /// Too old for a force.
     Stale,
-    /// Something is wrong.
+    /// Not usable.
     Faulted(Fault),
 }
 
-/// A device that is served less often than every tick may miss two services before its readings are stale, and that many
-/// service periods before it is lost.
+/// Service periods without a reading after which a device that is not served every tick is stale, and after which it is
+/// lost: it may miss two services.
 const STALE_SERVICES: f64 = 2.5;
 const LOST_SERVICES: f64 = 4.0;
 
-/// Watches the readings of one device.
+/// Checks the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingMonitor {
-    /// Between two readings of a device that is served less often than every tick, s; else zero.
+    /// Time between two readings of a device that is not served every tick, s; else zero.
     service_period_s: f64,
     stale_after_s: f64,
     stale_after_ns: u64,
     lost_after_s: f64,
     max_speed_m_per_s: f64,
     position_m: Option<Vector2<f64>>,
-    /// Number of the last new sample.
+    /// Sequence number of the last new sample.
     sequence: u32,
-    /// Since the last new position, s.
+    /// Time since the last new position, s.
     silent_s: f64,
-    /// How old the last new position was when it came, s.
+    /// Age of the last new position when it arrived, s.
     age_s: f64,
 }
 
 impl ReadingMonitor {
-    /// A watch that has seen nothing yet, of a device that is served so often.
+    /// A monitor before the first reading of a device with this service rate.
     pub fn new(safety: &Safety, service_rate_hz: f64) -> Self {
         let period_s = 1.0 / service_rate_hz;
         let mut monitor = Self {
@@ -72,7 +72,7 @@ impl ReadingMonitor {
         monitor
     }
 
-    /// Takes other limits. Real-time: constant.
+    /// Sets other limits. Real-time: constant.
     pub fn set_limits(&mut self, safety: &Safety) {
         self.stale_after_s = safety.stale_after_s.max(STALE_SERVICES * self.service_period_s);
         self.stale_after_ns = (self.stale_after_s * 1e9) as u64;
@@ -80,7 +80,7 @@ impl ReadingMonitor {
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
     }
 
-    /// Judges the reading of a tick that came `elapsed_s` after the one before. Real-time: constant.
+    /// Checks the reading of a tick, `elapsed_s` after the previous one. Real-time: constant.
     pub fn check(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {
         self.silent_s += elapsed_s;
         let is_finite = reading.is_finite();
@@ -101,8 +101,8 @@ impl ReadingMonitor {
         HandReading { position_m: self.position_m, is_new, validity }
     }
 
-    /// A sample that comes twice, or after a newer one, tells nothing. After a silence any other number will do: the
-    /// device may have begun to count anew.
+    /// A repeated or reordered sample is not new. After a gap any other number is accepted: the device may have restarted
+    /// its count.
     fn is_newer(&self, sequence: u32) -> bool {
         let ahead = sequence.wrapping_sub(self.sequence) as i32;
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
@@ -122,14 +122,14 @@ impl ReadingMonitor {
         }
     }
 
-    /// The time in which the handle moved, s. A tick that was late finds the answer to its last command, which is as old as the
-    /// tick is late; the next answer then shows all of the time in one period.
+    /// The time in which the handle moved, s. A late tick reads the response to its last command, which is as old as the
+    /// tick is late; the next response then covers all of that time in one period.
     fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
         self.silent_s + (self.age_s - age_s(reading)).max(0.0)
     }
 
     fn check_old(&self) -> Validity {
-        // Half a nanosecond of slack: whole ticks add up to a shade less than the limit they reach.
+        // Half a nanosecond of tolerance: whole ticks add up to slightly less than the limit they reach.
         let silent_s = self.silent_s + 5e-10;
         if silent_s >= self.lost_after_s {
             Validity::Faulted(Fault::Lost { silent_s: self.silent_s })
@@ -151,7 +151,7 @@ mod tests {
     use haptic_device::FaultCode;
     use std::cell::Cell;
 
-    /// The next sample, at a place.
+    /// The next sample, at a position.
     fn at(x_m: f64) -> Reading {
         thread_local!(static SEQUENCE: Cell<u32> = const { Cell::new(u32::MAX - 1) });
         let sequence = SEQUENCE.with(|count| count.replace(count.get().wrapping_add(1)));

@@ -1,4 +1,4 @@
-//! One tick of haptics, and the loop that owns everything on its way.
+//! One tick of haptics, and the loop that owns everything it needs.
 
 mod checkpoint;
 
@@ -20,7 +20,7 @@ use haptic_planar::scene::body_state::BodyState;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// A snapshot is offered every so many ticks: 125 a second, twice what a screen shows.
+/// Ticks between two snapshots: 125 snapshots a second, twice the rate of a screen.
 const SNAPSHOT_EVERY: u64 = 8;
 
 /// Device, coupling, world and guard, one millisecond at a time.
@@ -34,16 +34,16 @@ pub struct HapticLoop {
     safety: Safety,
     device_max_force_n: f64,
     publisher: Box<dyn SnapshotSink>,
-    /// Holds the newest tick, which is written in place: copies are what a tick would spend most on besides the world.
+    /// Holds the newest tick. It is written in place: besides the world, copies would be the largest cost of a tick.
     recorder: BlackBoxRecorder,
     ticks: u64,
-    /// None while the world runs; in a pause, the ticks that it shall still do.
+    /// None while the world runs; in a pause, the number of single ticks still to run.
     pause: Option<u32>,
 }
 
 impl HapticLoop {
-    /// A loop before its first tick, with nothing engaged. `model` describes the device. Whether the limits suit its kind is
-    /// decided by the caller (`Safety::simulation_only`).
+    /// A loop before its first tick, with nothing engaged. `model` describes the device. The caller decides whether the
+    /// limits suit its kind (`Safety::simulation_only`).
     ///
     /// # Errors
     /// The first invalid setting.
@@ -74,13 +74,13 @@ impl HapticLoop {
         })
     }
 
-    /// Lets somebody else look on; who did so before comes back, to be dropped elsewhere. Real-time: constant.
+    /// Replaces the snapshot sink and returns the old one, to be dropped off the real-time thread. Real-time: constant.
     pub fn publish_to(&mut self, publisher: Box<dyn SnapshotSink>) -> Box<dyn SnapshotSink> {
         std::mem::replace(&mut self.publisher, publisher)
     }
 
-    /// One millisecond; `skipped` periods were not run since the last. Real-time: no allocation, lock, wait or log;
-    /// constant but for the world, which is bounded by its scene, and the snapshot, bounded by its bodies.
+    /// Runs one tick; `skipped` periods since the last one ran none. Real-time: no allocation, lock, wait or log; constant
+    /// except for the world, which is bounded by its scene, and the snapshot, which is bounded by its bodies.
     pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> &TickReport {
         let periods = skipped.saturating_add(1);
         let reading = self.device.read(now);
@@ -101,7 +101,8 @@ impl HapticLoop {
         self.recorder.latest()
     }
 
-    /// Takes an order between two ticks; what it displaced comes back, to be dropped elsewhere. Real-time: constant.
+    /// Applies a command between two ticks and returns a replaced world, to be dropped off the real-time thread.
+    /// Real-time: constant.
     pub fn apply(&mut self, command: Command) -> Option<Box<World>> {
         match command {
             Command::SetGains(gains) => self.coupling.set_gains(gains, self.max_coupling_force_n()),
@@ -118,23 +119,23 @@ impl HapticLoop {
         None
     }
 
-    /// The black box of a fault, complete with its aftermath, once. Give it back after writing it down.
+    /// The complete black box of a fault, once. Return it with [`Self::recycle_black_box`] after writing it.
     pub fn take_black_box(&mut self) -> Option<Box<BlackBox>> {
         self.recorder.take_full()
     }
 
-    /// At the end: the black box of a fault whose aftermath was cut short, or, after a crash, whatever there is. Not for
-    /// the tick: it allocates.
+    /// At the end of a run: the black box of a fault whose last ticks are missing or, after a crash, the current one.
+    /// Not for the tick: it allocates.
     pub fn last_black_box(&mut self, crashed: bool) -> Option<Box<BlackBox>> {
         self.recorder.take_unfinished(crashed)
     }
 
-    /// Hands an emptied black box back for the next fault.
+    /// Returns a written black box for the next fault.
     pub fn recycle_black_box(&mut self, black_box: Box<BlackBox>) {
         self.recorder.give_spare(black_box);
     }
 
-    /// Zero force, disarm, let go. Not for the tick: it may wait for the device.
+    /// Sends zero force, disarms and closes the device. Not for the tick: it may wait for the device.
     pub fn close(&mut self) {
         self.device.close();
     }
@@ -144,7 +145,7 @@ impl HapticLoop {
         self.recorder.latest()
     }
 
-    /// The world as it stands.
+    /// The world.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -154,23 +155,23 @@ impl HapticLoop {
         self.coupling.gains()
     }
 
-    /// The device, to ask who it is.
+    /// The device.
     pub fn device(&self) -> &dyn Device {
         self.device.as_ref()
     }
 
-    /// How often the guard stepped in.
+    /// How often the guard intervened.
     pub fn counters(&self) -> &GuardCounters {
         self.guard.counters()
     }
 
-    /// The least energy that was ever on account, J.
+    /// Lowest tank level so far, J.
     pub fn tank_lowest_j(&self) -> f64 {
         self.guard.tank_lowest_j()
     }
 
-    /// Moves the gains along their ramp, as far as the tank can pay, and takes hold. A hand that was never seen, or a
-    /// scene without a tool, holds nothing.
+    /// Advances the ramp of the gains as far as the tank level permits and returns the coupling input; none before the
+    /// first reading and in a scene without a tool.
     fn input(&mut self, hand: &HandReading) -> Option<CouplingInput> {
         let hand_m = self.mapping.position_to_world(hand.position_m?);
         self.world.scene.tool?;
@@ -183,7 +184,7 @@ impl HapticLoop {
         Some(self.coupling.input(hand_m))
     }
 
-    /// Moves the world, unless it stands still: then it is as it was, and pushes nobody.
+    /// Advances the world unless it is paused; a paused world exerts no force.
     fn advance(&mut self, input: Option<&CouplingInput>) -> StepOutput {
         if self.pause == Some(0) {
             return StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
@@ -192,7 +193,7 @@ impl HapticLoop {
         self.world.advance(input)
     }
 
-    /// What the guard is asked for; in a pause no force, even while the world does single ticks.
+    /// The force request to the guard; zero force in a pause, even during single ticks.
     fn request(&self, felt: &StepOutput, periods: u32) -> ForceRequest {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         ForceRequest {
@@ -204,7 +205,7 @@ impl HapticLoop {
         }
     }
 
-    /// Writes down the rest of the tick: every field of the page, which still holds a tick of long ago.
+    /// Fills in the rest of the report: every field, because the row still holds an old tick.
     fn fill_report(&mut self, hand: &HandReading, admission: &Admission) {
         let (world, row) = (&self.world, self.recorder.latest_mut());
         row.hand_m = match hand.position_m {
@@ -253,7 +254,7 @@ impl HapticLoop {
 
     fn resume(&mut self) {
         if self.pause.take().is_some() {
-            // The hand has moved on in the meantime, and nobody kept account of it.
+            // The hand has moved during the pause, and the balance has not followed it.
             self.world.state.energy.restart_gain();
             self.guard.disengage();
         }

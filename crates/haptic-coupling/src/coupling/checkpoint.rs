@@ -1,4 +1,4 @@
-//! The coupling in an image of the loop.
+//! The coupling in a checkpoint.
 
 use super::{Coupling, Gains, RampPoint};
 use haptic_planar::checkpoint::Archive;

@@ -1,4 +1,4 @@
-//! The engagement in an image of the loop.
+//! The engagement in a checkpoint.
 
 use super::Engagement;
 use haptic_planar::checkpoint::Archive;

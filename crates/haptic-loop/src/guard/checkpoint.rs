@@ -1,4 +1,4 @@
-//! The guard in an image of the loop.
+//! The guard in a checkpoint.
 
 use super::{Clamp, Guard, GuardCounters};
 use crate::fault::Fault;
