@@ -181,7 +181,7 @@ pub struct BenchArguments {
     /// Simulated time of each world in seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "2")]
     pub seconds: f64,
-    /// Print the figures as a JSON object.
+    /// Print the results as a JSON object.
     #[arg(long)]
     pub json: bool,
 }
@@ -203,7 +203,7 @@ pub struct LatencyArguments {
     /// Duration of the measurement in seconds.
     #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
-    /// Print the figures as a JSON object.
+    /// Print the results as a JSON object.
     #[arg(long)]
     pub json: bool,
 }

@@ -29,28 +29,28 @@ struct Findings<'a> {
 /// # Errors
 /// When the recording cannot be read, or the replay differs.
 pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
-    let kept = OpenRecording::open(&arguments.file)?;
-    let (result, recorded) = run(&kept, Settings::AsRecorded)?;
+    let recording = OpenRecording::open(&arguments.file)?;
+    let (result, recorded) = run(&recording, Settings::AsRecorded)?;
     let instead = match &arguments.profile {
         Some(name) => {
             let profile = profile::load(&PROFILES.open(name, None)?)?;
-            Some(run(&kept, Settings::Of(Box::new(profile)))?.1)
+            Some(run(&recording, Settings::Of(Box::new(profile)))?.1)
         }
         None => None,
     };
     if arguments.json {
         let recorded = instead.is_some().then_some(recorded);
-        print_json(&Findings { result: &result, hapticd_version: &kept.header.version, recorded, instead })?;
+        print_json(&Findings { result: &result, hapticd_version: &recording.header.version, recorded, instead })?;
     } else {
-        print_line(&describe(&kept, &result))?;
+        print_line(&describe(&recording, &result))?;
         instead.map_or(Ok(()), |instead| print_line(&side_by_side(&recorded, &instead)))?;
     }
-    check_result(&kept, &result)
+    check_result(&recording, &result)
 }
 
-fn run(kept: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunStatistics), Failure> {
+fn run(recording: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunStatistics), Failure> {
     let mut sums = FeltSums::default();
-    let (result, rendering) = Replay::new(kept, settings)?.run(kept, |rendering| {
+    let (result, rendering) = Replay::new(recording, settings)?.run(recording, |rendering| {
         sums.add(rendering);
         Ok(())
     })?;
@@ -58,11 +58,11 @@ fn run(kept: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunSta
 }
 
 /// Fails on a difference, and if nothing could be compared.
-fn check_result(kept: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
-    let file = kept.name();
+fn check_result(recording: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
+    let file = recording.name();
     if let Some(difference) = &result.first_difference {
         let body = difference.body.as_ref().map_or(String::new(), |body| format!(", in the body \"{body}\""));
-        let versions = version_note(kept);
+        let versions = version_note(recording);
         let text = format!("{file}: the {} differs from tick {} on{body}{versions}", difference.what, difference.tick);
         return Err(Failure::Mismatch(text));
     }
@@ -72,17 +72,17 @@ fn check_result(kept: &OpenRecording, result: &ReplayResult) -> Result<(), Failu
     }
 }
 
-fn version_note(kept: &OpenRecording) -> String {
-    let (theirs, ours) = (&kept.header.version, env!("CARGO_PKG_VERSION"));
+fn version_note(recording: &OpenRecording) -> String {
+    let (theirs, ours) = (&recording.header.version, env!("CARGO_PKG_VERSION"));
     if theirs == ours { String::new() } else { format!("; recorded by version {theirs}, replayed by {ours}") }
 }
 
-fn describe(kept: &OpenRecording, result: &ReplayResult) -> String {
+fn describe(recording: &OpenRecording, result: &ReplayResult) -> String {
     let mut lines = Vec::new();
     let verdict = if result.first_difference.is_some() { "with a difference" } else { "identical" };
     lines.push(format!(
         "{} of {} ticks replayed, {verdict}; state hash {}",
-        result.ticks, kept.ticks, result.state_hash
+        result.ticks, recording.ticks, result.state_hash
     ));
     if result.truncated {
         lines.push("the recording has no end: its writer was stopped".to_owned());
