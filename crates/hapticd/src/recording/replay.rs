@@ -103,7 +103,7 @@ impl Replay {
             Settings::AsRecorded => recorded,
             Settings::Of(profile) => *profile,
         };
-        let mut setup = Setup::from_sources(profile, sources_of(&recording.header.texts))?;
+        let mut setup = Setup::from_sources(profile, sources_of(&recording.header.texts), haptic_backends::KINDS)?;
         setup.device_rate_hz = recording.header.device.rate_hz;
         let (device, feeder) = replay_device(&recording.header.device);
         let worlds =
