@@ -1,5 +1,6 @@
 //! The near pairs: a fixed-capacity list with a hash index, so that adding, finding and removing cost the same always.
 
+use crate::bits::GOLDEN_RATIO;
 use crate::collide::warm_start::WarmStart;
 use crate::scene::Scene;
 use crate::shape::features::FeatureCache;
@@ -143,5 +144,5 @@ impl PairTable {
 
 fn home(a: u32, b: u32) -> usize {
     let key = (u64::from(a) << 32) | u64::from(b);
-    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
+    (key.wrapping_mul(GOLDEN_RATIO) >> 32) as usize
 }

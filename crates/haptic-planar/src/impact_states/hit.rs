@@ -4,7 +4,7 @@ use super::{NEAR_M, SEARCH_HALVINGS, Tally, Tick};
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::math::integrate_rotation;
 use crate::scene::description::ImpactState;
-use crate::shape::closest::{Seed, TOUCHING_M, track};
+use crate::shape::closest::{Seed, TOUCHING_M, penetration_m, track};
 use crate::shape::piece::PlacedPiece;
 use crate::solve::impact_queue::{apply, energy_change, single};
 use crate::solve::manifold::Manifold;
@@ -96,7 +96,7 @@ impl Tick<'_> {
         let radii = self.scene.pieces[first as usize].radius_m + self.scene.pieces[second as usize].radius_m;
         match track(&a, &b, seed) {
             Some(closest) => (radii - closest.distance_m).max(0.0),
-            None => radii + core_depth(&a, &b),
+            None => radii + penetration_m(&a, &b),
         }
     }
 
@@ -207,17 +207,4 @@ impl Tick<'_> {
         }
         apply(manifold, &impulse, 0.0, self.solver_bodies, None);
     }
-}
-
-/// How far two overlapping cores must part along the normal of a face, at least, m.
-fn core_depth(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
-    let mut depth_m = f64::INFINITY;
-    for (of, other) in [(a, b), (b, a)] {
-        for (normal, corner) in of.normals[..of.count].iter().zip(&of.corners) {
-            let lowest =
-                other.corners[..other.count].iter().map(|c| normal.dot(&(c - corner))).fold(f64::INFINITY, f64::min);
-            depth_m = if of.count > 1 { depth_m.min(-lowest) } else { depth_m };
-        }
-    }
-    if depth_m < f64::INFINITY { depth_m.max(0.0) } else { 0.0 }
 }

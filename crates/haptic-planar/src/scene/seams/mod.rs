@@ -15,6 +15,7 @@ mod tests;
 use crate::math::distance_to_segment_m;
 use crate::math::rotate;
 use crate::scene::Body;
+use crate::shape::aabb::Aabb;
 use crate::shape::piece::{Cone, MAX_CORNERS, Piece, PlacedPiece, Seams};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
@@ -52,18 +53,14 @@ struct Member {
     /// From the body's frame to that frame.
     rotation: Vector2<f64>,
     radius_m: f64,
-    low: Vector2<f64>,
-    high: Vector2<f64>,
+    /// Box of the core, grown by [`FLUSH_M`].
+    around: Aabb,
 }
 
 impl Member {
     fn new(index: usize, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
         let placed = PlacedPiece::new(piece, centre, rotation);
-        let corners = &placed.corners[..placed.count];
-        let reach = Vector2::repeat(FLUSH_M);
-        let low = corners.iter().fold(corners[0], |low, corner| low.inf(corner)) - reach;
-        let high = corners.iter().fold(corners[0], |high, corner| high.sup(corner)) + reach;
-        Self { index, placed, rotation, radius_m: piece.radius_m, low, high }
+        Self { index, rotation, radius_m: piece.radius_m, around: Aabb::around(&placed, FLUSH_M), placed }
     }
 
     fn next(&self, corner: usize) -> usize {
@@ -89,8 +86,7 @@ impl Member {
     }
 
     fn may_touch(&self, other: &Self) -> bool {
-        let boxes_meet = (0..2).all(|axis| self.low[axis] <= other.high[axis] && other.low[axis] <= self.high[axis]);
-        boxes_meet && (self.radius_m - other.radius_m).abs() < ALIKE_M
+        self.around.meets(&other.around) && (self.radius_m - other.radius_m).abs() < ALIKE_M
     }
 }
 
@@ -132,15 +128,17 @@ fn find(group: &[Member]) -> Vec<Option<Seams>> {
 /// Sort and sweep along the axis on which the group is longer.
 fn near_pairs(group: &[Member]) -> Vec<(usize, usize)> {
     let spread = |axis: usize| {
-        let low = group.iter().map(|member| member.low[axis]).fold(f64::INFINITY, f64::min);
-        group.iter().map(|member| member.low[axis]).fold(f64::NEG_INFINITY, f64::max) - low
+        let low = group.iter().map(|member| member.around.low[axis]).fold(f64::INFINITY, f64::min);
+        group.iter().map(|member| member.around.low[axis]).fold(f64::NEG_INFINITY, f64::max) - low
     };
     let axis = usize::from(spread(1) > spread(0));
     let mut order: Vec<usize> = (0..group.len()).collect();
-    order.sort_by(|&a, &b| group[a].low[axis].total_cmp(&group[b].low[axis]).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| group[a].around.low[axis].total_cmp(&group[b].around.low[axis]).then(a.cmp(&b)));
     let mut pairs = Vec::new();
     for (rank, &one) in order.iter().enumerate() {
-        let after = order[rank + 1..].iter().take_while(|&&other| group[other].low[axis] <= group[one].high[axis]);
+        let after = order[rank + 1..]
+            .iter()
+            .take_while(|&&other| group[other].around.low[axis] <= group[one].around.high[axis]);
         pairs.extend(after.filter(|&&other| group[one].may_touch(&group[other])).map(|&other| (one, other)));
     }
     pairs

@@ -116,6 +116,20 @@ fn fall_back(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closes
     Some(Closest { steps: STEP_BUDGET, ..closest })
 }
 
+/// Penetration of two overlapping cores, m: the shortest distance along the normal of an edge that separates them. Zero for
+/// two points, which have no edges.
+pub fn penetration_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
+    let mut depth_m = f64::INFINITY;
+    for (core, other) in [(a, b), (b, a)] {
+        let edges = if core.count > 1 { core.count } else { 0 };
+        for (normal, start) in core.normals[..edges].iter().zip(&core.corners) {
+            let heights = other.corners[..other.count].iter().map(|corner| normal.dot(&(corner - start)));
+            depth_m = depth_m.min(-heights.fold(f64::INFINITY, f64::min));
+        }
+    }
+    if depth_m < f64::INFINITY { depth_m.max(0.0) } else { 0.0 }
+}
+
 impl Feature {
     #[inline]
     fn seed(self) -> u8 {
