@@ -1,10 +1,10 @@
-//! Seams: where pieces that cannot move against each other touch, so that nothing snags on what is not really there.
+//! Seams: places where pieces that cannot move relative to each other touch. Nothing may catch there.
 //!
 //! A floor of tiles has corners at every joint and walls between the tiles; a concave body has them along its cuts. A
-//! tool sliding over must feel neither. So at load each corner is told in which directions it can still be touched, and
-//! each edge whether neighbours cover it. Load-time only.
+//! tool that slides over them must feel neither. At load, each corner therefore gets the directions in which it can
+//! still be touched, and each edge a flag whether neighbours cover it. Load-time only.
 //!
-//! Neighbours are fixed pieces of one layer, compared in the world, and pieces of one moving body, compared in its
+//! Neighbours are fixed pieces of one layer, compared in the world, and pieces of one dynamic body, compared in its
 //! frame. Rounded pieces are compared by their cores if they are rounded alike (the parts of one body are); pieces
 //! rounded differently, discs and capsules have no flush joints and are left alone.
 
@@ -33,7 +33,7 @@ const BARE_END: f64 = 0.02;
 /// Faces within 2.5° of opposite look back at each other.
 const LOOKING_BACK_COSINE: f64 = -0.999;
 
-/// Faces within 60° of each other look the same way.
+/// Faces within 60° of each other point in the same direction.
 const SAME_WAY_COSINE: f64 = 0.5;
 
 /// Finds the seams of all pieces. The cost grows with the number of neighbours, not with the square of the pieces.
@@ -90,10 +90,10 @@ impl Member {
     }
 }
 
-/// Pieces that cannot move against each other: each layer of fixed bodies, and each moving body by itself.
+/// Pieces that cannot move relative to each other: each layer of fixed bodies, and each dynamic body by itself.
 fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
     let mut fixed: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
-    let mut moving = Vec::new();
+    let mut dynamic = Vec::new();
     for body in bodies {
         let polygons = body.pieces.clone().filter(|&index| pieces[index].count > 2);
         if body.fixed {
@@ -102,13 +102,13 @@ fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
             fixed.entry(body.layer).or_default().extend(members);
         } else {
             let place = |index| Member::new(index, &pieces[index], Vector2::zeros(), Vector2::x());
-            moving.push(polygons.map(place).collect());
+            dynamic.push(polygons.map(place).collect());
         }
     }
-    fixed.into_values().chain(moving).filter(|group: &Vec<Member>| group.len() > 1).collect()
+    fixed.into_values().chain(dynamic).filter(|group: &Vec<Member>| group.len() > 1).collect()
 }
 
-/// What is known of one piece while its neighbours are gone through.
+/// Result for one piece so far, while its neighbours are visited.
 struct Trace {
     cones: [Cone; MAX_CORNERS],
     /// Edge, and from which to which fraction of its length a neighbour covers it.
@@ -144,7 +144,7 @@ fn near_pairs(group: &[Member]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Notes what `other` closes off of `member`.
+/// Records what `other` covers of `member`.
 fn meet(member: &Member, other: &Member, trace: &mut Trace) {
     for corner in 0..member.placed.count {
         let touch = touch(member.placed.corners[corner], other);
@@ -158,7 +158,7 @@ fn meet(member: &Member, other: &Member, trace: &mut Trace) {
     }
 }
 
-/// How a point lies to a piece.
+/// Location of a point relative to a piece.
 enum Touch {
     Apart,
     Inside,
@@ -221,7 +221,7 @@ fn cover_by_face(member: &Member, edge: usize, other: &Member, face: usize) -> O
 }
 
 /// From which to which fraction of its length an edge is buried in another piece, which comes within [`FLUSH_M`] of it
-/// and goes on as far beyond it. A piece that ends flush with the edge on its inner side covers nothing.
+/// and extends as far beyond it. A piece that ends flush with the edge on its inner side covers nothing.
 fn cover_by_depth(member: &Member, edge: usize, other: &Member) -> Option<(f64, f64)> {
     let (start, end) = member.edge(edge);
     let normal = member.placed.normals[edge];
