@@ -138,12 +138,13 @@ impl fmt::Display for HandshakeError {
         match self {
             Self::Silent { within_s } => write!(
                 f,
-                "no answer within {within_s} s; check that it is powered, that this is its port, that no other program uses it, \
-                 and that it runs the firmware for this kind of device"
+                "no answer within {within_s} s; check that it is powered, that this is its port, that no other program \
+                 uses it, and that it runs the firmware for this kind of device"
             ),
             Self::NotUnderstood { bytes, expected } => write!(
                 f,
-                "it answered ({bytes} bytes), but not {expected}; check `kind` and `baud`, and the firmware on the board"
+                "it answered ({bytes} bytes), but not {expected}; check `kind` and `baud`, and the firmware on the \
+                 board"
             ),
             Self::Version { theirs, ours } => write!(
                 f,
@@ -160,12 +161,13 @@ impl fmt::Display for HandshakeError {
             Self::Refused(text) => write!(f, "the device rejected the session: {text}"),
             Self::PositionLost => write!(
                 f,
-                "the board lost the position of its arm, as after a loss of power, and gets no force; hold the arm against its \
-                 home stop and restart hapticd"
+                "the board lost the position of its arm, as after a loss of power, and gets no force; hold the arm \
+                 against its home stop and restart hapticd"
             ),
             Self::NotHome { found_deg, home_deg } => write!(
                 f,
-                "the arm is at {}°, {}° and not at its home stop of {}°, {}°; hold it against the stop and restart hapticd",
+                "the arm is at {}°, {}° and not at its home stop of {}°, {}°; hold it against the stop and restart \
+                 hapticd",
                 found_deg.0, found_deg.1, home_deg.0, home_deg.1
             ),
         }

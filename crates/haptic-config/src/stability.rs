@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// Stability margins of a profile, as numbers and as text.
 #[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "the names say it, unit included")]
+#[allow(missing_docs, reason = "the names say it, with their units")]
 pub struct Stability {
     pub passive: bool,
     pub stable: bool,

@@ -70,7 +70,7 @@ pub struct Trail {
 
 /// Texts on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum Annotations {
     /// Names of bodies, scale and gravity.
     All,
     /// Scale and gravity.
@@ -80,10 +80,10 @@ pub enum Words {
 }
 
 /// Draws a scene on a page.
-pub fn compose(content: &Content, words: Words) -> Drawing {
-    let page = Page::new(content, if words == Words::None { 0.0 } else { FOOTER_HEIGHT });
+pub fn compose(content: &Content, annotations: Annotations) -> Drawing {
+    let page = Page::new(content, if annotations == Annotations::None { 0.0 } else { FOOTER_HEIGHT });
     let mut drawing = Drawing { size: page.size, title: title(content), marks: Vec::new() };
-    if words != Words::None {
+    if annotations != Annotations::None {
         draw_background(&mut drawing);
     }
     draw_bodies(&mut drawing, &page, content);
@@ -94,10 +94,10 @@ pub fn compose(content: &Content, words: Words) -> Drawing {
     if let Some(trail) = &content.trail {
         draw_hand(&mut drawing, &page, content, trail);
     }
-    if words == Words::All {
+    if annotations == Annotations::All {
         write_names(&mut drawing, &page, content);
     }
-    if words != Words::None {
+    if annotations != Annotations::None {
         draw_footer(&mut drawing, &page, content);
     }
     drawing

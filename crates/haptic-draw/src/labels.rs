@@ -123,8 +123,8 @@ fn nearest_on_edge(point: Point, from: Point, to: Point) -> Point {
 /// Block that a leader line covers, without its end at the name.
 fn covered([from, to]: &[Point; 2]) -> Block {
     let to = to + (from - to) * 0.01;
-    let room = Vector2::repeat(0.4);
-    Block { low: from.inf(&to) - room, high: from.sup(&to) + room }
+    let half_width = Vector2::repeat(0.4);
+    Block { low: from.inf(&to) - half_width, high: from.sup(&to) + half_width }
 }
 
 fn write(drawing: &mut Drawing, block: &Block, text: &str, colour: Rgb) {

@@ -7,14 +7,14 @@
 //! machine.
 //!
 //! ```
-//! use haptic_draw::compose::{Content, Words, compose};
+//! use haptic_draw::compose::{Annotations, Content, compose};
 //! use haptic_draw::svg;
 //! use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
 //! use haptic_planar::scene::Scene;
 //!
 //! let ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.01 });
 //! let scene = Scene::build(&SceneDescription { bodies: vec![ball], ..SceneDescription::default() })?;
-//! let picture = svg::write(&compose(&Content::at_start(&scene), Words::All));
+//! let picture = svg::write(&compose(&Content::at_start(&scene), Annotations::All));
 //! assert!(picture.starts_with("<svg ") && picture.contains(">ball</text>"));
 //! # Ok::<(), haptic_planar::scene::SceneError>(())
 //! ```

@@ -18,7 +18,7 @@ use crate::protocol::{OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf, 
 use crate::threaded::{
     Connection, Connector, Measurement, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
 };
-use haptic_device::{DeviceKind, Effort, Health, Identity, Limits, MonotonicNs};
+use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs};
 use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
 use nalgebra::Vector2;
 use std::io;
@@ -50,7 +50,8 @@ fn not_native(descriptor: &[u8]) -> String {
     let remedy = if PidLayout::find(descriptor, 1).is_ok() {
         "it has force feedback of the HID specification, write kind = \"hid-pid\""
     } else {
-        "flash the firmware of this release, or choose another device with `path` or `vendor_id`: `hapticd devices` lists them"
+        "flash the firmware of this release, or choose another device with `path` or `vendor_id`: `hapticd devices` lists \
+         them"
     };
     format!("its descriptor is not that of a board with the native protocol; {remedy}")
 }
@@ -72,7 +73,7 @@ pub fn open(
     let (name, serial_number) = (opened.name.clone(), opened.serial_number.clone());
     let session = connector.open_session(opened, &AtomicBool::new(false));
     let (connection, board, limits) = session.map_err(|error| format!("{name}: {error}"))?;
-    let identity = Identity { name: name.clone(), kind: DeviceKind::HidNative, serial_number, ..board };
+    let identity = Identity { name: name.clone(), serial_number, ..board };
     let limits = Limits { rate_hz: limits.rate_hz.min(MAX_RATE_HZ), ..limits };
     ThreadedDevice::start(identity, limits, NO_ENCODER_STEP, monitor, connection, Box::new(connector), priority)
         .map_err(|error| format!("{name}: no thread for its reports: {error}"))

@@ -1,13 +1,13 @@
 //! Devices on a serial line.
 //!
-//! A protocol is a handshake, a transmit half and a receive half ([`crate::protocol`]). [`crate::native`] is the
-//! protocol of `firmware-protocol/PROTOCOL.md`, [`haply`] and [`odrive`] are those of devices people own. Around them
-//! is thin input and output: [`port`] opens a line for us alone, [`reader_thread`] is the thread that listens and
-//! reconnects, [`device`] is what the tick reads and writes, with `queue` and `unsent` for lines that stall,
-//! [`crate::link_monitor`] counts, and [`dead_man`] is the process that ends the force of a device without a watchdog.
+//! Protocols are pure ([`crate::protocol`]): [`crate::native`] is that of `firmware-protocol/PROTOCOL.md`, [`haply`] and
+//! [`odrive`] are those of two products. The rest is input and output: [`port`] opens a line exclusively, [`device`] is
+//! what the tick reads and writes, with a limit of commands in flight and the rest of partial frames for lines that
+//! stall, [`reader_thread`] receives and reconnects, and [`dead_man`] is the process that ends the force of a device
+//! without a watchdog.
 //!
-//! The tick writes to the port itself, one call that does not wait, and reads a slot that the listening thread fills;
-//! the page on serial lines in `docs/decisions` has the measurements behind that.
+//! The tick writes to the port itself, with one call that does not wait, and reads a slot that the reader thread fills.
+//! `docs/decisions/0011-serial-lines.md` has the measurements behind this.
 
 pub mod dead_man;
 pub mod device;
@@ -18,6 +18,7 @@ pub mod ordered;
 mod partial_frame;
 pub mod port;
 pub mod reader_thread;
+pub mod usb_port;
 
 pub use crate::link_monitor::LinkMonitor;
 pub use crate::native::NativeSettings;

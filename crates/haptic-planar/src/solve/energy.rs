@@ -2,8 +2,10 @@
 //!
 //! ΔE ≤ f·Δx_d − losses in every tick; a rise of (stored − work in) is a gain that the balance cannot explain.
 
+use serde::Serialize;
+
 /// Energy balance since the start, J; updated in every tick.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyBalance {
     /// Kinetic energy of all bodies now.
     pub kinetic_j: f64,
@@ -12,16 +14,19 @@ pub struct EnergyBalance {
     /// Energy stored in the coupling now.
     pub coupling_j: f64,
     /// Work done by the hand.
+    #[serde(rename = "work_j")]
     pub work_in_j: f64,
     /// Lost to friction.
     pub friction_j: f64,
     /// Lost in impacts.
+    #[serde(rename = "impacts_j")]
     pub impact_j: f64,
     /// Lost in the coupling's dampers, in rolling friction and in air drag.
     pub damping_j: f64,
     /// Largest rise of (stored − work in) over any earlier tick: the unexplained gain.
     pub gain_max_j: f64,
     /// Lowest (stored − work in) so far, from which gains count.
+    #[serde(skip)]
     pub(crate) lowest_j: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::file_use::PathConflicts;
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_config::setup::{Setup, open_profile};
-use haptic_draw::compose::{Content, Words, compose};
+use haptic_draw::compose::{Annotations, Content, compose};
 use haptic_draw::drawing::Drawing;
 use haptic_draw::view::SceneView;
 use haptic_draw::{png, svg};
@@ -27,8 +27,8 @@ pub type Writer = fn(&Drawing) -> Result<Vec<u8>, Failure>;
 pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     let writer = writer_for(&arguments.out)?;
     let content = content(arguments)?;
-    let words = if arguments.no_names { Words::NoNames } else { Words::All };
-    let picture = writer(&compose(&content, words))?;
+    let annotations = if arguments.no_names { Annotations::NoNames } else { Annotations::All };
+    let picture = writer(&compose(&content, annotations))?;
     std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))
 }
 

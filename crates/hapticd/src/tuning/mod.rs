@@ -1,9 +1,9 @@
 //! Shared by `identify` and `zwidth`: runs measurements, shows their progress and writes their results.
 //!
 //! The measuring itself is in `haptic-tuning`. Here are the clock, the terminal and the files: [`drive`] runs a
-//! measurement in virtual time or on the wall clock, [`console`] shows a bar and listens for keys, [`device_text`] puts
-//! measured values into a device file, [`atomic_write`] writes files whole or not at all, and [`region`] is the picture
-//! of all stable gains, on axes of `haptic_draw::log_plot`.
+//! measurement in virtual time or in real time, [`console`] shows a bar and reads keys, [`device_text`] writes measured
+//! values into a device file, [`atomic_write`] writes files completely or not at all, and [`region`] draws the region of
+//! stable gains.
 
 pub mod atomic_write;
 pub mod console;

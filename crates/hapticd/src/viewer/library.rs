@@ -2,7 +2,7 @@
 
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
-use haptic_draw::compose::{Content, Words, compose};
+use haptic_draw::compose::{Annotations, Content, compose};
 use haptic_draw::svg;
 use haptic_view::message::scene::SceneEntry;
 
@@ -14,7 +14,7 @@ pub fn entries() -> Vec<SceneEntry> {
 /// Picture of a built-in scene as SVG.
 pub fn picture(name: &str) -> Option<String> {
     let scene = scene::load(&SCENES.built_in(name)?).ok()?;
-    Some(svg::write(&compose(&Content::at_start(&scene), Words::None)))
+    Some(svg::write(&compose(&Content::at_start(&scene), Annotations::None)))
 }
 
 fn entry(name: &str, text: &str) -> SceneEntry {
