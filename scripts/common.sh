@@ -4,8 +4,12 @@
 repository="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 target_folder="${CARGO_TARGET_DIR:-$repository/target}"
 static_target=x86_64-unknown-linux-gnu
+# The programs of build_static.
+static_folder="$target_folder/$static_target/release"
+# Exit code of a script that cannot run here and has printed the reason; other test harnesses use the same number.
+skipped_exit_code=77
 
-# as_root COMMAND…: runs it as root, if that can be had without asking anybody.
+# as_root COMMAND…: runs it as root, if that needs no password.
 as_root() {
     if [[ "$(id -u)" == 0 ]]; then "$@"; elif sudo -n true 2>/dev/null; then sudo -n "$@"; else return 1; fi
 }
@@ -21,10 +25,10 @@ apt() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >&2
 }
 
-# need_packages PACKAGE…: installs those that are missing, or says on stderr why it cannot and fails.
+# need_packages PACKAGE…: installs those that are missing; fails with the reason on stderr if it cannot.
 need_packages() {
     if ! command -v apt-get >/dev/null; then
-        echo "there is no apt-get here; install these by hand: $*" >&2
+        echo "apt-get is missing; install these by hand: $*" >&2
         return 1
     fi
     local missing
@@ -40,17 +44,32 @@ need_packages() {
         { echo "apt-get could not install ${missing[*]}" >&2; return 1; }
 }
 
-# static_cargo SUBCOMMAND ARGUMENT…: cargo for the release build that needs no library of the system, so that it runs in a
-# guest that has none. The test script's release tests use it as well: one build serves both. It is optimised like any
-# release, but not across crates: that takes minutes, and a result never depends on it.
+# static_cargo SUBCOMMAND ARGUMENT…: cargo for a release build without shared libraries, so that it runs in a guest that
+# has none. It is optimised like any release, but not across crates and without debug information: both take minutes,
+# and no result depends on them.
 static_cargo() {
     local subcommand="$1"
     shift
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
         RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" "$@"
 }
 
-# build_static: everything that is tested from outside, in one build. Each alone would want other features of what they share.
+# build_static: every program that is tested from outside, in one build: each alone would select other features of
+# shared crates.
 build_static() {
     static_cargo build --quiet --package hapticd --package haptic-testing --package haptic-emulator
+}
+
+# require_guest_tools WHAT: installs what a guest needs, or skips the test WHAT with the reason. Sets $kernel.
+require_guest_tools() {
+    [[ "$(uname -m)" == x86_64 ]] || skip "$1" "It needs an x86-64 host, this is $(uname -m)."
+    need_packages qemu-system-x86 busybox-static cpio kmod xz-utils jq ||
+        skip "$1" "QEMU and its tools are missing (see above)."
+    kernel="$("$repository/scripts/kernel/fetch")" || skip "$1" "No real-time kernel is available (see above)."
+}
+
+# skip WHAT REASON: ends the script because this machine cannot run it.
+skip() {
+    printf '\n*** SKIPPED: %s did not run. %s\n\n' "$1" "$2" >&2
+    exit "$skipped_exit_code"
 }

@@ -5,11 +5,14 @@
 //! linkages whose motors turn while the hand moves straight.
 #![forbid(unsafe_code)]
 
+pub mod discovery;
 pub mod evdev;
 pub mod handshake;
 pub mod hid;
+pub mod kinds;
 pub mod link_monitor;
 pub mod native;
+pub mod open_error;
 pub mod pantograph;
 pub mod protocol;
 pub mod reconnect;
@@ -17,4 +20,6 @@ pub mod scale;
 pub mod serial;
 pub mod threaded;
 
+pub use kinds::{BACKENDS, Backend, KINDS};
+pub use open_error::OpenError;
 pub use pantograph::Pantograph;

@@ -8,52 +8,20 @@ use std::path::Path;
 pub struct Library {
     /// Kind: `scene`, `profile` or `device`.
     pub kind: &'static str,
-    /// Names and texts.
+    /// Names and texts; the first is the default.
     pub entries: &'static [(&'static str, &'static str)],
 }
 
-macro_rules! library {
-    ($kind:literal, $folder:literal, [$($name:literal),* $(,)?]) => {
-        Library {
-            kind: $kind,
-            entries: &[$(($name, include_str!(concat!("../../../config/", $folder, "/", $name, ".toml")))),*],
-        }
-    };
-}
+include!(concat!(env!("OUT_DIR"), "/builtin_files.rs"));
 
 /// Built-in scenes.
-pub static SCENES: Library = library!(
-    "scene",
-    "scenes",
-    ["table", "wall", "tiles", "newton", "ramp", "tower", "peg", "heap", "compound", "capsules"]
-);
+pub static SCENES: Library = Library { kind: "scene", entries: SCENE_FILES };
 
 /// Built-in profiles.
-pub static PROFILES: Library = library!(
-    "profile",
-    "profiles",
-    [
-        "default",
-        "bare",
-        "one-axis",
-        "soft",
-        "passive",
-        "crisp",
-        "friction-lab",
-        "hapkit",
-        "haply-2diy-v2",
-        "haply-2diy-v3",
-        "hid-joystick",
-        "odrive-knob"
-    ]
-);
+pub static PROFILES: Library = Library { kind: "profile", entries: PROFILE_FILES };
 
 /// Built-in devices.
-pub static DEVICES: Library = library!(
-    "device",
-    "devices",
-    ["simulated-2dof", "simulated-1dof", "hapkit", "haply-2diy-v2", "haply-2diy-v3", "hid-joystick", "odrive-knob"]
-);
+pub static DEVICES: Library = Library { kind: "device", entries: DEVICE_FILES };
 
 impl Library {
     /// Opens a built-in or a file. A bare word names a built-in before it names a file, so that the same command has

@@ -1,225 +1,93 @@
-//! Device files: kind, identity, model, and the simulated hand of a simulated device.
+//! Device files: kind, address, model, and the simulated hand of a simulated device.
 
-use crate::calibration::Calibration;
 use crate::error::FileErrors;
 use crate::kind::FileKind;
-use crate::rule::{POSITIVE, ZERO_OR_MORE};
+use crate::rule::{ANY, POSITIVE, ZERO_OR_MORE};
 use crate::section::{Document, Section};
 use crate::source::Source;
+use haptic_device::config::{Address, Calibration, DeviceConfig};
+use haptic_device::kind::{KindSpec, Kinds, SIMULATED};
 use haptic_device::path::PathError;
 use haptic_device::{DeviceModel, HandModel, Path};
 
-/// A device file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeviceFile {
-    /// Backend that drives it.
-    pub kind: DeviceKind,
-    /// Number of axes, 1 or 2.
-    pub axes: usize,
-    /// Whether the file gives the number of axes; if not, the board reports its own.
-    pub axes_are_given: bool,
-    /// How the device is found.
-    pub identity: Identity,
-    /// Lever of rotary axes, m per rad.
-    pub lever_m: f64,
-    /// Time without commands after which the device switches its force off, s.
-    pub watchdog_s: f64,
-    /// Conversion from counts to metres.
-    pub calibration: Calibration,
-    /// Dynamics.
-    pub model: Model,
-    /// The simulated hand that holds it, if any.
-    pub hand: Option<HandModel>,
-    /// Warnings about keys without effect.
-    pub ignored_keys: Vec<String>,
-}
-
-/// Backend that drives a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the file")]
-pub enum DeviceKind {
-    Simulated,
-    Serial,
-    Haply2Diy,
-    HidPid,
-    HidNative,
-    Evdev,
-    Odrive,
-}
-
-/// The kinds by their names in device files.
-pub const DEVICE_KINDS: [(&str, DeviceKind); 7] = [
-    ("simulated", DeviceKind::Simulated),
-    ("serial", DeviceKind::Serial),
-    ("haply-2diy", DeviceKind::Haply2Diy),
-    ("hid-pid", DeviceKind::HidPid),
-    ("hid-native", DeviceKind::HidNative),
-    ("evdev", DeviceKind::Evdev),
-    ("odrive", DeviceKind::Odrive),
-];
-
-impl DeviceKind {
-    /// Name in device files.
-    pub fn name(self) -> &'static str {
-        DEVICE_KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
-    }
-}
-
-/// How a device is found: by its port or node, or by the identity that it reports.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// Serial port.
-    pub port: Option<String>,
-    /// Bits per second of the serial port.
-    pub baud: u32,
-    /// Variant of the Haply 2DIY.
-    pub variant: HaplyVariant,
-    /// Device node.
-    pub path: Option<String>,
-    /// USB vendor id.
-    pub vendor_id: Option<u16>,
-    /// USB product id.
-    pub product_id: Option<u16>,
-    /// Serial number.
-    pub serial_number: Option<String>,
-}
-
-/// Variants of the Haply 2DIY.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the file")]
-pub enum HaplyVariant {
-    #[default]
-    V3,
-    V2,
-    Kit,
-}
-
-/// Dynamics of a device; one value per axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Model {
-    /// Moving mass, kg.
-    pub mass_kg: [f64; 2],
-    /// Viscous friction, N·s/m.
-    pub damping_n_s_per_m: [f64; 2],
-    /// Whether the damping is an assumed value, because the file gives none.
-    pub damping_is_assumed: bool,
-    /// Dry friction, N.
-    pub coulomb_n: [f64; 2],
-    /// Resolution of the encoder, m; zero for a perfect one.
-    pub encoder_step_m: [f64; 2],
-    /// Delay from command to force, s.
-    pub delay_s: [f64; 2],
-    /// Largest force, N.
-    pub max_force_n: [f64; 2],
-}
-
-impl DeviceFile {
-    /// Model of the simulated device. The force limit of the weaker axis applies to the force vector.
-    pub fn axes_model(&self) -> DeviceModel {
-        let Model { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n, .. } = self.model;
-        let max_force_n = max_force_n[..self.axes].iter().copied().fold(f64::INFINITY, f64::min);
-        DeviceModel { mass_kg, damping_n_s_per_m, coulomb_n, encoder_step_m, delay_s, max_force_n }
-    }
-}
-
-/// Reads a device file.
+/// Reads a device file of one of `kinds`.
 ///
 /// # Errors
 /// All problems in the text.
-pub fn load(source: &Source) -> Result<DeviceFile, FileErrors> {
-    load_device(source).map_err(|errors| FileKind::Device.explain(source, errors))
+pub fn load(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors> {
+    load_device(source, kinds).map_err(|errors| FileKind::Device.explain(source, errors))
 }
 
-fn load_device(source: &Source) -> Result<DeviceFile, FileErrors> {
+fn load_device(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors> {
     let document = Document::parse(source)?;
-    let device = device(&document.root());
+    let device = device(&document.root(), kinds);
     document.finish(Some(device))
 }
 
 /// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
+    static SIMULATED_ONLY: [&KindSpec; 1] = [&SIMULATED];
     let root = empty.root();
-    device(&root);
+    device(&root, &SIMULATED_ONLY);
     root.asked_keys()
 }
 
-fn device(root: &Section<'_>) -> DeviceFile {
-    let kind = root.choice("kind", &DEVICE_KINDS, DeviceKind::Simulated);
-    let axes = axes(root, kind);
-    let device = DeviceFile {
+fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
+    let names: Vec<_> = kinds.iter().map(|kind| (kind.name, *kind)).collect();
+    let kind = root.choice("kind", &names, &SIMULATED);
+    let default = DeviceConfig::default();
+    let axes = axes(root, kind, &default);
+    let damping_is_assumed = kind.is_hardware && !root.section("model").has("damping_n_s_per_m");
+    let device = DeviceConfig {
         kind,
         axes,
         axes_are_given: root.has("axes"),
-        identity: identity(root),
-        lever_m: root.number("lever_m", 0.05, POSITIVE),
-        watchdog_s: watchdog_s(root),
-        calibration: Calibration::read(root, axes),
-        model: model(&root.section("model"), kind, axes),
+        address: address(root, default.address.baud),
+        variant: variant(root, kind, kinds),
+        lever_m: root.number("lever_m", default.lever_m, POSITIVE),
+        watchdog_s: watchdog_s(root, default.watchdog_s),
+        calibration: calibration(root, axes),
+        model: model(&root.section("model"), axes, damping_is_assumed),
+        damping_is_assumed,
         hand: hand(root, kind),
-        ignored_keys: ignored_keys(root, kind),
+        ignored_keys: ignored_keys(root, kind, kinds),
     };
     root.reject_unknown_keys();
     device
 }
 
-/// Keys that only some kinds of device use, and those kinds.
-const KEYS_OF_KINDS: [(&str, &[DeviceKind]); 13] = {
-    use DeviceKind::{Evdev, Haply2Diy, HidNative, HidPid, Odrive, Serial};
-    const LINE: &[DeviceKind] = &[Serial, Haply2Diy, Odrive];
-    const NODE: &[DeviceKind] = &[HidPid, HidNative, Evdev];
-    const JOYSTICK: &[DeviceKind] = &[HidPid, Evdev];
-    [
-        ("port", LINE),
-        ("baud", LINE),
-        ("variant", &[Haply2Diy]),
-        ("path", NODE),
-        ("vendor_id", NODE),
-        ("product_id", NODE),
-        ("serial_number", &[Serial, Haply2Diy, Odrive, HidPid, HidNative, Evdev]),
-        ("lever_m", &[Serial, Odrive, HidPid, HidNative, Evdev]),
-        ("watchdog_s", &[Serial, Haply2Diy, Odrive, HidNative]),
-        ("travel_m", JOYSTICK),
-        ("centre_counts", JOYSTICK),
-        ("reverse_force_x", JOYSTICK),
-        ("reverse_force_y", JOYSTICK),
-    ]
-};
-
 /// Keys without effect are warnings, not errors: a file may serve several kinds, one of which is chosen.
-fn ignored_keys(root: &Section<'_>, kind: DeviceKind) -> Vec<String> {
-    let is_ignored = |(key, kinds): &(&'static str, &[DeviceKind])| root.has(key) && !kinds.contains(&kind);
-    let warning = |(key, kinds): (&str, &[DeviceKind])| {
-        let names: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.name())).collect();
-        format!("{key} has no effect on a device of kind \"{}\", only with kind = {}", kind.name(), names.join(" or "))
+fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String> {
+    let mut keys: Vec<&'static str> = Vec::new();
+    for key in kinds.iter().flat_map(|kind| kind.keys) {
+        if root.has(key) && !kind.keys.contains(key) && !keys.contains(key) {
+            keys.push(key);
+        }
+    }
+    let text = |key: &'static str| {
+        let users = kinds.iter().filter(|kind| kind.keys.contains(&key));
+        let names: Vec<String> = users.map(|kind| format!("\"{}\"", kind.name)).collect();
+        format!("{key} has no effect on a device of kind \"{}\", only with kind = {}", kind.name, names.join(" or "))
     };
-    KEYS_OF_KINDS.into_iter().filter(is_ignored).map(warning).collect()
+    keys.into_iter().map(text).collect()
 }
 
-/// Serial port that is tried if the file gives none.
-pub const DEFAULT_PORT: &str = "/dev/ttyACM0";
-
 /// Some kinds have a fixed number of axes.
-fn axes(root: &Section<'_>, kind: DeviceKind) -> usize {
-    let own = match kind {
-        DeviceKind::Odrive => Some(1),
-        DeviceKind::Haply2Diy => Some(2),
-        _ => None,
-    };
-    let axes = root.whole("axes", own.unwrap_or(2), 1..=2);
+fn axes(root: &Section<'_>, kind: &KindSpec, default: &DeviceConfig) -> usize {
+    let own = kind.axes.map(i64::from);
+    let axes = root.whole("axes", own.unwrap_or(default.axes as i64), 1..=2);
     if let Some(own) = own.filter(|own| *own != axes) {
-        let problem = format!("is {axes}, but a device of kind {} has {own}", kind.name());
+        let problem = format!("is {axes}, but a device of kind {} has {own}", kind.name);
         root.error("axes", problem, format!("write axes = {own}"));
     }
     axes as usize
 }
 
-fn identity(root: &Section<'_>) -> Identity {
-    let variants = [("v3", HaplyVariant::V3), ("v2", HaplyVariant::V2), ("kit", HaplyVariant::Kit)];
-    Identity {
-        port: root.text("port", DEFAULT_PORT).map(str::to_owned),
-        baud: root.whole("baud", 1_000_000, 1..=100_000_000) as u32,
-        variant: root.choice("variant", &variants, HaplyVariant::V3),
+fn address(root: &Section<'_>, default_baud: u32) -> Address {
+    Address {
+        port: root.text("port", "/dev/ttyACM0").map(str::to_owned),
+        baud: root.whole("baud", i64::from(default_baud), 1..=100_000_000) as u32,
         path: root.text("path", "/dev/hidraw0").map(str::to_owned),
         vendor_id: root.optional_whole("vendor_id", 0x2341, 0..=0xFFFF).map(|id| id as u16),
         product_id: root.optional_whole("product_id", 0x0043, 0..=0xFFFF).map(|id| id as u16),
@@ -227,11 +95,36 @@ fn identity(root: &Section<'_>) -> Identity {
     }
 }
 
+/// The variant of a kind that has some. For others the word has no effect, but it must be one that some kind has.
+fn variant(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Option<&'static str> {
+    let choices = |names: &[&'static str]| names.iter().map(|name| (*name, Some(*name))).collect::<Vec<_>>();
+    match kind.variants {
+        [] => {
+            let all: Vec<_> = kinds.iter().flat_map(|kind| choices(kind.variants)).collect();
+            root.choice("variant", &all, None);
+            None
+        }
+        variants => root.choice("variant", &choices(variants), variants.first().copied()),
+    }
+}
+
+fn calibration(root: &Section<'_>, axes: usize) -> Calibration {
+    let per_axis = |key, example, rule| {
+        let values = root.per_axis(key, axes, example, rule);
+        root.has(key).then_some(values)
+    };
+    Calibration {
+        travel_m: per_axis("travel_m", 0.1, POSITIVE),
+        centre_counts: per_axis("centre_counts", 0.0, ANY),
+        reverse_force: [root.flag("reverse_force_x", false), root.flag("reverse_force_y", false)],
+    }
+}
+
 /// Longest permitted watchdog time, s. A working host is never silent for longer, and firmware must not wait longer.
 const MAX_WATCHDOG_S: f64 = 0.1;
 
-fn watchdog_s(root: &Section<'_>) -> f64 {
-    let watchdog_s = root.number("watchdog_s", 0.02, POSITIVE);
+fn watchdog_s(root: &Section<'_>, default: f64) -> f64 {
+    let watchdog_s = root.number("watchdog_s", default, POSITIVE);
     if watchdog_s > MAX_WATCHDOG_S {
         let problem = format!("{watchdog_s} s is too long: motors must switch off sooner when the host dies");
         root.error("watchdog_s", problem, "write watchdog_s = 0.1 or less");
@@ -242,29 +135,29 @@ fn watchdog_s(root: &Section<'_>) -> f64 {
 /// Assumed damping of hardware that was not measured, N·s/m: low, so that the stability margins are on the safe side.
 const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
 
-fn model(section: &Section<'_>, kind: DeviceKind, axes: usize) -> Model {
-    let damping_is_assumed = kind != DeviceKind::Simulated && !section.has("damping_n_s_per_m");
-    let damping = if damping_is_assumed { ASSUMED_DAMPING_N_S_PER_M } else { 0.5 };
-    let model = Model {
-        mass_kg: section.per_axis("mass_kg", axes, 0.1, POSITIVE),
-        damping_n_s_per_m: section.per_axis("damping_n_s_per_m", axes, damping, ZERO_OR_MORE),
-        damping_is_assumed,
-        coulomb_n: section.per_axis("coulomb_n", axes, 0.05, ZERO_OR_MORE),
-        encoder_step_m: section.per_axis("encoder_step_m", axes, 1e-5, ZERO_OR_MORE),
-        delay_s: section.per_axis("delay_s", axes, 0.0003, ZERO_OR_MORE),
-        max_force_n: section.per_axis("max_force_n", axes, 4.0, POSITIVE),
+fn model(section: &Section<'_>, axes: usize, damping_is_assumed: bool) -> DeviceModel {
+    let default = DeviceModel::default();
+    let damping = if damping_is_assumed { ASSUMED_DAMPING_N_S_PER_M } else { default.damping_n_s_per_m[0] };
+    let per_axis = |key, default, rule| section.per_axis(key, axes, default, rule);
+    let model = DeviceModel {
+        mass_kg: per_axis("mass_kg", default.mass_kg[0], POSITIVE),
+        damping_n_s_per_m: per_axis("damping_n_s_per_m", damping, ZERO_OR_MORE),
+        coulomb_n: per_axis("coulomb_n", default.coulomb_n[0], ZERO_OR_MORE),
+        encoder_step_m: per_axis("encoder_step_m", default.encoder_step_m[0], ZERO_OR_MORE),
+        delay_s: per_axis("delay_s", default.delay_s[0], ZERO_OR_MORE),
+        max_force_n: per_axis("max_force_n", default.max_force_n[0], POSITIVE),
     };
     section.reject_unknown_keys();
     model
 }
 
-fn hand(root: &Section<'_>, kind: DeviceKind) -> Option<HandModel> {
+fn hand(root: &Section<'_>, kind: &KindSpec) -> Option<HandModel> {
     let section = root.section("hand");
     if !section.is_present() {
         return None;
     }
-    if kind != DeviceKind::Simulated {
-        let problem = format!("a {} device is held by a real hand", kind.name());
+    if kind.is_hardware {
+        let problem = format!("a {} device is held by a real hand", kind.name);
         root.error("hand", problem, "remove [hand], or write kind = \"simulated\"");
     }
     let default = HandModel::default();

@@ -29,7 +29,6 @@
 #![forbid(unsafe_code)]
 
 pub mod builtin;
-pub mod calibration;
 pub mod device;
 pub mod error;
 pub mod hand;

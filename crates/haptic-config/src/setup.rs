@@ -1,13 +1,13 @@
 //! A session: profile, scene, device and hand, opened and checked.
 
 use crate::builtin::{DEVICES, PROFILES, SCENES};
-use crate::device::{DeviceFile, DeviceKind};
 use crate::error::{FileErrors, Problem};
 use crate::profile::{Profile, Reference};
 use crate::source::Source;
 use crate::{device, hand, profile, scene};
 use haptic_coupling::model::WorstAxisModel;
-use haptic_device::{Device, PacedDevice, PrescribedDevice, SimulatedDevice};
+use haptic_device::kind::{Kinds, SIMULATED};
+use haptic_device::{Device, DeviceConfig, PacedDevice, PrescribedDevice, SimulatedDevice};
 use haptic_loop::settings::{Settings, worst_axis};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
@@ -23,7 +23,7 @@ pub struct Setup {
     /// Scene.
     pub scene: Scene,
     /// Device file.
-    pub device: DeviceFile,
+    pub device: DeviceConfig,
     /// Path of the prescribed hand, if there is one.
     pub hand: Option<haptic_device::Path>,
     /// Highest service rate of the open device, Hz; infinite before it is open.
@@ -44,7 +44,7 @@ pub struct Sources {
 }
 
 /// Names of files or built-ins, as flags give them. The profile supplies what is `None`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct FileNames<'a> {
     /// Profile; `None`: the default one.
     pub profile: Option<&'a str>,
@@ -52,6 +52,8 @@ pub struct FileNames<'a> {
     pub scene: Option<&'a str>,
     /// Device in place of the profile's.
     pub device: Option<&'a str>,
+    /// Device kinds that the program can drive.
+    pub kinds: Kinds,
 }
 
 impl Setup {
@@ -60,23 +62,24 @@ impl Setup {
     /// # Errors
     /// All problems of the profile; if it has none, all problems of scene, device and hand.
     pub fn open<'a>(names: impl Into<FileNames<'a>>, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
-        Self::from_profile(open_profile(names)?, hand_file)
+        let names = names.into();
+        Self::from_profile(open_profile(names)?, hand_file, names.kinds)
     }
 
     /// Opens the files that a profile names.
     ///
     /// # Errors
     /// All problems of scene, device and hand.
-    pub fn from_profile(profile: Profile, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
+    pub fn from_profile(profile: Profile, hand_file: Option<&Path>, kinds: Kinds) -> Result<Self, FileErrors> {
         let scene = profile.scene.open(&SCENES);
         let device = profile.device.open(&DEVICES);
         let hand = hand_file.map(Source::read).transpose();
         match (scene, device, hand) {
-            (Ok(scene), Ok(device), Ok(hand)) => Self::from_sources(profile, Sources { scene, device, hand }),
+            (Ok(scene), Ok(device), Ok(hand)) => Self::from_sources(profile, Sources { scene, device, hand }, kinds),
             // The files that could be opened are parsed too, so that all problems are reported at once.
             (scene, device, hand) => Err(joined([
                 scene.and_then(|source| scene::load(&source)).err(),
-                device.and_then(|source| device::load(&source)).err(),
+                device.and_then(|source| device::load(&source, kinds)).err(),
                 hand.and_then(|source| source.map(|source| hand::load(&source)).transpose()).err(),
             ])),
         }
@@ -86,8 +89,8 @@ impl Setup {
     ///
     /// # Errors
     /// All problems of scene, device and hand.
-    pub fn from_sources(profile: Profile, sources: Sources) -> Result<Self, FileErrors> {
-        let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device));
+    pub fn from_sources(profile: Profile, sources: Sources, kinds: Kinds) -> Result<Self, FileErrors> {
+        let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device, kinds));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
         match (scene, device, hand) {
             (Ok(scene), Ok(device), Ok(hand)) => {
@@ -109,12 +112,12 @@ impl Setup {
 
     /// Largest force on the device, N: the smaller of the profile's and the device's limit.
     pub fn max_force_n(&self) -> f64 {
-        self.settings().safety.max_force_n.min(self.device.axes_model().max_force_n)
+        self.settings().safety.max_force_n.min(self.device.max_force_n())
     }
 
     /// Whether the device is a model and not hardware.
     pub fn is_simulated(&self) -> bool {
-        self.device.kind == DeviceKind::Simulated
+        *self.device.kind == SIMULATED
     }
 
     /// Whether no motor can move a real hand.
@@ -156,7 +159,7 @@ impl Setup {
     /// Worst axis of the device, for tank and stability margins.
     pub fn device_model(&self) -> WorstAxisModel {
         let period_s = f64::from(self.ticks_per_service()) * TICK_S;
-        worst_axis(&self.device.axes_model(), self.device.axes as u8, period_s)
+        worst_axis(&self.device.model, self.device.axes as u8, period_s)
     }
 
     /// The loop at its start, with a device that is served as often as the setup demands.
@@ -189,7 +192,7 @@ impl Setup {
         if let Some(path) = &self.hand {
             return Ok(Box::new(PrescribedDevice::new(axes, path.clone())));
         }
-        match SimulatedDevice::new(axes, &self.device.axes_model(), self.device.hand.as_ref()) {
+        match SimulatedDevice::new(axes, &self.device.model, self.device.hand.as_ref()) {
             Ok(device) => Ok(Box::new(device)),
             Err(error) => Err(Problem::in_file(&self.profile.device.name, error.to_string(), "").into()),
         }

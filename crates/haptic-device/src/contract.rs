@@ -3,6 +3,7 @@
 //! Frames: everything here is in the device frame, metres and newtons at the handle. [`crate::mapping`] goes to the
 //! world and back. A device with one axis uses the first component and leaves the second at zero.
 
+use crate::kind::KindSpec;
 use nalgebra::Vector2;
 
 /// The most axes a device can have. Arrays on the hot path have this length.
@@ -143,58 +144,13 @@ pub enum WriteOutcome {
     Failed(WriteError),
 }
 
-/// The backends, by the names of device files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DeviceKind {
-    /// A model of a device with a simulated hand.
-    Simulated,
-    /// Positions given beforehand; efforts go nowhere.
-    Prescribed,
-    /// The native serial protocol.
-    Serial,
-    /// Haply 2diy.
-    Haply2Diy,
-    /// USB force-feedback joysticks and wheels that speak HID PID.
-    HidPid,
-    /// The native protocol in HID reports.
-    HidNative,
-    /// Force feedback of the Linux input layer.
-    Evdev,
-    /// ODrive motor controller.
-    Odrive,
-    /// A recording played back.
-    Replay,
-}
-
-impl DeviceKind {
-    /// The name in device files and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Simulated => "simulated",
-            Self::Prescribed => "prescribed",
-            Self::Serial => "serial",
-            Self::Haply2Diy => "haply-2diy",
-            Self::HidPid => "hid-pid",
-            Self::HidNative => "hid-native",
-            Self::Evdev => "evdev",
-            Self::Odrive => "odrive",
-            Self::Replay => "replay",
-        }
-    }
-
-    /// True if efforts move real motors, so that the full safety path is owed.
-    pub const fn is_hardware(self) -> bool {
-        !matches!(self, Self::Simulated | Self::Prescribed | Self::Replay)
-    }
-}
-
 /// Who the device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Name for people.
     pub name: String,
     /// Which backend drives it.
-    pub kind: DeviceKind,
+    pub kind: &'static KindSpec,
     /// Serial number as the device gives it; empty if it has none.
     pub serial_number: String,
     /// Version of the firmware as the device gives it; empty if it has none.
@@ -345,18 +301,6 @@ mod tests {
         assert!(reading.is_finite());
         reading.velocity_m_per_s.y = f64::NAN;
         assert!(!reading.is_finite());
-    }
-
-    #[test]
-    fn only_models_and_recordings_are_not_hardware() {
-        assert!(
-            !DeviceKind::Simulated.is_hardware()
-                && !DeviceKind::Prescribed.is_hardware()
-                && !DeviceKind::Replay.is_hardware()
-        );
-        assert!(
-            DeviceKind::Serial.is_hardware() && DeviceKind::Haply2Diy.is_hardware() && DeviceKind::Evdev.is_hardware()
-        );
     }
 
     #[test]

@@ -6,8 +6,10 @@
 #![forbid(unsafe_code)]
 
 pub mod codes;
+pub mod config;
 pub mod contract;
 pub mod faulty;
+pub mod kind;
 pub mod mapping;
 pub mod paced;
 pub mod path;
@@ -16,11 +18,13 @@ pub mod simulated;
 pub mod velocity;
 pub mod xorshift;
 
+pub use config::DeviceConfig;
 pub use contract::{
-    Device, DeviceKind, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MAX_AXES, MonotonicNs, Reading,
-    RoundTrip, WriteError, WriteOutcome,
+    Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MAX_AXES, MonotonicNs, Reading, RoundTrip,
+    WriteError, WriteOutcome,
 };
 pub use faulty::{FaultPlan, FaultyDevice, InjectedFault};
+pub use kind::KindSpec;
 pub use mapping::Mapping;
 pub use paced::PacedDevice;
 pub use path::Path;

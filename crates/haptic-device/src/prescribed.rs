@@ -3,9 +3,8 @@
 //! No model, encoder or delay stands between the given motion and the readings. Like the simulated device it counts
 //! ticks: reading k is the motion at k·T.
 
-use crate::contract::{
-    Device, DeviceKind, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
-};
+use crate::contract::{Device, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome};
+use crate::kind::PRESCRIBED;
 use crate::path::Path;
 use crate::simulated::{TICK_S, seconds};
 use crate::velocity::BackwardDifference;
@@ -47,7 +46,7 @@ impl<M: Trajectory> PrescribedDevice<M> {
     pub fn new(axes: u8, motion: M) -> Self {
         let identity = Identity {
             name: "prescribed motion".into(),
-            kind: DeviceKind::Prescribed,
+            kind: &PRESCRIBED,
             serial_number: String::new(),
             firmware: String::new(),
             axes: axes.clamp(1, 2),

@@ -12,8 +12,9 @@ mod model;
 pub use model::{DeviceModel, HandModel, ModelError};
 
 use crate::contract::{
-    Device, DeviceKind, Effort, Health, Identity, Limits, MAX_AXES, MonotonicNs, Reading, WriteError, WriteOutcome,
+    Device, Effort, Health, Identity, Limits, MAX_AXES, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
+use crate::kind::SIMULATED;
 use crate::velocity::BackwardDifference;
 use axis::{AxisModel, AxisState, Drive, SpanPropagator};
 use delay::DelayLine;
@@ -90,7 +91,7 @@ impl SimulatedDevice {
         let start_m = target.as_ref().map_or(Vector2::zeros(), HandTarget::position_m);
         let mut device = Self {
             identity: identity(axes),
-            limits: limits(model),
+            limits: limits(model, axes),
             axes: [None, None],
             hand: target,
             velocity: BackwardDifference::new(),
@@ -221,16 +222,16 @@ fn build_axis(model: &DeviceModel, hand: Option<&HandModel>, index: usize) -> Re
 fn identity(axes: u8) -> Identity {
     Identity {
         name: format!("simulated device, {axes} {}", if axes == 1 { "axis" } else { "axes" }),
-        kind: DeviceKind::Simulated,
+        kind: &SIMULATED,
         serial_number: String::new(),
         firmware: String::new(),
         axes,
     }
 }
 
-fn limits(model: &DeviceModel) -> Limits {
+fn limits(model: &DeviceModel, axes: u8) -> Limits {
     Limits {
-        max_force_n: model.max_force_n,
+        max_force_n: model.vector_limit_n(usize::from(axes)),
         travel_min_m: Vector2::repeat(f64::NEG_INFINITY),
         travel_max_m: Vector2::repeat(f64::INFINITY),
         rate_hz: TICKS_PER_S,

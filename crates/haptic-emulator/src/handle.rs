@@ -89,7 +89,7 @@ const USB_MODEL: DeviceModel = DeviceModel {
     coulomb_n: [0.0; 2],
     encoder_step_m: [0.0; 2],
     delay_s: [0.0; 2],
-    max_force_n: f64::INFINITY,
+    max_force_n: [f64::INFINITY; 2],
 };
 
 fn usb_hand(path: Vec<[f64; 3]>) -> HandModel {

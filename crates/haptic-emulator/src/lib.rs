@@ -14,6 +14,7 @@
 
 pub mod audit;
 pub mod compare;
+pub mod emulators;
 pub mod force_feedback;
 pub mod gadget;
 pub mod handle;

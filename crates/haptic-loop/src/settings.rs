@@ -147,7 +147,7 @@ pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel 
         coulomb_n: least(&model.coulomb_n),
         encoder_step_m: most(&model.encoder_step_m),
         delay_s: most(&model.delay_s),
-        max_force_n: model.max_force_n,
+        max_force_n: least(&model.max_force_n),
         period_s,
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 6;
 
-/// Durations of `2^HIGHEST_BIT` ns (34 s) and more share the last bucket; their exact maximum is kept beside.
+/// Durations of `2^HIGHEST_BIT` ns (34 s) and more share the last bucket; their exact maximum is stored separately.
 const HIGHEST_BIT: u32 = 35;
 
 const BUCKET_COUNT: usize = BUCKETS_PER_OCTAVE * (HIGHEST_BIT - OCTAVE_BITS + 1) as usize;

@@ -48,7 +48,7 @@ impl Request {
 /// The error of the system, or that the buffer is too long for a request.
 pub fn request(file: &File, request: Request, buffer: &mut [u8]) -> io::Result<usize> {
     let code = request.code(buffer.len()).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
-    // SAFETY: the kernel touches at most as many bytes as the size in the code says, and that is this buffer's; the
+    // SAFETY: the kernel touches at most as many bytes as the size in the code, which is this buffer's; the
     // buffer outlives the call, and the file is open because it is borrowed.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), code as _, buffer.as_mut_ptr()) };
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())

@@ -1,4 +1,4 @@
-//! What a thread was granted agrees with what the kernel says about it, with and without privileges.
+//! [`Granted`] agrees with `/proc`, with and without privileges.
 //!
 //! A process of its own, because locking memory and limits change the whole process.
 
@@ -21,17 +21,17 @@ fn read_proc() -> (i32, u8, Vec<usize>) {
 }
 
 fn assert_consistent(granted: &Granted, (policy, priority, affinity): (i32, u8, Vec<usize>)) {
-    let policy_told = match policy {
+    let kernel_policy = match policy {
         0 => Policy::Normal,
         1 => Policy::Fifo,
         other => Policy::Other(other),
     };
-    assert_eq!((granted.policy, granted.priority), (policy_told, priority));
+    assert_eq!((granted.policy, granted.priority), (kernel_policy, priority));
     assert_eq!(granted.cpu, if affinity.len() == 1 { Some(affinity[0]) } else { None });
 }
 
 #[test]
-fn the_grant_is_what_the_kernel_says_for_every_kind_of_request() {
+fn the_grant_is_what_the_kernel_reports_for_every_kind_of_request() {
     for (priority, cpu) in [(80, CpuChoice::Auto), (1, CpuChoice::Any), (55, CpuChoice::Number(0))] {
         let request = ThreadRequest { priority, cpu, lock_memory: false, ..ThreadRequest::default() };
         let thread = spawn(request, |_| read_proc()).unwrap();

@@ -59,7 +59,7 @@ impl DeviceInfo {
     pub fn of(identity: &Identity, limits: &Limits, rate_hz: f64) -> Self {
         Self {
             name: identity.name.clone(),
-            kind: identity.kind.name().to_owned(),
+            kind: identity.kind.name.to_owned(),
             serial_number: identity.serial_number.clone(),
             firmware: identity.firmware.clone(),
             axes: identity.axes,

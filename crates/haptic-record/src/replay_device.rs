@@ -1,7 +1,8 @@
 //! A device that hands out what a recorded one gave: readings, and what became of the forces.
 
 use crate::header::DeviceInfo;
-use haptic_device::{Device, DeviceKind, Effort, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
+use haptic_device::kind::REPLAY;
+use haptic_device::{Device, Effort, Identity, Limits, MonotonicNs, Reading, WriteOutcome};
 use nalgebra::Vector2;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -34,7 +35,7 @@ pub fn replay_device(notes: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
     let (sender, deeds) = channel();
     let identity = Identity {
         name: notes.name.clone(),
-        kind: DeviceKind::Replay,
+        kind: &REPLAY,
         serial_number: notes.serial_number.clone(),
         firmware: notes.firmware.clone(),
         axes: notes.axes.clamp(1, 2),
@@ -103,7 +104,7 @@ mod tests {
             assert_eq!(device.read(MonotonicNs(0)).sequence, sequence);
             assert_eq!(device.write(Effort::zero(), MonotonicNs(0)), sent);
         }
-        assert!(!device.identity().kind.is_hardware());
+        assert!(!device.identity().kind.is_hardware);
         assert_eq!(device.limits().max_force_n, 3.0);
     }
 }

@@ -158,7 +158,7 @@ mod tests {
                 coulomb_n: [coulomb_n; 2],
                 encoder_step_m: [0.0; 2],
                 delay_s: [delay_s; 2],
-                max_force_n: 10.0,
+                max_force_n: [10.0; 2],
             };
             let mut simulated = SimulatedDevice::new(1, &device, None).unwrap();
             let (stepper, mut state) = (Stepper::new(model), AxisState::default());

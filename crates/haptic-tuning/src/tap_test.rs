@@ -120,7 +120,7 @@ impl TapTest {
             coulomb_n: [coulomb_n; 2],
             encoder_step_m: [encoder_step_m; 2],
             delay_s: [delay_s; 2],
-            max_force_n,
+            max_force_n: [max_force_n; 2],
         };
         let hand = HandModel {
             stiffness_n_per_m: self.hand.stiffness_n_per_m,

@@ -1,7 +1,11 @@
 //! Command-line arguments.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use haptic_backends::KINDS;
+use haptic_backends::serial::HaplyVariant;
 use haptic_config::setup::FileNames;
+use haptic_emulator::emulators::{EMULATORS, Emulator};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -85,7 +89,7 @@ pub struct InputArguments {
 impl<'a> From<&'a InputArguments> for FileNames<'a> {
     fn from(input: &'a InputArguments) -> Self {
         let InputArguments { profile, scene, device } = input;
-        Self { profile: profile.as_deref(), scene: scene.as_deref(), device: device.as_deref() }
+        Self { profile: profile.as_deref(), scene: scene.as_deref(), device: device.as_deref(), kinds: KINDS }
     }
 }
 
@@ -181,7 +185,7 @@ pub struct BenchArguments {
     /// Simulated time of each world in seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "2")]
     pub seconds: f64,
-    /// Print the figures as a JSON object.
+    /// Print the results as a JSON object.
     #[arg(long)]
     pub json: bool,
 }
@@ -203,7 +207,7 @@ pub struct LatencyArguments {
     /// Duration of the measurement in seconds.
     #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
-    /// Print the figures as a JSON object.
+    /// Print the results as a JSON object.
     #[arg(long)]
     pub json: bool,
 }
@@ -214,31 +218,6 @@ pub struct DevicesArguments {
     /// Print the devices as a JSON object.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Devices that can be emulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EmulatedKind {
-    /// A board with one axis and the native protocol.
-    #[value(name = "native-1dof")]
-    Native1dof,
-    /// A board with two axes and the native protocol.
-    #[value(name = "native-2dof")]
-    Native2dof,
-    /// A Haply 2diy.
-    #[value(name = "haply-2diy")]
-    Haply2diy,
-    /// An ODrive motor controller with one axis.
-    Odrive,
-}
-
-/// Variants of the Haply 2diy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs, reason = "the names are those of the device file")]
-pub enum HaplyMake {
-    V3,
-    V2,
-    Kit,
 }
 
 /// Arguments of `dead-man`.
@@ -254,7 +233,8 @@ pub struct DeadManArguments {
 #[derive(Args, Clone, Debug)]
 pub struct EmulateArguments {
     /// Device to emulate.
-    pub kind: EmulatedKind,
+    #[arg(value_parser = emulator())]
+    pub kind: &'static Emulator,
     /// Path of the port to create; use it as `port` in a device file.
     #[arg(long, value_name = "PATH")]
     pub link: PathBuf,
@@ -265,8 +245,8 @@ pub struct EmulateArguments {
     #[arg(long)]
     pub velocity: bool,
     /// Variant (haply-2diy).
-    #[arg(long, value_enum, default_value = "v3")]
-    pub variant: HaplyMake,
+    #[arg(long, value_parser = haply_variant(), default_value = HaplyVariant::ALL[0].variant)]
+    pub variant: HaplyVariant,
     /// Metres of handle travel per radian of the motor (odrive).
     #[arg(
         long,
@@ -309,6 +289,17 @@ pub struct EmulateArguments {
     /// Stop after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
+}
+
+fn emulator() -> impl TypedValueParser<Value = &'static Emulator> {
+    let names = EMULATORS.iter().map(|emulator| PossibleValue::new(emulator.name).help(emulator.about));
+    PossibleValuesParser::new(names)
+        .try_map(|name| EMULATORS.iter().find(|emulator| emulator.name == name).ok_or("no such device"))
+}
+
+fn haply_variant() -> impl TypedValueParser<Value = HaplyVariant> {
+    PossibleValuesParser::new(HaplyVariant::ALL.map(|known| known.variant))
+        .try_map(|name| HaplyVariant::by_name(&name).ok_or("no such variant"))
 }
 
 /// Arguments of `identify`.

@@ -1,2 +1,2 @@
 include "usb";
-felt(500; 10), pace(900; 1000)
+rendered(500; 10), pace(900; 1000)

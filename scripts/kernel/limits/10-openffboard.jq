@@ -1,2 +1,2 @@
 include "usb";
-felt(500; .seconds), pace(900; 1000)
+rendered(500; .seconds), pace(900; 1000)

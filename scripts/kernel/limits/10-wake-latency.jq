@@ -1,5 +1,5 @@
-def limit(claim; seen; holds): {claim: claim, seen: (seen | tostring), holds: holds};
+include "limit";
 limit("real-time scheduling was granted"; .granted.policy; .granted.policy == "fifo"),
 limit("no overrun"; .overruns; .overruns == 0),
-limit("wakes less than 50 µs late, ns"; .wake_ns; .wake_ns.max < 50000),
+limit("wake-up latency below 50 µs, ns"; .wake_ns; .wake_ns.max < 50000),
 limit("no page fault in the loop"; .page_faults; .page_faults.minor == 0 and .page_faults.major == 0)

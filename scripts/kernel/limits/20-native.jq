@@ -1,2 +1,2 @@
 include "usb";
-felt(1000; .seconds), pace(990; 1010)
+rendered(1000; .seconds), pace(990; 1010)

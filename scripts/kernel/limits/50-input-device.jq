@@ -1,2 +1,2 @@
 include "usb";
-felt(250; 10), pace(450; 520)
+rendered(250; 10), pace(450; 520)

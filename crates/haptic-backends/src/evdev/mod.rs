@@ -9,12 +9,12 @@
 
 pub mod node;
 
-use crate::hid::joystick::JoystickSettings;
+use crate::hid::joystick::{JOYSTICK_KEYS, JoystickSettings};
 use crate::scale::{AxisScale, encoder_step_m, limits};
 use crate::threaded::{
     Connection, Connector, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
 };
-use haptic_device::{DeviceKind, Identity, MAX_AXES};
+use haptic_device::{Identity, KindSpec, MAX_AXES};
 use nalgebra::Vector2;
 use node::{Axis, Effect, EventFile, NodeInfo};
 use std::io;
@@ -35,6 +35,16 @@ const FULL_LEVEL: f64 = 32767.0;
 /// user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
+/// Devices that the kernel drives.
+pub static EVDEV: KindSpec = KindSpec {
+    name: "evdev",
+    about: "any device for which the Linux kernel provides force feedback",
+    is_hardware: true,
+    axes: None,
+    keys: JOYSTICK_KEYS,
+    variants: &[],
+};
+
 /// Finds one of the connected devices.
 pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + Send>;
 
@@ -47,7 +57,7 @@ pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<
     let name = info.name.clone();
     let identity = Identity {
         name: name.clone(),
-        kind: DeviceKind::Evdev,
+        kind: &EVDEV,
         serial_number: info.serial_number.clone(),
         firmware: String::new(),
         axes: settings.axes as u8,

@@ -15,7 +15,7 @@ use crate::scale::{AxisScale, encoder_step_m, limits};
 use crate::threaded::{Connection, Connector, Received, Receiver, SendOutcome, ThreadedDevice, Transmitter};
 use arm::{arm, send_command};
 use effort_stream::{Act, EffortStream};
-use haptic_device::{DeviceKind, FaultCode, Identity, MAX_AXES};
+use haptic_device::{FaultCode, Identity, KindSpec, MAX_AXES};
 use nalgebra::Vector2;
 use std::io;
 use std::sync::Arc;
@@ -72,6 +72,29 @@ fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     (metres > 0.0 && metres.is_finite()).then_some(metres)
 }
 
+/// Joysticks with HID force feedback.
+pub static HID_PID: KindSpec = KindSpec {
+    name: "hid-pid",
+    about: "USB force-feedback joysticks, wheels and boards, based on their report descriptors",
+    is_hardware: true,
+    axes: None,
+    keys: JOYSTICK_KEYS,
+    variants: &[],
+};
+
+/// Keys of joysticks, also of those that the kernel drives.
+pub(crate) const JOYSTICK_KEYS: &[&str] = &[
+    "path",
+    "vendor_id",
+    "product_id",
+    "serial_number",
+    "lever_m",
+    "travel_m",
+    "centre_counts",
+    "reverse_force_x",
+    "reverse_force_y",
+];
+
 /// Opens a joystick, arms it without force and starts its threads with this priority.
 ///
 /// # Errors
@@ -82,7 +105,7 @@ pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8
     let about = |error: String| format!("{name}: {error}");
     let identity = Identity {
         name: opened.name.clone(),
-        kind: DeviceKind::HidPid,
+        kind: &HID_PID,
         serial_number: opened.serial_number.clone(),
         firmware: String::new(),
         axes: settings.axes as u8,

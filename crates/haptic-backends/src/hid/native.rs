@@ -18,7 +18,7 @@ use crate::protocol::{OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf, 
 use crate::threaded::{
     Connection, Connector, Measurement, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
 };
-use haptic_device::{DeviceKind, Effort, Health, Identity, Limits, MonotonicNs};
+use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs};
 use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
 use nalgebra::Vector2;
 use std::io;
@@ -73,7 +73,7 @@ pub fn open(
     let (name, serial_number) = (opened.name.clone(), opened.serial_number.clone());
     let session = connector.open_session(opened, &AtomicBool::new(false));
     let (connection, board, limits) = session.map_err(|error| format!("{name}: {error}"))?;
-    let identity = Identity { name: name.clone(), kind: DeviceKind::HidNative, serial_number, ..board };
+    let identity = Identity { name: name.clone(), serial_number, ..board };
     let limits = Limits { rate_hz: limits.rate_hz.min(MAX_RATE_HZ), ..limits };
     ThreadedDevice::start(identity, limits, NO_ENCODER_STEP, monitor, connection, Box::new(connector), priority)
         .map_err(|error| format!("{name}: no thread for its reports: {error}"))

@@ -1,11 +1,16 @@
 //! Framings of the native protocol: COBS on a byte stream, or one message per HID report.
 
+use super::{HID_NATIVE, SERIAL};
 use crate::protocol::TxBytes;
+use haptic_device::KindSpec;
 use haptic_wire::report::{decode_report, encode_report};
 use haptic_wire::{Decoder, Frame, Message, WIRE_MAX, encode};
 
 /// Converts messages to bytes and bytes to frames.
 pub trait Framing: Clone + Default + Send + 'static {
+    /// Kind of the boards on such a link.
+    const KIND: &'static KindSpec;
+
     /// Bytes before each message of a handshake; they terminate a partial frame that the link may hold.
     const TERMINATOR: &'static [u8];
 
@@ -35,6 +40,7 @@ pub struct FrameCounts {
 pub struct Cobs(Decoder);
 
 impl Framing for Cobs {
+    const KIND: &'static KindSpec = &SERIAL;
     const TERMINATOR: &'static [u8] = &[0];
 
     fn encode(message: &Message<'_>, sequence: u8) -> TxBytes {
@@ -60,6 +66,7 @@ impl Framing for Cobs {
 pub struct HidReport(FrameCounts);
 
 impl Framing for HidReport {
+    const KIND: &'static KindSpec = &HID_NATIVE;
     const TERMINATOR: &'static [u8] = &[];
 
     fn encode(message: &Message<'_>, sequence: u8) -> TxBytes {

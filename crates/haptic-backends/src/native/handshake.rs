@@ -7,7 +7,7 @@ use super::{FirstBoard, NativeSettings, Scales, per_axis};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use crate::scale::{AxisScale, limits};
-use haptic_device::{DeviceKind, Identity, MAX_AXES, MonotonicNs};
+use haptic_device::{Identity, MAX_AXES, MonotonicNs};
 use haptic_wire::{Arm, AxisInfo, AxisInfoRequest, Capabilities, FaultCode, Hello, HelloAck, Message, VERSION, rate};
 use std::sync::Arc;
 
@@ -166,7 +166,7 @@ impl<F: Framing> NativeHandshake<F> {
         let (scales, monitor) = (self.scales(), || Arc::clone(&self.monitor));
         self.first_board.get_or_init(|| (board.uid, board.axes));
         OpenSession {
-            identity: identity(board),
+            identity: identity::<F>(board),
             limits: limits(&scales, self.rate_hz(board)),
             transmit: Box::new(NativeTransmit::<F>::new(scales, monitor())),
             receive: Box::new(NativeReceive::new(self.framing.clone(), scales, monitor(), self.arm())),
@@ -220,11 +220,11 @@ impl<F: Framing> Handshake for NativeHandshake<F> {
     }
 }
 
-fn identity(board: &HelloAck) -> Identity {
+fn identity<F: Framing>(board: &HelloAck) -> Identity {
     let version = board.firmware_version;
     Identity {
         name: format!("{}-axis board", board.axes),
-        kind: DeviceKind::Serial,
+        kind: F::KIND,
         serial_number: uid_text(board.uid),
         firmware: format!("{}.{}.{}", version >> 16, version >> 8 & 0xFF, version & 0xFF),
         axes: board.axes,

@@ -14,10 +14,31 @@ use crate::protocol::{Handshake, Protocol};
 use crate::scale::AxisScale;
 use framing::Framing;
 use handshake::NativeHandshake;
-use haptic_device::MonotonicNs;
+use haptic_device::{DeviceConfig, KindSpec, MonotonicNs};
 use haptic_wire::PerAxis;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Boards on a serial line.
+pub static SERIAL: KindSpec = KindSpec {
+    name: "serial",
+    about: "boards with the [native protocol](firmware-protocol/PROTOCOL.md), such as a Hapkit with the reference firmware",
+    is_hardware: true,
+    axes: None,
+    keys: &["port", "baud", "serial_number", "lever_m", "watchdog_s"],
+    variants: &[],
+};
+
+/// Boards that use HID reports.
+pub static HID_NATIVE: KindSpec = KindSpec {
+    name: "hid-native",
+    about: "boards with native USB that use the native protocol in HID reports",
+    is_hardware: true,
+    axes: None,
+    keys: &["path", "vendor_id", "product_id", "serial_number", "lever_m", "watchdog_s"],
+    variants: &[],
+};
 
 /// Settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +53,28 @@ pub struct NativeSettings {
     pub watchdog_ms: u16,
     /// Speed of the line, bits per second. None if the link has no fixed speed, as native USB.
     pub baud: Option<u32>,
+}
+
+impl NativeSettings {
+    /// Settings of a link without a fixed speed.
+    ///
+    /// A board is armed with the limit of the device, not with the smaller one of a profile. The profile can change while the
+    /// board stays armed, and the board would clip forces that the guard has already accounted for.
+    pub fn from_config(config: &DeviceConfig) -> Self {
+        Self {
+            axes: Some(config.axes as u8),
+            lever_m: config.lever_m,
+            max_force_n: config.max_force_n(),
+            watchdog_ms: (config.watchdog_s * 1e3).round() as u16,
+            baud: None,
+        }
+    }
+}
+
+/// Nonce that differs in every run, so that a board detects a new host.
+pub fn first_nonce() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since.as_nanos() as u32) ^ std::process::id().rotate_left(16)
 }
 
 /// The native protocol with its settings.

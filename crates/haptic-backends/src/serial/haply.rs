@@ -14,16 +14,28 @@ use crate::link_monitor::LinkMonitor;
 use crate::pantograph::Pantograph;
 use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::HaplyHandshake;
-use haptic_device::MonotonicNs;
+use haptic_device::{KindSpec, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
 /// What the firmware cuts torques at, N·m.
 pub const MAX_TORQUE_N_M: f64 = 0.123;
 
-/// One make of the 2diy.
+/// All variants of the 2diy.
+pub static HAPLY_2DIY: KindSpec = KindSpec {
+    name: "haply-2diy",
+    about: "Haply 2diy: v2, v3 and the older kit",
+    is_hardware: true,
+    axes: Some(2),
+    keys: &["port", "baud", "variant", "serial_number", "watchdog_s"],
+    variants: &[HaplyVariant::ALL[0].variant, HaplyVariant::ALL[1].variant, HaplyVariant::ALL[2].variant],
+};
+
+/// One variant of the 2diy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HaplyVariant {
+    /// Word of `variant` in a device file.
+    pub variant: &'static str,
     /// Name for people.
     pub name: &'static str,
     /// Lengths of the links.
@@ -41,6 +53,7 @@ pub struct HaplyVariant {
 impl HaplyVariant {
     /// Version 3, plastic.
     pub const V3: Self = Self {
+        variant: "v3",
         name: "Haply 2diy v3",
         linkage: Pantograph::HAPLY_V3,
         home_deg: [168.0, 12.0],
@@ -50,6 +63,7 @@ impl HaplyVariant {
     };
     /// Version 2, metal.
     pub const V2: Self = Self {
+        variant: "v2",
         name: "Haply 2diy v2",
         linkage: Pantograph::HAPLY_V2,
         home_deg: [241.0, -61.0],
@@ -59,6 +73,7 @@ impl HaplyVariant {
     };
     /// The older kit.
     pub const KIT: Self = Self {
+        variant: "kit",
         name: "Haply 2diy kit",
         linkage: Pantograph::HAPLY_KIT,
         home_deg: [180.0, 0.0],
@@ -66,6 +81,14 @@ impl HaplyVariant {
         directions: [0, 0],
         ports_are_swapped: false,
     };
+
+    /// All variants; the first is the default.
+    pub const ALL: [Self; 3] = [Self::V3, Self::V2, Self::KIT];
+
+    /// The variant of a word in a device file.
+    pub fn by_name(variant: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.variant == variant)
+    }
 
     /// Values of joints 1 and 2 in the order of the ports, and back again.
     pub fn by_port<T: Copy>(&self, [first, second]: [T; 2]) -> [T; 2] {

@@ -18,6 +18,7 @@ pub mod ordered;
 mod partial_frame;
 pub mod port;
 pub mod reader_thread;
+pub mod usb_port;
 
 pub use crate::link_monitor::LinkMonitor;
 pub use crate::native::NativeSettings;

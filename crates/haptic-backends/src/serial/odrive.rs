@@ -10,8 +10,18 @@ mod transmit;
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::OdriveHandshake;
-use haptic_device::MonotonicNs;
+use haptic_device::{KindSpec, MonotonicNs};
 use std::sync::Arc;
+
+/// ODrive motor controllers.
+pub static ODRIVE: KindSpec = KindSpec {
+    name: "odrive",
+    about: "ODrive motor controllers, over their ASCII protocol",
+    is_hardware: true,
+    axes: Some(1),
+    keys: &["port", "baud", "serial_number", "lever_m", "watchdog_s"],
+    variants: &[],
+};
 
 /// What the host wants of a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]

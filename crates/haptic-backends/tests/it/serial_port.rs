@@ -7,7 +7,7 @@ use haptic_backends::serial::{
     LinkMonitor, NativeProtocol, NativeSettings, OpenError, Port, PortError, SerialDevice, SerialSettings,
 };
 use haptic_device::{
-    Device, DeviceKind, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
+    Device, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
@@ -182,7 +182,7 @@ impl Handshake for Mute {
         let (name, serial_number, firmware) = ("mute".to_owned(), String::new(), String::new());
         let everywhere = Vector2::repeat(f64::INFINITY);
         Step::Done(Box::new(OpenSession {
-            identity: Identity { name, kind: DeviceKind::Serial, serial_number, firmware, axes: 1 },
+            identity: Identity { name, kind: &haptic_backends::native::SERIAL, serial_number, firmware, axes: 1 },
             limits: Limits { max_force_n: 1.0, travel_min_m: -everywhere, travel_max_m: everywhere, rate_hz: 1000.0 },
             transmit: Box::new(Self(Arc::clone(&self.0))),
             receive: Box::new(Self(Arc::clone(&self.0))),

@@ -1,5 +1,6 @@
 //! Every mistake in a file is reported with file, line, column, key and remedy.
 
+use haptic_backends::KINDS;
 use haptic_config::source::Source;
 use haptic_config::{device, kind::FileKind, profile, scene};
 use haptic_planar::scene::description::{ImpactState, ShapeDescription};
@@ -14,7 +15,7 @@ fn profile_errors(text: &str) -> String {
 }
 
 fn device_errors(text: &str) -> String {
-    device::load(&Source::in_memory("d.toml", text)).unwrap_err().to_string()
+    device::load(&Source::in_memory("d.toml", text), KINDS).unwrap_err().to_string()
 }
 
 #[track_caller]
@@ -244,18 +245,19 @@ fn the_axis_of_a_profile_is_normalised() {
 
 #[test]
 fn a_device_has_the_defaults_of_the_contract_and_hardware_its_own_damping() {
-    let simulated = device::load(&Source::in_memory("d.toml", "")).unwrap();
-    assert_eq!((simulated.kind, simulated.axes), (device::DeviceKind::Simulated, 2));
-    assert_eq!((simulated.model.damping_n_s_per_m, simulated.model.damping_is_assumed), ([0.5; 2], false));
+    let simulated = device::load(&Source::in_memory("d.toml", ""), KINDS).unwrap();
+    assert_eq!((simulated.kind, simulated.axes), (&haptic_device::kind::SIMULATED, 2));
+    assert_eq!((simulated.model.damping_n_s_per_m, simulated.damping_is_assumed), ([0.5; 2], false));
     assert!(simulated.hand.is_none());
-    let joystick = device::load(&Source::in_memory("d.toml", "kind = \"hid-pid\"\nvendor_id = 0x2341")).unwrap();
-    assert_eq!((joystick.model.damping_n_s_per_m, joystick.model.damping_is_assumed), ([0.05; 2], true));
-    assert_eq!(joystick.identity.vendor_id, Some(0x2341));
+    let joystick = device::load(&Source::in_memory("d.toml", "kind = \"hid-pid\"\nvendor_id = 0x2341"), KINDS).unwrap();
+    assert_eq!((joystick.model.damping_n_s_per_m, joystick.damping_is_assumed), ([0.05; 2], true));
+    assert_eq!(joystick.address.vendor_id, Some(0x2341));
 }
 
 #[test]
 fn a_model_takes_one_value_or_one_for_each_axis() {
-    let device = device::load(&Source::in_memory("d.toml", "[model]\nmass_kg = [0.1, 0.2]\ncoulomb_n = 1")).unwrap();
+    let device =
+        device::load(&Source::in_memory("d.toml", "[model]\nmass_kg = [0.1, 0.2]\ncoulomb_n = 1"), KINDS).unwrap();
     assert_eq!(device.model.mass_kg, [0.1, 0.2]);
     assert_eq!(device.model.coulomb_n, [1.0, 1.0]);
     let one = device_errors("axes = 1\n[model]\nmass_kg = [0.1, 0.2]");
@@ -322,7 +324,7 @@ fn keys_that_a_kind_of_device_ignores_are_warnings() {
         ("kind = \"hid-native\"\ntravel_m = 0.1", "travel_m has no effect"),
         ("kind = \"haply-2diy\"\nlever_m = 0.1", "lever_m has no effect"),
     ] {
-        let warnings = device::load(&Source::in_memory("d.toml", text)).unwrap().ignored_keys;
+        let warnings = device::load(&Source::in_memory("d.toml", text), KINDS).unwrap().ignored_keys;
         assert!(matches!(&warnings[..], [only] if only.starts_with(start)), "{warnings:?}");
     }
 }

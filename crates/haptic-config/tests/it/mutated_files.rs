@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn a_mangled_device_never_panics(source in mangled(any_of(&DEVICES))) {
-        if let Err(errors) = device::load(&source) {
+        if let Err(errors) = device::load(&source, haptic_backends::KINDS) {
             prop_assert!(!errors.to_string().is_empty());
         }
     }

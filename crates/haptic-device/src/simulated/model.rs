@@ -18,8 +18,8 @@ pub struct DeviceModel {
     pub encoder_step_m: [f64; MAX_AXES],
     /// From a command to its effect, s.
     pub delay_s: [f64; MAX_AXES],
-    /// Length at which the force vector saturates, keeping its direction, N; infinity for none.
-    pub max_force_n: f64,
+    /// Largest force of each axis, N; infinity for none.
+    pub max_force_n: [f64; MAX_AXES],
 }
 
 impl Default for DeviceModel {
@@ -30,7 +30,7 @@ impl Default for DeviceModel {
             coulomb_n: [0.05; MAX_AXES],
             encoder_step_m: [1e-5; MAX_AXES],
             delay_s: [0.0003; MAX_AXES],
-            max_force_n: 4.0,
+            max_force_n: [4.0; MAX_AXES],
         }
     }
 }
@@ -127,18 +127,23 @@ fn require(key: &'static str, value: f64, (wanted, holds): Range) -> Result<(), 
 }
 
 impl DeviceModel {
+    /// Length at which the force vector saturates, keeping its direction, N: the limit of the weaker axis.
+    pub fn vector_limit_n(&self, axes: usize) -> f64 {
+        self.max_force_n[..axes].iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     /// Checks every value of the axes that exist.
     pub fn check(&self, axes: u8) -> Result<(), ModelError> {
         if !(1..=MAX_AXES as u8).contains(&axes) {
             return Err(ModelError::Axes { axes });
         }
-        require("[model] max_force_n", self.max_force_n, SOME_FORCE)?;
         (0..usize::from(axes)).try_for_each(|axis| {
             require("[model] mass_kg", self.mass_kg[axis], ABOVE_ZERO)?;
             require("[model] damping_n_s_per_m", self.damping_n_s_per_m[axis], ZERO_OR_MORE)?;
             require("[model] coulomb_n", self.coulomb_n[axis], ZERO_OR_MORE)?;
             require("[model] encoder_step_m", self.encoder_step_m[axis], ZERO_OR_MORE)?;
-            require("[model] delay_s", self.delay_s[axis], SOME_DELAY)
+            require("[model] delay_s", self.delay_s[axis], SOME_DELAY)?;
+            require("[model] max_force_n", self.max_force_n[axis], SOME_FORCE)
         })
     }
 }

@@ -53,7 +53,7 @@ fn random_case(random: &mut Xorshift) -> Case {
         coulomb_n: [random.between(0.05, 0.8); 2],
         encoder_step_m: [0.0; 2],
         delay_s: [f64::from((random.unit() * 1000.0) as u32) * 1e-6; 2],
-        max_force_n: f64::INFINITY,
+        max_force_n: [f64::INFINITY; 2],
     };
     let hand = HandModel {
         stiffness_n_per_m: random.between(0.0, 1000.0),

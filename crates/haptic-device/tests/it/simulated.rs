@@ -16,7 +16,7 @@ fn bare(mass_kg: f64) -> DeviceModel {
         coulomb_n: [0.0; 2],
         encoder_step_m: [0.0; 2],
         delay_s: [0.0; 2],
-        max_force_n: f64::INFINITY,
+        max_force_n: [f64::INFINITY; 2],
     }
 }
 
@@ -260,7 +260,7 @@ fn velocity_is_the_backward_difference_and_zero_at_first() {
 
 #[test]
 fn saturation_keeps_the_direction() {
-    let mut device = free(&DeviceModel { max_force_n: 4.0, ..bare(1.0) });
+    let mut device = free(&DeviceModel { max_force_n: [4.0; 2], ..bare(1.0) });
     push(&mut device, 30.0, -40.0);
     run(&mut device, 1000);
     assert!((device.true_state().velocity_m_per_s - Vector2::new(2.4, -3.2)).norm() < 1e-12);
@@ -268,7 +268,7 @@ fn saturation_keeps_the_direction() {
 
 #[test]
 fn a_missing_second_axis_takes_no_share_of_the_force() {
-    let mut device = SimulatedDevice::new(1, &DeviceModel { max_force_n: 4.0, ..bare(1.0) }, None).unwrap();
+    let mut device = SimulatedDevice::new(1, &DeviceModel { max_force_n: [4.0; 2], ..bare(1.0) }, None).unwrap();
     push(&mut device, 3.0, 400.0);
     run(&mut device, 1000);
     assert!((device.true_state().velocity_m_per_s - Vector2::new(3.0, 0.0)).norm() < 1e-12);

@@ -41,7 +41,7 @@ impl Case {
             coulomb_n: [0.0; 2],
             encoder_step_m: [0.0; 2],
             delay_s: [self.delay_s; 2],
-            max_force_n: 1e6,
+            max_force_n: [1e6; 2],
             ..DeviceModel::default()
         };
         let pressing = [[0.0, 0.0, 0.0]];

@@ -1,4 +1,4 @@
-//! Judgements on samples of what machines tell.
+//! Judgements on samples of other machines.
 
 use super::super::Verdict;
 use super::*;

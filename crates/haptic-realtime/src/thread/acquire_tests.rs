@@ -119,7 +119,7 @@ fn a_normal_thread_gets_no_runaway_limit() {
 }
 
 #[test]
-fn a_limited_user_gets_the_priority_of_the_limit_and_is_told() {
+fn a_limited_user_gets_the_priority_of_the_limit_with_a_reason() {
     let mut authority = FakeAuthority { highest_fifo_priority: 40, priority_limit: 40, ..generous() };
     let granted = acquire(&ThreadRequest::default(), None, &mut authority);
     assert_eq!((granted.policy, granted.priority), (Policy::Fifo, 40));
@@ -127,7 +127,7 @@ fn a_limited_user_gets_the_priority_of_the_limit_and_is_told() {
 }
 
 #[test]
-fn a_priority_of_99_is_brought_down_and_told() {
+fn a_priority_of_99_is_lowered_with_a_reason() {
     let request = ThreadRequest { priority: 99, ..ThreadRequest::default() };
     let granted = acquire(&request, None, &mut generous());
     assert_eq!(granted.priority, HIGHEST_PRIORITY);

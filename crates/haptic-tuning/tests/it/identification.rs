@@ -65,7 +65,7 @@ fn random_devices_are_measured_right_and_none_is_wrong_in_silence() {
 fn weak_and_strong_motors_give_the_same_answers() {
     for seed in 100..104 {
         for max_force_n in [1.0, 20.0] {
-            let model = DeviceModel { max_force_n, ..random_device(seed) };
+            let model = DeviceModel { max_force_n: [max_force_n; 2], ..random_device(seed) };
             let found = measured(&model, max_force_n).unwrap_or_else(|refusal| panic!("{seed}: {refusal}"));
             assert!(errors(&found, &model).is_empty(), "{seed} with {max_force_n} N: {:?}", errors(&found, &model));
         }

@@ -155,7 +155,7 @@ fn what_cannot_be_measured_is_refused_with_its_reason() {
     let stuck = DeviceModel { coulomb_n: [9.0; 2], ..DeviceModel::default() };
     let (_, end) = run(&mut Linked::new(&stuck), |_, _| 0);
     assert!(matches!(end, End::GaveUp { why: GaveUp::DoesNotMove { .. }, .. }), "{end}");
-    let weak = DeviceModel { max_force_n: 1.5, ..DeviceModel::default() };
+    let weak = DeviceModel { max_force_n: [1.5; 2], ..DeviceModel::default() };
     let (experiment, end) = run(&mut Linked::new(&weak), |_, _| 0);
     assert_eq!(end, End::Finished);
     let refused = estimate(&experiment.recordings()[0]);

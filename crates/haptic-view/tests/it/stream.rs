@@ -234,7 +234,7 @@ fn a_stream_for_another_page_is_rejected() {
 }
 
 #[test]
-fn sixteen_streams_can_be_open_and_a_closed_one_makes_room() {
+fn sixteen_streams_can_be_open_and_a_closed_one_frees_a_slot() {
     let server = server();
     let mut streams: Vec<_> = (0..16).map(|_| server.open_stream("?hz=1")).collect();
     assert_eq!(server.try_stream("", &[]).err(), Some(503));

@@ -4,6 +4,7 @@ use super::{print_json, print_line};
 use crate::admission::WorstTick;
 use crate::cli::CheckArguments;
 use crate::failure::Failure;
+use haptic_backends::KINDS;
 use haptic_config::error::{FileErrors, Problem};
 use haptic_config::kind::FileKind;
 use haptic_config::proposals::Proposals;
@@ -11,6 +12,7 @@ use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 use haptic_config::stability::Stability;
 use haptic_config::{device, hand, profile, scene};
+use haptic_device::DeviceConfig;
 use haptic_loop::settings::worst_axis;
 use haptic_planar::scene::description::ImpactState;
 use haptic_planar::scene::{Body, Scene};
@@ -172,12 +174,12 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
             Ok((Facts::Scene(scene_facts(&scene)), scene_warnings(&scene)))
         }
         FileKind::Profile => {
-            let setup = Setup::from_profile(profile::load(source)?, None)?;
+            let setup = Setup::from_profile(profile::load(source)?, None, KINDS)?;
             let warnings = [scene_warnings(&setup.scene), device_warnings(&setup.device)].concat();
             Ok((Facts::Profile(Box::new(profile_facts(&setup))), warnings))
         }
         FileKind::Device => {
-            let device = device::load(source)?;
+            let device = device::load(source, KINDS)?;
             Ok((Facts::Device(device_facts(&device)), device_warnings(&device)))
         }
         FileKind::Hand => {
@@ -197,12 +199,12 @@ fn scene_warnings(scene: &Scene) -> Vec<String> {
     (scene.impact_state == ImpactState::Exact).then(|| unbounded.to_owned()).into_iter().collect()
 }
 
-fn device_warnings(device: &device::DeviceFile) -> Vec<String> {
+fn device_warnings(device: &DeviceConfig) -> Vec<String> {
     let assumed = format!(
         "model.damping_n_s_per_m is missing, {} is assumed; measure it with `hapticd identify`",
         device.model.damping_n_s_per_m[0]
     );
-    device.model.damping_is_assumed.then_some(assumed).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
+    device.damping_is_assumed.then_some(assumed).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
 }
 
 fn scene_facts(scene: &Scene) -> SceneFacts {
@@ -237,16 +239,16 @@ fn profile_facts(setup: &Setup) -> ProfileFacts {
     }
 }
 
-fn device_facts(device: &device::DeviceFile) -> DeviceFacts {
+fn device_facts(device: &DeviceConfig) -> DeviceFacts {
     let of_axes = |values: [f64; 2]| values[..device.axes].to_vec();
     DeviceFacts {
-        device_kind: device.kind.name(),
+        device_kind: device.kind.name,
         axes: device.axes,
         mass_kg: of_axes(device.model.mass_kg),
         damping_n_s_per_m: of_axes(device.model.damping_n_s_per_m),
         max_force_n: of_axes(device.model.max_force_n),
         simulated_hand: device.hand.is_some(),
-        proposals: Proposals::new(&worst_axis(&device.axes_model(), device.axes as u8, TICK_S), 1.0),
+        proposals: Proposals::new(&worst_axis(&device.model, device.axes as u8, TICK_S), 1.0),
     }
 }
 

@@ -3,7 +3,10 @@
 use super::{print_json, print_line};
 use crate::cli::DevicesArguments;
 use crate::failure::Failure;
-use crate::hardware::discovery::{Found, found};
+use haptic_backends::BACKENDS;
+use haptic_backends::discovery::{Found, found};
+use haptic_backends::native::SERIAL;
+use haptic_device::KindSpec;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -39,8 +42,13 @@ fn told(found: &Found) -> String {
         true => format!("\n    would be driven by kind = \"{backend}\""),
         false => "\n    cannot be driven".to_owned(),
     };
-    if *backend == "serial" {
-        text += "; if it is a Haply 2diy, write kind = \"haply-2diy\"";
+    if *backend == SERIAL.name {
+        // Devices on a serial line that their plug does not identify.
+        let hidden = BACKENDS.iter().filter(|other| other.recognise.is_none() && other.spec.keys.contains(&"port"));
+        for KindSpec { name, about, .. } in hidden.map(|other| other.spec) {
+            let device = about.split(':').next().unwrap_or(about);
+            text += &format!("; if it is a {device}, write kind = \"{name}\"");
+        }
     }
     for problem in missing {
         text += &format!("\n    missing: {problem}");

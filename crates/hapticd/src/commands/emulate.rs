@@ -1,16 +1,15 @@
 //! `hapticd emulate`: a device made of software behind a pseudo-terminal.
 
 use super::print_line;
-use crate::cli::{EmulateArguments, EmulatedKind, HaplyMake};
+use crate::cli::EmulateArguments;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
 use crate::realtime_setup::signals::Signals;
-use haptic_backends::serial::HaplyVariant;
+use haptic_backends::KINDS;
 use haptic_config::builtin::DEVICES;
-use haptic_config::device::{self, DeviceFile};
-use haptic_emulator::handle::EmulatedHandle;
-use haptic_emulator::native::NativeTraits;
-use haptic_emulator::serial::{Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve};
+use haptic_config::device;
+use haptic_emulator::emulators::BoardOptions;
+use haptic_emulator::serial::{Board, LineFaults, ServeOptions, serve};
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,51 +54,25 @@ fn life(arguments: &EmulateArguments) -> ServeOptions {
     }
 }
 
+/// The board, with model and hand of a simulated device's file.
 fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
-    let body = |axes: u8| body(arguments, axes);
-    Ok(match arguments.kind {
-        EmulatedKind::Native1dof => native(arguments, 1, body(1)?),
-        EmulatedKind::Native2dof => native(arguments, 2, body(2)?),
-        EmulatedKind::Haply2diy => haply(arguments)?,
-        EmulatedKind::Odrive => Box::new(OdriveBoard::new(arguments.lever_m, body(1)?)),
-    })
-}
-
-fn native(arguments: &EmulateArguments, axes: u8, body: EmulatedHandle) -> Box<dyn Board> {
-    let (gives_velocity, major_version) = (arguments.velocity, arguments.protocol_version);
-    Box::new(NativeBoard::new(NativeTraits { axes, gives_velocity, major_version, ..NativeTraits::default() }, body))
-}
-
-fn haply(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
-    let variant = match arguments.variant {
-        HaplyMake::V3 => HaplyVariant::V3,
-        HaplyMake::V2 => HaplyVariant::V2,
-        HaplyMake::Kit => HaplyVariant::KIT,
+    let emulator = arguments.kind;
+    let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{}dof", emulator.axes));
+    let file = device::load(&DEVICES.open(&name, None)?, KINDS)?;
+    let options = BoardOptions {
+        model: file.model,
+        hand: file.hand,
+        hand_is_default: arguments.device.is_none(),
+        velocity: arguments.velocity,
+        protocol_version: arguments.protocol_version,
+        variant: arguments.variant,
+        lever_m: arguments.lever_m,
     };
-    let (name, file) = model_file(arguments, 2)?;
-    // The hands of other devices move elsewhere; only one that was asked for is taken over.
-    let hand = file.hand.clone().filter(|_| arguments.device.is_some());
-    match HaplyBoard::new(variant, &file.axes_model(), hand) {
-        Ok(board) => Ok(Box::new(board)),
-        Err(error) => Err(Failure::BadInput(format!("{name}: {error}"))),
-    }
-}
-
-/// Model and hand of a simulated device's file.
-fn body(arguments: &EmulateArguments, axes: u8) -> Result<EmulatedHandle, Failure> {
-    let (name, file) = model_file(arguments, axes)?;
-    EmulatedHandle::new(axes, &file.axes_model(), file.hand.as_ref())
-        .map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+    (emulator.build)(&options).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
 }
 
 fn file_use(arguments: &EmulateArguments) -> Result<PathConflicts, Failure> {
     let device = arguments.device.as_ref().map(|name| DEVICES.open(name, None)).transpose()?;
     let used = PathConflicts::default().writes("--link", Some(&arguments.link));
     Ok(device.iter().fold(used, |used, device| used.reads_source("--device", device)))
-}
-
-fn model_file(arguments: &EmulateArguments, axes: u8) -> Result<(String, DeviceFile), Failure> {
-    let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{axes}dof"));
-    let file = device::load(&DEVICES.open(&name, None)?)?;
-    Ok((name, file))
 }

@@ -18,57 +18,60 @@ use std::path::Path;
 /// # Errors
 /// When the recording cannot be read, a file cannot be written, or the replay differs.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
-    let kept = OpenRecording::open(&arguments.file)?;
-    file_use(arguments, &kept).check()?;
+    let recording = OpenRecording::open(&arguments.file)?;
+    file_use(arguments, &recording).check()?;
     if let Some(folder) = &arguments.files {
-        export_files(&kept, folder)?;
+        export_files(&recording, folder)?;
     }
-    if arguments.csv.is_some() || arguments.parquet.is_some() { export_tables(arguments, &kept) } else { Ok(()) }
+    if arguments.csv.is_some() || arguments.parquet.is_some() { export_tables(arguments, &recording) } else { Ok(()) }
 }
 
-fn file_use(arguments: &ExportArguments, kept: &OpenRecording) -> PathConflicts {
-    let tables =
-        kept.file_use().writes("--csv", arguments.csv.as_deref()).writes("--parquet", arguments.parquet.as_deref());
+fn file_use(arguments: &ExportArguments, recording: &OpenRecording) -> PathConflicts {
+    let tables = recording
+        .file_use()
+        .writes("--csv", arguments.csv.as_deref())
+        .writes("--parquet", arguments.parquet.as_deref());
     let folder = arguments.files.iter();
-    let texts = folder.flat_map(|folder| kept.attachments.keys().map(|name| folder.join(name)));
+    let texts = folder.flat_map(|folder| recording.attachments.keys().map(|name| folder.join(name)));
     texts.fold(tables, |used, path| used.writes("--files", Some(&path)))
 }
 
 /// Writes the files that the recording was made with, and prints the command that uses them.
-fn export_files(kept: &OpenRecording, folder: &Path) -> Result<(), Failure> {
+fn export_files(recording: &OpenRecording, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
-    for (name, text) in &kept.attachments {
+    for (name, text) in &recording.attachments {
         // The names come from an untrusted file: write nothing outside the folder.
         let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
         if !is_plain {
             let problem = format!("has an attachment {name:?}, which is not a plain file name");
-            return Err(Failure::BadInput(format!("{}: {problem}", kept.name())));
+            return Err(Failure::BadInput(format!("{}: {problem}", recording.name())));
         }
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
     }
-    print_line(&start_command(kept, folder))
+    print_line(&start_command(recording, folder))
 }
 
-fn start_command(kept: &OpenRecording, folder: &Path) -> String {
+fn start_command(recording: &OpenRecording, folder: &Path) -> String {
     let file = |name: &str| folder.join(name).display().to_string();
-    let hand = if kept.header.texts.hand.is_some() { format!(" --hand {}", file("hand.csv")) } else { String::new() };
-    let seconds = kept.span.map_or(0.0, |(_, last)| seconds_of(last));
-    let end = if kept.header.command == "simulate" { format!(" --seconds {seconds}") } else { String::new() };
+    let hand =
+        if recording.header.texts.hand.is_some() { format!(" --hand {}", file("hand.csv")) } else { String::new() };
+    let seconds = recording.span.map_or(0.0, |(_, last)| seconds_of(last));
+    let end = if recording.header.command == "simulate" { format!(" --seconds {seconds}") } else { String::new() };
     let [profile, scene, device] = ["profile.toml", "scene.toml", "device.toml"].map(file);
-    let command = &kept.header.command;
+    let command = &recording.header.command;
     format!("hapticd {command} --profile {profile} --scene {scene} --device {device}{hand}{end}")
 }
 
-fn export_tables(arguments: &ExportArguments, kept: &OpenRecording) -> Result<(), Failure> {
-    kept.require_ticks()?;
-    let replay = Replay::new(kept, Settings::AsRecorded)?;
+fn export_tables(arguments: &ExportArguments, recording: &OpenRecording) -> Result<(), Failure> {
+    recording.require_ticks()?;
+    let replay = Replay::new(recording, Settings::AsRecorded)?;
     let mut csv = Traces::of_ticks(arguments.csv.as_deref())?;
     let mut parquet = match &arguments.parquet {
         Some(path) => Some(ParquetWriter::create(path, columns()).map_err(|error| Failure::unwritable(path, &error))?),
         None => None,
     };
-    let (result, _) = replay.run(kept, |rendering| {
+    let (result, _) = replay.run(recording, |rendering| {
         csv.write(rendering.last(), rendering.world())?;
         if let (Some(table), Some(path)) = (&mut parquet, &arguments.parquet) {
             let row = tick_row(rendering.last(), rendering.world());
@@ -80,7 +83,7 @@ fn export_tables(arguments: &ExportArguments, kept: &OpenRecording) -> Result<()
     if let (Some(table), Some(path)) = (parquet, &arguments.parquet) {
         table.finish().map_err(|error| Failure::unwritable(path, &error))?;
     }
-    check_result(kept, &result)
+    check_result(recording, &result)
 }
 
 fn columns() -> Vec<Column> {
@@ -91,9 +94,9 @@ fn columns() -> Vec<Column> {
     TICK_COLUMNS.split(',').map(column).collect()
 }
 
-fn check_result(kept: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
-    let file = kept.name();
-    if let Some(flaw) = kept.salvage() {
+fn check_result(recording: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
+    let file = recording.name();
+    if let Some(flaw) = recording.salvage() {
         tracing::warn!("{flaw}");
     }
     match (&result.first_difference, &result.unproved) {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
 use crate::tuning::{atomic_write, device_text, drive};
+use haptic_backends::KINDS;
 use haptic_config::device;
 use haptic_config::proposals::Proposals;
 use haptic_config::setup::Setup;
@@ -35,8 +36,8 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
         .check()?;
     let (axes, period_s) = measured(&mut setup, arguments)?;
     let text = device_text::with_measured(&setup.sources.device, &axes)?;
-    let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text))?;
-    let proposals = Proposals::new(&worst_axis(&file.axes_model(), file.axes as u8, period_s), 1.0);
+    let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text), KINDS)?;
+    let proposals = Proposals::new(&worst_axis(&file.model, file.axes as u8, period_s), 1.0);
     atomic_write::write(&arguments.out, text.as_bytes())?;
     let found = Found { axes: &axes, proposals, arguments };
     if arguments.json { print_json(&found.to_json()) } else { print_line(found.describe().trim_end()) }
@@ -67,7 +68,7 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
     }
     let force_n = [arguments.max_force_n.unwrap_or(f64::INFINITY), device.limits().max_force_n]
         .into_iter()
-        .fold(setup.device.axes_model().max_force_n, f64::min);
+        .fold(setup.device.max_force_n(), f64::min);
     let experiment = Experiment::new(axes, &MeasurementLimits { force_n, travel_m });
     let (experiment, end) = drive::run(experiment, device, arguments.allow_no_rt)?;
     if end != End::Finished {

@@ -14,7 +14,7 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Findings<'a> {
     #[serde(flatten)]
-    proof: &'a ReplayResult,
+    result: &'a ReplayResult,
     /// The version that wrote the recording.
     hapticd_version: &'a str,
     /// Statistics with the recorded and with the other settings; only with --profile.
@@ -29,65 +29,68 @@ struct Findings<'a> {
 /// # Errors
 /// When the recording cannot be read, or the replay differs.
 pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
-    let kept = OpenRecording::open(&arguments.file)?;
-    let (proof, recorded) = run(&kept, Settings::AsRecorded)?;
+    let recording = OpenRecording::open(&arguments.file)?;
+    let (result, recorded) = run(&recording, Settings::AsRecorded)?;
     let instead = match &arguments.profile {
         Some(name) => {
             let profile = profile::load(&PROFILES.open(name, None)?)?;
-            Some(run(&kept, Settings::Of(Box::new(profile)))?.1)
+            Some(run(&recording, Settings::Of(Box::new(profile)))?.1)
         }
         None => None,
     };
     if arguments.json {
         let recorded = instead.is_some().then_some(recorded);
-        print_json(&Findings { proof: &proof, hapticd_version: &kept.header.version, recorded, instead })?;
+        print_json(&Findings { result: &result, hapticd_version: &recording.header.version, recorded, instead })?;
     } else {
-        print_line(&describe(&kept, &proof))?;
+        print_line(&describe(&recording, &result))?;
         instead.map_or(Ok(()), |instead| print_line(&side_by_side(&recorded, &instead)))?;
     }
-    check_result(&kept, &proof)
+    check_result(&recording, &result)
 }
 
-fn run(kept: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunStatistics), Failure> {
+fn run(recording: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunStatistics), Failure> {
     let mut sums = FeltSums::default();
-    let (proof, rendering) = Replay::new(kept, settings)?.run(kept, |rendering| {
+    let (result, rendering) = Replay::new(recording, settings)?.run(recording, |rendering| {
         sums.take_in(rendering);
         Ok(())
     })?;
-    Ok((proof, sums.figures(&rendering)))
+    Ok((result, sums.figures(&rendering)))
 }
 
 /// Fails on a difference, and if nothing could be compared.
-fn check_result(kept: &OpenRecording, proof: &ReplayResult) -> Result<(), Failure> {
-    let file = kept.name();
-    if let Some(difference) = &proof.first_difference {
+fn check_result(recording: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
+    let file = recording.name();
+    if let Some(difference) = &result.first_difference {
         let body = difference.body.as_ref().map_or(String::new(), |body| format!(", in the body \"{body}\""));
-        let versions = version_note(kept);
+        let versions = version_note(recording);
         let text = format!("{file}: the {} differs from tick {} on{body}{versions}", difference.what, difference.tick);
         return Err(Failure::Mismatch(text));
     }
-    match &proof.unproved {
-        Some(unproved) if proof.ticks == 0 => Err(Failure::Mismatch(format!("{file}: {}", unproved.reason))),
+    match &result.unproved {
+        Some(unproved) if result.ticks == 0 => Err(Failure::Mismatch(format!("{file}: {}", unproved.reason))),
         _ => Ok(()),
     }
 }
 
-fn version_note(kept: &OpenRecording) -> String {
-    let (theirs, ours) = (&kept.header.version, env!("CARGO_PKG_VERSION"));
+fn version_note(recording: &OpenRecording) -> String {
+    let (theirs, ours) = (&recording.header.version, env!("CARGO_PKG_VERSION"));
     if theirs == ours { String::new() } else { format!("; recorded by version {theirs}, replayed by {ours}") }
 }
 
-fn describe(kept: &OpenRecording, proof: &ReplayResult) -> String {
+fn describe(recording: &OpenRecording, result: &ReplayResult) -> String {
     let mut lines = Vec::new();
-    let verdict = if proof.first_difference.is_some() { "with a difference" } else { "identical" };
-    lines.push(format!("{} of {} ticks replayed, {verdict}; state hash {}", proof.ticks, kept.ticks, proof.state_hash));
-    if proof.truncated {
+    let verdict = if result.first_difference.is_some() { "with a difference" } else { "identical" };
+    lines.push(format!(
+        "{} of {} ticks replayed, {verdict}; state hash {}",
+        result.ticks, recording.ticks, result.state_hash
+    ));
+    if result.truncated {
         lines.push("the recording has no end: its writer was stopped".to_owned());
     }
-    if let Some(unproved) = &proof.unproved {
+    if let Some(unproved) = &result.unproved {
         lines.push(format!("not verified from tick {} on: {}", unproved.from_tick, unproved.reason));
     }
-    if let Some(difference) = &proof.first_difference {
+    if let Some(difference) = &result.first_difference {
         let (recorded, replayed) = (&difference.recorded, &difference.replayed);
         lines.push(format!(
             "first difference in tick {}: {} was {recorded}, is {replayed}",

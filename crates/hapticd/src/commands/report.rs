@@ -16,28 +16,28 @@ use haptic_record::reader::Item;
 /// # Errors
 /// When the recording cannot be read, has no tick, or the page cannot be written.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
-    let kept = OpenRecording::open(&arguments.file)?;
-    kept.file_use().writes("--out", Some(&arguments.out)).check()?;
-    kept.require_ticks()?;
-    let mut gathered = TickColumns::default();
-    kept.visit(|item| {
+    let recording = OpenRecording::open(&arguments.file)?;
+    recording.file_use().writes("--out", Some(&arguments.out)).check()?;
+    recording.require_ticks()?;
+    let mut columns = TickColumns::default();
+    recording.visit(|item| {
         if let Item::Tick(tick) = item {
-            gathered.take_in(&tick);
+            columns.take_in(&tick);
         }
         Ok(())
     })?;
-    let texts = &kept.header.texts;
+    let texts = &recording.header.texts;
     let scene = scene::load(&Source::in_memory(&texts.scene.name, &texts.scene.text))?;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
     let facts = Facts {
         title: format!("{name}: {}", texts.scene.name),
-        settings: settings(&kept.header),
-        texts: header_texts(&kept.header),
-        events: events(&kept),
+        settings: settings(&recording.header),
+        texts: header_texts(&recording.header),
+        events: events(&recording),
         scene: &scene,
-        warnings: warnings(&kept),
+        warnings: warnings(&recording),
     };
-    std::fs::write(&arguments.out, page(&gathered, &facts)).map_err(|error| Failure::unwritable(&arguments.out, &error))
+    std::fs::write(&arguments.out, page(&columns, &facts)).map_err(|error| Failure::unwritable(&arguments.out, &error))
 }
 
 fn settings(header: &Header) -> Vec<(String, String)> {
@@ -62,18 +62,18 @@ fn header_texts(header: &Header) -> Vec<(String, String)> {
     named.into_iter().map(|(what, text)| (format!("{what}: {}", text.name), text.text.clone())).collect()
 }
 
-fn events(kept: &OpenRecording) -> Vec<EventLine> {
+fn events(recording: &OpenRecording) -> Vec<EventLine> {
     let line = |event: &haptic_record::reader::Event| EventLine {
         time_s: seconds_of(event.tick),
         level: event.level,
         text: event.message.clone(),
     };
-    kept.events.iter().map(line).collect()
+    recording.events.iter().map(line).collect()
 }
 
-fn warnings(kept: &OpenRecording) -> Vec<String> {
-    let end = kept.salvage().inspect(|flaw| tracing::warn!("{flaw}"));
-    let lost = kept.span.map_or(0, |(first, last)| (last + 1 - first).saturating_sub(kept.ticks));
+fn warnings(recording: &OpenRecording) -> Vec<String> {
+    let end = recording.salvage().inspect(|flaw| tracing::warn!("{flaw}"));
+    let lost = recording.span.map_or(0, |(first, last)| (last + 1 - first).saturating_sub(recording.ticks));
     let lost = (lost > 0).then(|| format!("{lost} ticks are missing: the disk was too slow."));
     end.into_iter().chain(lost).collect()
 }

@@ -30,8 +30,8 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let device = setup.simulated_device()?;
     let beginning = Beginning::of(&setup, device.as_ref());
     let mut session = SimulationRun::new(setup.into_loop(device)?);
-    let kept = &arguments.recording;
-    let mut recording = kept.record.as_ref().map(|path| beginning.create(path, kept)).transpose()?;
+    let options = &arguments.recording;
+    let mut recording = options.record.as_ref().map(|path| beginning.create(path, options)).transpose()?;
     session.forces = golden.is_some().then(ForceHash::default);
     let world = session.rendering.world();
     let mut traces = Traces::create(arguments.trace.as_deref(), arguments.trace_bodies.as_deref(), world)?;

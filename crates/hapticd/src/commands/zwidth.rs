@@ -10,12 +10,12 @@ use crate::tuning::console::Console;
 use crate::tuning::region::{Marked, Region};
 use crate::tuning::{atomic_write, drive};
 use haptic_config::builtin::PROFILES;
-use haptic_config::device::DeviceFile;
 use haptic_config::proposals::Proposals;
 use haptic_config::setup::Setup;
 use haptic_config::stability::hand_impedance;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
+use haptic_device::DeviceConfig;
 use haptic_tuning::boundary::{Limits, dampings};
 use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use haptic_tuning::spring_test::{DampingTrial, MeasuredLimit, SpringTest};
@@ -102,7 +102,7 @@ fn measured(
     device: &WorstAxisModel,
     arguments: &ZwidthArguments,
 ) -> Result<Vec<MeasuredLimit>, Failure> {
-    let free = Setup { device: DeviceFile { hand: None, ..setup.device.clone() }, ..setup.clone() };
+    let free = Setup { device: DeviceConfig { hand: None, ..setup.device.clone() }, ..setup.clone() };
     let rungs = MEASURED_SHARES.map(|share| {
         let damping_n_s_per_m = share * device.damping_n_s_per_m.max(0.02);
         let predicted_n_per_m = max_stable_stiffness_n_per_m(device, &HandImpedance::default(), damping_n_s_per_m);

@@ -87,7 +87,7 @@ pub fn run(
     let _awake = hold_processor_awake();
     let (request, wake_early_ns) = (thread_request(&setup), setup.profile.realtime.wake_early_ns);
     let reload = Reload::new(&setup, options.input, options.i_know);
-    let rights = Rights { is_hardware: device.identity().kind.is_hardware(), allow_no_rt: options.allow_no_rt };
+    let rights = Rights { is_hardware: device.identity().kind.is_hardware, allow_no_rt: options.allow_no_rt };
     let recording = Recording::new(&setup, device.as_ref(), &options.recording);
     let (requests, request_receiver) = request_queue();
     let session = options

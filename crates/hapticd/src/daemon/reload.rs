@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn reload(old: &str) -> Reload {
-        let setup = Setup::from_profile(profile_of(old), None).unwrap();
+        let setup = Setup::from_profile(profile_of(old), None, haptic_backends::KINDS).unwrap();
         Reload::new(&setup, InputArguments::default(), false)
     }
 

@@ -1,8 +1,9 @@
 //! `--device auto`: whatever is plugged in, if it is the only one.
 
-use super::discovery::{Found, found};
 use crate::cli::InputArguments;
 use crate::failure::Failure;
+use haptic_backends::KINDS;
+use haptic_backends::discovery::{Found, found};
 use haptic_config::device;
 use haptic_config::profile::Reference;
 use haptic_config::setup::Setup;
@@ -25,7 +26,7 @@ pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
     let mut setup = Setup::open(&stand_in, None)?;
     let name = WHATEVER_IS_THERE.to_owned();
     setup.sources.device = Source { name, text: found.device_file(), folder: None };
-    setup.device = device::load(&setup.sources.device)?;
+    setup.device = device::load(&setup.sources.device, KINDS)?;
     setup.profile.device = Reference::from_flag(WHATEVER_IS_THERE);
     setup.profile.simulation_only.reject_on_hardware(true)?;
     Ok(setup)
@@ -51,7 +52,7 @@ fn the_only_one(mut found: Vec<Found>) -> Result<Found, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::discovery::NO_BACKEND;
+    use haptic_backends::discovery::NO_BACKEND;
 
     fn device(port: &str) -> Found {
         let (name, usb) = ("board".to_owned(), "2341:0043".to_owned());
@@ -73,12 +74,5 @@ mod tests {
         assert_eq!(several.exit_code(), 2);
         assert!(several.to_string().contains("/dev/a") && several.to_string().contains("/dev/b"), "{several}");
         assert_eq!(the_only_one(Vec::new()).unwrap_err().exit_code(), 1);
-    }
-
-    #[test]
-    fn its_file_finds_it_by_serial_number_where_it_has_one() {
-        assert_eq!(device("/dev/a").device_file(), "kind = \"serial\"\nport = \"/dev/a\"\n");
-        let numbered = Found { serial_number: "385A-01".to_owned(), ..device("/dev/a") };
-        assert_eq!(numbered.device_file(), "kind = \"serial\"\nserial_number = \"385A-01\"\n");
     }
 }

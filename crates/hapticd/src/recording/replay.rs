@@ -103,7 +103,7 @@ impl Replay {
             Settings::AsRecorded => recorded,
             Settings::Of(profile) => *profile,
         };
-        let mut setup = Setup::from_sources(profile, sources_of(&kept.header.texts))?;
+        let mut setup = Setup::from_sources(profile, sources_of(&kept.header.texts), haptic_backends::KINDS)?;
         setup.device_rate_hz = kept.header.device.rate_hz;
         let (device, prompter) = replay_device(&kept.header.device);
         let worlds = kept.worlds().filter_map(|number| world_of(kept, number)).collect::<Result<_, Failure>>()?;

@@ -19,7 +19,7 @@ const TICK_NS: u64 = 1_000_000;
 /// A device that is not simulated, or an invalid model.
 pub fn run(setup: Setup, seconds: f64) -> Result<(Trail, Vec<Placement>), Failure> {
     if !setup.is_simulated() {
-        let (name, kind) = (&setup.profile.device.name, setup.device.kind.name());
+        let (name, kind) = (&setup.profile.device.name, setup.device.kind.name);
         let problem = format!("{name}: a {kind} device cannot be used for a picture");
         return Err(Failure::BadInput(format!("{problem}; name a simulated one, e.g. --device simulated-2dof")));
     }

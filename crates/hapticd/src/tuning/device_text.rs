@@ -106,10 +106,10 @@ mod tests {
         }
     }
 
-    fn written(text: &str, axes: &[AxisEstimate]) -> (String, device::DeviceFile) {
+    fn written(text: &str, axes: &[AxisEstimate]) -> (String, haptic_device::DeviceConfig) {
         let text = with_measured(&Source::in_memory("a device", text), axes).unwrap();
-        let file =
-            device::load(&Source::in_memory("a device", &text)).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let file = device::load(&Source::in_memory("a device", &text), haptic_backends::KINDS)
+            .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
         (text, file)
     }
 

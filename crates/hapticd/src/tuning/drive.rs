@@ -35,7 +35,7 @@ pub fn run<M: Measurement + Send + 'static>(
     mut device: Box<dyn Device>,
     allow_no_rt: bool,
 ) -> Result<(M, End), Failure> {
-    if !device.identity().kind.is_hardware() {
+    if !device.identity().kind.is_hardware {
         let end = run_in_virtual_time(&mut measurement, &mut device);
         return Ok((measurement, end));
     }

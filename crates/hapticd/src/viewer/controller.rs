@@ -4,7 +4,7 @@ use super::library;
 use super::session::ViewerSession;
 use super::tuning::retuned;
 use crate::admission;
-use crate::hardware::discovery;
+use haptic_backends::discovery;
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_config::source::Source;

@@ -1,12 +1,13 @@
 //! Limits and margins of a setup, for the viewer.
 
-use haptic_config::device::{DeviceFile, DeviceKind};
 use haptic_config::setup::Setup;
 use haptic_config::stability::hand_impedance;
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::margins::Margins;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
+use haptic_device::DeviceConfig;
+use haptic_device::kind::SIMULATED;
 use haptic_loop::settings::Settings;
 use haptic_planar::scene::Scene;
 use haptic_view::message::settings::{
@@ -62,7 +63,7 @@ impl DeviceFacts {
 
     /// Whether the device is a model and not hardware.
     pub fn is_simulated(&self) -> bool {
-        self.device.kind == DeviceKind::Simulated.name()
+        self.device.kind == SIMULATED.name
     }
 
     /// What the hand holds.
@@ -91,10 +92,10 @@ impl DeviceFacts {
     }
 }
 
-fn device(file: &DeviceFile, name: &str, model: &WorstAxisModel, max_force_n: f64) -> DeviceMessage {
+fn device(file: &DeviceConfig, name: &str, model: &WorstAxisModel, max_force_n: f64) -> DeviceMessage {
     DeviceMessage {
         name: name.to_owned(),
-        kind: file.kind.name().to_owned(),
+        kind: file.kind.name.to_owned(),
         axes: file.axes as u8,
         can_be_guided: file.hand.is_some(),
         max_force_n,

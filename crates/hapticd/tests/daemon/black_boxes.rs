@@ -1,5 +1,4 @@
-//! The recording in a black box comes out the same to the bit when it is run again, from the start of a run and from its
-//! midst, with everything that the loop was told meanwhile.
+//! The recording of a black box replays bit for bit, from the start of a run and mid-run, with all commands in between.
 //!
 //! No test here measures time; a machine that skips periods changes ticks, not what is proven of them.
 
@@ -32,7 +31,7 @@ fn replayed(file: &Path) -> (OpenRecording, ReplayResult) {
 const PROFILE: &str = "scene = \"tower\"\ndevice = \"simulated-2dof\"\n[coupling]\nstiffness_n_per_m = ";
 
 #[test]
-fn faults_at_the_start_and_in_the_midst_of_a_run_are_run_again_with_the_reload_between_them() {
+fn faults_at_the_start_and_mid_run_replay_with_the_reload_between_them() {
     let folder = TestFolder::new();
     let profile = folder.join("mine.toml");
     std::fs::write(&profile, format!("{PROFILE}300.0\n")).unwrap();

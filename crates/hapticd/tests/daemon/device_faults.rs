@@ -1,4 +1,4 @@
-//! The daemon on the wall clock with devices that fail: however it ends, the device is let go at zero force.
+//! The daemon on the wall clock with failing devices: however it ends, the device is closed at zero force.
 //!
 //! No test here measures time; late ticks on a loaded machine change no outcome.
 
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What a device was told, seen from outside.
+/// Calls that a device received.
 #[derive(Debug, Default)]
 struct Log {
     efforts: Vec<Effort>,
@@ -25,7 +25,7 @@ struct Log {
 
 type Shared = Arc<Mutex<Log>>;
 
-/// A device whose log survives it, and that does something else at one of its readings.
+/// A device whose log outlives it, and that runs a function in every read.
 struct Watched<D> {
     device: D,
     log: Shared,
@@ -65,7 +65,7 @@ struct Ran {
     black_boxes: Vec<String>,
 }
 
-/// Runs the default profile with faults at the ticks of a plan, for so many periods or until the signals say so.
+/// Runs the default profile with faults at the ticks of a plan, for a number of periods or until a signal ends it.
 fn run_with(faults: &[(u64, InjectedFault)], on_read: fn(u64), periods: Option<u64>, signals: &Signals) -> Ran {
     let setup = Setup::open(&InputArguments::default(), None).unwrap();
     let plan = FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() };
@@ -86,7 +86,7 @@ fn assert_let_go(log: &Shared) {
 }
 
 #[test]
-fn every_fault_is_zero_force_is_told_and_kept_in_a_black_box() {
+fn every_fault_gives_zero_force_is_reported_and_written_to_a_black_box() {
     let cases = [
         (InjectedFault::NotANumber, "reading-not-finite"),
         (InjectedFault::Jump { distance_m: 0.05 }, "over-speed"),
@@ -118,7 +118,7 @@ fn a_device_that_fails_for_good_gets_no_more_force() {
 }
 
 #[test]
-fn a_black_box_cut_short_by_the_end_is_kept_all_the_same() {
+fn a_black_box_cut_short_by_the_end_is_still_written() {
     let ran = run_with(&[(300, InjectedFault::NotANumber)], nothing_else, Some(310), &Signals::default());
     assert!(ran.result.is_ok());
     // A machine that skips periods may end the run before the fault; then there is nothing to keep.
@@ -128,7 +128,7 @@ fn a_black_box_cut_short_by_the_end_is_kept_all_the_same() {
 }
 
 #[test]
-fn a_panic_in_the_loop_lets_the_device_go_keeps_a_black_box_and_is_a_failure() {
+fn a_panic_in_the_loop_closes_the_device_writes_a_black_box_and_is_a_failure() {
     let panics = |read| assert!(read != 200, "deliberate, in a test");
     let ran = run_with(&[], panics, Some(1000), &Signals::default());
     let failure = ran.result.unwrap_err();
@@ -162,7 +162,7 @@ fn ticks_that_are_always_late_are_a_fault() {
 }
 
 #[test]
-fn a_raised_stop_flag_ends_the_run_with_the_device_let_go() {
+fn a_raised_stop_flag_ends_the_run_with_the_device_closed() {
     let signals = Signals::default();
     let stop = Arc::clone(&signals.stop);
     let raise = std::thread::spawn(move || {
@@ -176,7 +176,7 @@ fn a_raised_stop_flag_ends_the_run_with_the_device_let_go() {
 }
 
 #[test]
-fn the_time_asked_for_is_covered_by_ticks_run_and_skipped() {
+fn the_requested_time_is_covered_by_ticks_run_and_skipped() {
     let ran = run_with(&[], nothing_else, Some(150), &Signals::default());
     let summary = ran.result.unwrap();
     assert!(summary.ticks + summary.skipped >= 150);

@@ -191,7 +191,7 @@ fn what_cannot_be_opened_is_bad_input() {
 }
 
 #[test]
-fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
+fn problems_of_the_whole_scene_are_reported_with_their_location_in_the_file() {
     let folder = Folder::new();
     let second = "[[body]]\nname = \"second\"\nshape = { disc_radius_m = 0.01 }\n";
     for (name, text, start) in [
@@ -211,7 +211,7 @@ fn what_only_the_whole_scene_shows_is_told_with_its_place_in_the_file() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_is_told_plainly() {
+fn a_trace_that_cannot_be_written_is_reported_plainly() {
     let folder = Folder::new();
     let trace = |path: &str| folder.hapticd(&["simulate", "--seconds", "1", "--trace", path]);
     assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be written: ");
@@ -268,7 +268,7 @@ fn no_output_destroys_an_input_or_another_output() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
+fn a_file_of_another_kind_is_reported_with_the_flag_that_accepts_it() {
     let folder = Folder::new();
     folder.file("s.toml", BALL);
     folder.file("p.toml", "[coupling]\nstiffness_n_per_m = 300\n");
@@ -291,7 +291,7 @@ fn a_file_of_another_kind_is_told_with_the_flag_that_takes_it() {
 }
 
 #[test]
-fn times_that_make_no_sense_are_refused_with_what_would() {
+fn invalid_values_are_rejected_with_what_would_be_accepted() {
     let folder = Folder::new();
     for (arguments, words) in [
         (&["doctor", "--seconds", "0"][..], "a number of seconds above 0"),
@@ -330,7 +330,7 @@ fn address_and_summary_of_a_run_are_printed_whatever_the_log_filters() {
 }
 
 #[test]
-fn a_golden_file_is_kept_compared_and_told_apart() {
+fn a_golden_file_is_written_compared_and_its_differences_are_named() {
     let folder = Folder::new();
     let simulate = |seconds: &str, more: &[&str]| {
         let fixed = ["simulate", "--scene", "tower", "--seconds", seconds, "--golden", "g.json"];
@@ -351,7 +351,7 @@ fn a_golden_file_is_kept_compared_and_told_apart() {
 }
 
 #[test]
-fn check_tells_every_file_in_words_and_in_json() {
+fn check_reports_every_file_as_text_and_as_json() {
     let folder = Folder::new();
     let good = folder.file("good.toml", BALL);
     let bad = folder.file("bad.toml", format!("{BALL}fricton = 1\n"));
@@ -416,7 +416,7 @@ fn errors_are_json_lines_when_logs_are() {
 }
 
 #[test]
-fn run_ends_by_itself_and_tells_how_it_went() {
+fn run_ends_by_itself_and_prints_a_summary() {
     let folder = Folder::new();
     let output = folder.hapticd(&["run", "--scene", "wall", "--seconds", "0.05", "--json"]);
     assert_done(&output);
@@ -470,7 +470,7 @@ fn the_doctor_names_every_finding_and_its_exit_code_is_the_verdict() {
 }
 
 #[test]
-fn check_tells_the_stability_margins_of_a_profile() {
+fn check_reports_the_stability_margins_of_a_profile() {
     let folder = Folder::new();
     let profile = folder.file("p.toml", "scene = \"wall\"\n[coupling]\nstiffness_n_per_m = 2000\n");
     let words = String::from_utf8(folder.hapticd(&["check", &profile]).stdout).unwrap();
@@ -498,7 +498,7 @@ fn run_refuses_what_has_no_bound() {
 
 #[cfg(unix)]
 #[test]
-fn run_ends_well_when_it_is_told_to_terminate() {
+fn run_ends_well_on_sigterm() {
     use std::process::Stdio;
     let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
     command.args(["run", "--json"]).env("RUST_LOG", "info").stdout(Stdio::piped()).stderr(Stdio::piped());

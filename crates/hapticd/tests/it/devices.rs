@@ -53,7 +53,7 @@ impl Bench {
 }
 
 #[test]
-fn every_emulated_device_is_driven_and_let_go() {
+fn every_emulated_device_is_driven_and_closed() {
     for (emulated, kind, last_words) in [
         ("native-1dof", "serial", "stopped by the host"),
         ("native-2dof", "serial", "stopped by the host"),
@@ -95,7 +95,7 @@ fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
 }
 
 #[test]
-fn an_unplugged_device_is_found_again_and_the_force_ramps_anew() {
+fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     let flags = ["--die-after", "3", "--dead-for", "0.2", "--trace", "trace.csv", "--seconds", "12"];
     let mut bench = Bench::new("native-1dof", &flags);
     bench.device("serial", "axes = 1");
@@ -131,7 +131,7 @@ fn forces_between(trace: &Path, from_s: f64, to_s: f64) -> Vec<f64> {
 }
 
 #[test]
-fn a_slow_line_is_served_less_often_and_the_user_is_told() {
+fn a_slow_line_is_served_less_often_with_a_warning() {
     let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "baud = 115200");
     let (summary, log) = bench.summary("0.3");

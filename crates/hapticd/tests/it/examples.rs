@@ -1,5 +1,6 @@
 //! Every example file loads, runs and is compiled in.
 
+use haptic_backends::KINDS;
 use haptic_config::builtin::{DEVICES, Library, PROFILES, SCENES};
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
@@ -30,10 +31,10 @@ fn every_example_file_loads() {
     }
     for path in files_in("profiles") {
         let profile = profile::load(&Source::read(&path).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
-        Setup::from_profile(profile, None).unwrap_or_else(|errors| panic!("{errors}"));
+        Setup::from_profile(profile, None, KINDS).unwrap_or_else(|errors| panic!("{errors}"));
     }
     for path in files_in("devices") {
-        device::load(&Source::read(&path).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
+        device::load(&Source::read(&path).unwrap(), KINDS).unwrap_or_else(|errors| panic!("{errors}"));
     }
 }
 

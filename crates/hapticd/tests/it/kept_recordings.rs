@@ -197,5 +197,10 @@ fn crowd() -> String {
 fn setup_of(scene: &str, profile: &str) -> Setup {
     let profile = profile::load(&Source::in_memory("profile", profile)).unwrap();
     let device = DEVICE_FILES.built_in(DEVICES[0]).unwrap();
-    Setup::from_sources(profile, Sources { scene: Source::in_memory("scene", scene), device, hand: None }).unwrap()
+    Setup::from_sources(
+        profile,
+        Sources { scene: Source::in_memory("scene", scene), device, hand: None },
+        haptic_backends::KINDS,
+    )
+    .unwrap()
 }

@@ -3,6 +3,7 @@
 mod api_schema;
 mod commands;
 mod common;
+mod device_kinds;
 mod devices;
 mod examples;
 mod golden;

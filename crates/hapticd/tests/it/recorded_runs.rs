@@ -82,7 +82,7 @@ fn a_second_run_from_the_files_of_a_recording_has_the_same_hash_and_force_in_eve
 }
 
 #[test]
-fn another_profile_tells_what_would_have_been_felt_and_the_report_is_one_page() {
+fn another_profile_gives_its_own_forces_and_the_report_is_one_page() {
     let folder = Folder::new();
     folder.json(&["simulate", "--seconds", "3", "--record", "a.mcap", "--json"]);
     std::fs::write(folder.join("soft.toml"), "[coupling]\nstiffness_n_per_m = 100.0\n").unwrap();
@@ -121,7 +121,7 @@ fn child_holds_ticks(file: &Path, ticks: u64) -> bool {
 }
 
 #[test]
-fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_before_and_after() {
+fn a_recording_started_mid_run_replays_with_the_scenes_before_and_after() {
     let folder = Folder::new();
     let daemon = Daemon::start_with(&[], |command| folder.run_here(command));
     let post = |path: &str, body: &Value| assert_eq!(daemon.ask("POST", path, body).0, 200, "{path}");
@@ -142,7 +142,7 @@ fn what_the_viewer_records_in_the_midst_of_a_run_is_replayed_with_the_scenes_bef
 }
 
 #[test]
-fn a_daemon_whose_recording_is_removed_says_so_and_goes_on() {
+fn a_daemon_whose_recording_is_removed_reports_it_and_continues() {
     let folder = Folder::new();
     let mut command = folder.command(&["run", "--record", "a.mcap", "--json"]);
     let log = std::fs::File::create(folder.join("log")).unwrap();
@@ -195,7 +195,7 @@ fn what_is_no_recording_or_cannot_be_created_is_refused_with_a_reason() {
 /// The message of a command that must end with this code.
 #[track_caller]
 #[test]
-fn a_recording_that_is_cut_or_damaged_is_told_with_the_place_and_what_is_saved() {
+fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() {
     let folder = Folder::new();
     folder.json(&["simulate", "--seconds", "2.5", "--record", "a.mcap", "--json"]);
     let whole = folder.read_bytes("a.mcap");
@@ -239,7 +239,7 @@ fn chunk_starts(bytes: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn a_disk_that_takes_nothing_is_told_with_the_systems_own_word() {
+fn a_full_disk_is_reported_with_the_error_of_the_system() {
     if !Path::new("/dev/full").exists() {
         eprintln!("SKIPPED: /dev/full is not here");
         return;

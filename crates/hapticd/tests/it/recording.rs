@@ -256,7 +256,7 @@ fn a_force_that_was_recorded_differently_is_named_with_its_tick() {
 }
 
 #[test]
-fn missing_ticks_end_what_can_be_proven_up_to_a_checkpoint_and_are_told() {
+fn missing_ticks_end_the_verified_range_up_to_a_checkpoint_and_are_reported() {
     let folder = TestFolder::new();
     let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
@@ -290,7 +290,7 @@ fn missing_orders_end_what_can_be_proven_up_to_a_checkpoint() {
 }
 
 #[test]
-fn what_begins_in_the_midst_of_a_run_is_replayed_from_there_in_every_scene() {
+fn a_recording_that_starts_mid_run_replays_from_there_in_every_scene() {
     let folder = TestFolder::new();
     let file = folder.join("a.mcap");
     for (index, (scene, _)) in SCENES.entries.iter().take(10).enumerate() {
@@ -312,7 +312,7 @@ fn what_begins_in_the_midst_of_a_run_is_replayed_from_there_in_every_scene() {
 }
 
 #[test]
-fn a_recording_from_the_midst_knows_the_gains_the_pause_and_the_world_that_came_before_it() {
+fn a_mid_run_recording_has_the_gains_the_pause_and_the_world_from_before_it() {
     let folder = TestFolder::new();
     let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
@@ -361,7 +361,7 @@ fn a_file_cut_anywhere_opens_up_to_its_last_whole_chunk() {
 }
 
 #[test]
-fn damage_is_told_and_what_comes_before_it_is_still_compared() {
+fn damage_is_reported_and_the_part_before_it_is_still_compared() {
     let folder = TestFolder::new();
     let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);

@@ -29,7 +29,7 @@ fn identify_measures_both_axes_and_writes_a_file_that_check_and_simulate_take() 
 }
 
 #[test]
-fn identify_tells_in_words_what_it_found_and_what_to_do_with_it() {
+fn identify_prints_its_results_and_how_to_use_them() {
     let folder = Folder::new();
     let text = folder.done(&["identify", "--device", "simulated-1dof", "--out", "a.toml", "--known-mass-kg", "0.08"]);
     for words in
@@ -66,7 +66,7 @@ fn a_wrong_device_file_is_refused_with_its_place() {
 }
 
 #[test]
-fn zwidth_draws_three_curves_and_tells_the_same_numbers() {
+fn zwidth_draws_three_curves_and_prints_the_same_numbers() {
     let folder = Folder::new();
     let device =
         folder.file("device.toml", "kind = \"simulated\"\naxes = 1\n[model]\ncoulomb_n = 0.0\nmax_force_n = 400.0\n");

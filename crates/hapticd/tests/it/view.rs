@@ -61,7 +61,7 @@ fn the_mouse_leads_the_hand_and_the_path_resumes_afterwards() {
 }
 
 #[test]
-fn a_larger_scene_is_switched_to_whole_and_force_comes_on_anew() {
+fn a_larger_scene_is_switched_to_completely_and_force_re_engages() {
     let daemon = Daemon::start(&["--scene", "wall"]);
     let mut stream = daemon.open_stream();
     // It reads all the time: who takes nothing for some seconds is dropped.
@@ -110,7 +110,7 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
 }
 
 #[test]
-fn a_paused_world_stands_still_steps_when_told_and_goes_back_to_its_start() {
+fn a_paused_world_does_not_move_steps_on_request_and_resets() {
     let daemon = Daemon::start(&["--scene", "heap"]);
     assert_eq!(daemon.ask("POST", "/api/step", &json!({ "ticks": 5 })).0, 409);
     assert_eq!(daemon.ask("POST", "/api/pause", &json!({ "paused": true })).0, 200);

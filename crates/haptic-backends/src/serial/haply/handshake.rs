@@ -1,13 +1,13 @@
 //! At the first opening: flush, set up, ask for zero torque until an answer comes. Later: realign, ask; a board that
 //! does not know its angles any more is refused.
 
-use super::HaplyVariant;
 use super::message::{AnswerFinder, flush, realign, setup, write};
 use super::receive::HaplyReceiveHalf;
 use super::transmit::HaplyTransmitHalf;
+use super::{HAPLY_2DIY, HaplyVariant};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, HandshakeError, OpenSession, Step};
-use haptic_device::{DeviceKind, Identity, Limits, MonotonicNs};
+use haptic_device::{Identity, Limits, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ impl Handshake for HaplyHandshake {
 
 fn identity(variant: &HaplyVariant) -> Identity {
     let name = variant.name.to_owned();
-    Identity { name, kind: DeviceKind::Haply2Diy, serial_number: String::new(), firmware: String::new(), axes: 2 }
+    Identity { name, kind: &HAPLY_2DIY, serial_number: String::new(), firmware: String::new(), axes: 2 }
 }
 
 fn limits(variant: &HaplyVariant) -> Limits {

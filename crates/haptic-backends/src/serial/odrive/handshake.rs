@@ -2,10 +2,10 @@
 
 use super::receive::OdriveReceiveHalf;
 use super::transmit::OdriveTransmitHalf;
-use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
+use super::{CLOSED_LOOP, Lines, ODRIVE, OdriveSettings, number_in, take_control};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
-use haptic_device::{DeviceKind, Identity, Limits, MonotonicNs};
+use haptic_device::{Identity, Limits, MonotonicNs};
 use nalgebra::Vector2;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -158,7 +158,7 @@ impl OdriveHandshake {
         let name = "ODrive".to_owned();
         let (serial_number, firmware) = (self.serial_number.clone(), self.firmware.clone());
         OpenSession {
-            identity: Identity { name, kind: DeviceKind::Odrive, serial_number, firmware, axes: 1 },
+            identity: Identity { name, kind: &ODRIVE, serial_number, firmware, axes: 1 },
             limits: Limits {
                 max_force_n: f64::INFINITY,
                 travel_min_m: -everywhere,

@@ -18,7 +18,7 @@ pub fn random_device(seed: u64) -> DeviceModel {
         coulomb_n: [coulomb; 2],
         encoder_step_m: [step; 2],
         delay_s: [random.between(0.0, 0.002); 2],
-        max_force_n: 4.0,
+        max_force_n: [4.0; 2],
     }
 }
 

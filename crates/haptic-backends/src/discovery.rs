@@ -3,10 +3,10 @@
 
 mod usb;
 
-use haptic_config::device::DeviceKind;
+use crate::kinds::{Candidate, KINDS, recognise};
+use crate::serial::usb_port::{self, UsbPort};
 use serde::Serialize;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Something that could be driven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -41,7 +41,7 @@ impl Found {
     /// A device file that means this one, as short as can be: on a serial line by serial number where it has one, since the
     /// names of ports change.
     pub fn device_file(&self) -> String {
-        let is_serial = [DeviceKind::Serial, DeviceKind::Odrive].iter().any(|kind| kind.name() == self.backend);
+        let is_serial = KINDS.iter().any(|kind| kind.name == self.backend && kind.keys.contains(&"port"));
         let (key, place) = match (is_serial, self.has_plain_number()) {
             (true, true) => ("serial_number", &self.serial_number),
             (true, false) => ("port", &self.port),
@@ -58,10 +58,6 @@ impl Found {
     }
 }
 
-/// ODrive controllers: this vendor, these products.
-const ODRIVE_VENDOR: &str = "1209";
-const ODRIVE_PRODUCTS: [&str; 4] = ["0d31", "0d32", "0d33", "0d34"];
-
 /// Everything that is plugged in and looks like a device to be felt.
 pub fn found() -> Vec<Found> {
     found_under(Path::new("/"))
@@ -69,53 +65,30 @@ pub fn found() -> Vec<Found> {
 
 /// The same with another root, for tests.
 pub fn found_under(root: &Path) -> Vec<Found> {
-    let mut found = serial_ports(root);
-    found.extend(usb::found_under(root));
-    found
+    let ports = usb_port::list_in(root);
+    let found = ports.iter().filter_map(|port| serial_port(root, port));
+    found.chain(usb::found_under(root)).collect()
 }
 
-/// The serial port of the USB device with a serial number.
-pub fn port_of(serial_number: &str) -> Option<String> {
-    let ports = serial_ports(Path::new("/"));
-    ports.into_iter().find(|found| found.serial_number == serial_number).map(|found| found.port)
-}
-
-fn serial_ports(root: &Path) -> Vec<Found> {
-    let ports = fs::read_dir(root.join("sys/class/tty")).into_iter().flatten().flatten();
-    let mut found: Vec<Found> = ports.filter_map(|port| serial_port(root, &port.path())).collect();
-    found.sort_by(|a, b| a.port.cmp(&b.port));
-    found
-}
-
-fn serial_port(root: &Path, port: &Path) -> Option<Found> {
-    let usb = usb_device_of(port)?;
-    let node = port.file_name()?.to_string_lossy().into_owned();
-    let (vendor, product) = (attribute(&usb, "idVendor")?, attribute(&usb, "idProduct")?);
-    let words = [attribute(&usb, "manufacturer"), attribute(&usb, "product")];
-    let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+fn serial_port(root: &Path, port: &UsbPort) -> Option<Found> {
+    let (kind, recognised) = recognise(&Candidate::SerialPort { vendor: &port.vendor, product: &port.product })?;
     Some(Found {
-        port: format!("/dev/{node}"),
-        serial_number: attribute(&usb, "serial").unwrap_or_default(),
-        name: if name.is_empty() { "serial port".to_owned() } else { name },
-        backend: backend(&vendor, &product).name(),
-        usb: format!("{vendor}:{product}"),
-        axes: None,
-        capabilities: String::new(),
-        missing: missing(&root.join("dev").join(&node), port),
+        port: port.path(),
+        serial_number: port.serial_number.clone(),
+        name: port.name.clone(),
+        usb: format!("{}:{}", port.vendor, port.product),
+        backend: kind.name,
+        axes: recognised.axes,
+        capabilities: recognised.capabilities,
+        missing: missing(&root.join("dev").join(&port.node), port),
     })
 }
 
-/// Which backend would drive it. A Haply cannot be told from other boards by its plug.
-fn backend(vendor: &str, product: &str) -> DeviceKind {
-    if vendor == ODRIVE_VENDOR && ODRIVE_PRODUCTS.contains(&product) { DeviceKind::Odrive } else { DeviceKind::Serial }
-}
-
-fn missing(node: &Path, port: &Path) -> Vec<String> {
+fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     let mut missing = missing_rights(node);
-    let timer = attribute(&port.join("device"), "latency_timer");
-    if timer.as_deref().is_some_and(|timer| timer != "1") {
+    if let Some(timer) = port.latency_timer().filter(|timer| timer != "1") {
         let remedy = "run scripts/install-udev and plug it in again";
-        missing.push(format!("its FTDI chip holds bytes back for {} ms: {remedy}", timer.unwrap_or_default()));
+        missing.push(format!("its FTDI chip holds bytes back for {timer} ms: {remedy}"));
     }
     missing
 }
@@ -130,20 +103,11 @@ fn missing_rights(node: &Path) -> Vec<String> {
     }
 }
 
-/// The USB device that a port belongs to: the nearest folder above it that has a vendor.
-fn usb_device_of(port: &Path) -> Option<PathBuf> {
-    let device = fs::canonicalize(port.join("device")).ok()?;
-    device.ancestors().find(|folder| folder.join("idVendor").exists()).map(Path::to_owned)
-}
-
-fn attribute(folder: &Path, name: &str) -> Option<String> {
-    Some(fs::read_to_string(folder.join(name)).ok()?.trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use haptic_testing::TestFolder;
+    use std::fs;
 
     struct Root(TestFolder);
 
@@ -190,5 +154,18 @@ mod tests {
         fs::remove_file(root.0.join("dev/ttyUSB0")).unwrap();
         let missing = found_under(root.0.path())[0].missing.join("; ");
         assert!(missing.contains("scripts/install-udev") && missing.contains("16 ms"), "{missing}");
+    }
+
+    #[test]
+    fn its_file_finds_it_by_serial_number_where_it_has_one() {
+        assert_eq!(board("/dev/a").device_file(), "kind = \"serial\"\nport = \"/dev/a\"\n");
+        let numbered = Found { serial_number: "385A-01".to_owned(), ..board("/dev/a") };
+        assert_eq!(numbered.device_file(), "kind = \"serial\"\nserial_number = \"385A-01\"\n");
+    }
+
+    fn board(port: &str) -> Found {
+        let (name, usb) = ("board".to_owned(), "2341:0043".to_owned());
+        let (serial_number, capabilities, missing) = (String::new(), String::new(), Vec::new());
+        Found { port: port.to_owned(), serial_number, name, usb, backend: "serial", axes: None, capabilities, missing }
     }
 }

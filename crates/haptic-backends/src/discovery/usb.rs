@@ -1,0 +1,93 @@
+//! HID devices, and input devices that the kernel drives with force feedback. One stick is both; it is told once, with the better
+//! backend.
+
+use super::{Found, NO_BACKEND, missing_rights};
+use crate::evdev::node::{self, NodeInfo};
+use crate::hid::descriptor::Descriptor;
+use crate::hid::hidraw::{self, HidrawInfo};
+use crate::hid::layout::{LayoutError, PidLayout};
+use crate::hid::usages::{GAMEPAD, JOYSTICK};
+use crate::kinds::{Candidate, Recognised, recognise};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A HID device and the folder in `/sys` that is all of it.
+struct Whole {
+    folder: Option<PathBuf>,
+    found: Found,
+}
+
+/// Everything on HID and input below a root.
+pub fn found_under(root: &Path) -> Vec<Found> {
+    let mut wholes: Vec<Whole> = hidraw::list_in(root).iter().filter_map(|info| whole(root, info)).collect();
+    for info in node::list_in(root) {
+        let Some(found) = input_device(root, &info) else { continue };
+        let folder = folder_of(root, "input", &info.path);
+        let is_part = |whole: &&mut Whole| matches!((&folder, &whole.folder), (Some(part), Some(folder)) if part.starts_with(folder));
+        match wholes.iter_mut().find(is_part) {
+            Some(whole) if whole.found.can_be_driven() => {}
+            Some(whole) => whole.found = found,
+            None => wholes.push(Whole { found, folder }),
+        }
+    }
+    wholes.into_iter().map(|whole| whole.found).collect()
+}
+
+/// The folder of the device behind a node: `/dev/hidraw0` is `hidraw`, `/dev/input/event0` is `input`.
+fn folder_of(root: &Path, class: &str, node: &Path) -> Option<PathBuf> {
+    fs::canonicalize(root.join("sys/class").join(class).join(node.file_name()?).join("device")).ok()
+}
+
+fn whole(root: &Path, info: &HidrawInfo) -> Option<Whole> {
+    let (backend, recognised, problem) = match recognise(&Candidate::Hid(info)) {
+        Some((kind, recognised)) => (kind.name, recognised, None),
+        None => (NO_BACKEND, Recognised::default(), Some(problem(info)?)),
+    };
+    let found = Found {
+        port: info.path.display().to_string(),
+        serial_number: info.serial_number.clone(),
+        name: info.name.clone(),
+        usb: format!("{:04x}:{:04x}", info.vendor_id, info.product_id),
+        backend,
+        axes: recognised.axes,
+        capabilities: recognised.capabilities,
+        missing: problem.into_iter().chain(missing_rights(&below(root, &info.path))).collect(),
+    };
+    Some(Whole { folder: folder_of(root, "hidraw", &info.path), found })
+}
+
+fn input_device(root: &Path, info: &NodeInfo) -> Option<Found> {
+    let (kind, recognised) = recognise(&Candidate::Input(info))?;
+    Some(Found {
+        port: info.path.display().to_string(),
+        serial_number: info.serial_number.clone(),
+        name: info.name.clone(),
+        usb: format!("{:04x}:{:04x}", info.vendor_id, info.product_id),
+        backend: kind.name,
+        axes: recognised.axes,
+        capabilities: recognised.capabilities,
+        missing: missing_rights(&below(root, &info.path)),
+    })
+}
+
+fn below(root: &Path, node: &Path) -> PathBuf {
+    root.join(node.strip_prefix("/").unwrap_or(node))
+}
+
+/// Why no backend drives a joystick; none for keyboards, mice and the like.
+fn problem(info: &HidrawInfo) -> Option<String> {
+    let find = |axes| PidLayout::find(&info.descriptor, axes);
+    match find(2).or_else(|_| find(1)).err()? {
+        LayoutError::NoForceFeedback if !is_joystick(&info.descriptor) => None,
+        LayoutError::NoAxis { .. } | LayoutError::Descriptor(_) => None,
+        error => Some(error.to_string()),
+    }
+}
+
+fn is_joystick(descriptor: &[u8]) -> bool {
+    let is_one = |descriptor: Descriptor| descriptor.applications().any(|usage| [JOYSTICK, GAMEPAD].contains(&usage));
+    Descriptor::parse(descriptor).is_ok_and(is_one)
+}
+
+#[cfg(test)]
+mod tests;

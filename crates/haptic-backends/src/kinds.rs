@@ -1,0 +1,105 @@
+//! The table of backends: one entry for each kind of hardware.
+//!
+//! A new kind needs a module below with its [`Backend`], and a line in [`BACKENDS`].
+
+mod evdev;
+mod haply;
+mod hid_native;
+mod hid_pid;
+mod line;
+mod node;
+mod odrive;
+mod serial;
+
+use crate::evdev::node::NodeInfo;
+use crate::hid::hidraw::HidrawInfo;
+use crate::open_error::OpenError;
+use haptic_device::kind::{Kinds, SIMULATED};
+use haptic_device::{Device, DeviceConfig, KindSpec};
+use std::path::PathBuf;
+
+/// How devices of one kind are recognised and opened.
+#[derive(Debug)]
+pub struct Backend {
+    /// Name, documentation and keys of the kind.
+    pub spec: &'static KindSpec,
+    /// Opens the device of a configuration, ready to be read and written.
+    pub open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
+    /// Recognises a device before it is opened. None if the plug does not identify devices of this kind.
+    pub recognise: Option<fn(&Candidate<'_>) -> Option<Recognised>>,
+}
+
+/// An open device, or why there is none.
+pub type OpenResult = Result<Box<dyn Device>, OpenError>;
+
+/// What opening a device needs besides its configuration.
+#[derive(Clone, Debug)]
+pub struct OpenContext {
+    /// Priority of the real-time loop. Threads that serve a device run below it, so that they never delay the loop.
+    pub loop_priority: u8,
+    /// Program and arguments that run [`crate::serial::dead_man::run_dead_man`]; none for no dead-man process.
+    pub dead_man: Option<(PathBuf, Vec<String>)>,
+}
+
+/// A connected device, as the kernel describes it.
+#[derive(Clone, Copy, Debug)]
+pub enum Candidate<'a> {
+    /// Serial port of a USB device, with vendor and product as four hexadecimal digits.
+    SerialPort {
+        /// USB vendor.
+        vendor: &'a str,
+        /// USB product.
+        product: &'a str,
+    },
+    /// HID device.
+    Hid(&'a HidrawInfo),
+    /// Device of the input layer.
+    Input(&'a NodeInfo),
+}
+
+/// What is known of a recognised device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recognised {
+    /// Number of axes, where it is known.
+    pub axes: Option<usize>,
+    /// Force feedback that the device provides, as text; empty where it is not known.
+    pub capabilities: String,
+}
+
+/// All backends. Of several that recognise a device, the last one drives it.
+pub static BACKENDS: [&Backend; 6] =
+    [&serial::BACKEND, &haply::BACKEND, &odrive::BACKEND, &hid_pid::BACKEND, &hid_native::BACKEND, &evdev::BACKEND];
+
+/// The kinds of device that this crate drives, and the simulated one.
+pub static KINDS: Kinds = &{
+    let mut kinds = [&SIMULATED; BACKENDS.len() + 1];
+    let mut index = 0;
+    while index < BACKENDS.len() {
+        kinds[index + 1] = BACKENDS[index].spec;
+        index += 1;
+    }
+    kinds
+};
+
+/// The backend of a kind; none for kinds without hardware.
+pub fn backend_of(kind: &KindSpec) -> Option<&'static Backend> {
+    BACKENDS.iter().copied().find(|backend| backend.spec == kind)
+}
+
+/// The backend that would drive a connected device, and what it knows of it.
+pub fn recognise(candidate: &Candidate<'_>) -> Option<(&'static KindSpec, Recognised)> {
+    BACKENDS.iter().rev().find_map(|backend| Some((backend.spec, backend.recognise?(candidate)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_own_name_and_is_hardware_if_it_has_a_backend() {
+        for (index, kind) in KINDS.iter().enumerate() {
+            assert!(!KINDS[..index].contains(kind), "{}", kind.name);
+            assert_eq!(kind.is_hardware, backend_of(kind).is_some(), "{}", kind.name);
+        }
+    }
+}

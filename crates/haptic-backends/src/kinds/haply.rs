@@ -1,0 +1,13 @@
+//! `haply-2diy`: the Haply 2diy. Its plug is that of any board.
+
+use super::{Backend, OpenContext, OpenResult, line};
+use crate::serial::haply::{HAPLY_2DIY, HaplyProtocol, HaplyVariant};
+use haptic_device::DeviceConfig;
+
+pub(super) static BACKEND: Backend = Backend { spec: &HAPLY_2DIY, open, recognise: None };
+
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
+    let variant = config.variant.and_then(HaplyVariant::by_name).unwrap_or(HaplyVariant::ALL[0]);
+    tracing::info!("the arm must stand at its home stop during setup");
+    line::open(config, context, |monitor| Box::new(HaplyProtocol::new(variant, monitor)))
+}

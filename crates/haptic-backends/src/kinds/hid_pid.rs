@@ -1,0 +1,23 @@
+//! `hid-pid`: joysticks, wheels and boards with USB HID force feedback.
+
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, node};
+use crate::hid::hidraw::HidrawPort;
+use crate::hid::joystick::{self, HID_PID, rate_hz};
+use crate::hid::layout::PidLayout;
+use haptic_device::DeviceConfig;
+
+pub(super) static BACKEND: Backend = Backend { spec: &HID_PID, open, recognise: Some(recognise) };
+
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
+    let port = HidrawPort::new(node::selection(config), |descriptor| PidLayout::find(descriptor, 1).is_ok());
+    let device = joystick::open(Box::new(port), node::joystick_settings(config), node::priority(context))?;
+    Ok(Box::new(device))
+}
+
+fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
+    let Candidate::Hid(info) = candidate else { return None };
+    let find = |axes| PidLayout::find(&info.descriptor, axes).map(|layout| (axes, layout));
+    let (axes, layout) = find(2).or_else(|_| find(1)).ok()?;
+    let capabilities = format!("{}, {:.0} Hz", layout.capabilities(), rate_hz(info.interval_ns, axes));
+    Some(Recognised { axes: Some(axes), capabilities })
+}

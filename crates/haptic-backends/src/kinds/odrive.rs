@@ -1,0 +1,28 @@
+//! `odrive`: ODrive motor controllers.
+
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, line};
+use crate::serial::odrive::{ODRIVE, OdriveProtocol, OdriveSettings};
+use haptic_device::DeviceConfig;
+
+pub(super) static BACKEND: Backend = Backend { spec: &ODRIVE, open, recognise: Some(recognise) };
+
+/// USB vendor and products of the controllers.
+const VENDOR: &str = "1209";
+const PRODUCTS: [&str; 4] = ["0d31", "0d32", "0d33", "0d34"];
+
+/// Shortest watchdog time, s: until the loop runs, the reader thread feeds the watchdog every 20 ms.
+const MIN_WATCHDOG_S: f64 = 0.05;
+
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
+    let settings = OdriveSettings {
+        lever_m: config.lever_m,
+        watchdog_s: config.watchdog_s.max(MIN_WATCHDOG_S),
+        baud: line::baud(config),
+    };
+    line::open(config, context, |monitor| Box::new(OdriveProtocol::new(settings, monitor)))
+}
+
+fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
+    let Candidate::SerialPort { vendor, product } = candidate else { return None };
+    (*vendor == VENDOR && PRODUCTS.contains(product)).then(Recognised::default)
+}

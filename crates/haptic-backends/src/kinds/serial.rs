@@ -1,0 +1,19 @@
+//! `serial`: boards with the native protocol on a serial line.
+
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, line};
+use crate::native::framing::Cobs;
+use crate::native::{NativeProtocol, NativeSettings, SERIAL, first_nonce};
+use haptic_device::DeviceConfig;
+
+pub(super) static BACKEND: Backend = Backend { spec: &SERIAL, open, recognise: Some(recognise) };
+
+fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
+    let axes = config.axes_are_given.then_some(config.axes as u8);
+    let settings = NativeSettings { axes, baud: line::baud(config), ..NativeSettings::from_config(config) };
+    line::open(config, context, |monitor| Box::new(NativeProtocol::<Cobs>::new(settings, monitor, first_nonce())))
+}
+
+/// Any board may have the native protocol.
+fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
+    matches!(candidate, Candidate::SerialPort { .. }).then(Recognised::default)
+}

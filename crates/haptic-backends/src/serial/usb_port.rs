@@ -1,0 +1,71 @@
+//! Serial ports of USB devices, as the kernel lists them. Nothing is opened: opening a port raises its DTR line, which resets
+//! many boards.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Serial port of a USB device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsbPort {
+    /// Name of the node in `/dev`.
+    pub node: String,
+    /// Folder of the port below `/sys/class/tty`.
+    pub folder: PathBuf,
+    /// USB vendor, four hexadecimal digits.
+    pub vendor: String,
+    /// USB product, four hexadecimal digits.
+    pub product: String,
+    /// Serial number of the USB device; empty if it has none.
+    pub serial_number: String,
+    /// Name for people.
+    pub name: String,
+}
+
+impl UsbPort {
+    /// Path of the port.
+    pub fn path(&self) -> String {
+        format!("/dev/{}", self.node)
+    }
+
+    /// Time for which an FTDI chip may hold bytes back, ms, as the kernel writes it.
+    pub fn latency_timer(&self) -> Option<String> {
+        attribute(&self.folder.join("device"), "latency_timer")
+    }
+}
+
+/// All ports below a root folder, by name.
+pub fn list_in(root: &Path) -> Vec<UsbPort> {
+    let folders = fs::read_dir(root.join("sys/class/tty")).into_iter().flatten().flatten();
+    let mut ports: Vec<UsbPort> = folders.filter_map(|folder| usb_port(folder.path())).collect();
+    ports.sort_by(|a, b| a.node.cmp(&b.node));
+    ports
+}
+
+/// The port of the USB device with a serial number.
+pub fn port_of(serial_number: &str) -> Option<String> {
+    list_in(Path::new("/")).into_iter().find(|port| port.serial_number == serial_number).map(|port| port.path())
+}
+
+fn usb_port(folder: PathBuf) -> Option<UsbPort> {
+    let usb = usb_device_of(&folder)?;
+    let names = [attribute(&usb, "manufacturer"), attribute(&usb, "product")];
+    let name = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Some(UsbPort {
+        node: folder.file_name()?.to_string_lossy().into_owned(),
+        vendor: attribute(&usb, "idVendor")?,
+        product: attribute(&usb, "idProduct")?,
+        serial_number: attribute(&usb, "serial").unwrap_or_default(),
+        name: if name.is_empty() { "serial port".to_owned() } else { name },
+        folder,
+    })
+}
+
+/// The USB device of a port: the nearest folder above it that has a vendor.
+fn usb_device_of(port: &Path) -> Option<PathBuf> {
+    let device = fs::canonicalize(port.join("device")).ok()?;
+    device.ancestors().find(|folder| folder.join("idVendor").exists()).map(Path::to_owned)
+}
+
+fn attribute(folder: &Path, name: &str) -> Option<String> {
+    Some(fs::read_to_string(folder.join(name)).ok()?.trim().to_owned())
+}

@@ -1,0 +1,61 @@
+//! Kinds of device, by the word of `kind` in a device file.
+
+/// What device files, reports and recordings need to know of a kind. Backends refer to it; nothing here does I/O.
+#[derive(Debug)]
+pub struct KindSpec {
+    /// Name in device files, messages and recordings.
+    pub name: &'static str,
+    /// What it drives, for help and documentation.
+    pub about: &'static str,
+    /// Whether efforts move real motors. The full safety path is then required.
+    pub is_hardware: bool,
+    /// Number of axes, if the kind determines it.
+    pub axes: Option<u8>,
+    /// Keys of a device file that have an effect on this kind, besides those that have one on every kind.
+    pub keys: &'static [&'static str],
+    /// Values of the key `variant`; the first is the default.
+    pub variants: &'static [&'static str],
+}
+
+/// Kinds are equal if their names are.
+impl PartialEq for KindSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for KindSpec {}
+
+/// The device kinds that a program can drive.
+pub type Kinds = &'static [&'static KindSpec];
+
+/// A device model with a simulated hand.
+pub static SIMULATED: KindSpec = KindSpec::software("simulated", "a device model with a simulated hand");
+
+/// Positions given beforehand; efforts have no effect.
+pub static PRESCRIBED: KindSpec = KindSpec::software("prescribed", "positions given beforehand");
+
+/// A recording played back.
+pub static REPLAY: KindSpec = KindSpec::software("replay", "a recording played back");
+
+impl KindSpec {
+    const fn software(name: &'static str, about: &'static str) -> Self {
+        Self { name, about, is_hardware: false, axes: None, keys: &[], variants: &[] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_and_recordings_are_not_hardware() {
+        assert!(![&SIMULATED, &PRESCRIBED, &REPLAY].iter().any(|kind| kind.is_hardware));
+    }
+
+    #[test]
+    fn kinds_are_equal_by_name() {
+        assert_eq!(SIMULATED, KindSpec { about: "another text", ..KindSpec::software("simulated", "") });
+        assert_ne!(SIMULATED, REPLAY);
+    }
+}

@@ -1,0 +1,80 @@
+//! The table of boards that can be emulated on a pseudo-terminal. A new one needs a [`Board`] and a line in [`EMULATORS`].
+
+use crate::handle::EmulatedHandle;
+use crate::native::NativeTraits;
+use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard};
+use haptic_backends::serial::HaplyVariant;
+use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
+
+/// A board that can be emulated.
+#[derive(Debug)]
+pub struct Emulator {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it is, for help.
+    pub about: &'static str,
+    /// Number of axes.
+    pub axes: u8,
+    /// Builds the board.
+    pub build: fn(&BoardOptions) -> Result<Box<dyn Board>, ModelError>,
+}
+
+/// Options of emulated boards. Each board uses those that apply to it.
+#[derive(Clone, Debug)]
+pub struct BoardOptions {
+    /// Dynamics of the handle.
+    pub model: DeviceModel,
+    /// Hand that holds it.
+    pub hand: Option<HandModel>,
+    /// The hand is a default. Boards whose handle moves elsewhere replace it with their own.
+    pub hand_is_default: bool,
+    /// Whether positions come with velocities (native).
+    pub velocity: bool,
+    /// Major version of the protocol that the board reports (native).
+    pub protocol_version: u8,
+    /// Variant of the board (Haply 2diy).
+    pub variant: HaplyVariant,
+    /// Handle displacement per radian of the motor, m (ODrive).
+    pub lever_m: f64,
+}
+
+/// All boards.
+pub static EMULATORS: [Emulator; 4] = [
+    Emulator {
+        name: "native-1dof",
+        about: "Board with one axis and the native protocol",
+        axes: 1,
+        build: |options| native(1, options),
+    },
+    Emulator {
+        name: "native-2dof",
+        about: "Board with two axes and the native protocol",
+        axes: 2,
+        build: |options| native(2, options),
+    },
+    Emulator { name: "haply-2diy", about: "Haply 2diy", axes: 2, build: haply },
+    Emulator { name: "odrive", about: "ODrive motor controller with one axis", axes: 1, build: odrive },
+];
+
+fn native(axes: u8, options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
+    let traits = NativeTraits {
+        axes,
+        gives_velocity: options.velocity,
+        major_version: options.protocol_version,
+        ..NativeTraits::default()
+    };
+    Ok(Box::new(NativeBoard::new(traits, handle(axes, options)?)))
+}
+
+fn haply(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
+    let hand = options.hand.clone().filter(|_| !options.hand_is_default);
+    Ok(Box::new(HaplyBoard::new(options.variant, &options.model, hand)?))
+}
+
+fn odrive(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
+    Ok(Box::new(OdriveBoard::new(options.lever_m, handle(1, options)?)))
+}
+
+fn handle(axes: u8, options: &BoardOptions) -> Result<EmulatedHandle, ModelError> {
+    EmulatedHandle::new(axes, &options.model, options.hand.as_ref())
+}
