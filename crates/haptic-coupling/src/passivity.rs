@@ -60,7 +60,7 @@ pub fn damping_by_sweep(rule: Integrator, stiffness_n_per_m: f64, damping_n_s_pe
 
 /// Lightest body that an explicit coupling, its force one step late, could hold passively, kg: T(2B + KT)/4. Ours is
 /// solved inside the step and has no such limit; the number says what that is worth.
-pub fn lightest_mass_of_explicit_coupling_kg(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
+pub fn min_mass_of_explicit_coupling_kg(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
     period_s * (2.0 * damping_n_s_per_m + stiffness_n_per_m * period_s) / 4.0
 }
 
@@ -133,6 +133,6 @@ mod tests {
 
     #[test]
     fn an_explicit_coupling_would_need_three_grams() {
-        assert_close(lightest_mass_of_explicit_coupling_kg(1000.0, 5.0, T), 0.00275, 1e-12);
+        assert_close(min_mass_of_explicit_coupling_kg(1000.0, 5.0, T), 0.00275, 1e-12);
     }
 }

@@ -5,8 +5,8 @@
 //! - [`tap`]: the real-time end; every tick leaves one plain record in a ring, and whatever the loop was told.
 //! - [`recorder`]: takes the records out of the rings, on an ordinary thread, and puts messages into a file.
 //! - [`mod@file`]: the file itself: whole chunks of at most a second, sealed even when the disk is full.
-//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`picture`], [`schemas`]: what the messages hold.
-//! - [`newest`]: the last seconds of any run, kept in memory for a black box.
+//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: what the messages hold.
+//! - [`history`]: the last seconds of any run, kept in memory for a black box.
 //! - [`header`]: everything that is needed to build the same world again.
 //!
 //! And out of it again: [`reader`] reads files, whole or cut short; [`replay_device`] hands the recorded readings to the
@@ -17,11 +17,11 @@ pub mod cdr;
 pub mod checkpoint_message;
 pub mod command_message;
 pub mod file;
+pub mod foxglove;
 pub mod header;
-pub mod newest;
+pub mod history;
 pub mod page;
 pub mod parquet;
-pub mod picture;
 pub mod reader;
 pub mod recorder;
 pub mod recorder_thread;

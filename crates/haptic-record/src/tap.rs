@@ -18,7 +18,7 @@ use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
 /// Pictures a second.
-pub const PICTURES_PER_SECOND: u64 = 60;
+pub const POSES_PER_SECOND: u64 = 60;
 const TICKS_PER_SECOND: u64 = 1000;
 
 /// Ticks that can wait to be written: so long may a disk stall before anything is lost. About 7 MB.
@@ -132,13 +132,13 @@ pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
 
 /// Both ends, for somebody who keeps the newest seconds whatever happens. It must cost next to nothing, so there is no hash
 /// over the whole state in every tick, only those of the moving bodies in every picture.
-pub fn tap_of_newest(moving_bodies: usize) -> (Tap, TapReader) {
+pub fn history_tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_HISTORY_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_HISTORY_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, false)
 }
 
 fn poses_in(seconds: u64, moving_bodies: usize) -> usize {
-    let pictures = (seconds * PICTURES_PER_SECOND) as usize;
+    let pictures = (seconds * POSES_PER_SECOND) as usize;
     pictures.saturating_mul(moving_bodies.max(1)).min(MAX_WAITING_POSES)
 }
 
@@ -148,13 +148,8 @@ pub fn small_tap(moving_bodies: usize) -> (Tap, TapReader) {
 }
 
 fn tap_with_room(ticks: usize, poses: usize, commands: usize, hashes: bool) -> (Tap, TapReader) {
-    let no_tick = TickRecord {
-        report: TickReport::nothing_yet(),
-        state_hash: 0,
-        commands: 0,
-        late_ns: 0,
-        previous_compute_ns: 0,
-    };
+    let no_tick =
+        TickRecord { report: TickReport::default(), state_hash: 0, commands: 0, late_ns: 0, previous_compute_ns: 0 };
     let no_pose = PoseRecord { tick: 0, body: 0, hash: 0, position_m: Vector2::zeros(), angle_rad: 0.0 };
     let no_command = CommandRecord { before_tick: 0, number: 0, command: RecordedCommand::Pause };
     let (tick_writer, tick_reader) = touched_ring(ticks, no_tick);
@@ -207,7 +202,7 @@ impl Tap {
             late_ns: saturated(timing.late_ns),
             previous_compute_ns: saturated(timing.previous_compute_ns),
         });
-        if is_picture_due(report.tick) {
+        if is_pose_due(report.tick) {
             self.record_poses(report.tick, world);
         }
     }
@@ -260,8 +255,8 @@ fn saturated(value: u64) -> u32 {
 }
 
 /// Whether a picture belongs to this tick. Real-time: constant.
-pub fn is_picture_due(tick: u64) -> bool {
-    let pictures = |tick: u64| tick * PICTURES_PER_SECOND / TICKS_PER_SECOND;
+pub fn is_pose_due(tick: u64) -> bool {
+    let pictures = |tick: u64| tick * POSES_PER_SECOND / TICKS_PER_SECOND;
     tick > 0 && pictures(tick) != pictures(tick - 1)
 }
 
@@ -282,8 +277,8 @@ mod tests {
 
     #[test]
     fn sixty_pictures_belong_to_a_second() {
-        assert_eq!((1..=1000).filter(|&tick| is_picture_due(tick)).count(), 60);
-        assert_eq!((1..=10_000).filter(|&tick| is_picture_due(tick)).count(), 600);
+        assert_eq!((1..=1000).filter(|&tick| is_pose_due(tick)).count(), 60);
+        assert_eq!((1..=10_000).filter(|&tick| is_pose_due(tick)).count(), 600);
     }
 
     #[test]

@@ -38,8 +38,8 @@ impl Device {
         for _ in 0..SUBSTEPS {
             let pushed = self.velocity_m_per_s + step_s * force_n / MASS_KG;
             let damped = pushed / (1.0 + step_s * self.damping_n_s_per_m / MASS_KG);
-            let grip = step_s * self.coulomb_n / MASS_KG;
-            self.velocity_m_per_s = damped.signum() * (damped.abs() - grip).max(0.0);
+            let input = step_s * self.coulomb_n / MASS_KG;
+            self.velocity_m_per_s = damped.signum() * (damped.abs() - input).max(0.0);
             self.position_m += step_s * self.velocity_m_per_s;
         }
     }

@@ -1,7 +1,9 @@
 //! The energy account of a world: what is stored, what the hand put in, where it went.
 
+use serde::Serialize;
+
 /// Energy stored and moved, all in joules since the start; the account is kept every tick.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyBalance {
     /// Kinetic energy of all bodies now.
     pub kinetic_j: f64,
@@ -10,16 +12,19 @@ pub struct EnergyBalance {
     /// Energy stored in the coupling now.
     pub coupling_j: f64,
     /// Work that the hand has put in.
+    #[serde(rename = "work_j")]
     pub work_in_j: f64,
     /// Lost to friction.
     pub friction_j: f64,
     /// Lost in impacts.
+    #[serde(rename = "impacts_j")]
     pub impact_j: f64,
     /// Lost in the coupling's dampers, in rolling friction and in air drag.
     pub damping_j: f64,
     /// The largest rise of (stored − work in) over any earlier tick: the gain nothing explains.
     pub gain_max_j: f64,
     /// The lowest (stored − work in) so far, from which the next gain counts.
+    #[serde(skip)]
     pub(crate) lowest_j: f64,
 }
 

@@ -1,7 +1,7 @@
 //! The newest seconds of a run, kept in memory whatever happens, so that a black box can be run again.
 //!
 //! Every so often the loop is asked for an image of itself. Two images are kept, with everything since the older one, so that
-//! there are always at least [`KEPT_TICKS`] ticks before the newest, and at most about twice as many.
+//! there are always at least [`MIN_TICKS`] ticks before the newest, and at most about twice as many.
 
 use crate::file::RecordError;
 use crate::header::Header;
@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 /// Ticks that are there at least, once so many have been: two seconds, as in a black box.
-pub const KEPT_TICKS: u64 = 2048;
+pub const MIN_TICKS: u64 = 2048;
 
 /// More ticks than this are there only if no image comes; then it begins anew.
-const MOST_TICKS: usize = 4 * KEPT_TICKS as usize;
+const MAX_TICKS: usize = 4 * MIN_TICKS as usize;
 
 /// What there is of a run.
 #[derive(Debug, Default)]
@@ -30,54 +30,54 @@ pub(crate) struct History {
 
 /// Keeps the newest seconds.
 pub struct HistoryKeeper {
-    feed: TapReader,
+    tap: TapReader,
     worlds: Worlds,
     /// Number of the world that the loop is in.
     world: u64,
-    newest: History,
+    history: History,
 }
 
 impl HistoryKeeper {
     /// Keeps what comes out of a feed, from the world with number zero on.
-    pub fn new(feed: TapReader, worlds: Worlds) -> Self {
-        let mut keeper = Self { feed, worlds, world: 0, newest: History::default() };
-        keeper.ask();
+    pub fn new(tap: TapReader, worlds: Worlds) -> Self {
+        let mut keeper = Self { tap, worlds, world: 0, history: History::default() };
+        keeper.request_checkpoint();
         keeper
     }
 
     /// Takes in what is there, asks for an image if it is time, and forgets what is too old.
     pub fn drain(&mut self) {
         // First the ticks: whatever belongs before them is in the other rings by then.
-        let newest = &mut self.newest;
-        newest.ticks.extend(self.feed.ticks.drain());
-        newest.commands.extend(self.feed.commands.drain());
-        newest.poses.extend(self.feed.poses.drain());
-        newest
+        let history = &mut self.history;
+        history.ticks.extend(self.tap.ticks.drain());
+        history.commands.extend(self.tap.commands.drain());
+        history.poses.extend(self.tap.poses.drain());
+        history
             .checkpoints
-            .extend(self.feed.take_checkpoints().filter(|checkpoint| checkpoint.checkpoint.words().is_some()));
-        self.follow_world();
-        let Some(last) = self.newest.ticks.back().map(|record| record.report.tick) else { return };
-        let is_old = |checkpoint: &CheckpointRecord| last.saturating_sub(checkpoint.tick) >= KEPT_TICKS;
-        if self.newest.checkpoints.back().is_none_or(is_old) {
-            self.ask();
+            .extend(self.tap.take_checkpoints().filter(|checkpoint| checkpoint.checkpoint.words().is_some()));
+        self.update_world();
+        let Some(last) = self.history.ticks.back().map(|record| record.report.tick) else { return };
+        let is_old = |checkpoint: &CheckpointRecord| last.saturating_sub(checkpoint.tick) >= MIN_TICKS;
+        if self.history.checkpoints.back().is_none_or(is_old) {
+            self.request_checkpoint();
         }
-        while self.newest.checkpoints.get(1).is_some_and(is_old) {
-            self.newest.checkpoints.pop_front();
+        while self.history.checkpoints.get(1).is_some_and(is_old) {
+            self.history.checkpoints.pop_front();
         }
-        self.newest.forget_before_first();
-        if self.newest.ticks.len() > MOST_TICKS {
-            self.newest = History::default();
-        }
-    }
-
-    fn ask(&mut self) {
-        if let Some(notes) = self.worlds.get(self.world) {
-            self.feed.request_checkpoint(&notes.scene);
+        self.history.drop_before_first_checkpoint();
+        if self.history.ticks.len() > MAX_TICKS {
+            self.history = History::default();
         }
     }
 
-    fn follow_world(&mut self) {
-        for command in &self.newest.commands {
+    fn request_checkpoint(&mut self) {
+        if let Some(source) = self.worlds.get(self.world) {
+            self.tap.request_checkpoint(&source.scene);
+        }
+    }
+
+    fn update_world(&mut self) {
+        for command in &self.history.commands {
             if let RecordedCommand::ReplaceWorld(world) = command.command {
                 self.world = world;
             }
@@ -95,18 +95,18 @@ impl HistoryKeeper {
         header_in: impl FnOnce(u64) -> Header,
     ) -> Result<Option<RecordingSummary>, RecordError> {
         self.drain();
-        let Some(first) = self.newest.checkpoints.front() else { return Ok(None) };
-        let (_, feed) = small_tap(1);
+        let Some(first) = self.history.checkpoints.front() else { return Ok(None) };
+        let (_, tap) = small_tap(1);
         let mut recorder =
-            Recorder::create(path, header_in(first.world), feed, self.worlds.clone(), Rotation::default())?;
-        recorder.write_history(&self.newest)?;
+            Recorder::create(path, header_in(first.world), tap, self.worlds.clone(), Rotation::default())?;
+        recorder.write_history(&self.history)?;
         recorder.finish().map(Some)
     }
 }
 
 impl History {
     /// Forgets what is of no use without an older image.
-    fn forget_before_first(&mut self) {
+    fn drop_before_first_checkpoint(&mut self) {
         let Some((tick, commands)) = self.checkpoints.front().map(|checkpoint| (checkpoint.tick, checkpoint.commands))
         else {
             return;
