@@ -10,6 +10,7 @@ use haptic_loop::command::{Command, RecordedCommand};
 use haptic_loop::report::TickReport;
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
+use haptic_planar::bits::{OFFSET_BASIS, mix_fast, number_bits};
 use haptic_planar::checkpoint::Checkpoint;
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::body_state::BodyState;
@@ -294,9 +295,7 @@ pub fn body_hash(motion: &BodyState) -> u32 {
     let BodyState { centre_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s, .. } = motion;
     let values =
         [centre_m.x, centre_m.y, *angle_rad, velocity_m_per_s.x, velocity_m_per_s.y, *angular_velocity_rad_per_s];
-    let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
-        (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
-    });
+    let hash = values.iter().fold(OFFSET_BASIS, |hash, &value| mix_fast(hash, number_bits(value)));
     (hash ^ (hash >> 32)) as u32
 }
 

@@ -55,10 +55,10 @@ fn a_crowd_let_go_and_seized_again_allocates_nothing() {
 #[test]
 fn every_way_to_hold_the_tool_allocates_nothing() {
     let mut lab = crowd().upright(0.5, 0.002);
-    lab.grip.max_force_n = 4.0;
+    lab.input.max_force_n = 4.0;
     assert_no_allocator_calls(|| {
         for tick in 0..2000 {
-            lab.grip.rail = if tick > 1000 { Some(vector![1.0, 0.0]) } else { None };
+            lab.input.rail = if tick > 1000 { Some(vector![1.0, 0.0]) } else { None };
             lab.hand(vector![0.05, -0.05]);
         }
     });

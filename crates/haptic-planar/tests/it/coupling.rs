@@ -45,13 +45,13 @@ impl Unilateral {
 
 /// Pulls a pressed tool off its floor; returns by how much the hand was ever held back beyond what is true, N.
 fn pull_off_excess(mut lab: Lab, mass_kg: f64, pull_speed: f64) -> f64 {
-    let pressed = lab.grip.hand_m;
+    let pressed = lab.input.hand_m;
     let ticks = (0.02 / pull_speed / TICK_S).round() as usize;
     let mut truth = Unilateral { mass_kg, height_m: 0.0, speed_m_per_s: 0.0, hand_m: pressed.y - 0.01 };
     let mut excess = 0.0_f64;
-    lab.lead(pressed + vector![0.0, 0.02], ticks, |_, felt| {
+    lab.lead(pressed + vector![0.0, 0.02], ticks, |_, output| {
         let true_pull = truth.pull(pull_speed).max(0.0);
-        excess = excess.max(-felt.force_on_hand_n.y - true_pull);
+        excess = excess.max(-output.force_on_hand_n.y - true_pull);
     });
     assert!(lab.motion("tool").centre_m.y > 0.015, "the tool did not come off");
     excess
@@ -87,7 +87,7 @@ fn pulling_off_a_wall_is_not_sticky_wherever_in_the_tick_it_lets_go() {
     for (speed, limit) in [(0.01, 2e-3), (0.1, 2e-3)] {
         for phase in 0..10 {
             let mut lab = pressed(MASS_KG, 1.0, 0.0);
-            let deeper = lab.grip.hand_m - vector![0.0, f64::from(phase) * 0.1 * speed * TICK_S];
+            let deeper = lab.input.hand_m - vector![0.0, f64::from(phase) * 0.1 * speed * TICK_S];
             lab.lead(deeper, 50, |_, _| ());
             let excess = pull_off_excess(lab, MASS_KG, speed);
             assert_below(&format!("pull beyond the truth, phase {phase}, part of the push"), excess / PUSH_N, limit);
@@ -126,7 +126,7 @@ fn a_tool_of_little_inertia_pulled_off_while_it_slides_is_not_sticky_either() {
 #[test]
 fn the_wall_never_pulls() {
     let mut lab = pressed(MASS_KG, 0.02, 0.0);
-    lab.lead(vector![0.01, 0.03], 200, |_, felt| assert!(felt.tool_normal_n >= 0.0, "{}", felt.tool_normal_n));
+    lab.lead(vector![0.01, 0.03], 200, |_, output| assert!(output.tool_normal_n >= 0.0, "{}", output.tool_normal_n));
 }
 
 /// A tool that a hand drives into the floor.
@@ -147,7 +147,7 @@ impl Tap {
         let mut world = scene(0.0, vec![floor(0.4, self.restitution), tool], Some("tool"));
         world.tool.as_mut().unwrap().handle_m = self.handle_m;
         let mut lab = Lab::new(&world).gains(800.0, 4.0).upright(0.5, 0.002);
-        let start = lab.grip.hand_m;
+        let start = lab.input.hand_m;
         let mut deepest = 0.0_f64;
         for tick in 0..400 {
             let way = self.speed * (f64::from(tick) + phase) * TICK_S;
@@ -239,9 +239,11 @@ fn a_free_tool_gains_nothing_from_any_hand() {
 #[test]
 fn a_saturated_hand_never_feels_more_than_the_limit() {
     let mut lab = pressed(MASS_KG, 1.0, 0.0);
-    lab.grip.max_force_n = 3.0;
-    lab.lead(vector![0.05, -0.02], 300, |_, felt| assert_below("force, N", felt.force_on_hand_n.norm(), 3.0 + 1e-9));
-    lab.lead(vector![0.05, 0.1], 300, |_, felt| assert_below("force, N", felt.force_on_hand_n.norm(), 3.0 + 1e-9));
+    lab.input.max_force_n = 3.0;
+    lab.lead(vector![0.05, -0.02], 300, |_, output| {
+        assert_below("force, N", output.force_on_hand_n.norm(), 3.0 + 1e-9)
+    });
+    lab.lead(vector![0.05, 0.1], 300, |_, output| assert_below("force, N", output.force_on_hand_n.norm(), 3.0 + 1e-9));
 }
 
 /// A tool of this shape in a small room, led about by a hand on two random sines that often lie behind the walls.
@@ -289,10 +291,10 @@ fn steps_of_an_encoder_are_felt_as_steps_and_not_as_more() {
     for tick in 0..2000 {
         let time = f64::from(tick) * TICK_S;
         let at = vector![seen(0.05 * (time - 0.5).max(0.0)), seen(0.01 - PUSH_M * (2.0 * time).min(1.0))];
-        let felt = lab.hand(at);
+        let output = lab.hand(at);
         if tick > 1000 {
-            felt_ratio.push(felt.force_on_hand_n.x.abs() / felt.force_on_hand_n.y);
-            contact_ratio.push(felt.tool_tangent_n.abs() / felt.tool_normal_n);
+            felt_ratio.push(output.force_on_hand_n.x.abs() / output.force_on_hand_n.y);
+            contact_ratio.push(output.tool_tangent_n.abs() / output.tool_normal_n);
         }
     }
     assert_near("felt ratio", felt_ratio.mean(), 0.5, 0.01);
@@ -306,13 +308,13 @@ fn a_tool_on_a_rail_stays_on_it_and_feels_the_wall_at_its_end() {
     let wall = with(fixed("wall", box_shape(0.02, 0.2), 0.04, 0.0), 1.0, 0.3, 0.0);
     let tool = with(body("tool", box_shape(0.02, 0.02), 0.0, 0.0), MASS_KG, 0.3, 0.0);
     let mut lab = Lab::new(&scene(GRAVITY, vec![wall, tool], Some("tool"))).gains(STIFFNESS, DAMPING);
-    lab.grip.rail = Some(vector![1.0, 0.0]);
+    lab.input.rail = Some(vector![1.0, 0.0]);
     lab.lead(vector![0.025, 0.0], 500, |lab, _| {
         assert_below("off the rail, m", lab.motion("tool").centre_m.y.abs(), 1e-5);
     });
     lab.lead(vector![0.025, 0.0], 500, |_, _| ());
-    let felt = lab.hand(vector![0.025, 0.0]);
-    assert_near("push of the wall, N", -felt.force_on_hand_n.x, STIFFNESS * 0.005, 1e-3);
+    let output = lab.hand(vector![0.025, 0.0]);
+    assert_near("push of the wall, N", -output.force_on_hand_n.x, STIFFNESS * 0.005, 1e-3);
     assert_below("penetration, m", lab.penetration_m, 1e-5);
 }
 
@@ -321,13 +323,13 @@ fn a_spring_on_a_rail_that_is_stretched_beyond_its_limit_makes_no_energy_and_pul
     const LIMIT_N: f64 = 2.0;
     let tool = with(body("tool", disc(0.01), 0.0, 0.0), MASS_KG, 0.3, 0.0);
     let mut lab = Lab::new(&scene(GRAVITY, vec![tool], Some("tool"))).gains(STIFFNESS, DAMPING);
-    (lab.grip.rail, lab.grip.max_force_n) = (Some(vector![0.0, 1.0]), LIMIT_N);
+    (lab.input.rail, lab.input.max_force_n) = (Some(vector![0.0, 1.0]), LIMIT_N);
     let (mut hardest_n, mut stretched) = (0.0f64, 0);
     for tick in 0..3000 {
         // Jumps to and fro, often farther than the limit stretches the spring.
-        let felt = lab.hand(vector![0.0, if tick / 150 % 2 == 0 { 0.03 } else { -0.02 }]);
-        hardest_n = hardest_n.max(felt.force_on_hand_n.y.abs());
-        stretched += u32::from(felt.force_on_hand_n.y.abs() > 0.999 * LIMIT_N);
+        let output = lab.hand(vector![0.0, if tick / 150 % 2 == 0 { 0.03 } else { -0.02 }]);
+        hardest_n = hardest_n.max(output.force_on_hand_n.y.abs());
+        stretched += u32::from(output.force_on_hand_n.y.abs() > 0.999 * LIMIT_N);
     }
     assert_below("force along the rail, N", hardest_n, LIMIT_N + 1e-9);
     assert!(stretched > 100, "the limit was met in {stretched} ticks only");

@@ -66,7 +66,7 @@ fn a_new_workspace_in_every_tick_changes_no_bit() {
         let mut twin = lab.clone();
         for tick in 0..1500 {
             for one in [&mut lab, &mut twin] {
-                one.grip.rail = (tick / 250 % 2 == 1).then(|| vector![0.6, 0.8]);
+                one.input.rail = (tick / 250 % 2 == 1).then(|| vector![0.6, 0.8]);
                 let at = stirring(one.tick);
                 if tick / 400 == 2 {
                     one.free()

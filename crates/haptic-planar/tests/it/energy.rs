@@ -68,13 +68,13 @@ fn assert_stirs(shapes: Mix, fastest: f64, seed: u64, seconds: f64) {
     let mut random = Random(seed);
     let mut lab = pile(&mut random, shapes);
     let path = Wander::new(&mut random, fastest);
-    lab.lead(lab.grip.hand_m, 1, |_, _| ());
+    lab.lead(lab.input.hand_m, 1, |_, _| ());
     lab.lead(path.at(0.0), 500, |_, _| ());
     let (mut overlap, mut work_in) = (Samples::default(), 0.0);
     for tick in 0..(seconds * 1000.0) as usize {
-        let before = lab.grip.hand_m;
-        let felt = lab.hand(path.at(tick as f64 * 1e-3));
-        work_in += (-felt.force_on_hand_n.dot(&(lab.grip.hand_m - before))).max(0.0);
+        let before = lab.input.hand_m;
+        let output = lab.hand(path.at(tick as f64 * 1e-3));
+        work_in += (-output.force_on_hand_n.dot(&(lab.input.hand_m - before))).max(0.0);
         if tick % 5 == 0 {
             overlap.push(worst_overlap_m(&lab).max(0.0));
         }

@@ -40,8 +40,8 @@ impl Rod {
         let mut world = scene(0.0, vec![floor(self.friction, self.restitution), rod], None);
         world.restitution_law = self.law;
         let mut lab = Lab::new(&world);
-        let felt = lab.free();
-        assert_eq!(felt.impacts, 1, "one impact in this tick");
+        let output = lab.free();
+        assert_eq!(output.impacts, 1, "one impact in this tick");
         let after = lab.motion("rod");
         let impulse = after.velocity_m_per_s - vector![self.sideways, -1.0];
         let turning = arm.x * impulse.y - arm.y * impulse.x;

@@ -29,9 +29,9 @@ fn assert_holds(lab: &mut Lab, to: Vector2<f64>) {
     lab.lead(to, 500, |lab, _| deepest = deepest.max(worst_overlap_m(lab)));
     lab.lead(to, 500, |lab, _| deepest = deepest.max(worst_overlap_m(lab)));
     let mut force = Samples::default();
-    lab.lead(to, 500, |lab, felt| {
+    lab.lead(to, 500, |lab, output| {
         deepest = deepest.max(worst_overlap_m(lab));
-        force.push(felt.force_on_hand_n.norm());
+        force.push(output.force_on_hand_n.norm());
     });
     assert_below("overlap, m", deepest, 1e-5);
     assert_below("ripple", force.ripple(), 1e-3);

@@ -93,13 +93,13 @@ fn air_drag_slows_a_spin_exponentially() {
 fn a_disc_rolled_by_the_hand_feels_no_friction() {
     let wheel = with(body("disc", disc(RADIUS_M), 0.0, RADIUS_M), MASS_KG, 0.5, 0.0);
     let mut lab = Lab::new(&scene(0.0, vec![floor(0.5, 0.0), wheel], Some("disc")));
-    let down = lab.grip.hand_m - nalgebra::vector![0.0, 0.005];
+    let down = lab.input.hand_m - nalgebra::vector![0.0, 0.005];
     lab.lead(down, 300, |_, _| ());
     let mut tick = 0;
-    lab.lead(down + nalgebra::vector![0.1, 0.0], 2000, |lab, felt| {
+    lab.lead(down + nalgebra::vector![0.1, 0.0], 2000, |lab, output| {
         tick += 1;
         if tick > 1000 {
-            assert_below("tangential force, N", felt.tool_tangent_n.abs(), 1e-6);
+            assert_below("tangential force, N", output.tool_tangent_n.abs(), 1e-6);
             assert_below("slip, m/s", slip(lab).abs(), 1e-9);
         }
     });

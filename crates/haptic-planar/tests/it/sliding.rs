@@ -54,7 +54,7 @@ impl Tool {
         let mut world = scene(0.0, vec![ground, tool], Some("tool"));
         world.tool.as_mut().unwrap().handle_m = self.handle_m;
         let mut lab = Lab::new(&world).gains(self.stiffness, 5.0);
-        lab.grip.max_force_n = self.max_force_n;
+        lab.input.max_force_n = self.max_force_n;
         if self.upright { lab.upright(5.0, 0.02) } else { lab }
     }
 
@@ -63,15 +63,15 @@ impl Tool {
     fn assert_slides(&self) {
         for direction in [1.0, -1.0] {
             let mut lab = self.lab();
-            let at = lab.grip.hand_m;
+            let at = lab.input.hand_m;
             let down = vector![at.x, at.y - PUSH_M];
             lab.lead(down, 500, |_, _| ());
             let mut ratio = Samples::default();
             let mut settling = 700;
-            lab.lead(down + vector![0.05 * direction, 0.0], 1000, |_, felt| {
+            lab.lead(down + vector![0.05 * direction, 0.0], 1000, |_, output| {
                 settling -= 1;
                 if settling < 0 {
-                    ratio.push(felt.tool_tangent_n.abs() / felt.tool_normal_n);
+                    ratio.push(output.tool_tangent_n.abs() / output.tool_normal_n);
                 }
             });
             let speed = lab.motion("tool").velocity_m_per_s.norm();
@@ -209,13 +209,13 @@ fn a_floor_at_a_tilt_gives_its_friction_too() {
     for floor_tilt_rad in [1f64.to_radians(), -1f64.to_radians()] {
         let tool = Tool { floor_tilt_rad, tilt_rad: floor_tilt_rad, ..Tool::new(800.0, 0.3) };
         let mut lab = tool.lab();
-        let down = lab.grip.hand_m - vector![0.0, PUSH_M];
+        let down = lab.input.hand_m - vector![0.0, PUSH_M];
         lab.lead(down, 500, |_, _| ());
         let (mut ratio, mut tick) = (Samples::default(), 0);
-        lab.lead(down + vector![0.05, 0.0], 1000, |_, felt| {
+        lab.lead(down + vector![0.05, 0.0], 1000, |_, output| {
             tick += 1;
             if tick > 600 {
-                ratio.push(felt.tool_tangent_n.abs() / felt.tool_normal_n);
+                ratio.push(output.tool_tangent_n.abs() / output.tool_normal_n);
             }
         });
         assert_below("worst ratio off friction", ratio.worst_from(0.3), 0.01);

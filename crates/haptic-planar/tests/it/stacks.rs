@@ -62,11 +62,11 @@ fn slide_on(count: usize, mass: f64) -> (Lab, Samples, Samples) {
     let mut lab = Lab::new(&scene(GRAVITY, bodies, Some("tool")));
     lab.lead(vector![-0.01, height - 0.005], 500, |_, _| ());
     let (mut ratio, mut normal, mut tick) = (Samples::default(), Samples::default(), 0);
-    lab.lead(vector![0.01, height - 0.005], 1000, |_, felt| {
+    lab.lead(vector![0.01, height - 0.005], 1000, |_, output| {
         tick += 1;
         if tick > 500 {
-            ratio.push(felt.force_on_hand_n.x.abs() / felt.force_on_hand_n.y);
-            normal.push(felt.tool_normal_n);
+            ratio.push(output.force_on_hand_n.x.abs() / output.force_on_hand_n.y);
+            normal.push(output.tool_normal_n);
         }
     });
     (lab, ratio, normal)

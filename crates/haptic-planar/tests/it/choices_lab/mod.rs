@@ -71,8 +71,8 @@ pub fn elastic_square(choice: ImpactState, seconds: f64) -> Drift {
     Drift { drift: lab.energy_j() / start - 1.0, gain_j: lab.state.energy.gain_max_j }
 }
 
-/// The paper's way to get stuck: a ball just above the floor that still recedes, pulled back within the tick. Returns in
-/// how many of 1000 ticks nothing at all changed although no contact carried the ball.
+/// The paper's way to get stuck: a ball just above the floor that still recedes, pulled back within the tick. Returns
+/// in how many of 1000 ticks nothing at all changed although no contact carried the ball.
 pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
     let mut ball = with(body("ball", disc(0.01), 0.0, 0.01 + gap_m), 0.1, 0.0, 1.0);
     ball.velocity_m_per_s = vector![0.0, 1e-4];
@@ -81,8 +81,8 @@ pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
     let mut stuck = 0;
     for _ in 0..1000 {
         let before = lab.state.bodies[1];
-        let felt = lab.free();
-        stuck += usize::from(lab.state.bodies[1] == before && felt.contacts == 0);
+        let output = lab.free();
+        stuck += usize::from(lab.state.bodies[1] == before && output.contacts == 0);
     }
     stuck
 }
@@ -122,13 +122,13 @@ pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
     press_down(&mut lab, 600);
     let (mut tangent, mut normal, mut from) = (0.0, 0.0, 0.0);
     for i in 1..=1000 {
-        let felt = lab.hand(vector![0.05e-3 * f64::from(i), 0.005]);
+        let output = lab.hand(vector![0.05e-3 * f64::from(i), 0.005]);
         if i == 500 {
             from = lab.state.bodies[1].centre_m.x;
         }
         if i > 500 {
-            tangent -= felt.force_on_hand_n.x;
-            normal += felt.force_on_hand_n.y;
+            tangent -= output.force_on_hand_n.x;
+            normal += output.force_on_hand_n.y;
         }
     }
     Slid {
@@ -145,8 +145,8 @@ pub fn pull_off(choice: ImpactState, restitution: f64, inertia_share: f64) -> f6
     press_down(&mut lab, 600);
     let mut tension: f64 = 0.0;
     for i in 1..=400 {
-        let felt = lab.hand(vector![0.0, 0.005 + 0.1e-3 * f64::from(i)]);
-        tension = tension.max(-felt.force_on_hand_n.y);
+        let output = lab.hand(vector![0.0, 0.005 + 0.1e-3 * f64::from(i)]);
+        tension = tension.max(-output.force_on_hand_n.y);
     }
     tension
 }

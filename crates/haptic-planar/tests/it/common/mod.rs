@@ -88,7 +88,7 @@ pub struct Lab {
     pub scene: Scene,
     pub state: State,
     pub workspace: Workspace,
-    pub grip: CouplingInput,
+    pub input: CouplingInput,
     pub tick: u64,
     pub penetration_m: f64,
     pub dropped: u32,
@@ -99,7 +99,7 @@ impl Lab {
         let scene = Scene::build(description).unwrap_or_else(|e| panic!("{e}"));
         let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let hand = state.handle_m(&scene);
-        let grip = CouplingInput {
+        let input = CouplingInput {
             hand_m: hand,
             hand_before_m: hand,
             stiffness_n_per_m: 1000.0,
@@ -109,28 +109,28 @@ impl Lab {
             max_force_n: f64::INFINITY,
             rail: None,
         };
-        Self { scene, state, workspace, grip, tick: 0, penetration_m: 0.0, dropped: 0 }
+        Self { scene, state, workspace, input, tick: 0, penetration_m: 0.0, dropped: 0 }
     }
 
     pub fn gains(mut self, stiffness: f64, damping: f64) -> Self {
-        self.grip.stiffness_n_per_m = stiffness;
-        self.grip.damping_n_s_per_m = damping;
+        self.input.stiffness_n_per_m = stiffness;
+        self.input.damping_n_s_per_m = damping;
         self
     }
 
     /// The hand also holds the tool's angle.
     pub fn upright(mut self, stiffness: f64, damping: f64) -> Self {
-        self.grip.angular_stiffness_n_m_per_rad = stiffness;
-        self.grip.angular_damping_n_m_s_per_rad = damping;
+        self.input.angular_stiffness_n_m_per_rad = stiffness;
+        self.input.angular_damping_n_m_s_per_rad = damping;
         self
     }
 
     /// One tick with nobody holding anything.
     pub fn free(&mut self) -> StepOutput {
         self.tick += 1;
-        let felt = self.state.advance(&self.scene, &mut self.workspace, None);
-        self.note(&felt);
-        felt
+        let output = self.state.advance(&self.scene, &mut self.workspace, None);
+        self.note(&output);
+        output
     }
 
     /// Some time with nobody holding anything.
@@ -142,26 +142,26 @@ impl Lab {
 
     /// One tick with the hand at a place.
     pub fn hand(&mut self, at: Vector2<f64>) -> StepOutput {
-        self.grip.hand_before_m = if self.tick == 0 { at } else { self.grip.hand_m };
-        self.grip.hand_m = at;
+        self.input.hand_before_m = if self.tick == 0 { at } else { self.input.hand_m };
+        self.input.hand_m = at;
         self.tick += 1;
-        let felt = self.state.advance(&self.scene, &mut self.workspace, Some(&self.grip));
-        self.note(&felt);
-        felt
+        let output = self.state.advance(&self.scene, &mut self.workspace, Some(&self.input));
+        self.note(&output);
+        output
     }
 
     /// The hand moves to a place in a straight line in so many ticks; every tick is shown to `see`.
     pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut see: impl FnMut(&Self, StepOutput)) {
-        let from = self.grip.hand_m;
+        let from = self.input.hand_m;
         for i in 1..=ticks {
-            let felt = self.hand(from + (to - from) * (i as f64 / ticks as f64));
-            see(self, felt);
+            let output = self.hand(from + (to - from) * (i as f64 / ticks as f64));
+            see(self, output);
         }
     }
 
-    fn note(&mut self, felt: &StepOutput) {
-        self.penetration_m = self.penetration_m.max(felt.penetration_m);
-        self.dropped += felt.pairs_dropped;
+    fn note(&mut self, output: &StepOutput) {
+        self.penetration_m = self.penetration_m.max(output.penetration_m);
+        self.dropped += output.pairs_dropped;
     }
 
     pub fn time_s(&self) -> f64 {
