@@ -3,7 +3,7 @@
 //! New gains come in over [`RAMP_S`]. Stiffening a stretched spring creates energy that nobody paid for, so each step
 //! of the ramp says what it needs and goes only as far as the caller can pay.
 
-mod image;
+mod checkpoint;
 
 use crate::key::{Key, KeyError, ZERO_OR_MORE, check};
 use haptic_planar::input::CouplingInput;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub const RAMP_S: f64 = 0.05;
 
 /// Share of a ramp that one tick may go.
-const RAMP_SHARE: f64 = TICK_S / RAMP_S;
+const RAMP_FRACTION: f64 = TICK_S / RAMP_S;
 
 /// How stiffly the hand holds the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,9 +86,9 @@ struct RampPoint {
 }
 
 impl RampPoint {
-    /// The hold `share` of the way to another; exactly the other at share 1.
-    fn towards(&self, other: &RampPoint, share: f64) -> RampPoint {
-        let mix = |from: f64, to: f64| if share >= 1.0 || from == to { to } else { from + (to - from) * share };
+    /// The hold `fraction` of the way to another; exactly the other at share 1.
+    fn towards(&self, other: &RampPoint, fraction: f64) -> RampPoint {
+        let mix = |from: f64, to: f64| if fraction >= 1.0 || from == to { to } else { from + (to - from) * fraction };
         let (a, b) = (&self.gains, &other.gains);
         RampPoint {
             gains: Gains {
@@ -103,14 +103,15 @@ impl RampPoint {
 
     /// What a full change from this hold to another costs at a strain, J, never less than it does: ½ΔK|e|² for each
     /// spring, and ΔF·|e| for a saturation that opens while it acts. A part of the change costs that part of it.
-    fn cost_j(&self, other: &RampPoint, strain: &Deformation) -> f64 {
+    fn cost_j(&self, other: &RampPoint, deformation: &Deformation) -> f64 {
         let (a, b) = (&self.gains, &other.gains);
         let stiffer = (b.stiffness_n_per_m - a.stiffness_n_per_m).max(0.0);
         let angularly_stiffer = (b.angular_stiffness_n_m_per_rad - a.angular_stiffness_n_m_per_rad).max(0.0);
-        let springs = 0.5 * (stiffer * strain.stretch_m.powi(2) + angularly_stiffer * strain.twist_rad.powi(2));
-        let saturated = a.stiffness_n_per_m * strain.stretch_m > self.max_force_n;
+        let springs =
+            0.5 * (stiffer * deformation.stretch_m.powi(2) + angularly_stiffer * deformation.twist_rad.powi(2));
+        let saturated = a.stiffness_n_per_m * deformation.stretch_m > self.max_force_n;
         let opening = if saturated { (other.max_force_n - self.max_force_n).max(0.0) } else { 0.0 };
-        springs + opening * strain.stretch_m
+        springs + opening * deformation.stretch_m
     }
 }
 
@@ -120,7 +121,7 @@ pub struct Coupling {
     from: RampPoint,
     to: RampPoint,
     /// How far the ramp has come, 0 to 1.
-    share: f64,
+    fraction: f64,
     /// Unit direction of the rail in the world, if the handle rides on one.
     rail: Option<Vector2<f64>>,
     /// Hand at the tick before, world, m.
@@ -132,11 +133,11 @@ impl Coupling {
     /// (world frame; infinity for no limit).
     pub fn new(gains: Gains, max_force_n: f64, rail: Option<Vector2<f64>>) -> Self {
         let hold = RampPoint { gains, max_force_n };
-        Self { from: hold, to: hold, share: 1.0, rail, before_m: None }
+        Self { from: hold, to: hold, fraction: 1.0, rail, before_m: None }
     }
 
     /// The grip of this tick, with the hand now at `hand_m` (world). Real-time: constant.
-    pub fn grip(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
+    pub fn input(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
         let hand_before_m = self.before_m.replace(hand_m).unwrap_or(hand_m);
         let RampPoint { gains, max_force_n } = self.now();
         CouplingInput {
@@ -156,7 +157,7 @@ impl Coupling {
     pub fn set_gains(&mut self, gains: Gains, max_force_n: f64) {
         let to = RampPoint { gains, max_force_n };
         if to != self.to {
-            (self.from, self.to, self.share) = (self.now(), to, 0.0);
+            (self.from, self.to, self.fraction) = (self.now(), to, 0.0);
         }
     }
 
@@ -173,23 +174,23 @@ impl Coupling {
 
     /// One tick of the ramp; returns the energy that it took, J, at most `available_j`. Without enough energy the ramp
     /// slows down, without any it waits. Real-time: constant.
-    pub fn ramp(&mut self, strain: &Deformation, available_j: f64) -> f64 {
+    pub fn ramp(&mut self, deformation: &Deformation, available_j: f64) -> f64 {
         if !self.is_ramping() {
             return 0.0;
         }
-        let cost_j = self.from.cost_j(&self.to, strain);
-        let step = RAMP_SHARE.min(1.0 - self.share);
+        let cost_j = self.from.cost_j(&self.to, deformation);
+        let step = RAMP_FRACTION.min(1.0 - self.fraction);
         let affordable = if cost_j * step > available_j { available_j.max(0.0) / cost_j } else { step };
-        self.share += affordable;
-        if self.share > 1.0 - 1e-9 {
-            self.share = 1.0;
+        self.fraction += affordable;
+        if self.fraction > 1.0 - 1e-9 {
+            self.fraction = 1.0;
         }
         cost_j * affordable
     }
 
     /// True while gains are on their way.
     pub fn is_ramping(&self) -> bool {
-        self.share < 1.0
+        self.fraction < 1.0
     }
 
     /// The gains in force this tick.
@@ -203,7 +204,7 @@ impl Coupling {
     }
 
     fn now(&self) -> RampPoint {
-        if self.is_ramping() { self.from.towards(&self.to, self.share) } else { self.to }
+        if self.is_ramping() { self.from.towards(&self.to, self.fraction) } else { self.to }
     }
 }
 
@@ -221,9 +222,9 @@ mod tests {
     fn the_first_grip_has_no_motion_and_the_next_has_the_hands() {
         let mut coupling = Coupling::new(Gains::default(), 4.0, None);
         let (first, second) = (Vector2::new(0.1, 0.2), Vector2::new(0.1, 0.21));
-        assert_eq!(coupling.grip(first).hand_before_m, first);
-        let grip = coupling.grip(second);
-        assert_eq!((grip.hand_before_m, grip.hand_m), (first, second));
+        assert_eq!(coupling.input(first).hand_before_m, first);
+        let input = coupling.input(second);
+        assert_eq!((input.hand_before_m, input.hand_m), (first, second));
     }
 
     #[test]

@@ -2,21 +2,21 @@
 
 use crate::coupling::Gains;
 use crate::model::{HandImpedance, WorstAxisModel};
-use crate::passivity::{damping_for_any_world, damping_for_wall, lightest_mass_of_explicit_coupling_kg};
+use crate::passivity::{damping_for_any_world, damping_for_wall, min_mass_of_explicit_coupling_kg};
 use crate::sampled::{max_stable_stiffness_n_per_m, spectral_radius};
 use std::f64::consts::TAU;
 use std::fmt;
 
 /// Share of the device's damping that the passive default spends on the coupling's damper.
-const PASSIVE_DAMPING_SHARE: f64 = 0.2;
+const PASSIVE_DAMPING_FRACTION: f64 = 0.2;
 /// Share that it spends on the spring; the rest is margin.
-const PASSIVE_STIFFNESS_SHARE: f64 = 0.7;
+const PASSIVE_STIFFNESS_FRACTION: f64 = 0.7;
 /// Force steps from one encoder step through the damper are kept below this by the crisp default, N.
 const QUIET_STEP_N: f64 = 0.05;
 /// Share of the stiffest stable coupling that the crisp default takes; its rule of thumb is usually below that.
-const CRISP_SHARE: f64 = 0.6;
+const CRISP_FRACTION: f64 = 0.6;
 /// Lightest tool that is worth simulating, kg.
-const LIGHTEST_TOOL_KG: f64 = 0.02;
+const MIN_TOOL_MASS_KG: f64 = 0.02;
 
 /// What a device, a hand and a pair of gains add up to. Gains here are as the device feels them (times scale²).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,8 +83,8 @@ impl Margins {
             force_quantum_n: (stiffness + damping / period_s) * device.encoder_step_m,
             damping_ratio: tool_mass_kg.map(|mass| damping / (2.0 * (stiffness * mass).sqrt())),
             frequency_hz: tool_mass_kg.map(|mass| (stiffness / mass).sqrt() / TAU),
-            explicit_mass_kg: lightest_mass_of_explicit_coupling_kg(stiffness, damping, period_s),
-            advised_mass_kg: LIGHTEST_TOOL_KG.max(10.0 * stiffness * period_s * period_s),
+            explicit_mass_kg: min_mass_of_explicit_coupling_kg(stiffness, damping, period_s),
+            advised_mass_kg: MIN_TOOL_MASS_KG.max(10.0 * stiffness * period_s * period_s),
         }
     }
 
@@ -136,7 +136,7 @@ impl Margins {
                 "stiffness up to {stiffest:.0} N/m is passive with this damping; above it the tank limits the force"
             )
         } else {
-            let damping = PASSIVE_DAMPING_SHARE * self.device.damping_n_s_per_m;
+            let damping = PASSIVE_DAMPING_FRACTION * self.device.damping_n_s_per_m;
             format!("the coupling's damper alone uses all of the device's damping: try {damping:.3} N·s/m")
         }
     }
@@ -146,8 +146,8 @@ impl Margins {
 pub fn passive_gains(device: &WorstAxisModel) -> Gains {
     let damping = device.damping_n_s_per_m;
     Gains {
-        stiffness_n_per_m: PASSIVE_STIFFNESS_SHARE * damping / device.effective_delay_s(),
-        damping_n_s_per_m: PASSIVE_DAMPING_SHARE * damping,
+        stiffness_n_per_m: PASSIVE_STIFFNESS_FRACTION * damping / device.effective_delay_s(),
+        damping_n_s_per_m: PASSIVE_DAMPING_FRACTION * damping,
         ..Gains::default()
     }
 }
@@ -160,7 +160,7 @@ pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
         if device.encoder_step_m > 0.0 { QUIET_STEP_N * device.period_s / device.encoder_step_m } else { by_mass };
     let damping = by_mass.min(by_encoder);
     let by_rule = 0.5 * (device.damping_n_s_per_m + hand.damping_n_s_per_m + damping) / device.effective_delay_s();
-    let stable = by_rule.min(CRISP_SHARE * max_stable_stiffness_n_per_m(device, hand, damping));
+    let stable = by_rule.min(CRISP_FRACTION * max_stable_stiffness_n_per_m(device, hand, damping));
     let passive = passive_gains(device);
     let stiffness = stable.min(stiffest_quiet_n_per_m(device));
     if stiffness < passive.stiffness_n_per_m {

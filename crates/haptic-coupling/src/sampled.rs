@@ -7,7 +7,7 @@ use nalgebra::{DMatrix, Matrix3};
 /// Relative width at which the search for the stiffest coupling ends.
 const SEARCH_TOLERANCE: f64 = 1e-6;
 /// No coupling is looked for beyond this, N/m.
-const STIFFEST_N_PER_M: f64 = 1e7;
+const MAX_STIFFNESS_N_PER_M: f64 = 1e7;
 
 /// Device and hand as one mass on a spring and a damper, moved by a force that is held over part of a period.
 struct Held {
@@ -83,7 +83,7 @@ pub fn spectral_radius(
 /// (b + b_h + B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; here are the eigenvalues themselves.
 pub fn max_stable_stiffness_n_per_m(device: &WorstAxisModel, hand: &HandImpedance, damping_n_s_per_m: f64) -> f64 {
     let is_stable = |stiffness: f64| spectral_radius(device, hand, stiffness, damping_n_s_per_m) < 1.0;
-    let (mut low, mut high) = (1e-3, STIFFEST_N_PER_M);
+    let (mut low, mut high) = (1e-3, MAX_STIFFNESS_N_PER_M);
     if !is_stable(low) {
         return 0.0;
     }

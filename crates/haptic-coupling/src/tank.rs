@@ -17,7 +17,7 @@
 //!
 //! The proof wants the force to act at the instant of the reading. A later one is answered by counting less damping.
 
-mod image;
+mod checkpoint;
 
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
@@ -159,7 +159,7 @@ impl Tank {
         self.skip_reading(elapsed_s);
         let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
         let change_j = self.exchange_j(moved_m);
-        self.book(if is_trusted { change_j } else { change_j.min(0.0) }, stored);
+        self.update_energy(if is_trusted { change_j } else { change_j.min(0.0) }, stored);
         moved_m
     }
 
@@ -226,7 +226,7 @@ impl Tank {
     /// Pays for something other than a force, such as a stiffer spring. Real-time: constant.
     pub fn draw(&mut self, energy_j: f64) {
         if self.passivity != Passivity::Off {
-            self.settle(self.level_j - energy_j, self.non_gravity_j - energy_j);
+            self.set_levels(self.level_j - energy_j, self.non_gravity_j - energy_j);
         }
     }
 
@@ -257,17 +257,17 @@ impl Tank {
         (self.damping_n_s_per_m * moved_m.norm_squared() - self.held.impulse_n_s.dot(&moved_m)) / lasted_s
     }
 
-    fn book(&mut self, change_j: f64, stored: StoredEnergy) {
+    fn update_energy(&mut self, change_j: f64, stored: StoredEnergy) {
         self.held = Held { force_n: self.held.force_n, ..Held::NOTHING };
         let fallen_j = self.height_j - stored.height_j;
         self.height_j = stored.height_j;
         let level_j = smaller(self.level_j + change_j, self.cap_j(stored.total_j));
         let non_gravity_j =
             smaller(self.non_gravity_j + change_j + fallen_j, self.cap_j(stored.total_j - stored.height_j));
-        self.settle(level_j, non_gravity_j);
+        self.set_levels(level_j, non_gravity_j);
     }
 
-    fn settle(&mut self, level_j: f64, non_gravity_j: f64) {
+    fn set_levels(&mut self, level_j: f64, non_gravity_j: f64) {
         (self.level_j, self.non_gravity_j) =
             if self.passivity == Passivity::Off { (0.0, 0.0) } else { (level_j, non_gravity_j) };
         self.lowest_j = smaller(self.lowest_j, self.level_j);

@@ -83,9 +83,9 @@ pub struct Reading {
     pub sequence: u32,
 }
 
-impl Reading {
-    /// At rest at the origin and nothing received yet.
-    pub fn nothing_yet() -> Self {
+impl Default for Reading {
+    /// At rest at the origin; nothing received yet.
+    fn default() -> Self {
         Self {
             position_m: Vector2::zeros(),
             velocity_m_per_s: Vector2::zeros(),
@@ -95,7 +95,9 @@ impl Reading {
             sequence: 0,
         }
     }
+}
 
+impl Reading {
     /// True if position and velocity are numbers: the sum of their sizes is one only if all are.
     ///
     /// Real-time: one comparison.
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_reading_with_a_nan_anywhere_is_not_finite() {
-        let mut reading = Reading::nothing_yet();
+        let mut reading = Reading::default();
         assert!(reading.is_finite());
         reading.velocity_m_per_s.y = f64::NAN;
         assert!(!reading.is_finite());

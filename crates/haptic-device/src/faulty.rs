@@ -138,8 +138,8 @@ impl<D: Device> FaultyDevice<D> {
             lost_ticks: 0,
             failure: None,
             injected: PerKind::default(),
-            history: [Reading::nothing_yet(); REMEMBERED],
-            handed_out: Reading::nothing_yet(),
+            history: [Reading::default(); REMEMBERED],
+            handed_out: Reading::default(),
             handed_out_at: MonotonicNs(0),
             silent_ticks: 0,
         }

@@ -29,7 +29,7 @@ impl<D: Device> PacedDevice<D> {
         let every_ticks = every_ticks.max(1);
         let rate_hz = device.limits().rate_hz.min(TICKS_PER_S / f64::from(every_ticks));
         let limits = Limits { rate_hz, ..*device.limits() };
-        Self { device, limits, every_ticks, left: 0, handed_out: Reading::nothing_yet(), pushes: false }
+        Self { device, limits, every_ticks, left: 0, handed_out: Reading::default(), pushes: false }
     }
 
     /// What an effort that was passed on leaves the device doing; one that failed may have got through.
@@ -153,7 +153,7 @@ mod tests {
             self.0 += 1;
             let fresh = self.0 % 3 == 2;
             let health = if fresh { Health::Ready } else { Health::Stale };
-            Reading { fresh, health, sequence: (self.0 + 1) / 3, ..Reading::nothing_yet() }
+            Reading { fresh, health, sequence: (self.0 + 1) / 3, ..Reading::default() }
         }
 
         fn write(&mut self, _effort: Effort, _now: MonotonicNs) -> WriteOutcome {

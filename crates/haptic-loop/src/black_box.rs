@@ -1,37 +1,29 @@
-//! The last two seconds before a fault and a tenth of a second after it, for the inquest.
+//! The last two seconds before a fault and a tenth of a second after it, for diagnosis.
 //!
-//! Every tick writes its report straight into the next page of a ring that was allocated at the start; nothing is copied.
-//! When a fault's aftermath is over, the full ring is exchanged for a spare one and waits to be written down by somebody
-//! with time.
+//! Every tick writes its report directly into the next row of a ring that is allocated at the start; nothing is copied.
+//! After a fault and the ticks that follow it, the full ring is exchanged for a spare one, and an ordinary thread writes it
+//! to disk.
 
 use crate::report::TickReport;
-use std::fs;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 
-/// Ticks that a black box remembers: two seconds. A power of two, so that finding a page takes no comparison.
-pub const REMEMBERED_TICKS: usize = 2048;
-/// Ticks that it runs on after a fault, to show the way down.
+/// Ticks in a black box: two seconds. A power of two, so that finding a row takes no comparison.
+pub const BLACK_BOX_TICKS: usize = 2048;
+/// Ticks recorded after a fault, to show how the force ends.
 pub const AFTERMATH_TICKS: u32 = 100;
-
-const COLUMNS: &str = "tick,t_ns,skipped,health,fresh,age_ns,sequence,reading_x_m,reading_y_m,hand_x_m,hand_y_m,\
-    tool_centre_x_m,tool_centre_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,tool_spin_rad_per_s,wanted_x_n,wanted_y_n,\
-    force_x_n,force_y_n,effort_x_n,effort_y_n,sent,contacts,penetration_m,impacts,energy_j,tank_j,share,phase,stale,\
-    paused,fault";
 
 /// The newest ticks, oldest overwritten first.
 #[derive(Clone, Debug)]
 pub struct BlackBox {
-    pages: Box<[TickReport; REMEMBERED_TICKS]>,
-    /// Where the newest report is; kept in range by [`on_ring`].
+    rows: Box<[TickReport; BLACK_BOX_TICKS]>,
+    /// Index of the newest report; kept in range by [`on_ring`].
     newest: usize,
-    /// Pages that were written since it was empty.
+    /// Rows written since it was empty.
     written: usize,
 }
 
-/// A page's place on the ring.
+/// Index of a row on the ring.
 const fn on_ring(latest: usize) -> usize {
-    latest % REMEMBERED_TICKS
+    latest % BLACK_BOX_TICKS
 }
 
 impl Default for BlackBox {
@@ -41,102 +33,50 @@ impl Default for BlackBox {
 }
 
 impl BlackBox {
-    /// An empty one. Every page of it is touched here, so that the tick touches none for the first time.
+    /// An empty one. Every page of its memory is touched here, so that no tick touches one for the first time.
     pub fn new() -> Self {
-        let pages = vec![TickReport::nothing_yet(); REMEMBERED_TICKS].into_boxed_slice();
-        let pages = pages.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
-        Self { pages, newest: 0, written: 0 }
+        let rows = vec![TickReport::default(); BLACK_BOX_TICKS].into_boxed_slice();
+        let rows = rows.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
+        Self { rows, newest: 0, written: 0 }
     }
 
-    /// Takes the next page, to be written; what it holds is two seconds old. Real-time: constant.
+    /// Advances to the next row, to be written; its content is two seconds old. Real-time: constant.
     pub fn next_row(&mut self) -> &mut TickReport {
         self.newest = on_ring(self.newest + 1);
         self.written += 1;
         self.latest_mut()
     }
 
-    /// The newest page. Real-time: constant.
+    /// The newest row. Real-time: constant.
     pub fn latest(&self) -> &TickReport {
-        &self.pages[on_ring(self.newest)]
+        &self.rows[on_ring(self.newest)]
     }
 
-    /// The newest page, to be written. Real-time: constant.
+    /// The newest row, to be written. Real-time: constant.
     pub fn latest_mut(&mut self) -> &mut TickReport {
-        &mut self.pages[on_ring(self.newest)]
+        &mut self.rows[on_ring(self.newest)]
     }
 
-    /// Forgets everything. Real-time: constant.
+    /// Empties it. Real-time: constant.
     pub fn clear(&mut self) {
         self.written = 0;
     }
 
-    /// What it remembers, oldest first.
+    /// Its reports, oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
-        let count = self.written.min(REMEMBERED_TICKS);
-        let oldest = self.newest + REMEMBERED_TICKS + 1 - count;
-        (oldest..oldest + count).map(|latest| &self.pages[on_ring(latest)])
-    }
-
-    /// Writes everything down in a new file in `folder`, which is made if it is missing, and returns its path. `stamp`
-    /// tells files of different runs apart. Not for the tick.
-    ///
-    /// # Errors
-    /// What the file system answers.
-    pub fn dump(&self, folder: &Path, stamp: &str) -> io::Result<PathBuf> {
-        fs::create_dir_all(folder)?;
-        let last_fault = self.reports().filter(|report| report.fault.is_some()).last();
-        let name = match last_fault {
-            Some(TickReport { tick, fault: Some(fault), .. }) => {
-                format!("black-box-{stamp}-{tick}-{}.csv", fault.kind())
-            }
-            _ => format!("black-box-{stamp}.csv"),
-        };
-        let path = folder.join(name);
-        let mut file = BufWriter::new(fs::File::create(&path)?);
-        writeln!(file, "{COLUMNS}")?;
-        self.reports().try_for_each(|report| write_row(&mut file, report))?;
-        file.flush()?;
-        Ok(path)
+        let count = self.written.min(BLACK_BOX_TICKS);
+        let oldest = self.newest + BLACK_BOX_TICKS + 1 - count;
+        (oldest..oldest + count).map(|latest| &self.rows[on_ring(latest)])
     }
 }
 
-/// Where black boxes are kept: `$XDG_STATE_HOME/hapticd`, else `~/.local/state/hapticd`; none without a home.
-pub fn state_folder() -> Option<PathBuf> {
-    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-    let stated = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
-    let at_home =
-        || std::env::var_os("HOME").map(PathBuf::from).and_then(absolute).map(|home| home.join(".local/state"));
-    Some(stated.or_else(at_home)?.join("hapticd"))
-}
-
-fn write_row(file: &mut impl Write, report: &TickReport) -> io::Result<()> {
-    let TickReport { tick, now, skipped, reading, hand_m, tool, felt, .. } = report;
-    write!(file, "{tick},{},{skipped},{:?},{},", now.0, reading.health, reading.fresh)?;
-    write!(file, "{},{},", reading.age_ns, reading.sequence)?;
-    for pair in [&reading.position_m, hand_m, &tool.centre_m] {
-        write!(file, "{},{},", pair.x, pair.y)?;
-    }
-    let speed = &tool.velocity_m_per_s;
-    write!(file, "{},{},{},{},", tool.angle_rad, speed.x, speed.y, tool.angular_velocity_rad_per_s)?;
-    for pair in [&felt.force_on_hand_n, &report.force_n, &report.effort_n] {
-        write!(file, "{},{},", pair.x, pair.y)?;
-    }
-    write!(file, "{:?},{},{},{},", report.sent, felt.contacts, felt.penetration_m, felt.impacts)?;
-    write!(file, "{},{},{},", felt.energy.stored_j(), report.tank_j, report.share)?;
-    write!(file, "{},{},{},", report.phase.name(), report.stale, report.paused)?;
-    match report.fault {
-        Some(fault) => writeln!(file, "\"{fault}\""),
-        None => writeln!(file),
-    }
-}
-
-/// The black boxes of one loop: one that runs, one to spare, one that is full.
+/// The black boxes of one loop: the current one, a spare, and a full one.
 #[derive(Debug)]
 pub(crate) struct BlackBoxRecorder {
     running: Box<BlackBox>,
     spare: Option<Box<BlackBox>>,
     full: Option<Box<BlackBox>>,
-    /// Ticks until the running box is complete, while a fault's aftermath is recorded.
+    /// Ticks until the current box is complete, after a fault.
     aftermath: Option<u32>,
 }
 
@@ -146,30 +86,30 @@ impl BlackBoxRecorder {
         Self { running, spare, full: None, aftermath: None }
     }
 
-    /// Takes the next page. Real-time: constant.
+    /// Advances to the next row. Real-time: constant.
     pub(crate) fn next_row(&mut self) -> &mut TickReport {
         self.running.next_row()
     }
 
-    /// The newest page.
+    /// The newest row.
     pub(crate) fn latest(&self) -> &TickReport {
         self.running.latest()
     }
 
-    /// The newest page, to be written.
+    /// The newest row, to be written.
     pub(crate) fn latest_mut(&mut self) -> &mut TickReport {
         self.running.latest_mut()
     }
 
-    /// The newest page is written: puts the box aside if a fault's aftermath is over. Real-time: constant.
+    /// Completes the newest row; sets the box aside when the ticks after a fault are recorded. Real-time: constant.
     pub(crate) fn commit(&mut self) {
         if self.aftermath.is_some() || self.latest().fault.is_some() {
-            self.close_page_in_trouble();
+            self.commit_aftermath();
         }
     }
 
     #[cold]
-    fn close_page_in_trouble(&mut self) {
+    fn commit_aftermath(&mut self) {
         self.aftermath = match self.aftermath {
             Some(0) => self.put_aside(),
             Some(left) => Some(left - 1),
@@ -181,7 +121,7 @@ impl BlackBoxRecorder {
         self.full.take()
     }
 
-    /// The box whose aftermath was cut short, or in any case the running one.
+    /// The current box if ticks after a fault are still being recorded, or in any case.
     pub(crate) fn take_unfinished(&mut self, in_any_case: bool) -> Option<Box<BlackBox>> {
         let is_wanted = in_any_case || self.aftermath.take().is_some();
         is_wanted.then(|| std::mem::take(&mut self.running))
@@ -192,10 +132,10 @@ impl BlackBoxRecorder {
         self.spare = Some(black_box);
     }
 
-    /// Without a spare the running box goes on: the first fault is the one worth keeping.
+    /// Without a spare the current box stays in use: the first fault is the one worth keeping.
     fn put_aside(&mut self) -> Option<u32> {
         if let Some(mut spare) = self.spare.take() {
-            // The newest report must stay where those who ask for it look.
+            // The newest report must stay readable.
             *spare.latest_mut() = *self.latest();
             self.full = Some(std::mem::replace(&mut self.running, spare));
         }
@@ -207,10 +147,9 @@ impl BlackBoxRecorder {
 mod tests {
     use super::*;
     use crate::fault::Fault;
-    use haptic_testing::TestFolder;
 
     fn tick(tick: u64) -> TickReport {
-        TickReport { tick, ..TickReport::nothing_yet() }
+        TickReport { tick, ..TickReport::default() }
     }
 
     fn record(black_box: &mut BlackBox, report: TickReport) {
@@ -230,7 +169,7 @@ mod tests {
         assert_eq!(black_box.reports().map(|report| report.tick).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         (6..=4500).for_each(|number| record(&mut black_box, tick(number)));
         let remembered: Vec<u64> = black_box.reports().map(|report| report.tick).collect();
-        assert_eq!(remembered, (4500 - REMEMBERED_TICKS as u64 + 1..=4500).collect::<Vec<_>>());
+        assert_eq!(remembered, (4500 - BLACK_BOX_TICKS as u64 + 1..=4500).collect::<Vec<_>>());
     }
 
     #[test]
@@ -248,19 +187,5 @@ mod tests {
         write(&mut recorder, TickReport { fault, ..tick(301) });
         (302..=500).for_each(|number| write(&mut recorder, tick(number)));
         assert!(recorder.take_full().is_some());
-    }
-
-    #[test]
-    fn a_dump_is_a_table_with_as_many_cells_in_every_row_and_the_fault_in_words() {
-        let folder = TestFolder::new();
-        let mut black_box = BlackBox::new();
-        (1..=3).for_each(|number| record(&mut black_box, tick(number)));
-        record(&mut black_box, TickReport { fault: Some(Fault::Lost { silent_s: 0.1 }), ..tick(4) });
-        let path = black_box.dump(&folder.join("boxes"), "test").unwrap();
-        let text = fs::read_to_string(&path).unwrap();
-        assert_eq!(path.file_name().unwrap(), "black-box-test-4-lost.csv");
-        let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(cells, [cells[0]; 5]);
-        assert!(text.ends_with("\"the device is lost: its last new reading was 100 ms old\"\n"), "{text}");
     }
 }

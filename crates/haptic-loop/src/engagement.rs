@@ -1,25 +1,25 @@
-//! How force comes on: not before the world is quiet in the hand, then slowly, and again from the start after a fault.
+//! How force comes on: once the tool is free of contact forces, then over a ramp, and from the start after a fault.
 
-mod image;
+mod checkpoint;
 
 use haptic_coupling::tank::project_onto_segment;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// A world that would push less than this, beyond a swinging tool's weight, is quiet, N.
+/// Force below which the world is quiet, beyond the weight of a swinging tool, N.
 pub const QUIET_N: f64 = 0.2;
-/// So many quiet ticks in a row begin the ramp. Fewer could be a contact's bounce.
+/// Consecutive quiet ticks before the ramp starts; fewer could be a bounce.
 pub const QUIET_TICKS: u32 = 20;
-/// Force is back so long after a gap in the readings, s.
+/// Time over which force returns after a gap in the readings, s.
 pub const RECOVERY_S: f64 = 0.05;
 
-/// Where the engagement stands.
+/// Engagement phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// No force: the world is not quiet yet.
     #[default]
     Waiting,
-    /// Force comes on.
+    /// Force is ramping up.
     Ramping,
     /// Full force.
     Engaged,
@@ -36,74 +36,75 @@ impl Phase {
     }
 }
 
-/// The share of the world's force that the hand gets.
+/// The fraction of the world's force that the hand receives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Engagement {
-    /// Time from none to all, s; zero: all from the first tick.
+    /// Time from no force to full force, s; zero: full force from the first tick.
     ramp_s: f64,
     quiet_ticks: u32,
     /// 0 to 1.
-    share: f64,
-    /// Share left after a gap in the readings, 0 to 1.
+    fraction: f64,
+    /// Fraction restored after a gap in the readings, 0 to 1.
     recovered: f64,
 }
 
 impl Engagement {
     /// Nothing engaged yet.
     pub fn new(ramp_s: f64) -> Self {
-        Self { ramp_s, quiet_ticks: 0, share: 0.0, recovered: 1.0 }
+        Self { ramp_s, quiet_ticks: 0, fraction: 0.0, recovered: 1.0 }
     }
 
-    /// Takes another ramp time; what has come on stays on. Real-time: constant.
+    /// Sets another ramp time; the current fraction stays. Real-time: constant.
     pub fn set_limits(&mut self, ramp_s: f64) {
         self.ramp_s = ramp_s;
     }
 
-    /// Back to no force, and all the way again. Real-time: constant.
+    /// Restarts with no force. Real-time: constant.
     pub fn restart(&mut self) {
         *self = Self::new(self.ramp_s);
     }
 
-    /// No force this tick, back over [`RECOVERY_S`]. Real-time: constant.
+    /// No force in this tick; it returns over [`RECOVERY_S`]. Real-time: constant.
     pub fn interrupt(&mut self) {
         self.recovered = 0.0;
     }
 
-    /// One tick; returns the share of force for it. `load_n` is the tool's weight: a hand that holds it is quiet, so is
-    /// one whose tool lies on something, and so is one whose tool, just let go, swings between nothing and twice its
-    /// weight: a hardly damped coupling takes seconds to come to rest. Real-time: constant.
+    /// Advances by one tick and returns the fraction of force for it. `load_n` is the weight of the tool. A hand that
+    /// carries the weight is quiet, so is one whose tool rests on something, and so is one whose tool swings between no
+    /// weight and twice its weight after a release: a lightly damped coupling takes seconds to settle.
+    /// Real-time: constant.
     pub fn advance(&mut self, would_be_n: Vector2<f64>, load_n: Vector2<f64>) -> f64 {
         if self.recovered < 1.0 {
             self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
         }
-        if self.share >= 1.0 {
+        if self.fraction >= 1.0 {
             return self.recovered;
         }
         if self.ramp_s <= 0.0 {
-            self.share = 1.0;
+            self.fraction = 1.0;
         } else if self.quiet_ticks >= QUIET_TICKS {
-            self.share = (self.share + TICK_S / self.ramp_s).min(1.0);
+            self.fraction = (self.fraction + TICK_S / self.ramp_s).min(1.0);
         } else {
             let is_quiet = (would_be_n - project_onto_segment(load_n * 2.0, would_be_n)).norm() < QUIET_N;
             self.quiet_ticks = if is_quiet { self.quiet_ticks + 1 } else { 0 };
         }
-        self.share * self.recovered
+        self.fraction * self.recovered
     }
 
-    /// Where it stands.
+    /// The phase.
     pub fn phase(&self) -> Phase {
-        if self.share >= 1.0 {
+        if self.fraction >= 1.0 {
             Phase::Engaged
-        } else if self.share > 0.0 {
+        } else if self.fraction > 0.0 {
             Phase::Ramping
         } else {
             Phase::Waiting
         }
     }
 
-    /// The share of force now.
-    pub fn share(&self) -> f64 {
-        self.share * self.recovered
+    /// The fraction of force now.
+    pub fn fraction(&self) -> f64 {
+        self.fraction * self.recovered
     }
 }
 
@@ -120,8 +121,8 @@ mod tests {
             assert_eq!(engagement.advance(NOTHING, NOTHING), 0.0);
         }
         for tick in 1..=200 {
-            let share = engagement.advance(Vector2::new(9.0, 0.0), NOTHING);
-            assert!((share - f64::from(tick) / 200.0).abs() < 1e-12);
+            let fraction = engagement.advance(Vector2::new(9.0, 0.0), NOTHING);
+            assert!((fraction - f64::from(tick) / 200.0).abs() < 1e-12);
         }
         assert_eq!(engagement.phase(), Phase::Engaged);
     }
@@ -161,7 +162,7 @@ mod tests {
         let mut engagement = Engagement::new(0.01);
         (0..40).for_each(|_| _ = engagement.advance(NOTHING, NOTHING));
         engagement.interrupt();
-        assert_eq!(engagement.share(), 0.0);
+        assert_eq!(engagement.fraction(), 0.0);
         let shares: Vec<f64> = (0..50).map(|_| engagement.advance(NOTHING, NOTHING)).collect();
         assert!((shares[24] - 0.5).abs() < 1e-12 && shares[49] > 1.0 - 1e-12);
     }

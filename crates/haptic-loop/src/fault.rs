@@ -1,15 +1,16 @@
-//! What can go wrong in a tick. Every fault takes the same way: zero force, the black box, a full new engagement.
+//! Faults of a tick. Every fault has the same consequences: zero force, a black box, a complete re-engagement.
 
 use haptic_device::{FaultCode, WriteError};
 use haptic_planar::checkpoint::Archive;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why the guard let go, with the numbers that made it.
+/// Why the guard switched the force off, with the numbers that caused it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// The device gave a position or velocity that is not a number.
+    /// The device reported a position or velocity that is not finite.
     ReadingNotFinite,
-    /// The world answered with a force or an energy that is not a number.
+    /// The world computed a force or an energy that is not finite.
     ForceNotFinite,
     /// The hand moved faster than the profile allows, or the reading jumped.
     OverSpeed {
@@ -18,21 +19,21 @@ pub enum Fault {
         /// As allowed, m/s.
         limit_m_per_s: f64,
     },
-    /// The device said nothing new for too long, or says that it is gone.
+    /// No new reading for too long, or the device reports that it is gone.
     Lost {
         /// Since the last new reading, s.
         silent_s: f64,
     },
     /// The device reports a failure of its own.
     Device(FaultCode),
-    /// The force could not be handed to the device.
+    /// The force could not be written to the device.
     NotSent(WriteError),
-    /// Bodies came near each other that the world had no room to watch.
+    /// More near pairs of bodies than the pair table has capacity for.
     PairsDropped {
-        /// How many in this tick.
+        /// Pairs dropped in this tick.
         pairs: u32,
     },
-    /// Too many ticks in a row ended after their deadline.
+    /// Too many consecutive ticks ended after their deadline.
     Overruns {
         /// How many.
         in_a_row: u32,
@@ -98,19 +99,38 @@ impl Fault {
         *fault = Self::from_code((kind as u8, [first, second]));
     }
 
-    /// True if both are the same trouble going on, whatever their numbers.
+    /// True if this is the same kind of fault as an earlier one, which then continues.
     pub fn continues(&self, earlier: &Fault) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(earlier)
+    }
+}
+
+/// A fault of a run, as reports, golden files and the viewer show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultRecord {
+    /// Tick in which it began.
+    pub tick: u64,
+    /// Kind of fault.
+    pub kind: String,
+    /// Description.
+    pub text: String,
+}
+
+impl FaultRecord {
+    /// The record of a fault that began in a tick.
+    pub fn new(tick: u64, fault: &Fault) -> Self {
+        Self { tick, kind: fault.kind().to_owned(), text: fault.to_string() }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ReadingNotFinite => write!(f, "the device gave a position that is not a number"),
-            Self::ForceNotFinite => write!(f, "the world answered with a force that is not a number"),
+            Self::ReadingNotFinite => write!(f, "the device reported a position that is not finite"),
+            Self::ForceNotFinite => write!(f, "the world computed a force that is not finite"),
             Self::OverSpeed { speed_m_per_s, limit_m_per_s } => {
-                let speed = told_apart(*speed_m_per_s, *limit_m_per_s);
+                let speed = distinguishable(*speed_m_per_s, *limit_m_per_s);
                 write!(f, "the hand moved at {speed} m/s, the limit is {limit_m_per_s} m/s")
             }
             Self::Lost { silent_s } => {
@@ -118,14 +138,14 @@ impl fmt::Display for Fault {
             }
             Self::Device(code) => write_device_fault(f, code),
             Self::NotSent(error) => write_unsent(f, error),
-            Self::PairsDropped { pairs } => write!(f, "{pairs} near pairs of bodies found no room in the world"),
-            Self::Overruns { in_a_row } => write!(f, "{in_a_row} ticks in a row ended after their deadline"),
+            Self::PairsDropped { pairs } => write!(f, "{pairs} near pairs dropped: the pair table is full"),
+            Self::Overruns { in_a_row } => write!(f, "{in_a_row} consecutive ticks ended after their deadline"),
         }
     }
 }
 
-/// A value with three decimals, or so many more that it does not look like the limit that it is above.
-fn told_apart(value: f64, limit: f64) -> String {
+/// A value with three decimals, or with as many as it takes to differ from the limit.
+fn distinguishable(value: f64, limit: f64) -> String {
     let looks_alike = |text: &String| text.parse() == Ok(limit);
     (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())
 }
@@ -135,15 +155,15 @@ fn write_device_fault(f: &mut fmt::Formatter<'_>, code: &FaultCode) -> fmt::Resu
         FaultCode::Watchdog => write!(f, "the device's own watchdog cut the force"),
         FaultCode::EncoderJump { axis } => write!(f, "the encoder of axis {} jumped", axis + 1),
         FaultCode::Disarmed => write!(f, "the device disarmed itself"),
-        FaultCode::Protocol { bad_frames } => write!(f, "{bad_frames} senseless frames in a row from the device"),
-        FaultCode::Kinematics => write!(f, "the linkage is outside its workspace"),
+        FaultCode::Protocol { bad_frames } => write!(f, "{bad_frames} consecutive invalid frames from the device"),
+        FaultCode::Kinematics => write!(f, "the linkage is outside its travel"),
         FaultCode::Device { code, detail } => write!(f, "the device reports fault {code}, detail {detail}"),
     }
 }
 
 fn write_unsent(f: &mut fmt::Formatter<'_>, error: &WriteError) -> fmt::Result {
     match error {
-        WriteError::NotFinite => write!(f, "the device refused a force that is not a number"),
+        WriteError::NotFinite => write!(f, "the device rejected a force that is not finite"),
         WriteError::NotConnected => write!(f, "the force did not go out: the device is closed or gone"),
         WriteError::Os { errno } => write!(f, "the force did not go out: system error {errno}"),
     }

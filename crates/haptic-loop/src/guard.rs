@@ -1,18 +1,18 @@
-//! The one gate between the world and the device. Nothing reaches the hand but through [`Guard::admit`].
+//! The only gate between the world and the device. Every force to the hand passes [`Guard::admit`].
 //!
-//! In this order: what is not a number is a fault; the force is clamped, direction kept; the engagement gives its share;
-//! the rise is limited; the energy tank has the last word. Falling towards zero is never slowed down. Every fault ends
-//! at zero force in the same tick and begins a new engagement. All of it acts on the device's side only; what the hand
-//! did not get of the world's work is booked as withheld.
+//! In this order: a value that is not finite is a fault; the force is clamped, direction kept; the engagement scales it;
+//! its rise is limited; the energy tank limits it last. A fall towards zero is never slowed down. Every fault leads to zero
+//! force in the same tick and to a new engagement. All of this acts on the device only; the work of the world that did not
+//! reach the hand is added to `withheld_j`.
 //!
-//! Everything here is in the device's frame.
+//! Everything here is in the device frame.
 
-mod image;
+mod checkpoint;
 
 use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
+use crate::reading_monitor::{HandReading, Validity};
 use crate::settings::Safety;
-use crate::watch::{HandReading, Validity};
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};
@@ -20,32 +20,32 @@ use haptic_device::{WriteError, WriteOutcome};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// So many late ticks in a row are a fault: the loop has lost its rate.
+/// Consecutive late ticks that count as a fault: the loop no longer keeps its rate.
 pub const OVERRUNS_IN_A_ROW: u32 = 20;
 
-/// What the world wants of the hand in one tick.
+/// The force that the world requests in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForceRequest {
     /// Force on the hand, N.
     pub force_n: Vector2<f64>,
-    /// Weight of the tool as the device would feel it, N.
+    /// Weight of the tool, mapped to the device, N.
     pub load_n: Vector2<f64>,
-    /// Energy that the world could give.
+    /// Energy that the world could deliver.
     pub stored: StoredEnergy,
-    /// Near pairs that the world had no room for.
+    /// Near pairs dropped because the pair table was full.
     pub pairs_dropped: u32,
     /// Periods since the last tick, one or more.
     pub periods: u32,
 }
 
 impl ForceRequest {
-    /// True if force and energy are numbers: the sum of their sizes is one only if all are.
+    /// True if force and energy are finite: the sum of their magnitudes is finite only if all are.
     fn is_finite(&self) -> bool {
         (self.force_n.x.abs() + self.force_n.y.abs() + self.stored.total_j.abs()).is_finite()
     }
 }
 
-/// What the guard let through.
+/// The guard's decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Admission {
     /// Force on the hand, N.
@@ -54,22 +54,22 @@ pub struct Admission {
     pub fault: Option<Fault>,
 }
 
-/// How often the guard stepped in.
+/// How often the guard intervened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GuardCounters {
-    /// Ticks without force because the reading was too old.
+    /// Ticks without force because the reading was stale.
     pub stale: u64,
     /// Faults.
     pub faults: u64,
-    /// Ticks in which the clamp acted although the coupling saturates before it.
+    /// Ticks in which the clamp acted, although the coupling saturates first.
     pub clamped: u64,
-    /// Ticks in which the tank cut the force.
+    /// Ticks in which the tank reduced the force.
     pub cut: u64,
-    /// Work of the world that the hand did not get, J; negative if it got more.
+    /// Work of the world that did not reach the hand, J; negative if more did.
     pub withheld_j: f64,
 }
 
-/// The gate.
+/// The gate between world and device.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     device: WorstAxisModel,
@@ -77,20 +77,20 @@ pub struct Guard {
     slew_n_per_tick: f64,
     engagement: Engagement,
     tank: Tank,
-    /// The fault that goes on, if any.
+    /// The fault that is still active, if any.
     active_fault: Option<Fault>,
     /// A write that failed in the tick before.
     unsent: Option<Fault>,
     late_in_a_row: u32,
-    /// What the world wanted beyond what the hand got in the last tick, N.
+    /// Requested minus admitted force of the last tick, N.
     shortfall_n: Vector2<f64>,
-    /// What the device gave before the last admission, N.
+    /// Force of the device before the last admission, N.
     given_before_n: Vector2<f64>,
-    tally: GuardCounters,
+    counters: GuardCounters,
 }
 
 impl Guard {
-    /// A closed gate before a device, with what the world stores on account. The smaller of the two force limits holds.
+    /// A disengaged guard whose tank starts with the energy stored in the world. The smaller of the two force limits holds.
     pub fn new(safety: &Safety, device: &WorstAxisModel, stored: StoredEnergy) -> Self {
         Self {
             device: *device,
@@ -103,11 +103,11 @@ impl Guard {
             late_in_a_row: 0,
             shortfall_n: Vector2::zeros(),
             given_before_n: Vector2::zeros(),
-            tally: GuardCounters::default(),
+            counters: GuardCounters::default(),
         }
     }
 
-    /// Takes other limits with no jump in force. Real-time: constant.
+    /// Sets other limits without a jump in force. Real-time: constant.
     pub fn set_limits(&mut self, safety: &Safety) {
         self.clamp.move_to(safety.max_force_n.min(self.device.max_force_n));
         self.slew_n_per_tick = slew_n_per_tick(safety);
@@ -115,24 +115,24 @@ impl Guard {
         self.tank.set_limits(&tank_settings(safety, &self.device));
     }
 
-    /// Closes the gate; force comes back as after a fault. Real-time: constant.
+    /// Switches the force off; it re-engages as after a fault. Real-time: constant.
     pub fn disengage(&mut self) {
         self.engagement.restart();
     }
 
-    /// Closes the gate before another world, and starts its account. Real-time: constant.
+    /// Switches the force off for another world and refills the tank for it. Real-time: constant.
     pub fn change_world(&mut self, stored: StoredEnergy) {
         self.engagement.restart();
         self.tank.refill(stored);
     }
 
-    /// The force that the hand may get. Real-time: constant.
+    /// The force that is permitted. Real-time: constant.
     pub fn admit(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
-        self.book(request, hand);
+        self.update_energy(request, hand);
         self.clamp.advance();
         self.given_before_n = self.tank.acting_force_n();
         if self.is_nominal(request, hand) {
-            let shaped_n = self.shape(request.force_n, request.load_n);
+            let shaped_n = self.limit(request.force_n, request.load_n);
             let force_n = self.limit_by_energy(shaped_n, request.load_n);
             self.shortfall_n = request.force_n - force_n;
             Admission { force_n, fault: None }
@@ -141,11 +141,11 @@ impl Guard {
         }
     }
 
-    /// Learns what became of the force: one that did not go out leaves the last one acting, and one that failed is the
-    /// next tick's fault. A device that is gone gives none, for lack of power or by its watchdog: whatever its handle does
-    /// until it is plugged in again is not the tank's to pay, or its debt would hold back every later force.
-    /// Real-time: constant.
-    pub fn learn(&mut self, sent: WriteOutcome) {
+    /// Records the outcome of the write. After a force that was not sent the previous one still acts, and a failed write
+    /// is a fault in the next tick. A device that is gone exerts no force, for lack of power or because of its watchdog:
+    /// motion of its handle until it is reconnected is not charged to the tank, or the debt would hold back every later
+    /// force. Real-time: constant.
+    pub fn acknowledge(&mut self, sent: WriteOutcome) {
         if sent != WriteOutcome::Written {
             let is_gone = sent == WriteOutcome::Failed(WriteError::NotConnected);
             let acting_n = if is_gone { Vector2::zeros() } else { self.given_before_n };
@@ -158,49 +158,49 @@ impl Guard {
         };
     }
 
-    /// Energy that may be drawn without a jump in force, J.
+    /// Energy that can be withdrawn without a jump in force, J.
     pub fn available_j(&self) -> f64 {
         self.tank.available_j()
     }
 
-    /// Draws energy for something other than a force. Real-time: constant.
+    /// Withdraws energy for something other than a force. Real-time: constant.
     pub fn draw(&mut self, energy_j: f64) {
         self.tank.draw(energy_j);
     }
 
-    /// Energy on account, J.
+    /// Tank level, J.
     pub fn tank_j(&self) -> f64 {
         self.tank.level_j()
     }
 
-    /// The least that was ever on account, J.
+    /// Lowest tank level so far, J.
     pub fn tank_lowest_j(&self) -> f64 {
         self.tank.lowest_j()
     }
 
-    /// Where the engagement stands.
+    /// Engagement phase.
     pub fn phase(&self) -> Phase {
         self.engagement.phase()
     }
 
-    /// The share of force that the engagement gives now.
-    pub fn share(&self) -> f64 {
-        self.engagement.share()
+    /// Fraction of force that the engagement permits now.
+    pub fn fraction(&self) -> f64 {
+        self.engagement.fraction()
     }
 
-    /// How often the guard stepped in.
-    pub fn tally(&self) -> &GuardCounters {
-        &self.tally
+    /// How often the guard intervened.
+    pub fn counters(&self) -> &GuardCounters {
+        &self.counters
     }
 
-    /// Settles the energy of the period that has passed.
-    fn book(&mut self, request: &ForceRequest, hand: &HandReading) {
+    /// Updates the tank for the elapsed period.
+    fn update_energy(&mut self, request: &ForceRequest, hand: &HandReading) {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
         match hand.position_m {
             Some(position_m) if hand.is_new => {
-                let is_trusted = !matches!(hand.trust, Validity::Faulted(_));
+                let is_trusted = !matches!(hand.validity, Validity::Faulted(_));
                 let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
-                self.tally.withheld_j += self.shortfall_n.dot(&moved_m);
+                self.counters.withheld_j += self.shortfall_n.dot(&moved_m);
             }
             _ => self.tank.skip_reading(elapsed_s),
         }
@@ -209,23 +209,23 @@ impl Guard {
         }
     }
 
-    /// One look at everything that could be wrong; on nearly every tick nothing is.
+    /// Fast test for the normal case, which nearly every tick is.
     fn is_nominal(&self, request: &ForceRequest, hand: &HandReading) -> bool {
-        matches!(hand.trust, Validity::Good)
+        matches!(hand.validity, Validity::Good)
             && request.is_finite()
             && (request.pairs_dropped == 0 && request.periods <= 1 && self.late_in_a_row == 0)
             && (self.unsent.is_none() && self.active_fault.is_none())
     }
 
-    /// Something is, or just was, wrong: a fault, a stale reading, a late tick, or the first good tick after a fault.
+    /// Handles a fault, a stale reading, a late tick, and the first good tick after a fault.
     #[cold]
     fn admit_degraded(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         let fault = self.find_fault(request, hand);
         let wanted_n = if fault.is_some() { Vector2::zeros() } else { request.force_n };
-        let allowed_n = match (fault, hand.trust) {
+        let allowed_n = match (fault, hand.validity) {
             (Some(_), _) => self.shut_off(),
             (None, Validity::Stale) => self.interrupt(),
-            (None, _) => self.shape(wanted_n, request.load_n),
+            (None, _) => self.limit(wanted_n, request.load_n),
         };
         let force_n = self.limit_by_energy(allowed_n, request.load_n);
         self.shortfall_n = wanted_n - force_n;
@@ -234,7 +234,7 @@ impl Guard {
 
     fn find_fault(&mut self, request: &ForceRequest, hand: &HandReading) -> Option<Fault> {
         self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
-        match hand.trust {
+        match hand.validity {
             Validity::Faulted(fault) => Some(fault),
             _ if self.unsent.is_some() => self.unsent,
             _ if !request.is_finite() => Some(Fault::ForceNotFinite),
@@ -244,44 +244,44 @@ impl Guard {
         }
     }
 
-    /// The one way down.
+    /// The only path to zero force after a fault.
     fn shut_off(&mut self) -> Vector2<f64> {
         self.engagement.restart();
         Vector2::zeros()
     }
 
     fn interrupt(&mut self) -> Vector2<f64> {
-        self.tally.stale += 1;
+        self.counters.stale += 1;
         self.engagement.interrupt();
         Vector2::zeros()
     }
 
     /// Clamp, engagement, slew.
-    fn shape(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+    fn limit(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
-        self.tally.clamped += u64::from(clamped_n != wanted_n);
+        self.counters.clamped += u64::from(clamped_n != wanted_n);
         let ramped_n = clamped_n * self.engagement.advance(wanted_n, load_n);
         slewed(self.tank.acting_force_n(), ramped_n, self.slew_n_per_tick)
     }
 
     fn limit_by_energy(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let paid_n = self.tank.admit(allowed_n, load_n);
-        self.tally.cut += u64::from(paid_n != allowed_n);
+        self.counters.cut += u64::from(paid_n != allowed_n);
         paid_n
     }
 
-    /// A fault counts when it begins; while it goes on it is known.
+    /// A fault is reported and counted when it begins, not while it continues.
     fn report_once(&mut self, fault: Option<Fault>) -> Option<Fault> {
         let is_known = matches!((fault, self.active_fault), (Some(now), Some(before)) if now.continues(&before));
         self.active_fault = fault;
         let news = if is_known { None } else { fault };
-        self.tally.faults += u64::from(news.is_some());
+        self.counters.faults += u64::from(news.is_some());
         news
     }
 }
 
-/// A force limit that opens at once and closes over [`RAMP_S`]: the coupling ramps too, and a limit that fell at once
-/// would be felt as a knock.
+/// A force limit that rises at once and falls over [`RAMP_S`]: the coupling ramps too, and a sudden fall would be felt
+/// as a knock.
 #[derive(Clone, Copy, Debug)]
 struct Clamp {
     now_n: f64,
@@ -322,7 +322,8 @@ fn slew_n_per_tick(safety: &Safety) -> f64 {
     if safety.slew_n_per_s > 0.0 { safety.slew_n_per_s * TICK_S } else { f64::INFINITY }
 }
 
-/// The force nearest to `wanted_n` that is `rise_n` away from what the last force can fall to. Real-time: constant.
+/// The force nearest to `wanted_n` that is at most `rise_n` away from what the last force can fall to.
+/// Real-time: constant.
 fn slewed(last_n: Vector2<f64>, wanted_n: Vector2<f64>, rise_n: f64) -> Vector2<f64> {
     let fallen_n = project_onto_segment(last_n, wanted_n);
     let rise = wanted_n - fallen_n;

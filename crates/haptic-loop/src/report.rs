@@ -1,4 +1,4 @@
-//! What one tick leaves behind: plain, fixed in size, copied wherever it is needed.
+//! Report of one tick: plain data of fixed size.
 
 use crate::engagement::Phase;
 use crate::fault::Fault;
@@ -7,51 +7,51 @@ use haptic_planar::output::StepOutput;
 use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 
-/// One tick, from reading to force. Positions and forces are in the world's frame unless said.
+/// One tick, from reading to force. Positions and forces are in the world frame unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickReport {
     /// Counts ticks, from 1.
     pub tick: u64,
     /// When the tick began.
     pub now: MonotonicNs,
-    /// Periods that were not run before this tick.
+    /// Periods without a tick before this one.
     pub skipped: u32,
-    /// What the device gave, device frame.
+    /// Reading of the device, device frame.
     pub reading: Reading,
-    /// The hand, m; the last good place if the reading was not good, zero before the first.
+    /// The hand, m; the last valid position if the reading was not valid, zero before the first.
     pub hand_m: Vector2<f64>,
     /// The tool after the tick; at rest at the origin without one.
     pub tool: BodyState,
-    /// What the world answered.
+    /// Output of the world's step.
     pub felt: StepOutput,
     /// Force on the hand after the guard, N.
     pub force_n: Vector2<f64>,
-    /// The same in the device's frame, as written, N.
+    /// The same in the device frame, as written, N.
     pub effort_n: Vector2<f64>,
-    /// What became of it.
+    /// Outcome of the write.
     pub sent: WriteOutcome,
-    /// Energy on account, J.
+    /// Tank level, J.
     pub tank_j: f64,
-    /// Share of force that the engagement gives, 0 to 1.
-    pub share: f64,
-    /// Where the engagement stands.
+    /// Fraction of force that the engagement permits, 0 to 1.
+    pub fraction: f64,
+    /// Engagement phase.
     pub phase: Phase,
-    /// The reading was too old for a force.
+    /// The reading was stale.
     pub stale: bool,
-    /// The world stood still.
+    /// The world was paused.
     pub paused: bool,
     /// A fault that began in this tick.
     pub fault: Option<Fault>,
 }
 
-impl TickReport {
-    /// Before the first tick.
-    pub fn nothing_yet() -> Self {
+impl Default for TickReport {
+    /// The report before the first tick.
+    fn default() -> Self {
         Self {
             tick: 0,
             now: MonotonicNs(0),
             skipped: 0,
-            reading: Reading::nothing_yet(),
+            reading: Reading::default(),
             hand_m: Vector2::zeros(),
             tool: BodyState::at_rest(),
             felt: StepOutput::default(),
@@ -59,7 +59,7 @@ impl TickReport {
             effort_n: Vector2::zeros(),
             sent: WriteOutcome::Written,
             tank_j: 0.0,
-            share: 0.0,
+            fraction: 0.0,
             phase: Phase::Waiting,
             stale: false,
             paused: false,

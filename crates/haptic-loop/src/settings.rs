@@ -1,6 +1,6 @@
-//! What a profile says about coupling, mapping and safety, with the defaults of a profile that says nothing.
+//! Settings of coupling, mapping and safety, with the defaults of an empty profile.
 
-mod image;
+mod checkpoint;
 
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::key::{ANY, Key, KeyError, POSITIVE, ZERO_OR_MORE, check};
@@ -12,7 +12,7 @@ use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Engagement ramp that is enough where no motor moves a real hand, s.
+/// Default engagement ramp where no motor moves a real hand, s.
 pub const SIMULATED_ENGAGE_RAMP_S: f64 = 0.2;
 
 /// Everything that can change while the loop runs.
@@ -58,7 +58,7 @@ impl From<MappingError> for SettingsError {
     }
 }
 
-/// How the device's frame lies in the world.
+/// Position and orientation of the device frame in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MappingSettings {
@@ -81,18 +81,18 @@ impl Default for MappingSettings {
     }
 }
 
-/// A mapping ready for use: how positions and forces pass, and the line that the handle rides on.
+/// A mapping ready for use, with the rail of the handle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveMapping {
     /// Between device and world.
-    pub mapping: Mapping,
-    /// Unit direction in the world, if the handle rides on a rail.
+    mapping: Mapping,
+    /// Unit direction of the rail in the world, if the handle stays on one.
     pub rail: Option<Vector2<f64>>,
     /// World metres per device metre.
     pub scale: f64,
-    /// 1/scale², which takes a velocity's way back for a force.
+    /// 1/scale², which turns the mapping of a velocity into that of a force.
     force_scale: f64,
-    /// What it was made of.
+    /// The settings it was made from.
     settings: MappingSettings,
 }
 
@@ -100,7 +100,7 @@ impl MappingSettings {
     /// The mapping ready for use with a device of one or two axes.
     ///
     /// # Errors
-    /// The first value that makes no sense.
+    /// The first invalid value.
     pub fn activate(&self, axes: u8) -> Result<ActiveMapping, MappingError> {
         if axes == 1 {
             let mapping = Mapping::linear(self.scale, self.axis, self.offset_m)?;
@@ -119,24 +119,39 @@ impl ActiveMapping {
         Self { mapping, rail, scale, force_scale: 1.0 / (scale * scale), settings: *settings }
     }
 
-    /// What it was made of. Real-time: constant.
+    /// The settings it was made from. Real-time: constant.
     pub fn settings(&self) -> MappingSettings {
         self.settings
     }
 
-    /// Whether it does the same as another, whatever both were made of: a single axis knows no rotation.
+    /// Whether it acts like another, even if their settings differ: a single axis has no rotation.
     pub fn acts_like(&self, other: &Self) -> bool {
         (self.mapping, self.rail, self.scale) == (other.mapping, other.rail, other.scale)
     }
 
-    /// What a force of the device is in the world, N. Real-time: constant.
+    /// A position of the device in the world, m. Real-time: constant.
+    pub fn position_to_world(&self, device_m: Vector2<f64>) -> Vector2<f64> {
+        self.mapping.position_to_world(device_m)
+    }
+
+    /// A position in the world on the device, m. Real-time: constant.
+    pub fn position_to_device(&self, world_m: Vector2<f64>) -> Vector2<f64> {
+        self.mapping.position_to_device(world_m)
+    }
+
+    /// A force in the world on the device, N. Real-time: constant.
+    pub fn force_to_device(&self, world_n: Vector2<f64>) -> Vector2<f64> {
+        self.mapping.force_to_device(world_n)
+    }
+
+    /// A force of the device in the world, N. Real-time: constant.
     pub fn force_to_world(&self, device_n: Vector2<f64>) -> Vector2<f64> {
         self.mapping.velocity_to_world(device_n) * self.force_scale
     }
 }
 
-/// A device with several axes as its worst one: least mass, damping and friction, coarsest encoder, longest delay. Tank
-/// and margins must hold in every direction. `period_s` is how often it is served.
+/// The worst axis of a device: least mass, damping and friction, coarsest encoder, longest delay. Tank and margins must
+/// hold in every direction. `period_s` is the service period.
 pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel {
     let present = usize::from(axes).clamp(1, model.mass_kg.len());
     let least = |values: &[f64]| values[..present].iter().copied().fold(f64::INFINITY, f64::min);
@@ -162,13 +177,13 @@ pub struct Safety {
     pub slew_n_per_s: f64,
     /// Time from no force to full force, s; zero: engaged from the first tick.
     pub engage_ramp_s: f64,
-    /// No new reading for so long: zero force until there is one.
+    /// Time without a new reading after which force is zero until there is one, s.
     pub stale_after_s: f64,
-    /// No new reading for so long: a fault.
+    /// Time without a new reading after which the device is lost, a fault, s.
     pub lost_after_s: f64,
-    /// A hand faster than this is a fault, m/s.
+    /// Speed of the hand above which there is a fault, m/s.
     pub max_speed_m_per_s: f64,
-    /// What the energy tank does.
+    /// Mode of the energy tank.
     pub passivity: Passivity,
 }
 
@@ -311,9 +326,9 @@ mod tests {
     #[test]
     fn a_force_goes_to_the_device_and_back() {
         let settings = MappingSettings { scale: 2.0, rotation_rad: 0.4, ..MappingSettings::default() };
-        let frame = settings.activate(2).unwrap();
+        let mapping = settings.activate(2).unwrap();
         let world_n = Vector2::new(0.3, -1.2);
-        assert!((frame.force_to_world(frame.mapping.force_to_device(world_n)) - world_n).norm() < 1e-15);
+        assert!((mapping.force_to_world(mapping.force_to_device(world_n)) - world_n).norm() < 1e-15);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A scene and its state together, and the energy that they could give the hand.
+//! A scene and its state, and the energy that they could deliver to the hand.
 
 use haptic_coupling::coupling::Deformation;
 use haptic_coupling::tank::StoredEnergy;
@@ -10,24 +10,24 @@ use haptic_planar::state::State;
 use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// The hand can lower a body at least this far below its start, m: about the reach of an arm. Energy beyond it is not
-/// on account, so a tool carried lower slowly loses its weight; it never gains any.
+/// The hand can lower a body at least this far below its start, m: about the reach of an arm. The tank does not hold the
+/// energy beyond it, so a tool that is carried lower gradually loses its weight; it never gains any.
 const REACH_M: f64 = 0.5;
 
-/// The world of the loop, with what the energy account needs to know about it.
+/// The world of the loop, with the constants that the energy tank needs.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// What does not change.
+    /// The constant description.
     pub scene: Scene,
-    /// What does.
+    /// The state.
     pub state: State,
     /// Scratch memory of a step; its contacts are readable after one.
     pub workspace: Workspace,
-    /// Tells the worlds of a run apart.
+    /// Distinguishes the worlds of a run.
     number: u64,
     /// Bodies that can move.
     moving: Vec<u32>,
-    /// Energy that all bodies would release on the way down to their lowest places, J, zero or more.
+    /// Energy that all bodies would release on the way down to their lowest positions, J, zero or more.
     drop_j: f64,
     /// Kinetic energy at the start, J.
     start_kinetic_j: f64,
@@ -53,22 +53,22 @@ impl World {
         self.state.advance(&self.scene, &mut self.workspace, input)
     }
 
-    /// The same world with another number; the first of a run has zero. Recordings name worlds by it.
+    /// The same world with another number; the first of a run has zero. Recordings refer to worlds by number.
     pub fn numbered(self, number: u64) -> Self {
         Self { number, ..self }
     }
 
-    /// Tells the worlds of a run apart.
+    /// Distinguishes the worlds of a run.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// What it stores at its start.
+    /// Energy stored at the start.
     pub fn stored_at_start(&self) -> StoredEnergy {
         StoredEnergy { total_j: self.drop_j + self.start_kinetic_j, height_j: self.drop_j }
     }
 
-    /// What it stores after a tick, height counted from the lowest places. Real-time: constant.
+    /// Energy stored after a tick, height counted from the lowest positions. Real-time: constant.
     pub fn stored(&self, ledger: &EnergyBalance) -> StoredEnergy {
         StoredEnergy { total_j: ledger.stored_j() + self.drop_j, height_j: ledger.potential_j + self.drop_j }
     }
@@ -83,8 +83,8 @@ impl World {
         self.tool_weight_n
     }
 
-    /// How far a coupling to `hand_m` is stretched and twisted now. Real-time: constant.
-    pub fn strain(&self, hand_m: Vector2<f64>) -> Deformation {
+    /// Stretch and twist of a coupling to `hand_m` now. Real-time: constant.
+    pub fn deformation(&self, hand_m: Vector2<f64>) -> Deformation {
         let twist_rad = self.scene.tool.map_or(0.0, |tool| {
             self.state.bodies.get(tool.body).map_or(0.0, |motion| motion.angle_rad)
                 - self.scene.bodies[tool.body].angle_rad
@@ -93,7 +93,7 @@ impl World {
     }
 }
 
-/// What a body would release on the way from its start to the lowest place it may reach: the lowest point of the fixed
+/// Energy that a body would release on the way from its start to its lowest position: the lowest point of the fixed
 /// bodies, or an arm's reach below.
 fn drop_j(scene: &Scene, body: &Body) -> f64 {
     let pull = scene.gravity_m_per_s2.norm();
@@ -106,7 +106,7 @@ fn drop_j(scene: &Scene, body: &Body) -> f64 {
     body.mass_kg * pull * drop_m
 }
 
-/// How far down the fixed bodies reach, m along `down`; minus infinity if there are none.
+/// Lowest extent of the fixed bodies, m along `down`; minus infinity if there are none.
 fn lowest_fixed_point_m(scene: &Scene, down: Vector2<f64>) -> f64 {
     let fixed = scene.bodies.iter().filter(|body| body.fixed);
     let depths = fixed.map(|body| {

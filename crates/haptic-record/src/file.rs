@@ -31,7 +31,7 @@ const EMPTY_END: [u8; 50] = {
 };
 
 /// Bytes that are gathered before they go to the system.
-const GATHERED: usize = 1 << 16;
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// Why a recording cannot begin or go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,28 +71,28 @@ struct Shared {
 #[derive(Debug)]
 struct Sink {
     file: File,
-    gathered: Vec<u8>,
+    buffer: Vec<u8>,
     shared: Arc<Shared>,
 }
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.gathered.extend_from_slice(bytes);
+        self.buffer.extend_from_slice(bytes);
         self.shared.position.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        if self.gathered.len() >= GATHERED {
+        if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let gathered = std::mem::take(&mut self.gathered);
+        let buffer = std::mem::take(&mut self.buffer);
         if self.shared.is_sealed.load(Ordering::Relaxed) {
             return Err(ErrorKind::BrokenPipe.into());
         }
-        self.file.write_all(&gathered)?;
-        self.gathered = gathered;
-        self.gathered.clear();
+        self.file.write_all(&buffer)?;
+        self.buffer = buffer;
+        self.buffer.clear();
         Ok(())
     }
 }
@@ -137,7 +137,7 @@ impl RecordingFile {
         let file = open().map_err(|error| refuse(&error))?;
         let shared = Arc::<Shared>::default();
         let clone = file.try_clone().map_err(|error| refuse(&error))?;
-        let sink = Sink { file: clone, gathered: Vec::with_capacity(2 * GATHERED), shared: Arc::clone(&shared) };
+        let sink = Sink { file: clone, buffer: Vec::with_capacity(2 * BUFFER_BYTES), shared: Arc::clone(&shared) };
         let options = WriteOptions::new()
             .library(format!("hapticd/{version}"))
             .compression(Some(Compression::Zstd))

@@ -16,7 +16,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Longest record that is believed, bytes: anything beyond is damage, and would only eat memory.
-const LONGEST_RECORD: usize = 512 << 20;
+const MAX_RECORD_BYTES: usize = 512 << 20;
 
 /// Something in a file, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,13 +28,13 @@ pub enum Item {
     /// A tick.
     Tick(Box<TickMessage>),
     /// Something that the loop was told.
-    RecordedCommand(CommandRecord),
+    Command(CommandRecord),
     /// Hashes of the moving bodies.
     Bodies(BodyHashes),
     /// What happened, in words.
     Event(Event),
     /// The whole loop as it stood after a tick.
-    CheckpointRecord(CheckpointRecord),
+    Checkpoint(CheckpointRecord),
 }
 
 /// Hashes of the moving bodies after a tick, in file order.
@@ -83,10 +83,10 @@ pub struct RecordingReader {
 #[derive(Clone, Copy)]
 enum Topic {
     Tick,
-    RecordedCommand,
+    Command,
     Bodies,
     Event,
-    CheckpointRecord,
+    Checkpoint,
     Other,
 }
 
@@ -121,7 +121,7 @@ impl RecordingReader {
         let options = LinearReaderOptions::default()
             .with_validate_chunk_crcs(true)
             .with_prevalidate_chunk_crcs(true)
-            .with_record_length_limit(LONGEST_RECORD);
+            .with_record_length_limit(MAX_RECORD_BYTES);
         let reader = LinearReader::new_with_options(options);
         Ok(Self { path: path.to_owned(), file, reader, topics: BTreeMap::new(), has_end: false, end: None })
     }
@@ -207,10 +207,10 @@ fn take(record: Record<'_>, topics: &mut BTreeMap<u16, Topic>, has_end: &mut boo
 fn topic_of(topic: &str) -> Topic {
     match topic {
         tick_message::TOPIC => Topic::Tick,
-        command_message::TOPIC => Topic::RecordedCommand,
+        command_message::TOPIC => Topic::Command,
         schemas::BODIES_TOPIC => Topic::Bodies,
         schemas::LOG_TOPIC => Topic::Event,
-        checkpoint_message::TOPIC => Topic::CheckpointRecord,
+        checkpoint_message::TOPIC => Topic::Checkpoint,
         _ => Topic::Other,
     }
 }
@@ -218,14 +218,10 @@ fn topic_of(topic: &str) -> Topic {
 fn message(topic: Topic, data: &[u8]) -> Result<Option<Item>, ReadEnd> {
     Ok(match topic {
         Topic::Tick => Some(Item::Tick(Box::new(TickMessage::read(data).map_err(|error| damage(&error))?))),
-        Topic::RecordedCommand => {
-            Some(Item::RecordedCommand(command_message::read(data).map_err(|error| damage(&error))?))
-        }
+        Topic::Command => Some(Item::Command(command_message::read(data).map_err(|error| damage(&error))?)),
         Topic::Bodies => Some(Item::Bodies(body_hashes(data).map_err(|error| damage(&error))?)),
         Topic::Event => Some(Item::Event(serde_json::from_slice(data).map_err(|error| damage(&error))?)),
-        Topic::CheckpointRecord => {
-            Some(Item::CheckpointRecord(checkpoint_message::read(data).map_err(|error| damage(&error))?))
-        }
+        Topic::Checkpoint => Some(Item::Checkpoint(checkpoint_message::read(data).map_err(|error| damage(&error))?)),
         Topic::Other => None,
     })
 }

@@ -3,11 +3,10 @@
 use crate::cdr::CdrWriter;
 use crate::file::{ChannelId, RecordError, RecordingFile, Schema};
 use crate::header::{END_NAME, Header, METADATA_NAME, Text};
-use crate::newest::History;
-use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, TapReader, TickRecord};
+use crate::tap::{CheckpointRecord, CommandRecord, History, PoseRecord, TapReader, TickRecord};
 use crate::tick_message::{TickMessage, to_microseconds};
 use crate::worlds::{WorldSource, Worlds};
-use crate::{checkpoint_message, command_message, picture, schemas, tick_message};
+use crate::{checkpoint_message, command_message, foxglove, schemas, tick_message};
 use haptic_loop::command::RecordedCommand;
 use haptic_loop::engagement::Phase;
 use serde_json::json;
@@ -47,7 +46,7 @@ pub struct Recorder {
     first_path: PathBuf,
     header: Header,
     rotation: Rotation,
-    feed: TapReader,
+    tap: TapReader,
     worlds: Worlds,
     world: WorldSource,
     part: Part,
@@ -63,7 +62,7 @@ pub struct Recorder {
     last: Option<TickRecord>,
     /// Worlds whose scenes are in the recording.
     attached: BTreeSet<u64>,
-    outcome: RecordingSummary,
+    summary: RecordingSummary,
     cdr: CdrWriter,
     text: String,
 }
@@ -122,24 +121,24 @@ impl Recorder {
     pub fn create(
         path: &Path,
         header: Header,
-        mut feed: TapReader,
+        mut tap: TapReader,
         worlds: Worlds,
         rotation: Rotation,
     ) -> Result<Self, RecordError> {
         let world = header.world;
         let unknown = || RecordError::ended(path, format!("nobody knows world {world}"));
-        let notes = worlds.get(world).ok_or_else(unknown)?;
+        let source = worlds.get(world).ok_or_else(unknown)?;
         let part = Part::begin(path, &header)?;
         if header.first_tick != 1 {
-            feed.request_checkpoint(&notes.scene);
+            tap.request_checkpoint(&source.scene);
         }
         let mut recorder = Self {
             first_path: path.to_owned(),
             header,
             rotation,
-            feed,
+            tap,
             worlds,
-            world: notes,
+            world: source,
             part,
             ticks: Vec::new(),
             commands: VecDeque::new(),
@@ -149,11 +148,11 @@ impl Recorder {
             commands_lost: 0,
             last: None,
             attached: BTreeSet::from([world]),
-            outcome: RecordingSummary { files: vec![path.to_owned()], ..RecordingSummary::default() },
+            summary: RecordingSummary { files: vec![path.to_owned()], ..RecordingSummary::default() },
             cdr: CdrWriter::default(),
             text: String::new(),
         };
-        recorder.draw_scene(recorder.header.epoch_ns)?;
+        recorder.write_scene(recorder.header.epoch_ns)?;
         recorder.part.file.end_chunk()?;
         Ok(recorder)
     }
@@ -170,15 +169,15 @@ impl Recorder {
 
     /// Ticks, poses and orders that found no room so far.
     pub fn dropped(&self) -> [u64; 3] {
-        self.feed.dropped()
+        self.tap.dropped()
     }
 
     /// What it has come to so far.
-    pub fn outcome(&self) -> RecordingSummary {
-        let mut outcome = self.outcome.clone();
-        outcome.bytes += self.part.file.length();
-        outcome.dropped = self.feed.dropped();
-        outcome
+    pub fn summary(&self) -> RecordingSummary {
+        let mut summary = self.summary.clone();
+        summary.bytes += self.part.file.length();
+        summary.dropped = self.tap.dropped();
+        summary
     }
 
     /// Writes down what there is.
@@ -188,13 +187,13 @@ impl Recorder {
     pub fn drain(&mut self) -> Result<(), RecordError> {
         // First the ticks: whatever the loop was told before them is in the other ring by then.
         let mut ticks = std::mem::take(&mut self.ticks);
-        ticks.extend(self.feed.ticks.drain());
-        self.commands.extend(self.feed.commands.drain());
-        self.poses.extend(self.feed.poses.drain());
-        self.checkpoints.extend(self.feed.take_checkpoints());
-        let [.., commands_lost] = self.feed.dropped();
+        ticks.extend(self.tap.ticks.drain());
+        self.commands.extend(self.tap.commands.drain());
+        self.poses.extend(self.tap.poses.drain());
+        self.checkpoints.extend(self.tap.take_checkpoints());
+        let [.., commands_lost] = self.tap.dropped();
         if commands_lost > std::mem::replace(&mut self.commands_lost, commands_lost) {
-            self.feed.request_checkpoint(&self.world.scene);
+            self.tap.request_checkpoint(&self.world.scene);
         }
         let written = ticks.iter().try_for_each(|record| self.write_tick(record));
         ticks.clear();
@@ -206,11 +205,11 @@ impl Recorder {
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub(crate) fn write_history(&mut self, newest: &History) -> Result<(), RecordError> {
-        self.commands.extend(&newest.commands);
-        self.poses.extend(&newest.poses);
-        self.checkpoints.extend(newest.checkpoints.iter().cloned());
-        newest.ticks.iter().try_for_each(|record| self.write_tick(record))
+    pub(crate) fn write_history(&mut self, history: &History) -> Result<(), RecordError> {
+        self.commands.extend(&history.commands);
+        self.poses.extend(&history.poses);
+        self.checkpoints.extend(history.checkpoints.iter().cloned());
+        history.ticks.iter().try_for_each(|record| self.write_tick(record))
     }
 
     /// Writes down the rest and closes the file.
@@ -222,9 +221,9 @@ impl Recorder {
         while let Some(command) = self.commands.pop_front() {
             self.write_command(&command)?;
         }
-        self.draw_poses(u64::MAX)?;
+        self.write_poses(u64::MAX)?;
         self.end_part()?;
-        Ok(self.outcome())
+        Ok(self.summary())
     }
 
     fn write_tick(&mut self, record: &TickRecord) -> Result<(), RecordError> {
@@ -236,13 +235,13 @@ impl Recorder {
             self.commands.pop_front();
             self.write_command(&command)?;
         }
-        self.tell_events(record)?;
+        self.log_events(record)?;
         let time_ns = self.time_of(record);
         TickMessage::of(record, &self.world.scene).write(&mut self.cdr);
         self.part.file.message(self.part.tick, tick as u32, time_ns, self.cdr.bytes())?;
         self.last = Some(*record);
-        self.outcome.ticks += 1;
-        self.draw_poses(tick)?;
+        self.summary.ticks += 1;
+        self.write_poses(tick)?;
         self.end_chunk_if_due(tick)
     }
 
@@ -258,16 +257,16 @@ impl Recorder {
     fn write_command(&mut self, applied: &CommandRecord) -> Result<(), RecordError> {
         let time_ns = self.time_now();
         if let RecordedCommand::ReplaceWorld(world) = applied.command {
-            self.draw_poses(applied.before_tick)?;
+            self.write_poses(applied.before_tick)?;
             self.change_world(world, time_ns)?;
         }
-        let json = command_message::write(applied).map_err(|error| self.senseless(&error))?;
+        let json = command_message::write(applied).map_err(|error| self.invalid(&error))?;
         self.part.file.message(self.part.command, applied.number, time_ns, &json)?;
         let is_mouse = matches!(applied.command, RecordedCommand::GuideHand(Some(_)));
         if is_mouse {
             Ok(())
         } else {
-            self.tell(INFO, applied.before_tick, &command_message::describe(&applied.command))
+            self.log_event(INFO, applied.before_tick, &command_message::describe(&applied.command))
         }
     }
 
@@ -279,11 +278,11 @@ impl Recorder {
         }
         let is_whole = checkpoint.checkpoint.words().is_some();
         if is_whole && std::mem::take(&mut self.is_part_due) {
-            self.draw_poses(checkpoint.tick + 1)?;
+            self.write_poses(checkpoint.tick + 1)?;
             self.begin_next_part(checkpoint.tick + 1)?;
         }
         if !checkpoint_message::write(checkpoint, &mut self.cdr) {
-            self.feed.request_checkpoint(&self.world.scene);
+            self.tap.request_checkpoint(&self.world.scene);
             return Ok(());
         }
         let time_ns = self.time_now();
@@ -293,7 +292,7 @@ impl Recorder {
     fn change_world(&mut self, number: u64, time_ns: u64) -> Result<(), RecordError> {
         let Some(world) = self.worlds.get(number) else {
             let tick = self.last.as_ref().map_or(0, |last| last.report.tick);
-            return self.tell(
+            return self.log_event(
                 WARNING,
                 tick,
                 &format!("nobody knows world {number}: from here on nothing can be proven"),
@@ -305,28 +304,28 @@ impl Recorder {
         self.header.texts.scene = Text { name: world.name.clone(), text: world.text.clone() };
         self.header.world = number;
         self.world = world;
-        self.draw_scene(time_ns)
+        self.write_scene(time_ns)
     }
 
-    fn draw_scene(&mut self, time_ns: u64) -> Result<(), RecordError> {
-        let update = picture::scene_update(&self.world.scene, time_ns).to_string();
+    fn write_scene(&mut self, time_ns: u64) -> Result<(), RecordError> {
+        let update = foxglove::scene_update(&self.world.scene, time_ns).to_string();
         self.part.file.message(self.part.scene, 0, time_ns, update.as_bytes())
     }
 
     /// Draws the pictures of all ticks before this one.
-    fn draw_poses(&mut self, before_tick: u64) -> Result<(), RecordError> {
+    fn write_poses(&mut self, before_tick: u64) -> Result<(), RecordError> {
         while let Some(first) = self.poses.front().copied().filter(|pose| pose.tick < before_tick) {
             let count = self.poses.iter().take_while(|pose| pose.tick == first.tick).count();
-            let picture: Vec<PoseRecord> = self.poses.drain(..count).collect();
-            self.draw(first.tick, &picture)?;
+            let foxglove: Vec<PoseRecord> = self.poses.drain(..count).collect();
+            self.write_pose_set(first.tick, &foxglove)?;
         }
         Ok(())
     }
 
-    fn draw(&mut self, tick: u64, poses: &[PoseRecord]) -> Result<(), RecordError> {
+    fn write_pose_set(&mut self, tick: u64, poses: &[PoseRecord]) -> Result<(), RecordError> {
         let ago = self.last.as_ref().map_or(0, |last| last.report.tick.saturating_sub(tick));
         let time_ns = self.time_now().saturating_sub(ago * 1_000_000);
-        picture::transforms(poses, &self.world.scene, time_ns, &mut self.text);
+        foxglove::transforms(poses, &self.world.scene, time_ns, &mut self.text);
         self.part.file.message(self.part.transforms, tick as u32, time_ns, self.text.as_bytes())?;
         self.cdr.begin().u64(tick).u32(poses.len() as u32);
         for pose in poses {
@@ -336,28 +335,28 @@ impl Recorder {
     }
 
     /// What of a tick is worth a line: a fault, another phase, ticks that are missing.
-    fn tell_events(&mut self, record: &TickRecord) -> Result<(), RecordError> {
+    fn log_events(&mut self, record: &TickRecord) -> Result<(), RecordError> {
         let report = &record.report;
         let last = self.last.as_ref().map(|last| (last.report.tick, last.report.phase));
         if let Some(missing) = last.and_then(|(tick, _)| report.tick.checked_sub(tick + 1)).filter(|count| *count > 0) {
             let text = format!(
                 "{missing} ticks are missing: the disk was too slow; nothing can be proven up to the next checkpoint"
             );
-            self.tell(WARNING, report.tick, &text)?;
-            self.feed.request_checkpoint(&self.world.scene);
+            self.log_event(WARNING, report.tick, &text)?;
+            self.tap.request_checkpoint(&self.world.scene);
         }
         if let Some(fault) = &report.fault {
-            self.tell(WARNING, report.tick, &format!("fault: {fault}; zero force, coming on anew"))?;
+            self.log_event(WARNING, report.tick, &format!("fault: {fault}; zero force, coming on anew"))?;
         }
         match last {
             Some((_, phase)) if phase == report.phase => Ok(()),
-            _ => self.tell(INFO, report.tick, phase_text(report.phase)),
+            _ => self.log_event(INFO, report.tick, phase_text(report.phase)),
         }
     }
 
-    fn tell(&mut self, level: u8, tick: u64, text: &str) -> Result<(), RecordError> {
+    fn log_event(&mut self, level: u8, tick: u64, text: &str) -> Result<(), RecordError> {
         let time_ns = self.time_now();
-        let timestamp = picture::timestamp(time_ns);
+        let timestamp = foxglove::timestamp(time_ns);
         let line = json!({
             "timestamp": timestamp, "level": level, "message": text, "name": "hapticd", "file": "", "line": 0, "tick": tick
         });
@@ -378,26 +377,26 @@ impl Recorder {
         let is_large = self.rotation.bytes.is_some_and(|limit| self.part.file.length() >= limit);
         if is_long || is_large {
             self.is_part_due = true;
-            self.feed.request_checkpoint(&self.world.scene);
+            self.tap.request_checkpoint(&self.world.scene);
         }
         Ok(())
     }
 
     fn begin_next_part(&mut self, first_tick: u64) -> Result<(), RecordError> {
         self.end_part()?;
-        self.outcome.bytes += self.part.file.length();
+        self.summary.bytes += self.part.file.length();
         self.header.part += 1;
         self.header.first_tick = first_tick;
         let path = part_path(&self.first_path, self.header.part);
         self.part = Part::begin(&path, &self.header)?;
         self.attached = BTreeSet::from([self.header.world]);
-        self.outcome.files.push(path);
-        self.draw_scene(self.time_now())?;
+        self.summary.files.push(path);
+        self.write_scene(self.time_now())?;
         self.part.file.end_chunk()
     }
 
     fn end_part(&mut self) -> Result<(), RecordError> {
-        let [ticks, poses, commands] = self.feed.dropped().map(|count| count.to_string());
+        let [ticks, poses, commands] = self.tap.dropped().map(|count| count.to_string());
         let (last_tick, hash) = self.last.as_ref().map_or((0, 0), |last| (last.report.tick, last.state_hash));
         let pairs = [
             ("last_tick", last_tick.to_string()),
@@ -412,7 +411,7 @@ impl Recorder {
         self.part.file.finish()
     }
 
-    fn senseless(&self, error: &serde_json::Error) -> RecordError {
+    fn invalid(&self, error: &serde_json::Error) -> RecordError {
         RecordError::ended(self.path(), format!("an order cannot be written: {error}"))
     }
 }

@@ -18,7 +18,7 @@ pub struct DeviceTick {
 /// The end that says what comes next.
 #[derive(Debug)]
 pub struct ReplayFeeder {
-    deeds: Sender<DeviceTick>,
+    ticks: Sender<DeviceTick>,
 }
 
 /// The device.
@@ -26,34 +26,34 @@ pub struct ReplayFeeder {
 pub struct ReplayDevice {
     identity: Identity,
     limits: Limits,
-    deeds: Receiver<DeviceTick>,
+    ticks: Receiver<DeviceTick>,
     now: DeviceTick,
 }
 
 /// A device that is like the recorded one, and the end that tells it what to do.
-pub fn replay_device(notes: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
-    let (sender, deeds) = channel();
+pub fn replay_device(info: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
+    let (sender, ticks) = channel();
     let identity = Identity {
-        name: notes.name.clone(),
+        name: info.name.clone(),
         kind: &REPLAY,
-        serial_number: notes.serial_number.clone(),
-        firmware: notes.firmware.clone(),
-        axes: notes.axes.clamp(1, 2),
+        serial_number: info.serial_number.clone(),
+        firmware: info.firmware.clone(),
+        axes: info.axes.clamp(1, 2),
     };
     let limits = Limits {
-        max_force_n: notes.max_force_n,
+        max_force_n: info.max_force_n,
         travel_min_m: Vector2::repeat(f64::NEG_INFINITY),
         travel_max_m: Vector2::repeat(f64::INFINITY),
-        rate_hz: notes.rate_hz,
+        rate_hz: info.rate_hz,
     };
-    let now = DeviceTick { reading: Reading::nothing_yet(), sent: WriteOutcome::Written };
-    (ReplayDevice { identity, limits, deeds, now }, ReplayFeeder { deeds: sender })
+    let now = DeviceTick { reading: Reading::default(), sent: WriteOutcome::Written };
+    (ReplayDevice { identity, limits, ticks, now }, ReplayFeeder { ticks: sender })
 }
 
 impl ReplayFeeder {
     /// What the device does in the next tick. A device that is gone does nothing, and nobody minds.
-    pub fn prompt(&self, deed: DeviceTick) {
-        let _ = self.deeds.send(deed);
+    pub fn feed(&self, tick: DeviceTick) {
+        let _ = self.ticks.send(tick);
     }
 }
 
@@ -68,8 +68,8 @@ impl Device for ReplayDevice {
 
     /// Without a prompt it goes on with what it did last.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
-        if let Ok(deed) = self.deeds.try_recv() {
-            self.now = deed;
+        if let Ok(tick) = self.ticks.try_recv() {
+            self.now = tick;
         }
         self.now.reading
     }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn it_does_what_it_is_told_tick_by_tick() {
-        let notes = DeviceInfo {
+        let info = DeviceInfo {
             name: "kept".to_owned(),
             kind: "serial".to_owned(),
             serial_number: String::new(),
@@ -96,9 +96,9 @@ mod tests {
             max_force_n: 3.0,
             rate_hz: 1000.0,
         };
-        let (mut device, prompter) = replay_device(&notes);
+        let (mut device, feeder) = replay_device(&info);
         for (sequence, sent) in [(1, WriteOutcome::Written), (2, WriteOutcome::Busy)] {
-            prompter.prompt(DeviceTick { reading: Reading { sequence, ..Reading::nothing_yet() }, sent });
+            feeder.feed(DeviceTick { reading: Reading { sequence, ..Reading::default() }, sent });
         }
         for (sequence, sent) in [(1, WriteOutcome::Written), (2, WriteOutcome::Busy), (2, WriteOutcome::Busy)] {
             assert_eq!(device.read(MonotonicNs(0)).sequence, sequence);

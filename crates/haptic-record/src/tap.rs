@@ -10,15 +10,17 @@ use haptic_loop::command::{Command, RecordedCommand};
 use haptic_loop::report::TickReport;
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
+use haptic_planar::bits::{OFFSET_BASIS, mix_fast, number_bits};
 use haptic_planar::checkpoint::Checkpoint;
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::body_state::BodyState;
 use haptic_realtime::exchange::{RingReader, RingWriter, ring};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Pictures a second.
-pub const PICTURES_PER_SECOND: u64 = 60;
+pub const POSES_PER_SECOND: u64 = 60;
 const TICKS_PER_SECOND: u64 = 1000;
 
 /// Ticks that can wait to be written: so long may a disk stall before anything is lost. About 7 MB.
@@ -97,6 +99,34 @@ pub struct CommandRecord {
     pub command: RecordedCommand,
 }
 
+/// Recent records of a run, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pub(crate) checkpoints: VecDeque<CheckpointRecord>,
+    pub(crate) ticks: VecDeque<TickRecord>,
+    pub(crate) commands: VecDeque<CommandRecord>,
+    pub(crate) poses: VecDeque<PoseRecord>,
+}
+
+impl History {
+    /// Drops everything before the first checkpoint.
+    pub(crate) fn drop_before_first_checkpoint(&mut self) {
+        let Some((tick, commands)) = self.checkpoints.front().map(|checkpoint| (checkpoint.tick, checkpoint.commands))
+        else {
+            return;
+        };
+        while self.ticks.front().is_some_and(|record| record.report.tick <= tick) {
+            self.ticks.pop_front();
+        }
+        while self.commands.front().is_some_and(|command| command.number <= commands) {
+            self.commands.pop_front();
+        }
+        while self.poses.front().is_some_and(|pose| pose.tick <= tick) {
+            self.poses.pop_front();
+        }
+    }
+}
+
 /// The end in the loop.
 #[derive(Debug)]
 pub struct Tap {
@@ -132,13 +162,13 @@ pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
 
 /// Both ends, for somebody who keeps the newest seconds whatever happens. It must cost next to nothing, so there is no hash
 /// over the whole state in every tick, only those of the moving bodies in every picture.
-pub fn tap_of_newest(moving_bodies: usize) -> (Tap, TapReader) {
+pub fn history_tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_HISTORY_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_HISTORY_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, false)
 }
 
 fn poses_in(seconds: u64, moving_bodies: usize) -> usize {
-    let pictures = (seconds * PICTURES_PER_SECOND) as usize;
+    let pictures = (seconds * POSES_PER_SECOND) as usize;
     pictures.saturating_mul(moving_bodies.max(1)).min(MAX_WAITING_POSES)
 }
 
@@ -148,13 +178,8 @@ pub fn small_tap(moving_bodies: usize) -> (Tap, TapReader) {
 }
 
 fn tap_with_room(ticks: usize, poses: usize, commands: usize, hashes: bool) -> (Tap, TapReader) {
-    let no_tick = TickRecord {
-        report: TickReport::nothing_yet(),
-        state_hash: 0,
-        commands: 0,
-        late_ns: 0,
-        previous_compute_ns: 0,
-    };
+    let no_tick =
+        TickRecord { report: TickReport::default(), state_hash: 0, commands: 0, late_ns: 0, previous_compute_ns: 0 };
     let no_pose = PoseRecord { tick: 0, body: 0, hash: 0, position_m: Vector2::zeros(), angle_rad: 0.0 };
     let no_command = CommandRecord { before_tick: 0, number: 0, command: RecordedCommand::Pause };
     let (tick_writer, tick_reader) = touched_ring(ticks, no_tick);
@@ -207,7 +232,7 @@ impl Tap {
             late_ns: saturated(timing.late_ns),
             previous_compute_ns: saturated(timing.previous_compute_ns),
         });
-        if is_picture_due(report.tick) {
+        if is_pose_due(report.tick) {
             self.record_poses(report.tick, world);
         }
     }
@@ -260,8 +285,8 @@ fn saturated(value: u64) -> u32 {
 }
 
 /// Whether a picture belongs to this tick. Real-time: constant.
-pub fn is_picture_due(tick: u64) -> bool {
-    let pictures = |tick: u64| tick * PICTURES_PER_SECOND / TICKS_PER_SECOND;
+pub fn is_pose_due(tick: u64) -> bool {
+    let pictures = |tick: u64| tick * POSES_PER_SECOND / TICKS_PER_SECOND;
     tick > 0 && pictures(tick) != pictures(tick - 1)
 }
 
@@ -270,9 +295,7 @@ pub fn body_hash(motion: &BodyState) -> u32 {
     let BodyState { centre_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s, .. } = motion;
     let values =
         [centre_m.x, centre_m.y, *angle_rad, velocity_m_per_s.x, velocity_m_per_s.y, *angular_velocity_rad_per_s];
-    let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
-        (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
-    });
+    let hash = values.iter().fold(OFFSET_BASIS, |hash, &value| mix_fast(hash, number_bits(value)));
     (hash ^ (hash >> 32)) as u32
 }
 
@@ -282,8 +305,8 @@ mod tests {
 
     #[test]
     fn sixty_pictures_belong_to_a_second() {
-        assert_eq!((1..=1000).filter(|&tick| is_picture_due(tick)).count(), 60);
-        assert_eq!((1..=10_000).filter(|&tick| is_picture_due(tick)).count(), 600);
+        assert_eq!((1..=1000).filter(|&tick| is_pose_due(tick)).count(), 60);
+        assert_eq!((1..=10_000).filter(|&tick| is_pose_due(tick)).count(), 600);
     }
 
     #[test]

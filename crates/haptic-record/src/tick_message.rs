@@ -7,9 +7,10 @@
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::TickRecord;
 use haptic_device::{Health, MonotonicNs, Reading, WriteOutcome};
+use haptic_loop::columns::TickView;
 use haptic_loop::engagement::Phase;
+use haptic_planar::bits::{OFFSET_BASIS, SPLITMIX, mix_fast, number_bits};
 use haptic_planar::scene::Scene;
-use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 
 /// Name of the schema.
@@ -70,7 +71,7 @@ pub struct TickMessage {
     pub state_hash: u64,
     pub reading: Reading,
     pub effort_hash: u32,
-    pub shown: Shown,
+    pub rounded: RoundedColumns,
     pub skipped: u32,
     pub commands: u32,
     pub late_ns: u32,
@@ -86,7 +87,7 @@ pub struct TickMessage {
 /// What is only looked at, world frame, in the order of [`SCHEMA`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the schema says what they are")]
-pub struct Shown {
+pub struct RoundedColumns {
     pub hand_m: [f32; 2],
     pub tool_m: [f32; 2],
     pub tool_angle_rad: f32,
@@ -96,7 +97,7 @@ pub struct Shown {
     pub tangent_force_n: f32,
     pub energy_j: f32,
     pub tank_j: f32,
-    pub share: f32,
+    pub fraction: f32,
     pub contacts: u32,
 }
 
@@ -110,7 +111,7 @@ impl TickMessage {
             state_hash: record.state_hash,
             reading: report.reading,
             effort_hash: effort_hash(report.effort_n),
-            shown: Shown::of(record, scene),
+            rounded: RoundedColumns::of(record, scene),
             skipped: report.skipped,
             commands: record.commands,
             late_ns: to_three_percent(record.late_ns),
@@ -133,7 +134,7 @@ impl TickMessage {
         for pair in [position_m, velocity_m_per_s] {
             out.f64(pair.x).f64(pair.y);
         }
-        self.shown.write(out);
+        self.rounded.write(out);
         out.u32(self.skipped).u32(self.commands).u32(health_detail).u32(sent_detail).u64(age_ns);
         out.u8(health).u8(health_code).u8(u8::from(fresh)).u8(sent).u8(phase_number(self.phase));
         out.u8(u8::from(self.stale)).u8(u8::from(self.paused)).u8(self.fault);
@@ -150,14 +151,14 @@ impl TickMessage {
         let (effort_hash, state_hash) = (cdr.u32()?, cdr.u64()?);
         let mut pair = || Ok::<_, NotCdr>(Vector2::new(cdr.f64()?, cdr.f64()?));
         let (position_m, velocity_m_per_s) = (pair()?, pair()?);
-        let shown = Shown::read(&mut cdr)?;
+        let rounded = RoundedColumns::read(&mut cdr)?;
         let (skipped, commands) = (cdr.u32()?, cdr.u32()?);
         let (health_detail, sent_detail, age_ns) = (cdr.u32()?, cdr.u32()?, cdr.u64()?);
-        let senseless = NotCdr { offset: bytes.len() };
-        let health = Health::from_code((cdr.u8()?, cdr.u8()?, health_detail)).ok_or(senseless)?;
+        let invalid = NotCdr { offset: bytes.len() };
+        let health = Health::from_code((cdr.u8()?, cdr.u8()?, health_detail)).ok_or(invalid)?;
         let fresh = cdr.u8()? != 0;
-        let sent = WriteOutcome::from_code((cdr.u8()?, sent_detail)).ok_or(senseless)?;
-        let phase = phase_of(cdr.u8()?).ok_or(senseless)?;
+        let sent = WriteOutcome::from_code((cdr.u8()?, sent_detail)).ok_or(invalid)?;
+        let phase = phase_of(cdr.u8()?).ok_or(invalid)?;
         let (stale, paused, fault) = (cdr.u8()? != 0, cdr.u8()? != 0, cdr.u8()?);
         let reading = Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence };
         Ok(Self {
@@ -166,7 +167,7 @@ impl TickMessage {
             state_hash,
             reading,
             effort_hash,
-            shown,
+            rounded,
             skipped,
             commands,
             late_ns,
@@ -180,25 +181,24 @@ impl TickMessage {
     }
 }
 
-impl Shown {
+impl RoundedColumns {
     fn of(record: &TickRecord, scene: &Scene) -> Self {
         let report = &record.report;
         let felt = &report.felt;
-        let place = |pair: Vector2<f64>| [pair.x, pair.y].map(|value| rounded(value, PLACE_BITS));
-        let near = |value: f64| rounded(value, SHOWN_BITS);
-        let tool = scene.tool.map(|tool| report.tool.at_origin(&scene.bodies[tool.body]));
-        let (origin_m, motion) = tool.unwrap_or_else(|| (Vector2::zeros(), BodyState::at_rest()));
+        let place = |pair: Vector2<f64>| [pair.x, pair.y].map(|value| round_to_bits(value, POSITION_BITS));
+        let near = |value: f64| round_to_bits(value, VALUE_BITS);
+        let view = TickView::new(report, scene);
         Self {
-            hand_m: scene.tool.map_or([0.0; 2], |_| place(report.hand_m)),
-            tool_m: place(origin_m),
-            tool_angle_rad: near(motion.angle_rad),
+            hand_m: place(view.hand_m),
+            tool_m: place(view.tool_m),
+            tool_angle_rad: near(view.tool.angle_rad),
             force_n: [report.force_n.x as f32, report.force_n.y as f32],
             penetration_m: near(felt.tool_penetration_m),
             normal_force_n: near(felt.tool_normal_n),
             tangent_force_n: near(felt.tool_tangent_n),
             energy_j: near(felt.energy.stored_j()),
             tank_j: near(report.tank_j),
-            share: report.share as f32,
+            fraction: report.fraction as f32,
             contacts: felt.tool_contacts,
         }
     }
@@ -208,7 +208,7 @@ impl Shown {
         out.f32(hand_x).f32(hand_y).f32(tool_x).f32(tool_y).f32(self.tool_angle_rad);
         out.f32(force_x).f32(force_y);
         out.f32(self.penetration_m).f32(self.normal_force_n).f32(self.tangent_force_n);
-        out.f32(self.energy_j).f32(self.tank_j).f32(self.share).u32(self.contacts);
+        out.f32(self.energy_j).f32(self.tank_j).f32(self.fraction).u32(self.contacts);
     }
 
     fn read(cdr: &mut CdrReader<'_>) -> Result<Self, NotCdr> {
@@ -222,19 +222,19 @@ impl Shown {
             tangent_force_n: cdr.f32()?,
             energy_j: cdr.f32()?,
             tank_j: cdr.f32()?,
-            share: cdr.f32()?,
+            fraction: cdr.f32()?,
             contacts: cdr.u32()?,
         })
     }
 }
 
 /// Bits of size that places keep: a tenth of a metre is known to a micrometre.
-const PLACE_BITS: u32 = 16;
+const POSITION_BITS: u32 = 16;
 /// Bits of size that everything else keeps that is only looked at.
-const SHOWN_BITS: u32 = 13;
+const VALUE_BITS: u32 = 13;
 
 /// The nearest number with so many bits of size: the others would take room and tell nothing.
-fn rounded(value: f64, bits: u32) -> f32 {
+fn round_to_bits(value: f64, bits: u32) -> f32 {
     let (near, spare) = (value as f32, f32::MANTISSA_DIGITS - bits);
     if !near.is_finite() {
         return near;
@@ -256,9 +256,8 @@ pub const fn to_microseconds(time: MonotonicNs) -> MonotonicNs {
 
 /// Thirty-two bits over the bits of a force, −0 as +0: what a replay compares.
 pub fn effort_hash(effort_n: Vector2<f64>) -> u32 {
-    let mix =
-        |hash: u64, value: f64| (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    let hash = mix(mix(0xcbf2_9ce4_8422_2325, effort_n.x), effort_n.y).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let parts = [effort_n.x, effort_n.y];
+    let hash = parts.iter().fold(OFFSET_BASIS, |hash, &part| mix_fast(hash, number_bits(part))).wrapping_mul(SPLITMIX);
     (hash ^ (hash >> 32)) as u32
 }
 
@@ -298,7 +297,7 @@ mod tests {
                 sequence: 9,
             },
             effort_hash: 0x8765_4321,
-            shown: Shown { contacts: 2, tank_j: 0.25, ..Shown::default() },
+            rounded: RoundedColumns { contacts: 2, tank_j: 0.25, ..RoundedColumns::default() },
             skipped: 1,
             commands: 4,
             late_ns: 5,
@@ -362,10 +361,10 @@ mod tests {
     #[test]
     fn what_is_shown_is_near_the_truth() {
         for value in [0.1, -0.037, 4.0, 1e-6, 0.0, -1234.5] {
-            assert!((f64::from(rounded(value, 16)) - value).abs() <= value.abs() / 65536.0, "{value}");
-            assert!((f64::from(rounded(value, 13)) - value).abs() <= value.abs() / 8192.0, "{value}");
+            assert!((f64::from(round_to_bits(value, 16)) - value).abs() <= value.abs() / 65536.0, "{value}");
+            assert!((f64::from(round_to_bits(value, 13)) - value).abs() <= value.abs() / 8192.0, "{value}");
         }
-        assert!(rounded(f64::NAN, 13).is_nan());
+        assert!(round_to_bits(f64::NAN, 13).is_nan());
         assert_eq!([0, 1, 31, 33, 12_345, u32::MAX].map(to_three_percent), [0, 1, 31, 34, 12_288, 0xF800_0000]);
     }
 

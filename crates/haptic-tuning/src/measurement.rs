@@ -4,15 +4,14 @@ use crate::TICK_S;
 use crate::excitation::GaveUp;
 use haptic_device::{Device, Effort, Limits, MonotonicNs, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
+use haptic_loop::reading_monitor::{ReadingMonitor, Validity};
 use haptic_loop::settings::Safety;
-use haptic_loop::watch::{ReadingMonitor, Validity};
+use haptic_planar::tick::TICK_NS;
 use nalgebra::Vector2;
 use std::fmt;
 
 /// Maximum speed of the handle, m/s; a faster one ends the measurement.
 pub const MAX_SPEED_M_PER_S: f64 = 2.0;
-/// A tick of virtual time, ns.
-const TICK_NS: u64 = 1_000_000;
 /// Readings age as for a device that is serviced every tick.
 const EVERY_TICK_HZ: f64 = 1000.0;
 
@@ -102,7 +101,7 @@ pub struct Seen {
 /// Monitors readings, speed and travel.
 #[derive(Clone, Debug)]
 pub struct Monitor {
-    watch: ReadingMonitor,
+    monitor: ReadingMonitor,
     axes: usize,
     travel_m: f64,
     home_m: Option<Vector2<f64>>,
@@ -112,7 +111,7 @@ impl Monitor {
     /// Creates a monitor for a device with `axes` axes.
     pub fn new(axes: usize, limits: &MeasurementLimits) -> Self {
         let safety = Safety { max_speed_m_per_s: MAX_SPEED_M_PER_S, ..Safety::default() };
-        Self { watch: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: limits.travel_m, home_m: None }
+        Self { monitor: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: limits.travel_m, home_m: None }
     }
 
     /// Measures travel from the next position.
@@ -122,9 +121,9 @@ impl Monitor {
 
     /// Checks a reading. Real-time: constant.
     pub fn look(&mut self, reading: &Reading, periods: u32) -> Seen {
-        let hand = self.watch.judge(reading, f64::from(periods) * TICK_S);
+        let hand = self.monitor.check(reading, f64::from(periods) * TICK_S);
         let new_m = hand.position_m.filter(|_| hand.is_new);
-        match hand.trust {
+        match hand.validity {
             Validity::Faulted(fault) => Seen { trusted_m: None, new_m, end: Some(End::Fault(fault)) },
             Validity::Stale => Seen { trusted_m: None, new_m, end: None },
             Validity::Good => {

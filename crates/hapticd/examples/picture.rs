@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = setup.simulated_device()?;
     let Some(mut screen) = Screen::open(&setup.scene, None)? else { return Err("this needs a terminal".into()) };
     let mut rendering = setup.into_loop(device)?;
-    let mut snapshot = Snapshot::with_room_for(rendering.world());
+    let mut snapshot = Snapshot::with_capacity_for(rendering.world());
     let mut figures = LoopTiming::default();
     let start = Instant::now();
     while screen.show(&snapshot, &figures)? == UserAction::Continue {

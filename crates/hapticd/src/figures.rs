@@ -38,7 +38,7 @@ impl RunExtremes {
         self.force_max_squared = larger(report.force_n.norm_squared(), self.force_max_squared);
         self.contacts_max = self.contacts_max.max(felt.contacts);
         self.pairs_dropped += u64::from(felt.pairs_dropped);
-        self.engaged += u64::from(report.share > 0.0);
+        self.engaged += u64::from(report.fraction > 0.0);
         self.energy_gain_max_j = larger(felt.energy.gain_max_j, self.energy_gain_max_j);
     }
 }

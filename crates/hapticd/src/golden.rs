@@ -1,8 +1,10 @@
 //! Golden files: hash and figures of a run, kept to compare later runs with.
 
 use crate::failure::Failure;
-use crate::summary::{Fault, Summary};
+use crate::summary::Summary;
 use crate::tuning::atomic_write;
+use haptic_loop::fault::FaultRecord;
+use haptic_planar::bits::{OFFSET_BASIS, mix_fnv, number_bits};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
@@ -26,7 +28,7 @@ pub struct Golden {
     pub stale: Option<u64>,
     /// The same holds for these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub faults: Option<Vec<Fault>>,
+    pub faults: Option<Vec<FaultRecord>>,
 }
 
 /// Sixty-four bits over the force of every tick (FNV-1a): two traces of forces are the same if these are.
@@ -35,15 +37,15 @@ pub struct ForceHash(u64);
 
 impl Default for ForceHash {
     fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(OFFSET_BASIS)
     }
 }
 
 impl ForceHash {
     /// Takes in the force of one tick; no force has no sign.
-    pub fn take_in(&mut self, force_n: Vector2<f64>) {
+    pub fn add(&mut self, force_n: Vector2<f64>) {
         for part in [force_n.x, force_n.y] {
-            self.0 = (self.0 ^ (part + 0.0).to_bits()).wrapping_mul(0x0100_0000_01b3);
+            self.0 = mix_fnv(self.0, number_bits(part));
         }
     }
 }
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn faults_and_stale_readings_are_compared_if_they_were_kept() {
-        let fault = Fault { tick: 3, kind: "lost".to_owned(), text: "gone".to_owned() };
+        let fault = FaultRecord { tick: 3, kind: "lost".to_owned(), text: "gone".to_owned() };
         let faulty = Golden { stale: Some(7), faults: Some(vec![fault]), ..golden() };
         let told = golden().compare(&faulty, Path::new("g.json")).unwrap_err();
         assert_eq!(told.exit_code(), 4);

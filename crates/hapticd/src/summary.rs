@@ -2,10 +2,11 @@
 
 use crate::figures::RunExtremes;
 use haptic_device::LinkStatistics;
+use haptic_loop::fault::FaultRecord;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::histogram::Percentiles;
 use haptic_realtime::memory::PageFaults;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt;
 
 /// The summary of `run` and `simulate`; the names are those of the JSON.
@@ -47,7 +48,7 @@ pub struct Summary {
     /// Ticks in which force was on, at least in part.
     pub engaged: u64,
     /// What went wrong and was recovered from.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<FaultRecord>,
     /// Of the final state, hexadecimal.
     pub state_hash: String,
     /// Physics version, without which a state hash means nothing.
@@ -86,21 +87,9 @@ impl From<LinkStatistics> for Link {
     }
 }
 
-/// Something that went wrong in a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fault {
-    /// In which tick.
-    pub tick: u64,
-    /// What kind.
-    pub kind: String,
-    /// In words.
-    pub text: String,
-}
-
 impl Summary {
     /// The summary of a loop that met no clock.
-    pub fn of(rendering: &HapticLoop, figures: &RunExtremes, faults: Vec<Fault>) -> Self {
+    pub fn of(rendering: &HapticLoop, figures: &RunExtremes, faults: Vec<FaultRecord>) -> Self {
         Self {
             ticks: figures.ticks,
             overruns: 0,
@@ -115,19 +104,12 @@ impl Summary {
             force_max_n: figures.force_max_n(),
             contacts_max: figures.contacts_max,
             pairs_dropped: figures.pairs_dropped,
-            stale: rendering.tally().stale,
+            stale: rendering.counters().stale,
             engaged: figures.engaged,
             faults,
             state_hash: format!("{:016x}", rendering.world().state.hash()),
             physics: haptic_planar::PHYSICS_VERSION,
         }
-    }
-}
-
-impl Fault {
-    /// A fault of the loop in words.
-    pub fn of(tick: u64, fault: &haptic_loop::fault::Fault) -> Self {
-        Self { tick, kind: fault.kind().to_owned(), text: fault.to_string() }
     }
 }
 

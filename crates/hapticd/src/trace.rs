@@ -5,6 +5,7 @@
 
 use crate::failure::Failure;
 use crate::figures::seconds_of;
+use haptic_loop::columns::{Cell, TRACE, TickView};
 use haptic_loop::report::TickReport;
 use haptic_loop::world::World;
 use haptic_planar::scene::body_state::BodyState;
@@ -13,10 +14,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The columns of a trace.
-pub const TICK_COLUMNS: &str = "t_s,hand_x_m,hand_y_m,tool_x_m,tool_y_m,tool_angle_rad,tool_vx_m_per_s,tool_vy_m_per_s,\
-                            tool_spin_rad_per_s,force_x_n,force_y_n,contacts,penetration_m,normal_force_n,\
-                            tangent_force_n,energy_j,tank_j";
+/// Names of the columns of a trace.
+fn tick_columns() -> String {
+    TRACE.map(|column| column.name).join(",")
+}
 
 const BODY_COLUMNS: &str = "t_s,body,x_m,y_m,angle_rad,vx_m_per_s,vy_m_per_s,spin_rad_per_s";
 
@@ -58,7 +59,7 @@ impl Traces {
     /// When a file cannot be created.
     pub fn create(ticks: Option<&Path>, bodies: Option<&Path>, world: &World) -> Result<Self, Failure> {
         let names = world.scene.bodies.iter().map(|body| csv_field(&body.name)).collect();
-        let ticks = ticks.map(|path| Table::create(path, TICK_COLUMNS)).transpose()?;
+        let ticks = ticks.map(|path| Table::create(path, &tick_columns())).transpose()?;
         let bodies = bodies.map(|path| Table::create(path, BODY_COLUMNS)).transpose()?;
         Ok(Self { ticks, bodies, names })
     }
@@ -68,7 +69,7 @@ impl Traces {
     /// # Errors
     /// When it cannot be created.
     pub fn of_ticks(path: Option<&Path>) -> Result<Self, Failure> {
-        let ticks = path.map(|path| Table::create(path, TICK_COLUMNS)).transpose()?;
+        let ticks = path.map(|path| Table::create(path, &tick_columns())).transpose()?;
         Ok(Self { ticks, bodies: None, names: Vec::new() })
     }
 
@@ -102,7 +103,6 @@ impl Traces {
 }
 
 /// A body as a trace shows it.
-#[derive(Default)]
 struct Shown {
     position_m: Vector2<f64>,
     angle_rad: f64,
@@ -116,53 +116,16 @@ fn shown(world: &World, body: usize) -> Shown {
     Shown { position_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s }
 }
 
-/// The row of a tick: [`TICK_COLUMNS`] in order.
-pub fn tick_row(report: &TickReport, world: &World) -> [f64; 17] {
-    let (hand_m, tool) = held(report, world);
-    let felt = &report.felt;
-    [
-        seconds_of(report.tick),
-        hand_m.x,
-        hand_m.y,
-        tool.position_m.x,
-        tool.position_m.y,
-        tool.angle_rad,
-        tool.velocity_m_per_s.x,
-        tool.velocity_m_per_s.y,
-        tool.angular_velocity_rad_per_s,
-        report.force_n.x,
-        report.force_n.y,
-        f64::from(felt.tool_contacts),
-        felt.tool_penetration_m,
-        felt.tool_normal_n,
-        felt.tool_tangent_n,
-        felt.energy.stored_j(),
-        report.tank_j,
-    ]
-}
-
-/// Hand and tool; zeros without a tool.
-fn held(report: &TickReport, world: &World) -> (Vector2<f64>, Shown) {
-    let tool = world.scene.tool.map_or_else(Shown::default, |tool| shown(world, tool.body));
-    (world.scene.tool.map_or(Vector2::zeros(), |_| report.hand_m), tool)
-}
-
 fn write_tick(out: &mut impl Write, report: &TickReport, world: &World) -> io::Result<()> {
-    let (hand_m, tool) = held(report, world);
-    let felt = &report.felt;
-    let ([hand_x, hand_y], [force_x, force_y]) = (hand_m.into(), report.force_n.into());
-    write!(out, "{:?},{hand_x:?},{hand_y:?},", seconds_of(report.tick))?;
-    write_motion(out, &tool)?;
-    writeln!(
-        out,
-        ",{force_x:?},{force_y:?},{},{:?},{:?},{:?},{:?},{:?}",
-        felt.tool_contacts,
-        felt.tool_penetration_m,
-        felt.tool_normal_n,
-        felt.tool_tangent_n,
-        felt.energy.stored_j(),
-        report.tank_j,
-    )
+    let view = TickView::new(report, &world.scene);
+    for (index, column) in TRACE.iter().enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        match (column.value)(&view) {
+            Cell::Number(number) => write!(out, "{separator}{number:?}")?,
+            cell => write!(out, "{separator}{cell}")?,
+        }
+    }
+    writeln!(out)
 }
 
 fn write_bodies(out: &mut impl Write, t_s: f64, world: &World, names: &[String]) -> io::Result<()> {

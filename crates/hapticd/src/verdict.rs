@@ -64,7 +64,7 @@ fn microseconds(figures: &Percentiles) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Fault;
+    use haptic_loop::fault::FaultRecord;
 
     fn summary() -> Summary {
         let figures = Percentiles { p50: 1_500, p99: 20_000, p999: 30_000, max: 40_000 };
@@ -109,7 +109,7 @@ mod tests {
     fn faults_are_reported_before_late_ticks() {
         let late = Summary { overruns: 100, ..summary() };
         assert!(verdict(&late)[4].starts_with("Too many late ticks"));
-        let fault = Fault { tick: 5, kind: "lost".to_owned(), text: "gone".to_owned() };
+        let fault = FaultRecord { tick: 5, kind: "lost".to_owned(), text: "gone".to_owned() };
         let faulty = Summary { faults: vec![fault], ..late };
         assert_eq!(verdict(&faulty)[4], "1 faults, each ended at zero force; last: gone");
     }

@@ -26,7 +26,7 @@ fn passages(gains: Gains, ticks: u32) -> Vec<(f64, f64)> {
     let mut passages = Vec::new();
     let (mut before_m, mut before_m_per_s) = (-0.005, 0.0);
     for tick in 0..ticks {
-        state.advance(&scene, &mut workspace, Some(&coupling.grip(hand_m)));
+        state.advance(&scene, &mut workspace, Some(&coupling.input(hand_m)));
         let (after_m, after_m_per_s) = (state.handle_m(&scene).x - hand_m.x, state.bodies[0].velocity_m_per_s.x);
         if before_m * after_m < 0.0 {
             let part = before_m / (before_m - after_m);

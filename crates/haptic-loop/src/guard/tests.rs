@@ -21,11 +21,11 @@ fn request(x_n: f64) -> ForceRequest {
 }
 
 fn hand(x_m: f64) -> HandReading {
-    HandReading { position_m: Some(Vector2::new(x_m, 0.0)), is_new: true, trust: Validity::Good }
+    HandReading { position_m: Some(Vector2::new(x_m, 0.0)), is_new: true, validity: Validity::Good }
 }
 
-fn with(trust: Validity) -> HandReading {
-    HandReading { trust, ..hand(0.0) }
+fn with(validity: Validity) -> HandReading {
+    HandReading { validity, ..hand(0.0) }
 }
 
 fn bare() -> Safety {
@@ -69,7 +69,7 @@ fn every_fault_ends_at_zero_in_the_same_tick_and_begins_a_full_engagement() {
         assert!(admission.fault.is_some() && guard.phase() == Phase::Waiting);
         let ticks_to_full = (1..).find(|_| guard.admit(&request(0.15), &hand(0.0)).force_n.x >= 0.15);
         assert!(ticks_to_full >= Some(QUIET_TICKS + 500), "{ticks_to_full:?} after {:?}", admission.fault);
-        assert_eq!(guard.tally().faults, 1);
+        assert_eq!(guard.counters().faults, 1);
     }
 }
 
@@ -82,14 +82,14 @@ fn a_fault_that_goes_on_is_reported_once_and_another_is_news() {
     assert!(guard.admit(&request(0.0), &with(Validity::Faulted(Fault::ReadingNotFinite))).fault.is_some());
     guard.admit(&request(0.0), &hand(0.0));
     assert!(guard.admit(&request(0.0), &lost(0.3)).fault.is_some());
-    assert_eq!(guard.tally().faults, 3);
+    assert_eq!(guard.counters().faults, 3);
 }
 
 #[test]
 fn a_force_that_failed_to_go_out_is_the_next_ticks_fault() {
     let mut guard = engaged(&Safety::default());
     guard.admit(&request(1.0), &hand(0.0));
-    guard.learn(WriteOutcome::Failed(WriteError::Os { errno: 5 }));
+    guard.acknowledge(WriteOutcome::Failed(WriteError::Os { errno: 5 }));
     let admission = guard.admit(&request(1.0), &hand(0.0));
     assert_eq!(admission.fault, Some(Fault::NotSent(WriteError::Os { errno: 5 })));
     assert_eq!(admission.force_n, Vector2::zeros());
@@ -101,10 +101,10 @@ fn a_handle_that_moved_while_it_was_unplugged_leaves_no_debt() {
     let mut guard = guard(&bare());
     let still = ForceRequest { stored: lively(0.0), ..request(0.0) };
     guard.admit(&request(1.0), &hand(0.0));
-    guard.learn(WriteOutcome::Written);
+    guard.acknowledge(WriteOutcome::Written);
     for _ in 0..1000 {
         guard.admit(&still, &HandReading { is_new: false, ..with(gone) });
-        guard.learn(WriteOutcome::Failed(WriteError::NotConnected));
+        guard.acknowledge(WriteOutcome::Failed(WriteError::NotConnected));
     }
     guard.admit(&still, &hand(0.05));
     assert!(guard.tank_j() >= 0.0, "{} J", guard.tank_j());
@@ -114,9 +114,9 @@ fn a_handle_that_moved_while_it_was_unplugged_leaves_no_debt() {
 fn a_force_that_found_the_link_busy_leaves_the_last_one_on_account() {
     let mut guard = guard(&Safety { slew_n_per_s: 1000.0, ..bare() });
     guard.admit(&request(0.5), &hand(0.0));
-    guard.learn(WriteOutcome::Written);
+    guard.acknowledge(WriteOutcome::Written);
     guard.admit(&request(3.0), &hand(0.0));
-    guard.learn(WriteOutcome::Busy);
+    guard.acknowledge(WriteOutcome::Busy);
     let next_n = guard.admit(&request(3.0), &hand(0.0)).force_n.x;
     assert!((next_n - 1.5).abs() < 1e-12, "the rise starts at what the device still gives: {next_n}");
 }
@@ -138,7 +138,7 @@ fn a_stale_reading_gives_no_force_that_tick_and_it_is_back_in_50_ms() {
     let mut guard = engaged(&Safety { slew_n_per_s: 0.0, ..Safety::default() });
     assert_eq!(guard.admit(&request(2.0), &hand(0.0)).force_n.x, 2.0);
     let stale = guard.admit(&request(2.0), &with(Validity::Stale));
-    assert_eq!((stale.force_n, stale.fault, guard.tally().stale), (Vector2::zeros(), None, 1));
+    assert_eq!((stale.force_n, stale.fault, guard.counters().stale), (Vector2::zeros(), None, 1));
     for tick in 1..=50 {
         let force_n = guard.admit(&request(2.0), &hand(0.0)).force_n.x;
         assert!((force_n - 2.0 * f64::from(tick) / 50.0).abs() < 1e-12, "{tick}: {force_n}");
@@ -151,7 +151,7 @@ fn the_clamp_keeps_the_direction_and_counts() {
     let far = ForceRequest { force_n: Vector2::new(30.0, -40.0), ..request(0.0) };
     let force_n = guard.admit(&far, &hand(0.0)).force_n;
     assert!((force_n - Vector2::new(2.4, -3.2)).norm() < 1e-12);
-    assert_eq!(guard.tally().clamped, 1);
+    assert_eq!(guard.counters().clamped, 1);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn the_tank_has_the_last_word_even_over_a_force_that_all_else_allows() {
     let force_n = guard.admit(&empty, &hand(0.0)).force_n.x;
     let counted = 0.5 * 0.0005 / 0.0008;
     assert!((force_n - (4.0 * counted * RESERVE_J / TICK_S).sqrt()).abs() < 1e-12);
-    assert_eq!(guard.tally().cut, 1);
+    assert_eq!(guard.counters().cut, 1);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn what_the_hand_did_not_get_is_booked() {
     let mut guard = guard(&Safety { engage_ramp_s: 10.0, ..Safety::default() });
     (0..5).for_each(|_| _ = guard.admit(&request(1.0), &hand(0.0)));
     guard.admit(&request(1.0), &hand(0.002));
-    assert!((guard.tally().withheld_j - 0.002).abs() < 1e-12);
+    assert!((guard.counters().withheld_j - 0.002).abs() < 1e-12);
 }
 
 #[test]

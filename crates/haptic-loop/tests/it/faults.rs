@@ -66,7 +66,7 @@ fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
     let before_n = rendering.tick(MonotonicNs(0), 0).force_n.norm();
     let mut stale = 0;
     run(&mut rendering, 5, |report| stale += u32::from(report.stale));
-    assert_eq!((stale, rendering.tally().stale), (2, 2));
+    assert_eq!((stale, rendering.counters().stale), (2, 2));
     run(&mut rendering, 200, |report| assert_eq!(report.fault, None));
     let after_n = rendering.tick(MonotonicNs(0), 0).force_n.norm();
     assert!((after_n / before_n - 1.0).abs() < 0.1, "{before_n} N before, {after_n} N after");
@@ -88,7 +88,7 @@ fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
         let mut ramp = Vec::new();
         for place_m in [Vector2::new(0.0, 0.04), Vector2::new(0.0, 0.003)] {
             rendering.apply(Command::GuideHand(Some(place_m)));
-            run(&mut rendering, 1000, |report| ramp.push(report.share));
+            run(&mut rendering, 1000, |report| ramp.push(report.fraction));
         }
         assert!(rendering.last().force_n.y > 0.5, "{fault:?}: {} N", rendering.last().force_n.y);
         let steepest = ramp.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
@@ -117,7 +117,7 @@ impl SnapshotSink for CopyingSink {
 
 #[test]
 fn a_clone_of_a_snapshot_has_room_for_contacts() {
-    let empty = Snapshot::with_room_for(&world(&floor_and_tool(9.81)));
+    let empty = Snapshot::with_capacity_for(&world(&floor_and_tool(9.81)));
     assert!(empty.contacts.is_empty() && empty.contacts.capacity() > 0);
     let clone = empty.clone();
     assert!(clone.contacts.capacity() >= empty.contacts.capacity());
@@ -140,7 +140,7 @@ fn no_tick_allocates_or_frees_whatever_goes_wrong() {
     let looped = haptic_device::simulated::HandModel { looped: true, ..hand(&path) };
     let device = FaultyDevice::new(simulated(Some(&looped)), FaultPlan { seed: 7, chance, ..FaultPlan::default() });
     let mut rendering = rendering(device, world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
-    rendering.publish_to(Box::new(CopyingSink(Snapshot::with_room_for(rendering.world()))));
+    rendering.publish_to(Box::new(CopyingSink(Snapshot::with_capacity_for(rendering.world()))));
     let mut kinds = [0u32; 4];
     assert_no_allocator_calls(|| {
         run(&mut rendering, 30_000, |report| match report.fault.map(|fault| fault.kind()) {

@@ -141,7 +141,7 @@ fn passive_gains_are_never_cut() {
     let device = simulated(Some(&hand(&path)));
     let mut rendering = rendering(device, world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
     run(&mut rendering, 2000, |_| {});
-    assert_eq!(rendering.tally().cut, 0);
+    assert_eq!(rendering.counters().cut, 0);
     assert!(rendering.tank_lowest_j() >= 0.0);
 }
 
@@ -163,5 +163,5 @@ fn a_prescribed_hand_with_bare_settings_feels_the_bare_physics() {
         assert_eq!(report.phase, Phase::Engaged);
         assert_eq!(report.force_n, report.felt.force_on_hand_n);
     });
-    assert_eq!((rendering.tally().clamped, rendering.tally().cut, rendering.tally().faults), (0, 0, 0));
+    assert_eq!((rendering.counters().clamped, rendering.counters().cut, rendering.counters().faults), (0, 0, 0));
 }

@@ -147,7 +147,8 @@ fn a_box_thrown_over_tiles_slides_as_far_as_on_one_floor() {
 
 #[test]
 fn a_concave_body_that_comes_down_tilted_is_never_pushed_through_the_far_side() {
-    // Cut from its corner at the left end to the inner one; tilted to the right, the arm's corner on the cut is covered.
+    // Cut from its corner at the left end to the inner one; tilted to the right, the arm's corner on the cut is
+    // covered.
     let hook = [[-0.015, 0.0], [0.015, 0.0], [0.015, 0.01], [-0.005, 0.01], [-0.005, 0.03], [-0.015, 0.03]];
     for tilt in -20..=20 {
         let tool = with(body("tool", polygon(&hook), 0.0, 0.001), 0.1, FRICTION, 0.2);

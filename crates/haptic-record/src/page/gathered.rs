@@ -36,19 +36,19 @@ pub struct Thinned {
 
 impl TickColumns {
     /// Takes in a tick.
-    pub fn take_in(&mut self, message: &TickMessage) {
-        let shown = &message.shown;
+    pub fn add(&mut self, message: &TickMessage) {
+        let rounded = &message.rounded;
         self.tick.push(message.tick);
         for axis in 0..2 {
-            self.hand_m[axis].push(shown.hand_m[axis]);
-            self.tool_m[axis].push(shown.tool_m[axis]);
-            self.force_n[axis].push(shown.force_n[axis]);
+            self.hand_m[axis].push(rounded.hand_m[axis]);
+            self.tool_m[axis].push(rounded.tool_m[axis]);
+            self.force_n[axis].push(rounded.force_n[axis]);
         }
-        self.normal_n.push(shown.normal_force_n);
-        self.tangent_n.push(shown.tangent_force_n);
-        self.penetration_m.push(shown.penetration_m);
-        self.energy_j.push(shown.energy_j);
-        self.tank_j.push(shown.tank_j);
+        self.normal_n.push(rounded.normal_force_n);
+        self.tangent_n.push(rounded.tangent_force_n);
+        self.penetration_m.push(rounded.penetration_m);
+        self.energy_j.push(rounded.energy_j);
+        self.tank_j.push(rounded.tank_j);
         self.late_ns.push(message.late_ns);
         self.compute_ns.push(message.previous_compute_ns);
         self.skipped += u64::from(message.skipped);

@@ -121,5 +121,5 @@ fn a_device_that_goes_away_ends_the_springs_at_zero_force() {
     let device = SimulatedDevice::new(1, &haptic_device::DeviceModel::default(), None).unwrap();
     let end = run_in_virtual_time(&mut test, &mut FaultyDevice::new(device, plan));
     assert!(matches!(end, End::Fault(_)), "{end}");
-    assert_eq!(test.tick(&haptic_device::Reading::nothing_yet(), 1), haptic_device::Effort::zero());
+    assert_eq!(test.tick(&haptic_device::Reading::default(), 1), haptic_device::Effort::zero());
 }

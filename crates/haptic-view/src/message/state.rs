@@ -1,7 +1,9 @@
 //! The newest state of the loop: poses, forces, contacts, energy.
 
+use haptic_loop::fault::FaultRecord;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::output::Contact;
+use haptic_planar::solve::energy::EnergyBalance;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::Serialize;
@@ -22,24 +24,13 @@ pub struct Observation {
     /// What the simulated hand is doing, as text.
     pub caption: Option<String>,
     /// The newest fault.
-    pub fault: Option<FaultMessage>,
+    pub fault: Option<FaultRecord>,
     /// Faults so far.
     pub faults: u64,
     /// Observations so far with a stale reading.
     pub stale_observations: u64,
     /// The recording in progress.
     pub recording: Option<RecordingMessage>,
-}
-
-/// A fault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FaultMessage {
-    /// Tick in which it began.
-    pub tick: u64,
-    /// Kind of fault.
-    pub kind: String,
-    /// Description.
-    pub text: String,
 }
 
 /// A recording in progress.
@@ -74,10 +65,10 @@ pub struct StateMessage<'o> {
     normal_force_n: f64,
     tangent_force_n: f64,
     penetration_m: f64,
-    energy: EnergyMessage,
+    energy: EnergyBalance,
     tank_j: f64,
     stale: bool,
-    fault: Option<&'o FaultMessage>,
+    fault: Option<&'o FaultRecord>,
     faults: u64,
     caption: Option<&'o str>,
     recording: Option<&'o RecordingMessage>,
@@ -98,18 +89,6 @@ struct ContactMessage {
     bodies: [u32; 2],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct EnergyMessage {
-    kinetic_j: f64,
-    potential_j: f64,
-    coupling_j: f64,
-    work_j: f64,
-    friction_j: f64,
-    impacts_j: f64,
-    damping_j: f64,
-    gain_max_j: f64,
-}
-
 impl<'o> StateMessage<'o> {
     /// Message of an observation.
     pub fn new(observation: &'o Observation, hand_guided: bool) -> Self {
@@ -122,7 +101,7 @@ impl<'o> StateMessage<'o> {
             monotonic_ns: report.now.0,
             paused: report.paused,
             phase: report.phase.name(),
-            share: report.share,
+            share: report.fraction,
             hand_m: report.hand_m.into(),
             hand_guided,
             tool: observation.tool_pose(),
@@ -133,7 +112,7 @@ impl<'o> StateMessage<'o> {
             normal_force_n: felt.tool_normal_n,
             tangent_force_n: felt.tool_tangent_n,
             penetration_m: felt.tool_penetration_m,
-            energy: observation.energy(),
+            energy: felt.energy,
             tank_j: report.tank_j,
             stale: report.stale,
             fault: observation.fault.as_ref(),
@@ -164,20 +143,6 @@ impl Observation {
         let (tool, handle_m) = (self.tool?, self.handle_m?);
         let pose = self.snapshot.poses.iter().find(|pose| pose.body == tool)?;
         Some(ToolPose { position_m: pose.position_m.into(), angle_rad: pose.angle_rad, handle_m: handle_m.into() })
-    }
-
-    fn energy(&self) -> EnergyMessage {
-        let balance = &self.snapshot.report.felt.energy;
-        EnergyMessage {
-            kinetic_j: balance.kinetic_j,
-            potential_j: balance.potential_j,
-            coupling_j: balance.coupling_j,
-            work_j: balance.work_in_j,
-            friction_j: balance.friction_j,
-            impacts_j: balance.impact_j,
-            damping_j: balance.damping_j,
-            gain_max_j: balance.gain_max_j,
-        }
     }
 }
 

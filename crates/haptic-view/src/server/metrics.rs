@@ -35,7 +35,7 @@ fn world(metrics: &mut Text, shared: &Shared) {
         report.felt.energy.gain_max_j,
     );
     metrics.gauge("hapticd_tank_joules", "Tank level.", report.tank_j);
-    metrics.gauge("hapticd_engaged_share", "Engagement fraction, 0 to 1.", report.share);
+    metrics.gauge("hapticd_engaged_share", "Engagement fraction, 0 to 1.", report.fraction);
     metrics.gauge("hapticd_paused", "1 while the world is paused.", f64::from(u8::from(report.paused)));
     metrics.counter("hapticd_faults_total", "Faults; each sets the force to zero.", observation.faults as f64);
     metrics.counter(

@@ -9,7 +9,8 @@ use crate::figures::seconds_of;
 use crate::file_use::PathConflicts;
 use crate::recording::kept::OpenRecording;
 use crate::recording::replay::{Replay, ReplayResult, Settings};
-use crate::trace::{TICK_COLUMNS, Traces, tick_row};
+use crate::trace::Traces;
+use haptic_loop::columns::{TRACE, TickView};
 use haptic_record::parquet::{Column, Kind, ParquetWriter};
 use std::path::Path;
 
@@ -74,7 +75,8 @@ fn export_tables(arguments: &ExportArguments, recording: &OpenRecording) -> Resu
     let (result, _) = replay.run(recording, |rendering| {
         csv.write(rendering.last(), rendering.world())?;
         if let (Some(table), Some(path)) = (&mut parquet, &arguments.parquet) {
-            let row = tick_row(rendering.last(), rendering.world());
+            let view = TickView::new(rendering.last(), &rendering.world().scene);
+            let row = TRACE.map(|column| (column.value)(&view).number());
             table.row(&row).map_err(|error| Failure::unwritable(path, &error))?;
         }
         Ok(())
@@ -87,11 +89,8 @@ fn export_tables(arguments: &ExportArguments, recording: &OpenRecording) -> Resu
 }
 
 fn columns() -> Vec<Column> {
-    let column = |name: &str| {
-        let kind = if name == "contacts" { Kind::Whole } else { Kind::Double };
-        Column { name: name.to_owned(), kind }
-    };
-    TICK_COLUMNS.split(',').map(column).collect()
+    let kind = |name| if name == "contacts" { Kind::Whole } else { Kind::Double };
+    TRACE.iter().map(|column| Column { name: column.name.to_owned(), kind: kind(column.name) }).collect()
 }
 
 fn check_result(recording: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {

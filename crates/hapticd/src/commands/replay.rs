@@ -51,7 +51,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
 fn run(recording: &OpenRecording, settings: Settings) -> Result<(ReplayResult, RunStatistics), Failure> {
     let mut sums = FeltSums::default();
     let (result, rendering) = Replay::new(recording, settings)?.run(recording, |rendering| {
-        sums.take_in(rendering);
+        sums.add(rendering);
         Ok(())
     })?;
     Ok((result, sums.figures(&rendering)))

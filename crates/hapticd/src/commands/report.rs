@@ -22,7 +22,7 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let mut columns = TickColumns::default();
     recording.visit(|item| {
         if let Item::Tick(tick) = item {
-            columns.take_in(&tick);
+            columns.add(&tick);
         }
         Ok(())
     })?;

@@ -13,7 +13,6 @@ use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
 use haptic_config::setup::Setup;
-use haptic_loop::black_box::state_folder;
 use haptic_view::Listener;
 
 /// Runs the command.
@@ -41,7 +40,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         periods: arguments.seconds.map(ticks_in),
         allow_no_rt: arguments.allow_no_rt,
         i_know: arguments.i_know,
-        black_box_folder: state_folder(),
+        black_box_folder: crate::control::state_folder(),
         listener,
         recording: arguments.recording.clone(),
     };

@@ -8,16 +8,15 @@ use crate::file_use::PathConflicts;
 use crate::golden::{ForceHash, Golden};
 use crate::recording::simulated::{Beginning, SimulatedRecording};
 use crate::stopwatch::Stopwatch;
-use crate::summary::{Fault, Summary};
+use crate::summary::Summary;
 use crate::trace::Traces;
 use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;
+use haptic_loop::fault::{Fault, FaultRecord};
 use haptic_loop::report::TickReport;
 use haptic_loop::tick::HapticLoop;
+use haptic_planar::tick::TICK_NS;
 use std::path::Path;
-
-/// A tick of virtual time, ns.
-const TICK_NS: u64 = 1_000_000;
 
 /// Runs the command.
 ///
@@ -93,7 +92,7 @@ fn file_use(arguments: &SimulateArguments, setup: &Setup) -> PathConflicts {
 pub struct SimulationRun {
     rendering: HapticLoop,
     figures: RunExtremes,
-    faults: Vec<Fault>,
+    faults: Vec<FaultRecord>,
     /// Only with --golden.
     forces: Option<ForceHash>,
 }
@@ -110,7 +109,7 @@ impl SimulationRun {
         let report = self.rendering.tick(now, 0);
         self.figures.add(report);
         if let Some(forces) = &mut self.forces {
-            forces.take_in(report.force_n);
+            forces.add(report.force_n);
         }
         if let Some(fault) = &report.fault {
             record_fault(&mut self.faults, report.tick, fault);
@@ -161,6 +160,6 @@ impl SimulationRun {
 }
 
 #[cold]
-fn record_fault(faults: &mut Vec<Fault>, tick: u64, fault: &haptic_loop::fault::Fault) {
-    faults.push(Fault::of(tick, fault));
+fn record_fault(faults: &mut Vec<FaultRecord>, tick: u64, fault: &Fault) {
+    faults.push(FaultRecord::new(tick, fault));
 }

@@ -3,8 +3,10 @@
 //! Only ordinary threads use this module. The real-time thread holds the other ends of the queues.
 
 pub mod recording;
+mod state_folder;
 
 pub use recording::Recording;
+pub use state_folder::state_folder;
 
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
@@ -102,7 +104,7 @@ pub fn send(requests: &CommandSender<LoopRequest>, request: LoopRequest) -> Resu
 
 /// A snapshot sink with capacity for a world, and the reader of its newest snapshot.
 pub fn publish_to_latest(world: &World) -> (Box<dyn SnapshotSink>, LatestReader<Snapshot>) {
-    let (writer, snapshots) = latest(Snapshot::with_room_for(world));
+    let (writer, snapshots) = latest(Snapshot::with_capacity_for(world));
     (Box::new(ToLatest(writer)), snapshots)
 }
 

@@ -9,7 +9,6 @@ use crate::failure::Failure;
 use crate::recording::{header, rotation, worlds};
 use haptic_config::setup::Setup;
 use haptic_device::Device;
-use haptic_loop::black_box::state_folder;
 use haptic_loop::control::ControlError;
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::exchange::CommandSender;
@@ -201,7 +200,7 @@ impl ActiveRecording {
 /// When the name is a path or in use, or the folder cannot be created.
 pub fn recording_file(name: Option<&str>) -> Result<PathBuf, ControlError> {
     let nowhere = || ControlError::NotNow("no folder for recordings; set XDG_STATE_HOME or HOME".to_owned());
-    let folder = state_folder().ok_or_else(nowhere)?.join("recordings");
+    let folder = super::state_folder().ok_or_else(nowhere)?.join("recordings");
     let name = name.map_or_else(|| free_name(&folder, unix_ns() / 1_000_000), str::to_owned);
     if !is_plain(&name) {
         return Err(ControlError::Invalid(format!(

@@ -3,8 +3,12 @@
 use super::loop_body::LoopBody;
 use crate::control::Recording;
 use haptic_loop::black_box::BlackBox;
-use haptic_record::newest::HistoryKeeper;
-use haptic_record::tap::tap_of_newest;
+use haptic_loop::columns::BLACK_BOX;
+use haptic_loop::report::TickReport;
+use haptic_record::history::HistoryKeeper;
+use haptic_record::tap::history_tap;
+use std::fs;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,7 +22,7 @@ pub struct BlackBoxes {
 impl BlackBoxes {
     /// Keeps the history of a loop that has not started yet.
     pub fn begin(folder: PathBuf, recording: &Recording, body: &mut LoopBody) -> Self {
-        let (tap, reader) = tap_of_newest(recording.moving_bodies());
+        let (tap, reader) = history_tap(recording.moving_bodies());
         let history = HistoryKeeper::new(reader, recording.worlds().clone());
         body.record_history_to(Box::new(tap));
         Self { folder, history, recording: recording.clone() }
@@ -31,7 +35,7 @@ impl BlackBoxes {
 
     /// Writes a black box and logs its path.
     pub fn write(&mut self, black_box: &BlackBox) {
-        match black_box.dump(&self.folder, &stamp()) {
+        match dump(black_box, &self.folder, &stamp()) {
             Ok(table) => self.write_recording(&table),
             Err(error) => tracing::error!("{}: cannot write the black box: {error}", self.folder.display()),
         }
@@ -52,4 +56,44 @@ impl BlackBoxes {
 fn stamp() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     format!("{seconds}-{}", std::process::id())
+}
+
+/// Writes the table of a black box into a new file in `folder`, which is created if it is missing, and returns its path.
+fn dump(black_box: &BlackBox, folder: &Path, stamp: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let name = match black_box.reports().filter(|report| report.fault.is_some()).last() {
+        Some(TickReport { tick, fault: Some(fault), .. }) => format!("black-box-{stamp}-{tick}-{}.csv", fault.kind()),
+        _ => format!("black-box-{stamp}.csv"),
+    };
+    let path = folder.join(name);
+    let mut file = BufWriter::new(fs::File::create(&path)?);
+    writeln!(file, "{}", BLACK_BOX.map(|column| column.name).join(","))?;
+    for report in black_box.reports() {
+        writeln!(file, "{}", BLACK_BOX.map(|column| (column.value)(report).to_string()).join(","))?;
+    }
+    file.flush()?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haptic_loop::fault::Fault;
+    use haptic_testing::TestFolder;
+
+    #[test]
+    fn a_dump_is_a_table_with_equal_rows_and_the_text_of_the_fault() {
+        let folder = TestFolder::new();
+        let mut black_box = BlackBox::new();
+        for tick in 1..=4 {
+            let fault = (tick == 4).then_some(Fault::Lost { silent_s: 0.1 });
+            *black_box.next_row() = TickReport { tick, fault, ..TickReport::default() };
+        }
+        let path = dump(&black_box, &folder.join("boxes"), "test").unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(path.file_name().unwrap(), "black-box-test-4-lost.csv");
+        let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(cells, [cells[0]; 5]);
+        assert!(text.ends_with("\"the device is lost: its last new reading was 100 ms old\"\n"), "{text}");
+    }
 }

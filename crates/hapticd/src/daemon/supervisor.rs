@@ -9,9 +9,10 @@ use crate::failure::Failure;
 use crate::realtime_setup::signals::Signals;
 use crate::realtime_setup::{LoopResult, RealtimeLoop};
 use crate::status::Status;
-use crate::summary::{Fault, Summary};
+use crate::summary::Summary;
 use crate::terminal::UserAction;
 use haptic_loop::black_box::BlackBox;
+use haptic_loop::fault::FaultRecord;
 use haptic_realtime::exchange::{LatestReader, TrySendError};
 use haptic_realtime::runner::{LoopExit, LoopTiming};
 use std::sync::atomic::Ordering;
@@ -31,7 +32,7 @@ pub struct Supervisor {
     reload: Reload,
     black_boxes: Option<BlackBoxes>,
     status: Status,
-    faults: Vec<Fault>,
+    faults: Vec<FaultRecord>,
     /// Written black boxes that the full request queue did not accept yet.
     spares: Vec<LoopRequest>,
     viewer: Option<ViewerLink>,
@@ -96,7 +97,7 @@ impl Supervisor {
     fn drain_events(&mut self) {
         while let Some(event) = self.handles.events.pop() {
             match event {
-                LoopEvent::Fault { tick, fault } => self.add_fault(Fault::of(tick, &fault)),
+                LoopEvent::Fault { tick, fault } => self.add_fault(FaultRecord::new(tick, &fault)),
                 LoopEvent::BlackBox(black_box) => self.write_black_box(black_box),
                 LoopEvent::OldWorld(world) => drop(world),
                 LoopEvent::OldPublisher(publisher) => drop(publisher),
@@ -108,7 +109,7 @@ impl Supervisor {
         }
     }
 
-    fn add_fault(&mut self, fault: Fault) {
+    fn add_fault(&mut self, fault: FaultRecord) {
         tracing::warn!("fault in tick {}: {}; force off, re-engaging", fault.tick, fault.text);
         if let Some(viewer) = &mut self.viewer {
             viewer.add_fault(&fault);

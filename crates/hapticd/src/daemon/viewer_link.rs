@@ -4,16 +4,15 @@ use super::loop_body::LoopBody;
 use crate::control::LoopHandles;
 use crate::realtime_setup::RealtimeLoop;
 use crate::status::Status;
-use crate::summary::Fault;
 use crate::viewer::ViewerSession;
 use crate::viewer::observer::Observer;
 use crate::viewer::timing::timing_message;
 
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
+use haptic_loop::fault::FaultRecord;
 use haptic_realtime::exchange::LatestReader;
 use haptic_realtime::runner::LoopTiming;
-use haptic_view::message::state::FaultMessage;
 use haptic_view::{Listener, Viewer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -45,9 +44,8 @@ impl ViewerLink {
     }
 
     /// Counts a fault and shows it.
-    pub fn add_fault(&mut self, fault: &Fault) {
-        let Fault { tick, kind, text } = fault.clone();
-        self.observer.add_fault(FaultMessage { tick, kind, text });
+    pub fn add_fault(&mut self, fault: &FaultRecord) {
+        self.observer.add_fault(fault.clone());
     }
 
     /// After a switch to another scene: reads and shows the snapshots of that scene from now on.

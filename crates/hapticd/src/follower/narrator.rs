@@ -36,7 +36,7 @@ impl Narrator {
             _ if report.paused => "paused".to_owned(),
             _ if report.stale => "no reading from the device".to_owned(),
             Phase::Waiting => "waiting for the tool to be free of contact".to_owned(),
-            Phase::Ramping => format!("force ramping up: {:.0} %", report.share * 100.0),
+            Phase::Ramping => format!("force ramping up: {:.0} %", report.fraction * 100.0),
             Phase::Engaged => self.describe_engaged(view, report),
         }
     }

@@ -54,7 +54,7 @@ pub struct FeltSums {
 
 impl FeltSums {
     /// Takes in the newest tick.
-    pub fn take_in(&mut self, rendering: &HapticLoop) {
+    pub fn add(&mut self, rendering: &HapticLoop) {
         let report = rendering.last();
         let (felt, force_n) = (&report.felt, report.force_n.norm());
         let figures = &mut self.figures;
@@ -73,7 +73,7 @@ impl FeltSums {
     /// What they come to at the end of a run.
     pub fn figures(&self, rendering: &HapticLoop) -> RunStatistics {
         let (ticks, contacts) = (self.figures.ticks.max(1) as f64, self.contacts.max(1) as f64);
-        let (energy, tally) = (&rendering.last().felt.energy, rendering.tally());
+        let (energy, counters) = (&rendering.last().felt.energy, rendering.counters());
         RunStatistics {
             force_mean_n: self.force_n / ticks,
             force_rms_n: (self.force_squared / ticks).sqrt(),
@@ -85,9 +85,9 @@ impl FeltSums {
             work_in_j: energy.work_in_j,
             energy_gain_max_j: energy.gain_max_j,
             tank_lowest_j: rendering.tank_lowest_j(),
-            tank_cuts: tally.cut,
-            stale: tally.stale,
-            faults: tally.faults,
+            tank_cuts: counters.cut,
+            stale: counters.stale,
+            faults: counters.faults,
             ..self.figures
         }
     }

@@ -59,13 +59,13 @@ impl OpenRecording {
             flaw: None,
         };
         for file in files {
-            kept.take_in(&file)?;
+            kept.add_file(&file)?;
             kept.files.push(file);
         }
         Ok(kept)
     }
 
-    fn take_in(&mut self, file: &Path) -> Result<(), Failure> {
+    fn add_file(&mut self, file: &Path) -> Result<(), Failure> {
         let header = RecordingReader::open(file)?.header()?;
         self.scenes.insert(header.world, header.texts.scene.text);
         let mut reader = RecordingReader::open(file)?;
@@ -75,11 +75,11 @@ impl OpenRecording {
                     self.ticks += 1;
                     self.span = Some((self.span.map_or(tick.tick, |(first, _)| first), tick.tick));
                 }
-                Item::RecordedCommand(command) => self.commands.push(command),
+                Item::Command(command) => self.commands.push(command),
                 Item::Event(event) => self.events.push(event),
-                Item::Attachment(name, text) => self.take_text(name, text),
+                Item::Attachment(name, text) => self.add_text(name, text),
                 Item::Metadata(name, pairs) if name == END_NAME => self.closing = pairs,
-                Item::Metadata(..) | Item::Bodies(_) | Item::CheckpointRecord(_) => {}
+                Item::Metadata(..) | Item::Bodies(_) | Item::Checkpoint(_) => {}
             }
         }
         if self.end == ReadEnd::Finished {
@@ -109,7 +109,7 @@ impl OpenRecording {
     }
 
     /// Profile, scene, device and hand are those of the first file; later ones only add worlds.
-    fn take_text(&mut self, name: String, text: String) {
+    fn add_text(&mut self, name: String, text: String) {
         if let Some(world) = world_of_attachment(&name) {
             self.scenes.insert(world, text.clone());
         }

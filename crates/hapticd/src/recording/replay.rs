@@ -13,7 +13,7 @@ use haptic_loop::world::World;
 use haptic_record::header::{Text, Texts};
 use haptic_record::reader::{BodyHashes, Item, ReadEnd};
 use haptic_record::replay_device::{DeviceTick, ReplayFeeder, replay_device};
-use haptic_record::tap::{CheckpointRecord, CommandRecord, body_hash, is_picture_due};
+use haptic_record::tap::{CheckpointRecord, CommandRecord, body_hash, is_pose_due};
 use haptic_record::tick_message::{TickMessage, effort_hash};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -72,7 +72,7 @@ pub enum Settings {
 /// A recording that is run again.
 pub struct Replay {
     rendering: HapticLoop,
-    prompter: ReplayFeeder,
+    feeder: ReplayFeeder,
     axes: u8,
     commands: VecDeque<CommandRecord>,
     taken: u32,
@@ -82,52 +82,53 @@ pub struct Replay {
     instead: Option<LoopSettings>,
     expected_tick: u64,
     /// Nothing can be run before the next checkpoint.
-    is_lost: bool,
-    proof: ReplayResult,
+    is_unverified: bool,
+    result: ReplayResult,
     /// Hashes of our own last pictures; the recording's come a little later in the file.
-    pictures: VecDeque<BodyHashes>,
+    poses: VecDeque<BodyHashes>,
 }
 
 /// Our own pictures that are kept: the recording's come at most a picture later.
-const PICTURES_KEPT: usize = 4;
+const POSES_KEPT: usize = 4;
 
 impl Replay {
     /// Builds the world from the recording alone.
     ///
     /// # Errors
     /// When its texts are not those of a profile, a scene and a device.
-    pub fn new(kept: &OpenRecording, settings: Settings) -> Result<Self, Failure> {
+    pub fn new(recording: &OpenRecording, settings: Settings) -> Result<Self, Failure> {
         let is_as_recorded = matches!(settings, Settings::AsRecorded);
-        let recorded = profile::load(&source_of(&kept.header.texts.profile))?;
+        let recorded = profile::load(&source_of(&recording.header.texts.profile))?;
         let profile = match settings {
             Settings::AsRecorded => recorded,
             Settings::Of(profile) => *profile,
         };
-        let mut setup = Setup::from_sources(profile, sources_of(&kept.header.texts), haptic_backends::KINDS)?;
-        setup.device_rate_hz = kept.header.device.rate_hz;
-        let (device, prompter) = replay_device(&kept.header.device);
-        let worlds = kept.worlds().filter_map(|number| world_of(kept, number)).collect::<Result<_, Failure>>()?;
+        let mut setup = Setup::from_sources(profile, sources_of(&recording.header.texts), haptic_backends::KINDS)?;
+        setup.device_rate_hz = recording.header.device.rate_hz;
+        let (device, feeder) = replay_device(&recording.header.device);
+        let worlds =
+            recording.worlds().filter_map(|number| world_of(recording, number)).collect::<Result<_, Failure>>()?;
         let instead = (!is_as_recorded).then(|| setup.settings());
         let rendering = setup.into_unpaced_loop(Box::new(device))?;
-        let proof = ReplayResult {
+        let result = ReplayResult {
             ticks: 0,
             state_hash: String::new(),
-            truncated: kept.is_truncated(),
+            truncated: recording.is_truncated(),
             first_difference: None,
             unproved: None,
         };
         Ok(Self {
             rendering,
-            prompter,
-            axes: kept.header.device.axes,
-            commands: kept.commands.iter().copied().collect(),
+            feeder,
+            axes: recording.header.device.axes,
+            commands: recording.commands.iter().copied().collect(),
             taken: 0,
             worlds,
             instead,
             expected_tick: 1,
-            is_lost: false,
-            proof,
-            pictures: VecDeque::new(),
+            is_unverified: false,
+            result,
+            poses: VecDeque::new(),
         })
     }
 
@@ -137,56 +138,56 @@ impl Replay {
     /// Whatever `visit` answers, or a file that has gone.
     pub fn run(
         mut self,
-        kept: &OpenRecording,
+        recording: &OpenRecording,
         mut visit: impl FnMut(&HapticLoop) -> Result<(), Failure>,
     ) -> Result<(ReplayResult, HapticLoop), Failure> {
-        kept.visit(|item| {
+        recording.visit(|item| {
             match item {
                 Item::Tick(tick) if self.can_run(&tick) => {
                     self.tick(&tick);
                     visit(&self.rendering)?;
                 }
                 Item::Bodies(bodies) => self.compare_bodies(&bodies),
-                Item::CheckpointRecord(checkpoint) => self.pass(&checkpoint),
+                Item::Checkpoint(checkpoint) => self.handle_checkpoint(&checkpoint),
                 _ => {}
             }
             Ok(())
         })?;
-        if let (ReadEnd::Damaged(problem), false) = (&kept.end, self.is_lost) {
-            self.give_up(self.expected_tick, format!("the file is damaged: {problem}"));
+        if let (ReadEnd::Damaged(problem), false) = (&recording.end, self.is_unverified) {
+            self.mark_unverified(self.expected_tick, format!("the file is damaged: {problem}"));
         }
-        self.proof.state_hash = format!("{:016x}", self.rendering.world().state.hash());
-        Ok((self.proof, self.rendering))
+        self.result.state_hash = format!("{:016x}", self.rendering.world().state.hash());
+        Ok((self.result, self.rendering))
     }
 
-    fn give_up(&mut self, from_tick: u64, reason: String) {
-        self.is_lost = true;
-        self.proof.unproved.get_or_insert(UnverifiedRange { from_tick, until_tick: None, reason });
+    fn mark_unverified(&mut self, from_tick: u64, reason: String) {
+        self.is_unverified = true;
+        self.result.unproved.get_or_insert(UnverifiedRange { from_tick, until_tick: None, reason });
     }
 
     /// A tick can be run if every tick and order before it is known, or a checkpoint.
     fn can_run(&mut self, message: &TickMessage) -> bool {
         let expected = self.expected_tick;
-        if !self.is_lost && message.tick != expected {
+        if !self.is_unverified && message.tick != expected {
             let reason = if expected == 1 {
                 format!("the recording begins with tick {}: how the world stood then is not in it", message.tick)
             } else {
                 format!("ticks {expected} to {} are missing", message.tick.saturating_sub(1))
             };
-            self.give_up(expected, reason);
+            self.mark_unverified(expected, reason);
         }
-        !self.is_lost
+        !self.is_unverified
     }
 
     /// Goes on from a checkpoint where that is the only way: at the beginning, or after something that is missing.
-    fn pass(&mut self, checkpoint: &CheckpointRecord) {
-        let is_beginning = self.proof.ticks == 0 && self.expected_tick == 1 && checkpoint.tick > 0;
-        if !self.is_lost && !is_beginning {
+    fn handle_checkpoint(&mut self, checkpoint: &CheckpointRecord) {
+        let is_beginning = self.result.ticks == 0 && self.expected_tick == 1 && checkpoint.tick > 0;
+        if !self.is_unverified && !is_beginning {
             return;
         }
         match self.resume(checkpoint) {
-            Ok(()) => self.found_again(checkpoint),
-            Err(reason) => self.give_up(checkpoint.tick + 1, reason),
+            Ok(()) => self.resume_after(checkpoint),
+            Err(reason) => self.mark_unverified(checkpoint.tick + 1, reason),
         }
     }
 
@@ -204,34 +205,34 @@ impl Replay {
         Ok(())
     }
 
-    fn found_again(&mut self, checkpoint: &CheckpointRecord) {
-        self.is_lost = false;
+    fn resume_after(&mut self, checkpoint: &CheckpointRecord) {
+        self.is_unverified = false;
         self.expected_tick = checkpoint.tick + 1;
         self.taken = checkpoint.commands;
         self.commands.retain(|command| command.number > checkpoint.commands);
-        self.pictures.clear();
-        if let Some(UnverifiedRange { until_tick: until_tick @ None, .. }) = &mut self.proof.unproved {
+        self.poses.clear();
+        if let Some(UnverifiedRange { until_tick: until_tick @ None, .. }) = &mut self.result.unproved {
             *until_tick = Some(checkpoint.tick + 1);
         }
     }
 
     fn tick(&mut self, message: &TickMessage) {
         self.apply_commands(message);
-        self.prompter.prompt(DeviceTick { reading: message.reading, sent: message.sent });
+        self.feeder.feed(DeviceTick { reading: message.reading, sent: message.sent });
         self.rendering.tick(message.now, message.skipped);
         self.expected_tick += 1;
-        self.proof.ticks += 1;
-        if self.is_compared() && self.proof.first_difference.is_none() {
+        self.result.ticks += 1;
+        if self.is_compared() && self.result.first_difference.is_none() {
             self.compare(message);
         }
-        if is_picture_due(message.tick) {
-            self.pictures.truncate(PICTURES_KEPT - 1);
-            self.pictures.push_front(self.hashes());
+        if is_pose_due(message.tick) {
+            self.poses.truncate(POSES_KEPT - 1);
+            self.poses.push_front(self.hashes());
         }
     }
 
     fn is_compared(&self) -> bool {
-        self.instead.is_none() && !self.is_lost
+        self.instead.is_none() && !self.is_unverified
     }
 
     fn hashes(&self) -> BodyHashes {
@@ -248,7 +249,7 @@ impl Replay {
         }
         if self.taken != message.commands {
             let missing = message.commands.abs_diff(self.taken);
-            self.give_up(message.tick, format!("{missing} commands are missing"));
+            self.mark_unverified(message.tick, format!("{missing} commands are missing"));
         }
     }
 
@@ -259,7 +260,9 @@ impl Replay {
         let world = |number| self.worlds.get(&number).cloned().map(Box::new);
         match command.resolve(self.axes, world) {
             Some(command) => drop(self.rendering.apply(command)),
-            None => self.give_up(tick, "the recording does not hold the world that was put in place".to_owned()),
+            None => {
+                self.mark_unverified(tick, "the recording does not hold the world that was put in place".to_owned())
+            }
         }
     }
 
@@ -274,7 +277,7 @@ impl Replay {
         let found = if is_hashed && state_hash != message.state_hash {
             difference("state", format!("{:016x}", message.state_hash), format!("{state_hash:016x}"))
         } else if effort_hash(report.effort_n) != message.effort_hash {
-            let recorded = format!("about {:?}", message.shown.force_n);
+            let recorded = format!("about {:?}", message.rounded.force_n);
             difference("force", recorded, format!("{:?}", report.force_n.as_slice()))
         } else if fault != message.fault {
             difference("fault", message.fault.to_string(), fault.to_string())
@@ -283,17 +286,17 @@ impl Replay {
         } else {
             None
         };
-        self.proof.first_difference = found;
+        self.result.first_difference = found;
     }
 
     /// Compares a picture: the first after a difference says where that is, and one that differs is a difference.
     fn compare_bodies(&mut self, recorded: &BodyHashes) {
         let is_named = self
-            .proof
+            .result
             .first_difference
             .as_ref()
             .is_some_and(|first| first.what != "state" || !first.bodies.is_empty() || recorded.tick < first.tick);
-        let own = self.pictures.iter().find(|own| own.tick == recorded.tick);
+        let own = self.poses.iter().find(|own| own.tick == recorded.tick);
         let Some(own) = own.filter(|_| self.is_compared() && !is_named) else { return };
         let world = self.rendering.world();
         let pairs = own.hashes.iter().zip(&recorded.hashes);
@@ -307,7 +310,7 @@ impl Replay {
         let first = tool.or_else(|| bodies.first().copied()).and_then(name);
         let bodies = bodies.into_iter().filter_map(name).collect();
         let words = |picture: &BodyHashes| format!("{:08x?}", picture.hashes);
-        let difference = self.proof.first_difference.get_or_insert(Difference {
+        let difference = self.result.first_difference.get_or_insert(Difference {
             tick: recorded.tick,
             what: "state",
             body: None,
@@ -331,8 +334,8 @@ fn sources_of(texts: &Texts) -> Sources {
     }
 }
 
-fn world_of(kept: &OpenRecording, number: u64) -> Option<Result<(u64, World), Failure>> {
-    let text = kept.scene_of(number)?;
+fn world_of(recording: &OpenRecording, number: u64) -> Option<Result<(u64, World), Failure>> {
+    let text = recording.scene_of(number)?;
     let scene = scene::load(&Source::in_memory(&format!("scene of world {number}"), text));
     Some(scene.map(|scene| (number, World::new(scene).numbered(number))).map_err(Failure::from))
 }

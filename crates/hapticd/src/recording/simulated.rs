@@ -35,7 +35,7 @@ impl Beginning {
     }
 
     /// Of a run that has gone on for a while.
-    pub fn in_midst(header: Header, worlds: Worlds, rendering: &HapticLoop) -> Self {
+    pub fn mid_run(header: Header, worlds: Worlds, rendering: &HapticLoop) -> Self {
         let moving_bodies = rendering.world().moving().len();
         Self { header: Header { first_tick: 0, ..header }, worlds, moving_bodies }
     }
@@ -64,7 +64,7 @@ impl Beginning {
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn create_now(
+    pub fn create_mid_run(
         self,
         path: &Path,
         arguments: &RecordArguments,

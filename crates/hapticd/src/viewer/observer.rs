@@ -2,15 +2,16 @@
 
 use crate::follower::SceneFollower;
 use haptic_draw::view::SceneView;
+use haptic_loop::fault::FaultRecord;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
-use haptic_view::message::state::{FaultMessage, Observation, RecordingMessage};
+use haptic_view::message::state::{Observation, RecordingMessage};
 
 /// Observes one scene.
 pub struct Observer {
     scene_id: u64,
     follower: SceneFollower,
-    fault: Option<FaultMessage>,
+    fault: Option<FaultRecord>,
     faults: u64,
     stale_seen: u64,
 }
@@ -28,7 +29,7 @@ impl Observer {
     }
 
     /// Counts a fault and shows it.
-    pub fn add_fault(&mut self, fault: FaultMessage) {
+    pub fn add_fault(&mut self, fault: FaultRecord) {
         self.fault = Some(fault);
         self.faults += 1;
     }

@@ -17,9 +17,9 @@ use haptic_view::message::settings::{
 /// Points of the region's edge.
 const REGION_POINTS: usize = 48;
 /// The first damping above none is this share of the last; the passive region lies far below the stable one.
-const LEAST_SHARE: f64 = 1e-4;
+const MIN_FRACTION: f64 = 1e-4;
 /// Beyond so many periods of delay the eigenvalues take too long for a picture.
-const MOST_DELAY_PERIODS: f64 = 20.0;
+const MAX_DELAY_PERIODS: f64 = 20.0;
 /// Stiffest turning spring that can be set, N·m/rad, unless the profile has a stiffer one: a rigid grip of a fist.
 const MAX_ANGULAR_STIFFNESS_N_M_PER_RAD: f64 = 10.0;
 /// Likewise the damper, N·m·s/rad.
@@ -146,12 +146,12 @@ fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
 /// The stiffest passive and the stiffest stable coupling from no damping to the most that comes to rest, in the device's
 /// frame; empty for a device that is so late that no picture is worth its cost.
 fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
-    if model.delay_s > MOST_DELAY_PERIODS * model.period_s {
+    if model.delay_s > MAX_DELAY_PERIODS * model.period_s {
         return Vec::new();
     }
-    let most = most_damping_n_s_per_m(model, hand);
+    let most = max_damping_n_s_per_m(model, hand);
     let steps = (REGION_POINTS - 2) as f64;
-    let above_none = (0..REGION_POINTS - 1).map(|step| most * LEAST_SHARE.powf(1.0 - step as f64 / steps));
+    let above_none = (0..REGION_POINTS - 1).map(|step| most * MIN_FRACTION.powf(1.0 - step as f64 / steps));
     let point = |damping: f64| RegionPoint {
         damping_n_s_per_m: damping,
         stiffness_passive_n_per_m: ((model.damping_n_s_per_m - damping) / model.effective_delay_s()).max(0.0),
@@ -161,7 +161,7 @@ fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
 }
 
 /// The most damping with which some stiffness still comes to rest: it is bounded, because the damper's force is late too.
-fn most_damping_n_s_per_m(model: &WorstAxisModel, hand: &HandImpedance) -> f64 {
+fn max_damping_n_s_per_m(model: &WorstAxisModel, hand: &HandImpedance) -> f64 {
     let (mut low, mut high) = (0.0, 4.0 * (model.mass_kg + hand.mass_kg) / model.period_s);
     for _ in 0..20 {
         let middle = 0.5 * (low + high);

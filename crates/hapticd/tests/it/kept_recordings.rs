@@ -14,9 +14,9 @@ use haptic_device::faulty::{FaultPlan, InjectedFault};
 use haptic_loop::command::Command;
 use haptic_loop::fault::Fault;
 use haptic_loop::settings::{MappingSettings, Safety};
-use haptic_record::newest::HistoryKeeper;
+use haptic_record::history::HistoryKeeper;
 use haptic_record::reader::Item;
-use haptic_record::tap::{Timing, tap_of_newest};
+use haptic_record::tap::{Timing, history_tap};
 use hapticd::cli::RecordArguments;
 use hapticd::recording::kept::OpenRecording;
 use nalgebra::Vector2;
@@ -138,7 +138,7 @@ fn write_black_box(file: &Path) {
     let plan = FaultPlan { scheduled, ..FaultPlan::default() };
     let mut run =
         Run::of_setup(setup_of(&SCENES.built_in("table").unwrap().text, ""), plan, file, &RecordArguments::default());
-    let (mut tap, reader) = tap_of_newest(run.rendering.world().moving().len());
+    let (mut tap, reader) = history_tap(run.rendering.world().moving().len());
     let mut history = HistoryKeeper::new(reader, run.worlds.clone());
     for _ in 1..=TICKS {
         let report = run.tick_without_record();

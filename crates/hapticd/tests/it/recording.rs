@@ -68,8 +68,8 @@ impl Run {
         let world = self.rendering.world().number();
         let notes = self.worlds.get(world).unwrap();
         header.texts.scene = Text { name: notes.name, text: notes.text };
-        let beginning = Beginning::in_midst(Header { world, ..header }, self.worlds.clone(), &self.rendering);
-        self.recording = beginning.create_now(file, &RecordArguments::default(), &self.rendering).unwrap();
+        let beginning = Beginning::mid_run(Header { world, ..header }, self.worlds.clone(), &self.rendering);
+        self.recording = beginning.create_mid_run(file, &RecordArguments::default(), &self.rendering).unwrap();
     }
 
     pub fn plain(scene: &str, file: &Path) -> Self {
@@ -192,7 +192,7 @@ fn ten_scenes_with_two_devices_faults_and_reloads_replay_to_the_bit() {
             let name = format!("{scene}-{device}.mcap");
             let file = kept.as_ref().map_or_else(|| folder.join(&name), |kept| kept.join(&name));
             let (run, with_force) = run_of_matrix(scene, device, index as u64 + 1, &file);
-            let faults = run.rendering.tally().faults;
+            let faults = run.rendering.counters().faults;
             let hash = run.end();
             let (proof, _) = replayed(&file);
             println!("{scene} {device}: {} ticks, {with_force} with force, {faults} faults, {hash}", proof.ticks);

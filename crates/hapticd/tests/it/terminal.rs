@@ -50,7 +50,7 @@ fn small_view() -> SceneView {
 
 fn small_frame(view: &SceneView) -> Frame {
     let nothing =
-        Snapshot { report: haptic_loop::report::TickReport::nothing_yet(), poses: Vec::new(), contacts: Vec::new() };
+        Snapshot { report: haptic_loop::report::TickReport::default(), poses: Vec::new(), contacts: Vec::new() };
     let mut frame = FrameBuilder::new(view.clone()).observe(&nothing, &LoopTiming::default(), None);
     frame.hand_m = Some([0.02, 0.02].into());
     frame.force_n = [0.0, 1.0].into();
@@ -121,7 +121,7 @@ impl Tour {
         let builder = FrameBuilder::new(SceneView::new(&setup.scene));
         let device = setup.simulated_device().unwrap();
         let rendering = setup.into_loop(device).unwrap();
-        let snapshot = Snapshot::with_room_for(rendering.world());
+        let snapshot = Snapshot::with_capacity_for(rendering.world());
         Self { rendering, snapshot, builder, force_max_n: 0.0, faults: 0 }
     }
 

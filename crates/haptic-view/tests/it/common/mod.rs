@@ -155,7 +155,7 @@ pub fn ball() -> (SceneDescription, Scene) {
 
 /// An observation with this many poses.
 pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
-    let mut snapshot = Snapshot::with_room_for(&World::new(ball().1));
+    let mut snapshot = Snapshot::with_capacity_for(&World::new(ball().1));
     snapshot.report.tick = tick;
     let pose = Pose { body: 0, position_m: Vector2::new(0.123_456_789, 1.0 / 3.0), angle_rad: 0.1 };
     snapshot.poses = vec![pose; bodies];

@@ -1,4 +1,4 @@
-//! Limits and mapping in an image of the loop.
+//! Limits and mapping in a checkpoint.
 
 use super::{MappingSettings, Safety};
 use haptic_planar::checkpoint::Archive;

@@ -1,4 +1,4 @@
-//! The tank in an image of the loop.
+//! The tank in a checkpoint.
 
 use super::{Held, Passivity, Tank};
 use haptic_planar::checkpoint::Archive;

@@ -1,4 +1,4 @@
-//! The watch in an image of the loop.
+//! The reading monitor in a checkpoint.
 
 use super::ReadingMonitor;
 use haptic_planar::checkpoint::Archive;

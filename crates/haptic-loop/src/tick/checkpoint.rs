@@ -1,7 +1,7 @@
-//! An image of the whole loop after a tick, from which another can go on and never differ by a bit: what a recording needs
-//! that begins in the midst of a run, and a black box.
+//! Checkpoint of the whole loop after a tick. Another loop that reads it continues with the same bits. Recordings that
+//! start mid-run and black boxes start with one.
 //!
-//! The device is not in it: its readings are recorded, and a replay hands them out.
+//! The device is not part of it: its readings are recorded, and a replay supplies them.
 
 use super::HapticLoop;
 use crate::report::TickReport;
@@ -9,25 +9,25 @@ use crate::world::World;
 use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_output};
 use haptic_planar::state::State;
 
-/// Words that everything but the world takes at most.
+/// Maximum number of words of everything but the world.
 const WORDS_BESIDES: usize = 192;
 
 impl World {
-    /// Words that an image of a loop with this world takes at most.
+    /// Maximum number of words in a checkpoint of a loop with this world.
     pub fn checkpoint_words(&self) -> usize {
         State::checkpoint_words(&self.scene) + WORDS_BESIDES
     }
 }
 
 impl HapticLoop {
-    /// Writes an image of everything that lasts, as it stands between two ticks. Real-time: once over the moving bodies and
-    /// near pairs of the world, a word a nanosecond or so.
+    /// Writes everything that lasts from tick to tick; call it between two ticks. Real-time: once over the dynamic bodies
+    /// and near pairs of the world, about a nanosecond per word.
     pub fn write_checkpoint(&self, image: &mut Checkpoint) {
         let mut out = image.begin();
         out.word(&mut { self.ticks });
-        self.frame.settings().carry(&mut out);
+        self.mapping.settings().carry(&mut out);
         { self.safety }.carry(&mut out);
-        { self.watch }.carry(&mut out);
+        { self.monitor }.carry(&mut out);
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
@@ -35,27 +35,27 @@ impl HapticLoop {
         self.world.state.write_checkpoint(&self.world.scene, &mut out);
     }
 
-    /// Goes on from an image of a loop with the same scene and the same kind of device. Not for the tick.
+    /// Continues from a checkpoint of a loop with the same scene and the same kind of device. Not for the tick.
     ///
     /// # Errors
-    /// When the image is of something else; the loop is senseless then.
+    /// When the checkpoint does not fit; the loop is unusable then.
     pub fn read_checkpoint(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
         let mut from = image.read();
         from.word(&mut self.ticks);
-        let mut mapping = self.frame.settings();
+        let mut mapping = self.mapping.settings();
         mapping.carry(&mut from);
         let axes = self.device.identity().axes;
-        self.frame = mapping.activate(axes).map_err(|_| BadCheckpoint("has a senseless mapping"))?;
+        self.mapping = mapping.activate(axes).map_err(|_| BadCheckpoint("has an invalid mapping"))?;
         self.safety.carry(&mut from);
-        self.watch.carry(&mut from);
+        self.monitor.carry(&mut from);
         self.coupling.carry(&mut from);
         self.guard.carry(&mut from);
-        self.watch.set_limits(&self.safety);
+        self.monitor.set_limits(&self.safety);
         self.guard.set_limits(&self.safety);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));
-        let mut page = TickReport { tick: self.ticks, ..TickReport::nothing_yet() };
-        archive_output(&mut page.felt, &mut from);
-        *self.recorder.latest_mut() = page;
+        let mut row = TickReport { tick: self.ticks, ..TickReport::default() };
+        archive_output(&mut row.felt, &mut from);
+        *self.recorder.latest_mut() = row;
         let World { scene, state, .. } = self.world.as_mut();
         state.read_checkpoint(scene, &mut from)?;
         from.end()

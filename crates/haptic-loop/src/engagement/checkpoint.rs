@@ -1,4 +1,4 @@
-//! The engagement in an image of the loop.
+//! The engagement in a checkpoint.
 
 use super::Engagement;
 use haptic_planar::checkpoint::Archive;
@@ -6,8 +6,8 @@ use haptic_planar::checkpoint::Archive;
 impl Engagement {
     /// All of it but the ramp time, which is a limit. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
-        let Self { ramp_s: _, quiet_ticks, share, recovered } = self;
-        archive.numbers([share, recovered]);
+        let Self { ramp_s: _, quiet_ticks, fraction, recovered } = self;
+        archive.numbers([fraction, recovered]);
         archive.count(quiet_ticks);
     }
 }

@@ -1,4 +1,4 @@
-//! The guard in an image of the loop.
+//! The guard in a checkpoint.
 
 use super::{Clamp, Guard, GuardCounters};
 use crate::fault::Fault;
@@ -19,7 +19,7 @@ impl Guard {
             late_in_a_row,
             shortfall_n,
             given_before_n,
-            tally: GuardCounters { stale, faults, clamped, cut, withheld_j },
+            counters: GuardCounters { stale, faults, clamped, cut, withheld_j },
         } = self;
         archive.numbers([now_n, to_n, step_n, withheld_j]);
         engagement.carry(archive);

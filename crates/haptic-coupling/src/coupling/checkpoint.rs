@@ -1,4 +1,4 @@
-//! The coupling in an image of the loop.
+//! The coupling in a checkpoint.
 
 use super::{Coupling, Gains, RampPoint};
 use haptic_planar::checkpoint::Archive;
@@ -7,16 +7,16 @@ use nalgebra::Vector2;
 impl Coupling {
     /// All of it. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
-        let Self { from, to, share, rail, before_m } = self;
-        carry_hold(from, archive);
-        carry_hold(to, archive);
-        archive.number(share);
+        let Self { from, to, fraction, rail, before_m } = self;
+        carry_ramp_point(from, archive);
+        carry_ramp_point(to, archive);
+        archive.number(fraction);
         archive.optional(rail, Vector2::zeros(), |archive, direction| archive.vector(direction));
         archive.optional(before_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
     }
 }
 
-fn carry_hold(hold: &mut RampPoint, archive: &mut impl Archive) {
+fn carry_ramp_point(hold: &mut RampPoint, archive: &mut impl Archive) {
     let RampPoint { gains, max_force_n } = hold;
     let Gains { stiffness_n_per_m, damping_n_s_per_m, angular_stiffness_n_m_per_rad, angular_damping_n_m_s_per_rad } =
         gains;

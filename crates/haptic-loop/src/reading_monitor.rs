@@ -1,6 +1,6 @@
-//! What to make of a reading: good, stale, or a fault. Nothing that comes from a device is believed unseen.
+//! Validity of readings: good, stale, or a fault. Every reading of a device is checked.
 
-mod image;
+mod checkpoint;
 
 use crate::fault::Fault;
 use crate::settings::Safety;
@@ -8,56 +8,56 @@ use haptic_device::{Health, Reading};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Where the hand is, as far as it can be known, and how far that can be trusted. Device frame.
+/// The last valid position of the hand and the validity of the reading. Device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandReading {
-    /// Last good position, m; none before the first.
+    /// Last valid position, m; none before the first.
     pub position_m: Option<Vector2<f64>>,
     /// A new position came with this tick.
     pub is_new: bool,
-    /// Whether force may answer it.
-    pub trust: Validity,
+    /// Whether force may respond to it.
+    pub validity: Validity,
 }
 
-/// How far a reading can be trusted.
+/// Validity of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Validity {
-    /// New, or young enough.
+    /// New, or recent enough.
     Good,
-    /// Too old to answer with a force.
+    /// Too old for a force.
     Stale,
-    /// Something is wrong.
+    /// Not usable.
     Faulted(Fault),
 }
 
-/// A device that is served less often than every tick may miss two services before its readings are stale, and that many
-/// service periods before it is lost.
+/// Service periods without a reading after which a device that is not served every tick is stale, and after which it is
+/// lost: it may miss two services.
 const STALE_SERVICES: f64 = 2.5;
 const LOST_SERVICES: f64 = 4.0;
 
-/// Watches the readings of one device.
+/// Checks the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingMonitor {
-    /// Between two readings of a device that is served less often than every tick, s; else zero.
+    /// Time between two readings of a device that is not served every tick, s; else zero.
     service_period_s: f64,
     stale_after_s: f64,
     stale_after_ns: u64,
     lost_after_s: f64,
     max_speed_m_per_s: f64,
     position_m: Option<Vector2<f64>>,
-    /// Number of the last new sample.
+    /// Sequence number of the last new sample.
     sequence: u32,
-    /// Since the last new position, s.
+    /// Time since the last new position, s.
     silent_s: f64,
-    /// How old the last new position was when it came, s.
+    /// Age of the last new position when it arrived, s.
     age_s: f64,
 }
 
 impl ReadingMonitor {
-    /// A watch that has seen nothing yet, of a device that is served so often.
+    /// A monitor before the first reading of a device with this service rate.
     pub fn new(safety: &Safety, service_rate_hz: f64) -> Self {
         let period_s = 1.0 / service_rate_hz;
-        let mut watch = Self {
+        let mut monitor = Self {
             service_period_s: if period_s > 1.5 * TICK_S { period_s } else { 0.0 },
             stale_after_s: 0.0,
             stale_after_ns: 0,
@@ -68,11 +68,11 @@ impl ReadingMonitor {
             silent_s: 0.0,
             age_s: 0.0,
         };
-        watch.set_limits(safety);
-        watch
+        monitor.set_limits(safety);
+        monitor
     }
 
-    /// Takes other limits. Real-time: constant.
+    /// Sets other limits. Real-time: constant.
     pub fn set_limits(&mut self, safety: &Safety) {
         self.stale_after_s = safety.stale_after_s.max(STALE_SERVICES * self.service_period_s);
         self.stale_after_ns = (self.stale_after_s * 1e9) as u64;
@@ -80,17 +80,17 @@ impl ReadingMonitor {
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
     }
 
-    /// Judges the reading of a tick that came `elapsed_s` after the one before. Real-time: constant.
-    pub fn judge(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {
+    /// Checks the reading of a tick, `elapsed_s` after the previous one. Real-time: constant.
+    pub fn check(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {
         self.silent_s += elapsed_s;
         let is_finite = reading.is_finite();
         let is_new = reading.fresh && is_finite && self.is_newer(reading.sequence);
-        let trust = match reading.health {
+        let validity = match reading.health {
             Health::Faulted(code) => Validity::Faulted(Fault::Device(code)),
             Health::Lost => Validity::Faulted(Fault::Lost { silent_s: self.silent_s }),
             Health::Ready | Health::Stale if !is_finite => Validity::Faulted(Fault::ReadingNotFinite),
-            Health::Ready | Health::Stale if is_new => self.trust_in_new(reading),
-            Health::Ready | Health::Stale => self.trust_in_old(),
+            Health::Ready | Health::Stale if is_new => self.check_new(reading),
+            Health::Ready | Health::Stale => self.check_old(),
         };
         if is_new {
             self.position_m = Some(reading.position_m);
@@ -98,17 +98,17 @@ impl ReadingMonitor {
             self.silent_s = 0.0;
             self.age_s = age_s(reading);
         }
-        HandReading { position_m: self.position_m, is_new, trust }
+        HandReading { position_m: self.position_m, is_new, validity }
     }
 
-    /// A sample that comes twice, or after a newer one, tells nothing. After a silence any other number will do: the
-    /// device may have begun to count anew.
+    /// A repeated or reordered sample is not new. After a gap any other number is accepted: the device may have restarted
+    /// its count.
     fn is_newer(&self, sequence: u32) -> bool {
         let ahead = sequence.wrapping_sub(self.sequence) as i32;
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
     }
 
-    fn trust_in_new(&self, reading: &Reading) -> Validity {
+    fn check_new(&self, reading: &Reading) -> Validity {
         let moved_m = reading.position_m - self.position_m.unwrap_or(reading.position_m);
         let elapsed_s = self.elapsed_since_last_s(reading);
         let allowed_m = self.max_speed_m_per_s * elapsed_s;
@@ -122,14 +122,14 @@ impl ReadingMonitor {
         }
     }
 
-    /// The time in which the handle moved, s. A tick that was late finds the answer to its last command, which is as old as the
-    /// tick is late; the next answer then shows all of the time in one period.
+    /// The time in which the handle moved, s. A late tick reads the response to its last command, which is as old as the
+    /// tick is late; the next response then covers all of that time in one period.
     fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
         self.silent_s + (self.age_s - age_s(reading)).max(0.0)
     }
 
-    fn trust_in_old(&self) -> Validity {
-        // Half a nanosecond of slack: whole ticks add up to a shade less than the limit they reach.
+    fn check_old(&self) -> Validity {
+        // Half a nanosecond of tolerance: whole ticks add up to slightly less than the limit they reach.
         let silent_s = self.silent_s + 5e-10;
         if silent_s >= self.lost_after_s {
             Validity::Faulted(Fault::Lost { silent_s: self.silent_s })
@@ -151,124 +151,124 @@ mod tests {
     use haptic_device::FaultCode;
     use std::cell::Cell;
 
-    /// The next sample, at a place.
+    /// The next sample, at a position.
     fn at(x_m: f64) -> Reading {
         thread_local!(static SEQUENCE: Cell<u32> = const { Cell::new(u32::MAX - 1) });
         let sequence = SEQUENCE.with(|count| count.replace(count.get().wrapping_add(1)));
         let position_m = Vector2::new(x_m, 0.0);
-        Reading { position_m, health: Health::Ready, age_ns: 0, fresh: true, sequence, ..Reading::nothing_yet() }
+        Reading { position_m, health: Health::Ready, age_ns: 0, fresh: true, sequence, ..Reading::default() }
     }
 
     fn repeated(x_m: f64) -> Reading {
         Reading { fresh: false, health: Health::Stale, ..at(x_m) }
     }
 
-    fn watch_at_rest() -> ReadingMonitor {
-        let mut watch = ReadingMonitor::new(&Safety::default(), 1000.0);
-        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Validity::Good);
-        watch
+    fn monitor_at_rest() -> ReadingMonitor {
+        let mut monitor = ReadingMonitor::new(&Safety::default(), 1000.0);
+        assert_eq!(monitor.check(&at(0.0), TICK_S).validity, Validity::Good);
+        monitor
     }
 
     #[test]
     fn silence_is_good_then_stale_after_5_ms_then_lost_after_100() {
-        let mut watch = watch_at_rest();
+        let mut monitor = monitor_at_rest();
         for tick in 1..=120 {
-            let trust = watch.judge(&repeated(0.0), TICK_S).trust;
+            let validity = monitor.check(&repeated(0.0), TICK_S).validity;
             match tick {
-                1..=4 => assert_eq!(trust, Validity::Good, "{tick}"),
-                5..=99 => assert_eq!(trust, Validity::Stale, "{tick}"),
-                _ => assert!(matches!(trust, Validity::Faulted(Fault::Lost { .. })), "{tick}: {trust:?}"),
+                1..=4 => assert_eq!(validity, Validity::Good, "{tick}"),
+                5..=99 => assert_eq!(validity, Validity::Stale, "{tick}"),
+                _ => assert!(matches!(validity, Validity::Faulted(Fault::Lost { .. })), "{tick}: {validity:?}"),
             }
         }
-        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Validity::Good);
+        assert_eq!(monitor.check(&at(0.0), TICK_S).validity, Validity::Good);
     }
 
     #[test]
     fn a_device_that_is_served_every_tenth_tick_may_miss_two_services() {
-        let mut watch = ReadingMonitor::new(&Safety::default(), 100.0);
-        assert_eq!(watch.judge(&at(0.0), TICK_S).trust, Validity::Good);
+        let mut monitor = ReadingMonitor::new(&Safety::default(), 100.0);
+        assert_eq!(monitor.check(&at(0.0), TICK_S).validity, Validity::Good);
         for tick in 1..=100 {
-            let trust = watch.judge(&repeated(0.0), TICK_S).trust;
+            let validity = monitor.check(&repeated(0.0), TICK_S).validity;
             let expected = if tick < 25 { Validity::Good } else { Validity::Stale };
-            assert!(trust == expected || tick == 100, "{tick}: {trust:?}");
+            assert!(validity == expected || tick == 100, "{tick}: {validity:?}");
         }
     }
 
     #[test]
     fn a_device_that_never_speaks_is_stale_and_then_lost_and_its_hand_is_nowhere() {
-        let mut watch = ReadingMonitor::new(&Safety::default(), 1000.0);
-        let hand = watch.judge(&Reading::nothing_yet(), TICK_S);
-        assert_eq!((hand.position_m, hand.trust), (None, Validity::Stale));
-        let last = (0..99).map(|_| watch.judge(&Reading::nothing_yet(), TICK_S)).last().unwrap();
-        assert!(matches!(last.trust, Validity::Faulted(Fault::Lost { .. })));
+        let mut monitor = ReadingMonitor::new(&Safety::default(), 1000.0);
+        let hand = monitor.check(&Reading::default(), TICK_S);
+        assert_eq!((hand.position_m, hand.validity), (None, Validity::Stale));
+        let last = (0..99).map(|_| monitor.check(&Reading::default(), TICK_S)).last().unwrap();
+        assert!(matches!(last.validity, Validity::Faulted(Fault::Lost { .. })));
     }
 
     #[test]
     fn a_jump_is_an_over_speed_and_the_new_place_is_believed_after() {
-        let mut watch = watch_at_rest();
-        let hand = watch.judge(&at(0.01), TICK_S);
-        let Validity::Faulted(Fault::OverSpeed { speed_m_per_s, .. }) = hand.trust else { panic!("{hand:?}") };
+        let mut monitor = monitor_at_rest();
+        let hand = monitor.check(&at(0.01), TICK_S);
+        let Validity::Faulted(Fault::OverSpeed { speed_m_per_s, .. }) = hand.validity else { panic!("{hand:?}") };
         assert!((speed_m_per_s - 10.0).abs() < 1e-9);
-        assert_eq!(watch.judge(&at(0.0101), TICK_S).trust, Validity::Good);
+        assert_eq!(monitor.check(&at(0.0101), TICK_S).validity, Validity::Good);
     }
 
     #[test]
     fn the_speed_after_a_gap_counts_the_whole_gap() {
-        let mut watch = watch_at_rest();
-        watch.judge(&repeated(0.0), TICK_S);
-        watch.judge(&repeated(0.0), TICK_S);
-        assert_eq!(watch.judge(&at(0.006), TICK_S).trust, Validity::Good);
+        let mut monitor = monitor_at_rest();
+        monitor.check(&repeated(0.0), TICK_S);
+        monitor.check(&repeated(0.0), TICK_S);
+        assert_eq!(monitor.check(&at(0.006), TICK_S).validity, Validity::Good);
     }
 
     #[test]
     fn after_a_late_tick_the_way_of_the_whole_time_is_no_over_speed() {
-        let mut watch = watch_at_rest();
+        let mut monitor = monitor_at_rest();
         let asked_before = Reading { age_ns: 8_000_000, ..at(0.001) };
-        assert_eq!(watch.judge(&asked_before, 0.008).trust, Validity::Stale);
+        assert_eq!(monitor.check(&asked_before, 0.008).validity, Validity::Stale);
         let asked_after = Reading { age_ns: 1_000_000, ..at(0.009) };
-        assert_eq!(watch.judge(&asked_after, TICK_S).trust, Validity::Good);
-        assert!(matches!(watch.judge(&at(0.018), TICK_S).trust, Validity::Faulted(Fault::OverSpeed { .. })));
+        assert_eq!(monitor.check(&asked_after, TICK_S).validity, Validity::Good);
+        assert!(matches!(monitor.check(&at(0.018), TICK_S).validity, Validity::Faulted(Fault::OverSpeed { .. })));
     }
 
     #[test]
     fn what_is_not_a_number_never_becomes_a_position() {
-        let mut watch = watch_at_rest();
-        let hand = watch.judge(&at(f64::NAN), TICK_S);
-        assert_eq!(hand.trust, Validity::Faulted(Fault::ReadingNotFinite));
+        let mut monitor = monitor_at_rest();
+        let hand = monitor.check(&at(f64::NAN), TICK_S);
+        assert_eq!(hand.validity, Validity::Faulted(Fault::ReadingNotFinite));
         assert_eq!((hand.position_m, hand.is_new), (Some(Vector2::zeros()), false));
     }
 
     #[test]
     fn a_sample_that_took_too_long_to_come_is_stale() {
-        let mut watch = watch_at_rest();
+        let mut monitor = monitor_at_rest();
         let old = Reading { age_ns: 6_000_000, ..at(0.0) };
-        assert_eq!(watch.judge(&old, TICK_S).trust, Validity::Stale);
+        assert_eq!(monitor.check(&old, TICK_S).validity, Validity::Stale);
     }
 
     #[test]
     fn the_devices_own_faults_are_passed_on() {
-        let mut watch = watch_at_rest();
+        let mut monitor = monitor_at_rest();
         let faulted = Reading { health: Health::Faulted(FaultCode::Watchdog), ..at(0.0) };
-        assert_eq!(watch.judge(&faulted, TICK_S).trust, Validity::Faulted(Fault::Device(FaultCode::Watchdog)));
+        assert_eq!(monitor.check(&faulted, TICK_S).validity, Validity::Faulted(Fault::Device(FaultCode::Watchdog)));
         let lost = Reading { health: Health::Lost, ..at(0.0) };
-        assert!(matches!(watch.judge(&lost, TICK_S).trust, Validity::Faulted(Fault::Lost { .. })));
+        assert!(matches!(monitor.check(&lost, TICK_S).validity, Validity::Faulted(Fault::Lost { .. })));
     }
 
     #[test]
     fn a_sample_that_comes_twice_or_after_a_newer_one_is_not_new() {
-        let mut watch = watch_at_rest();
+        let mut monitor = monitor_at_rest();
         let (older, newer) = (at(0.001), at(0.002));
-        assert!(watch.judge(&newer, TICK_S).is_new);
-        assert!(!watch.judge(&newer, TICK_S).is_new);
-        let hand = watch.judge(&older, TICK_S);
+        assert!(monitor.check(&newer, TICK_S).is_new);
+        assert!(!monitor.check(&newer, TICK_S).is_new);
+        let hand = monitor.check(&older, TICK_S);
         assert_eq!((hand.is_new, hand.position_m), (false, Some(newer.position_m)));
     }
 
     #[test]
     fn a_device_that_counts_anew_after_a_silence_is_believed() {
-        let mut watch = watch_at_rest();
+        let mut monitor = monitor_at_rest();
         let anew = Reading { sequence: at(0.0).sequence.wrapping_sub(1000), ..at(0.0) };
-        assert!(!watch.judge(&anew, TICK_S).is_new);
-        assert!(watch.judge(&anew, 0.01).is_new);
+        assert!(!monitor.check(&anew, TICK_S).is_new);
+        assert!(monitor.check(&anew, 0.01).is_new);
     }
 }
