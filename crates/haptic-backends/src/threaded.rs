@@ -12,6 +12,7 @@ mod reporting_mode;
 mod sending;
 
 use crate::link_monitor::LinkMonitor;
+use haptic_device::velocity::AdaptiveWindow;
 use haptic_device::{
     Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
@@ -237,10 +238,11 @@ impl ThreadedDevice {
         shared.alive_ns.store(monotonic_ns(), Relaxed);
         let (efforts, effort_output) = latest(Effort::zero());
         let (sample_input, samples) = latest(Sample::EMPTY);
-        let (hand_over, transmitters) = sync_channel(1);
+        let (transmitter_input, transmitters) = sync_channel(1);
         let (has_ended, ended) = sync_channel::<()>(1);
         let (thread_input, threads) = sync_channel(1);
-        let sending = Sending::new(shared.clone(), effort_output, transmitters, transmitter);
+        let sending =
+            Sending { shared: shared.clone(), efforts: effort_output, transmitters, transmitter: Some(transmitter) };
         let sending_ended = has_ended.clone();
         start_thread("haptic-send", priority, move || {
             let _ = thread_input.send(std::thread::current());
@@ -248,15 +250,19 @@ impl ThreadedDevice {
             drop(sending_ended);
         })?;
         let sender = threads.recv().map_err(|_| io::Error::other("the sending thread ended at its start"))?;
-        let receiving = Receiving::new(
-            identity.name.clone(),
-            shared.clone(),
-            Arc::clone(&monitor),
-            sample_input,
+        let receiving = Receiving {
+            name: identity.name.clone(),
+            shared: shared.clone(),
+            monitor: Arc::clone(&monitor),
+            samples: sample_input,
             connector,
-            receiving::Sender { hand_over, thread: sender.clone() },
+            sender: sender.clone(),
+            transmitters: transmitter_input,
             encoder_step_m,
-        );
+            velocity: AdaptiveWindow::new(encoder_step_m),
+            newest: Sample::EMPTY,
+            detector: None,
+        };
         start_thread("haptic-receive", priority, move || {
             receiving.run(receiver);
             drop(has_ended);

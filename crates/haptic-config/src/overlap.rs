@@ -2,9 +2,9 @@
 //! would jump apart.
 
 use haptic_planar::scene::Scene;
-use haptic_planar::shape::closest::{Seed, track};
+use haptic_planar::shape::aabb::Aabb;
+use haptic_planar::shape::closest::{Seed, penetration_m, track};
 use haptic_planar::shape::piece::{Piece, PlacedPiece};
-use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
 /// Largest permitted overlap, m: the effect of rounded numbers in a file.
@@ -21,12 +21,11 @@ pub struct Overlap {
     pub depth_m: f64,
 }
 
-/// A piece at its start pose, and its extent along x.
+/// A piece at its start pose, and its box.
 struct StartPiece<'s> {
     piece: &'s Piece,
     placed: PlacedPiece,
-    from_x: f64,
-    to_x: f64,
+    around: Aabb,
 }
 
 /// Pairs of bodies that overlap by more than is permitted, in file order, each pair once, at most `max`.
@@ -34,10 +33,14 @@ struct StartPiece<'s> {
 /// The pieces are sorted along x, so that only neighbours are compared.
 pub fn find(scene: &Scene, max: usize) -> Vec<Overlap> {
     let mut pieces: Vec<StartPiece<'_>> = scene.pieces.iter().map(|piece| start_piece(scene, piece)).collect();
-    pieces.sort_by(|a, b| a.from_x.total_cmp(&b.from_x));
+    pieces.sort_by(|a, b| a.around.low.x.total_cmp(&b.around.low.x));
     let mut depths: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for (index, a) in pieces.iter().enumerate() {
-        for b in pieces[index + 1..].iter().take_while(|b| b.from_x <= a.to_x).filter(|b| may_touch(scene, a, b)) {
+        for b in pieces[index + 1..]
+            .iter()
+            .take_while(|b| b.around.low.x <= a.around.high.x)
+            .filter(|b| may_touch(scene, a, b))
+        {
             let depth_m = depth_m(a, b);
             if depth_m > ALLOWED_M {
                 let (one, other) = (a.piece.body as usize, b.piece.body as usize);
@@ -59,10 +62,7 @@ fn listed(depths: BTreeMap<(usize, usize), f64>) -> Vec<Overlap> {
 fn start_piece<'s>(scene: &'s Scene, piece: &'s Piece) -> StartPiece<'s> {
     let (centre, rotation) = scene.bodies[piece.body as usize].start_pose();
     let placed = PlacedPiece::new(piece, centre, rotation);
-    let xs = placed.corners[..placed.count].iter().map(|corner| corner.x);
-    let from_x = xs.clone().fold(f64::INFINITY, f64::min) - piece.radius_m;
-    let to_x = xs.fold(f64::NEG_INFINITY, f64::max) + piece.radius_m;
-    StartPiece { piece, placed, from_x, to_x }
+    StartPiece { piece, around: Aabb::around(&placed, piece.radius_m), placed }
 }
 
 fn may_touch(scene: &Scene, a: &StartPiece<'_>, b: &StartPiece<'_>) -> bool {
@@ -75,19 +75,6 @@ fn depth_m(a: &StartPiece<'_>, b: &StartPiece<'_>) -> f64 {
     let radii_m = a.piece.radius_m + b.piece.radius_m;
     match track(&a.placed, &b.placed, &mut Seed::default()) {
         Some(closest) => radii_m - closest.distance_m,
-        None => radii_m + core_depth_m(&a.placed, &b.placed).min(core_depth_m(&b.placed, &a.placed)),
+        None => radii_m + penetration_m(&a.placed, &b.placed),
     }
-}
-
-/// Smallest separation through an edge of the first core, m. For overlapping cores, one of the two orders gives the
-/// depth.
-fn core_depth_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
-    let separation_m = |edge: usize| {
-        let reach = |corner: &Vector2<f64>| (a.corners[edge] - corner).dot(&a.normals[edge]);
-        b.corners[..b.count].iter().map(reach).fold(f64::NEG_INFINITY, f64::max)
-    };
-    let edges = if a.count > 1 { a.count } else { 0 };
-    let least = (0..edges).map(separation_m).fold(f64::INFINITY, f64::min);
-    // Two coinciding points have no edge; their depth is the sum of the radii.
-    if a.count == 1 && b.count == 1 { 0.0 } else { least }
 }

@@ -1,8 +1,8 @@
-//! An image of a world: the bits of everything that lasts from one tick to the next, as words, so that another world of the
-//! same scene can go on from there and never differ by a bit.
+//! Checkpoints: the bits of a state as 64-bit words. Another world of the same scene continues from them with the same
+//! bits.
 //!
-//! Working memory of a tick is not in it, nor what follows from the scene. What bodies and pairs are made of is taken apart
-//! whole, so that a new field does not compile before somebody has said what becomes of it here.
+//! The workspace of a step is not part of a checkpoint, nor is what follows from the scene. Structs are destructured
+//! without `..`, so that a new field does not compile until it is handled here.
 
 use crate::collide::pair_table::Pair;
 use crate::collide::warm_start::WarmStart;
@@ -16,13 +16,13 @@ use crate::state::State;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Words that a moving body takes, and a moving piece, and a near pair, and the rest.
+/// Words of a dynamic body (8 for its state, 1 flag), of a dynamic piece, of a near pair, and of the rest.
 const WORDS_PER_BODY: usize = 9;
 const WORDS_PER_PIECE: usize = 4;
 const WORDS_PER_PAIR: usize = 10;
 const WORDS_BESIDES: usize = 32;
 
-/// Takes the words of something out of it, or puts them in, in the same order either way.
+/// Visits the fields of a value in a fixed order, to write them into words or to read them back.
 pub trait Archive {
     /// The next word.
     fn word(&mut self, word: &mut u64);
@@ -52,66 +52,66 @@ pub trait Archive {
         *count = word as u32;
     }
 
-    /// Yes or no.
+    /// A boolean.
     fn flag(&mut self, flag: &mut bool) {
         let mut word = u64::from(*flag);
         self.word(&mut word);
         *flag = word != 0;
     }
 
-    /// Something that may be missing; `nothing` stands for what is missing.
-    fn optional<T: Copy>(&mut self, value: &mut Option<T>, nothing: T, carry: impl FnOnce(&mut Self, &mut T))
+    /// An optional value; `placeholder` is written for `None`.
+    fn optional<T: Copy>(&mut self, value: &mut Option<T>, placeholder: T, carry: impl FnOnce(&mut Self, &mut T))
     where
         Self: Sized,
     {
-        let (mut is_there, mut inner) = (value.is_some(), value.unwrap_or(nothing));
+        let (mut is_there, mut inner) = (value.is_some(), value.unwrap_or(placeholder));
         self.flag(&mut is_there);
         carry(self, &mut inner);
         *value = is_there.then_some(inner);
     }
 }
 
-/// Room for an image.
+/// The words of a checkpoint, in memory of fixed capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     words: Vec<u64>,
     capacity: usize,
-    /// Something found no room.
+    /// A word did not fit.
     has_overflowed: bool,
 }
 
 impl Checkpoint {
-    /// Room for so many words; every page of it is touched here.
+    /// Reserves this many words and touches every page of them.
     pub fn with_capacity(words: usize) -> Self {
         let mut reserved = vec![1; words];
         reserved.clear();
         Self { words: reserved, capacity: words, has_overflowed: false }
     }
 
-    /// From words that were kept.
+    /// From recorded words.
     pub fn from_words(words: Vec<u64>) -> Self {
         Self { capacity: words.len(), words, has_overflowed: false }
     }
 
-    /// Its words; none if something found no room.
+    /// Its words; `None` if they did not fit.
     pub fn words(&self) -> Option<&[u64]> {
         (!self.has_overflowed).then_some(self.words.as_slice())
     }
 
-    /// Empties it, to be written. Real-time: constant.
+    /// Empties it and returns a writer. Real-time: constant.
     pub fn begin(&mut self) -> CheckpointWriter<'_> {
         self.words.clear();
         self.has_overflowed = false;
         CheckpointWriter { checkpoint: self }
     }
 
-    /// To read it from the beginning.
+    /// A reader that starts at the first word.
     pub fn read(&self) -> CheckpointReader<'_> {
         CheckpointReader { words: self.words().unwrap_or_default().iter(), is_short: false }
     }
 }
 
-/// Puts words into an image. Real-time: each is one store; never allocates.
+/// Writes words into a checkpoint. Real-time: one store a word; never allocates.
 #[derive(Debug)]
 pub struct CheckpointWriter<'a> {
     checkpoint: &'a mut Checkpoint,
@@ -127,7 +127,7 @@ impl Archive for CheckpointWriter<'_> {
     }
 }
 
-/// Takes words out of an image.
+/// Reads words from a checkpoint.
 #[derive(Clone, Debug)]
 pub struct CheckpointReader<'a> {
     words: std::slice::Iter<'a, u64>,
@@ -144,22 +144,22 @@ impl Archive for CheckpointReader<'_> {
 }
 
 impl CheckpointReader<'_> {
-    /// After everything was read.
+    /// Ends the reading.
     ///
     /// # Errors
-    /// When words were missing or are left over.
+    /// If words are missing or left over.
     pub fn end(self) -> Result<(), BadCheckpoint> {
         if self.is_short || self.words.len() > 0 { Err(BadCheckpoint("has another length")) } else { Ok(()) }
     }
 }
 
-/// An image that is none of this scene; says what is wrong with it.
+/// A checkpoint that does not belong to this scene, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadCheckpoint(pub &'static str);
 
 impl fmt::Display for BadCheckpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the image of the world {}: it belongs to another scene or another version", self.0)
+        write!(f, "the checkpoint of the world {}: it belongs to another scene or another version", self.0)
     }
 }
 
@@ -275,7 +275,7 @@ fn archive_energy(energy: &mut EnergyBalance, archive: &mut impl Archive) {
     ]);
 }
 
-/// What a tick felt like, of which a paused world goes on telling.
+/// Visits the output of the last step, which a paused world keeps reporting.
 pub fn archive_output(output: &mut StepOutput, archive: &mut impl Archive) {
     let StepOutput {
         force_on_hand_n,
@@ -295,7 +295,7 @@ pub fn archive_output(output: &mut StepOutput, archive: &mut impl Archive) {
     archive_energy(energy, archive);
 }
 
-/// What a pair remembers.
+/// Visits what lasts of a near pair.
 fn archive_contact(track: &mut FeatureCache, warm: &mut WarmStart, archive: &mut impl Archive) {
     let FeatureCache { seed, face } = track;
     let WarmStart { normal, impulse, mode, roll, id } = warm;
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_carry_a_load_comes_back() {
+    fn every_mode_survives_its_number() {
         for number in 0..10 {
             assert_eq!(mode_number(mode_from_number(number)), number);
         }
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_without_room_says_so_and_one_that_is_too_short_or_long_is_refused() {
+    fn a_checkpoint_that_overflows_has_no_words_and_one_of_another_length_is_rejected() {
         let mut checkpoint = Checkpoint::with_capacity(2);
         let mut writer = checkpoint.begin();
         writer.vector(&mut Vector2::new(1.0, -0.0));
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_stays_missing() {
+    fn none_stays_none() {
         let mut checkpoint = Checkpoint::with_capacity(4);
         let mut writer = checkpoint.begin();
         writer.optional(&mut None, 0.0, |archive, number| archive.number(number));

@@ -1,10 +1,10 @@
-//! The two things that cross the border each tick: how the hand holds the tool, and what it feels.
+//! Input of one step.
 
 use nalgebra::Vector2;
 
-/// How the hand holds the tool during one tick: an isotropic spring-damper from the hand to the tool's handle.
+/// Coupling input of one tick: an isotropic spring-damper between the hand and the tool's handle.
 ///
-/// The spring is solved inside the step, so any stiffness is stable; the force saturates inside the coupling and the
+/// The spring is solved inside the step, so any stiffness is stable. The force saturates inside the coupling, and the
 /// same force acts on both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CouplingInput {
@@ -18,10 +18,10 @@ pub struct CouplingInput {
     pub damping_n_s_per_m: f64,
     /// Spring towards the tool's angle at the start, N·m/rad, zero or more.
     pub angular_stiffness_n_m_per_rad: f64,
-    /// Damper on the tool's spin, N·m·s/rad, zero or more.
+    /// Damper on the tool's angular velocity, N·m·s/rad, zero or more.
     pub angular_damping_n_m_s_per_rad: f64,
-    /// The coupling never pulls harder than this, N; infinity for no limit.
+    /// Force limit of the coupling, N; infinity for no limit.
     pub max_force_n: f64,
-    /// Unit direction of the line that the handle must stay on (through `hand_m`), if it rides on a rail.
+    /// Unit direction of the line through `hand_m` that the handle stays on, for a one-axis device.
     pub rail: Option<Vector2<f64>>,
 }

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector2;
 
-/// Largest angle of one tick that the polynomial turns, rad; its error there is below 1e-16.
+/// Largest angle for which the polynomial is used, rad; its error there is below 1e-16.
 const SMALL_RAD: f64 = 0.1;
 
 /// z-component of a × b: positive when `b` is anticlockwise of `a`. Swapping the arguments changes the sign exactly, so
@@ -12,7 +12,7 @@ pub fn cross(a: Vector2<f64>, b: Vector2<f64>) -> f64 {
     a.x * b.y - a.y * b.x
 }
 
-/// spin × arm: the velocity that a spin gives to the end of an arm.
+/// ω × r: velocity of the end of an arm that rotates.
 #[inline]
 pub fn spin_cross(angular_velocity: f64, arm: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(-angular_velocity * arm.y, angular_velocity * arm.x)
@@ -37,13 +37,13 @@ pub fn distance_to_segment_m(point: Vector2<f64>, a: Vector2<f64>, b: Vector2<f6
     (point - a - along * fraction).norm()
 }
 
-/// Turns a vector by `rotation` = (cos, sin).
+/// Rotates a vector by `rotation` = (cos, sin).
 #[inline]
 pub fn rotate(rotation: Vector2<f64>, v: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(rotation.x * v.x - rotation.y * v.y, rotation.y * v.x + rotation.x * v.y)
 }
 
-/// (cos, sin) after a further turn by `angle`. Real-time: constant.
+/// Advances a rotation (cos, sin) by an angle, rad. The same bits on every machine. Real-time: constant.
 #[inline]
 pub fn integrate_rotation(rotation: Vector2<f64>, angle: f64) -> Vector2<f64> {
     let (sin, cos) = if angle.abs() <= SMALL_RAD { small_sin_cos(angle) } else { libm::sincos(angle) };
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_turns_agree_with_the_library() {
+    fn small_rotations_agree_with_the_library() {
         for i in -1000..=1000 {
             let x = f64::from(i) * 1e-4;
             let (sin, cos) = small_sin_cos(x);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_turns_stay_on_the_unit_circle() {
+    fn a_million_rotations_stay_on_the_unit_circle() {
         let mut rotation = Vector2::new(1.0, 0.0);
         for _ in 0..1_000_000 {
             rotation = integrate_rotation(rotation, 0.037);

@@ -1,4 +1,4 @@
-//! Where bodies touched in the last tick, and what they pressed there: for those who look on.
+//! Output of one step: force on the hand, contacts, energy.
 
 use crate::scene::body_state::BodyState;
 use crate::solve::energy::EnergyBalance;
@@ -6,7 +6,7 @@ use crate::solve::manifold::Manifold;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// What one tick felt like.
+/// Result of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepOutput {
     /// Coupling force on the hand, world, N, before any guard. Pressing down on a floor gives y > 0.
@@ -25,9 +25,9 @@ pub struct StepOutput {
     pub penetration_m: f64,
     /// Impacts resolved in this tick.
     pub impacts: u32,
-    /// Near pairs that found no room this tick.
+    /// Near pairs dropped in this tick because the pair table was full.
     pub pairs_dropped: u32,
-    /// The energy account after this tick.
+    /// The energy balance after this tick.
     pub energy: EnergyBalance,
 }
 
@@ -40,7 +40,8 @@ pub struct Contact {
     pub point_m: Vector2<f64>,
     /// From the first to the second body.
     pub normal: Vector2<f64>,
-    /// On the second body, world, N; the first gets the opposite. A manifold's two points share its friction by load.
+    /// On the second body, world, N; the opposite acts on the first. The friction of a manifold is divided between its
+    /// two points in proportion to their normal forces.
     pub force_n: Vector2<f64>,
 }
 

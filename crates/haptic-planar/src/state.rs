@@ -1,6 +1,6 @@
 //! Everything that lasts from tick to tick.
 
-use crate::bits::mix;
+use crate::bits::{OFFSET_BASIS, mix, number_bits};
 use crate::collide::broad_phase::BroadPhase;
 use crate::input::CouplingInput;
 use crate::math::{integrate_rotation, rotate};
@@ -58,7 +58,7 @@ impl State {
 
     /// 64-bit hash of pose and velocity bits of every body in file order, −0 as +0.
     pub fn hash(&self) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut hash = OFFSET_BASIS;
         for body in &self.bodies {
             for value in [
                 body.centre_m.x,
@@ -68,7 +68,7 @@ impl State {
                 body.velocity_m_per_s.y,
                 body.angular_velocity_rad_per_s,
             ] {
-                hash = mix(hash, (value + 0.0).to_bits());
+                hash = mix(hash, number_bits(value));
             }
         }
         hash

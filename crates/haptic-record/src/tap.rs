@@ -10,12 +10,14 @@ use haptic_loop::command::{Command, RecordedCommand};
 use haptic_loop::report::TickReport;
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
+use haptic_planar::bits::{OFFSET_BASIS, mix_fast, number_bits};
 use haptic_planar::checkpoint::Checkpoint;
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::body_state::BodyState;
 use haptic_realtime::exchange::{RingReader, RingWriter, ring};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Pictures a second.
 pub const POSES_PER_SECOND: u64 = 60;
@@ -95,6 +97,34 @@ pub struct CommandRecord {
     /// The command.
     #[serde(flatten)]
     pub command: RecordedCommand,
+}
+
+/// Recent records of a run, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pub(crate) checkpoints: VecDeque<CheckpointRecord>,
+    pub(crate) ticks: VecDeque<TickRecord>,
+    pub(crate) commands: VecDeque<CommandRecord>,
+    pub(crate) poses: VecDeque<PoseRecord>,
+}
+
+impl History {
+    /// Drops everything before the first checkpoint.
+    pub(crate) fn drop_before_first_checkpoint(&mut self) {
+        let Some((tick, commands)) = self.checkpoints.front().map(|checkpoint| (checkpoint.tick, checkpoint.commands))
+        else {
+            return;
+        };
+        while self.ticks.front().is_some_and(|record| record.report.tick <= tick) {
+            self.ticks.pop_front();
+        }
+        while self.commands.front().is_some_and(|command| command.number <= commands) {
+            self.commands.pop_front();
+        }
+        while self.poses.front().is_some_and(|pose| pose.tick <= tick) {
+            self.poses.pop_front();
+        }
+    }
 }
 
 /// The end in the loop.
@@ -265,9 +295,7 @@ pub fn body_hash(motion: &BodyState) -> u32 {
     let BodyState { centre_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s, .. } = motion;
     let values =
         [centre_m.x, centre_m.y, *angle_rad, velocity_m_per_s.x, velocity_m_per_s.y, *angular_velocity_rad_per_s];
-    let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
-        (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
-    });
+    let hash = values.iter().fold(OFFSET_BASIS, |hash, &value| mix_fast(hash, number_bits(value)));
     (hash ^ (hash >> 32)) as u32
 }
 

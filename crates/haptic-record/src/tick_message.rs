@@ -9,6 +9,7 @@ use crate::tap::TickRecord;
 use haptic_device::{Health, MonotonicNs, Reading, WriteOutcome};
 use haptic_loop::columns::TickView;
 use haptic_loop::engagement::Phase;
+use haptic_planar::bits::{OFFSET_BASIS, SPLITMIX, mix_fast, number_bits};
 use haptic_planar::scene::Scene;
 use nalgebra::Vector2;
 
@@ -255,9 +256,8 @@ pub const fn to_microseconds(time: MonotonicNs) -> MonotonicNs {
 
 /// Thirty-two bits over the bits of a force, −0 as +0: what a replay compares.
 pub fn effort_hash(effort_n: Vector2<f64>) -> u32 {
-    let mix =
-        |hash: u64, value: f64| (hash ^ (value + 0.0).to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    let hash = mix(mix(0xcbf2_9ce4_8422_2325, effort_n.x), effort_n.y).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let parts = [effort_n.x, effort_n.y];
+    let hash = parts.iter().fold(OFFSET_BASIS, |hash, &part| mix_fast(hash, number_bits(part))).wrapping_mul(SPLITMIX);
     (hash ^ (hash >> 32)) as u32
 }
 

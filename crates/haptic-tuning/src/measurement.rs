@@ -6,13 +6,12 @@ use haptic_device::{Device, Effort, Limits, MonotonicNs, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use haptic_loop::reading_monitor::{ReadingMonitor, Validity};
 use haptic_loop::settings::Safety;
+use haptic_planar::tick::TICK_NS;
 use nalgebra::Vector2;
 use std::fmt;
 
 /// Maximum speed of the handle, m/s; a faster one ends the measurement.
 pub const MAX_SPEED_M_PER_S: f64 = 2.0;
-/// A tick of virtual time, ns.
-const TICK_NS: u64 = 1_000_000;
 /// Readings age as for a device that is serviced every tick.
 const EVERY_TICK_HZ: f64 = 1000.0;
 

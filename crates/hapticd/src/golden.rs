@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::summary::Summary;
 use crate::tuning::atomic_write;
 use haptic_loop::fault::FaultRecord;
+use haptic_planar::bits::{OFFSET_BASIS, mix_fnv, number_bits};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
@@ -36,7 +37,7 @@ pub struct ForceHash(u64);
 
 impl Default for ForceHash {
     fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(OFFSET_BASIS)
     }
 }
 
@@ -44,7 +45,7 @@ impl ForceHash {
     /// Takes in the force of one tick; no force has no sign.
     pub fn add(&mut self, force_n: Vector2<f64>) {
         for part in [force_n.x, force_n.y] {
-            self.0 = (self.0 ^ (part + 0.0).to_bits()).wrapping_mul(0x0100_0000_01b3);
+            self.0 = mix_fnv(self.0, number_bits(part));
         }
     }
 }

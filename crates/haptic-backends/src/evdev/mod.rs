@@ -1,11 +1,11 @@
-//! The `evdev` backend: whatever force feedback the kernel itself drives.
+//! The `evdev` backend: force-feedback devices with a kernel driver.
 //!
-//! Coarser than talking to the device: some drivers keep only eight bits of a force, some apply it when a timer says
-//! so. What is the same everywhere is [`node`]: an input device with axes, to which constant effects are uploaded.
+//! It is coarser than HID reports: some drivers keep only eight bits of a force, and some apply it on a timer of their
+//! own. Common to all is [`node`]: an input device with axes, to which constant effects are uploaded.
 //!
-//! As with joysticks each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than
-//! drivers pass them on, since what is queued in between only makes the force late, and effects have a finite length,
-//! so that a device whose host hangs lets go; one whose host dies is stopped by the kernel.
+//! As with joysticks, each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than
+//! drivers pass them on, because queued levels only delay the force. Effects have a finite duration, so that the force
+//! ends if the host hangs; if the host dies, the kernel stops it.
 
 pub mod node;
 
@@ -22,16 +22,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Levels a second that drivers pass on without queueing, one axis and two; their queues are served once a millisecond.
+/// Levels per second that drivers pass on without queueing, for one axis and for two; their queues are served once per
+/// millisecond.
 const LEVELS_PER_S: [u64; MAX_AXES] = [900, 450];
-/// An effect plays so long, ms, and is started again so often, ns.
+/// Duration of an effect, ms, and interval at which it is restarted, ns.
 const LENGTH_MS: u16 = 200;
 const RESTART_NS: u64 = 50_000_000;
 /// Largest level.
 const FULL_LEVEL: f64 = 32767.0;
 
-/// Bearings of the force of each axis as the kernel counts them, a full turn being 65536: 0xC000 pushes to the right,
-/// 0x8000 away from the user.
+/// Bearing of each axis's force in the kernel's units, 65536 per turn: 0xC000 pushes to the right, 0x8000 away from the
+/// user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
 /// Devices that the kernel drives.
@@ -44,13 +45,13 @@ pub static EVDEV: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// Finds one device among those that are plugged in.
+/// Finds one of the connected devices.
 pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + Send>;
 
-/// Opens a device, uploads its effects with no force and starts to serve it by threads of that priority.
+/// Opens a device, uploads its effects without force and starts its threads with this priority.
 ///
 /// # Errors
-/// In words: nothing there, not permitted, no force feedback, no room for an effect.
+/// Text for the user: no device, not permitted, no force feedback, no free effect.
 pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, String> {
     let info = find()?;
     let name = info.name.clone();
@@ -89,9 +90,9 @@ impl EvdevConnector {
         if !writing.has_constant_force() {
             return Err("it has no constant force; its driver offers none".to_owned());
         }
-        let told = |error: io::Error| format!("its axes cannot be read: {error}");
+        let unreadable = |error: io::Error| format!("its axes cannot be read: {error}");
         let described =
-            (0..axes).map(|index| reading.axis(index as u16)).collect::<io::Result<Vec<Axis>>>().map_err(told)?;
+            (0..axes).map(|index| reading.axis(index as u16)).collect::<io::Result<Vec<Axis>>>().map_err(unreadable)?;
         if let Some(index) = described.iter().position(|axis| axis.minimum >= axis.maximum) {
             return Err(format!("its {} axis has no range; write axes = 1 if it has only one", ["x", "y"][index]));
         }
@@ -120,7 +121,7 @@ fn rate_hz(axes: usize) -> f64 {
 struct EvdevSender {
     file: EventFile,
     effects: Vec<Effect>,
-    /// Level of a newton on each axis.
+    /// Level per newton of each axis.
     level_per_n: [f64; MAX_AXES],
     interval_ns: u64,
     free_ns: u64,
@@ -128,12 +129,12 @@ struct EvdevSender {
 }
 
 impl EvdevSender {
-    /// Uploads one effect for each axis, with no force, and starts them.
+    /// Uploads and starts one effect without force for each axis.
     fn arm(file: EventFile, settings: &JoystickSettings) -> Result<Self, String> {
         let mut effects = Vec::new();
         for direction in &DIRECTIONS[..settings.axes] {
             let mut effect = Effect::constant(*direction, LENGTH_MS);
-            file.upload(&mut effect).map_err(|error| format!("it has no room for a constant force: {error}"))?;
+            file.upload(&mut effect).map_err(|error| format!("it has no free effect for a constant force: {error}"))?;
             effects.push(effect);
         }
         let sign = |reversed: bool| if reversed { -1.0 } else { 1.0 };
@@ -190,7 +191,7 @@ struct EvdevReceiver {
 
 impl Receiver for EvdevReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
-        // The kernel passes on changes only: where the handle is at the start must be asked for.
+        // The kernel reports changes only, so the first position is that read at the start.
         let has_changed = std::mem::take(&mut self.is_first) || self.file.read_axes(&mut self.values, wait)?;
         if !has_changed {
             return Ok(Received::Nothing);

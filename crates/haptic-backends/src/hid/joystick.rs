@@ -1,16 +1,20 @@
 //! The `hid-pid` backend: joysticks, wheels and boards whose force feedback is that of the HID specification.
 //!
-//! Arming makes one constant effect for each axis and starts it with no force. From then on only magnitudes are
-//! streamed, one report at a time and no faster than the endpoint takes them. Effects end by themselves after 200 ms
-//! and are started again every 50 ms, so that a device whose host has died lets go.
+//! Arming creates one constant effect for each axis and starts it without force. Afterwards only magnitudes are
+//! streamed, one report at a time and no faster than the endpoint accepts them. Effects end by themselves after 200 ms
+//! and are restarted every 50 ms, so that the force of a device whose host has died ends.
+
+mod arm;
+mod effort_stream;
 
 use super::field::Field;
-use super::force::{ForceScale, Magnitudes, PidEncoder};
-use super::layout::{Choice, PidLayout};
+use super::force::{ForceScale, PidEncoder};
+use super::layout::PidLayout;
 use super::link::{HidLink, HidPort, Opened};
-use super::report::{Report, Shape};
 use crate::scale::{AxisScale, encoder_step_m, limits};
 use crate::threaded::{Connection, Connector, Received, Receiver, SendOutcome, ThreadedDevice, Transmitter};
+use arm::{arm, send_command};
+use effort_stream::{Act, EffortStream};
 use haptic_device::{FaultCode, Identity, KindSpec, MAX_AXES};
 use nalgebra::Vector2;
 use std::io;
@@ -18,30 +22,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Effects are started again so often, ns: a quarter of how long they last.
-const RESTART_NS: u64 = 50_000_000;
-/// How often the outcome of making an effect is asked for, and how long between.
-const LOAD_ATTEMPTS: u32 = 20;
-const LOAD_WAIT: Duration = Duration::from_millis(5);
-/// Time that a device gets to forget everything.
-const RESET_WAIT: Duration = Duration::from_millis(10);
-
-/// What the device file says of the device.
+/// Settings from the device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoystickSettings {
     /// 1 or 2.
     pub axes: usize,
-    /// From one end of each axis to the other, at the handle, m; where nothing is given, what the descriptor says.
+    /// Travel of each axis at the handle, m; if not given, that of the descriptor.
     pub travel_m: Option<[f64; MAX_AXES]>,
     /// Metres per radian, for descriptors that give an angle.
     pub lever_m: f64,
-    /// The count of each axis where the handle is in its middle; the middle of its range if not given.
+    /// Count of each axis at the centre of the handle; if not given, the middle of its range.
     pub centre_counts: Option<[f64; MAX_AXES]>,
     /// Forces at the largest magnitude and their signs.
     pub force: ForceScale,
 }
 
-/// From end to end where neither the device file nor the descriptor says, m: a joystick's.
+/// Travel if neither the device file nor the descriptor gives one, m: that of a joystick.
 const ASSUMED_TRAVEL_M: f64 = 0.1;
 
 impl JoystickSettings {
@@ -57,7 +53,7 @@ impl JoystickSettings {
     }
 }
 
-/// The travel that a descriptor gives: a length, or an angle at a lever.
+/// Travel in a descriptor: a length, or an angle at a lever.
 fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     /// Units of the specification: system in the low nibble, length or angle in the next.
     const CENTIMETRE: u32 = 0x11;
@@ -99,10 +95,10 @@ pub(crate) const JOYSTICK_KEYS: &[&str] = &[
     "reverse_force_y",
 ];
 
-/// Opens a joystick, arms it with no force and starts to serve it by threads of that priority.
+/// Opens a joystick, arms it without force and starts its threads with this priority.
 ///
 /// # Errors
-/// In words: nothing there, not permitted, no force feedback, no room for an effect.
+/// Text for the user: no device, not permitted, no force feedback, no free effect.
 pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, String> {
     let opened = port.open()?;
     let name = opened.name.clone();
@@ -133,14 +129,14 @@ fn scale(axis: usize, field: &Field, settings: &JoystickSettings) -> AxisScale {
     settings.scale(axis, range_counts, described_travel_m(field, settings.lever_m))
 }
 
-/// How often a second every axis can get a new force: one report each, at most 1 kHz, and a whole part of it.
+/// Rate at which every axis can get a new force, Hz: one report each, at most 1 kHz, and a whole fraction of it.
 pub fn rate_hz(interval_ns: u64, axes: usize) -> f64 {
     const TICK_NS: u64 = 1_000_000;
     let ticks = (interval_ns * axes as u64).div_ceil(TICK_NS).max(1);
     1000.0 / ticks as f64
 }
 
-/// Finds and arms one make of device, again and again.
+/// Finds and arms devices with one descriptor.
 struct JoystickConnector {
     port: Box<dyn HidPort>,
     descriptor: Vec<u8>,
@@ -179,130 +175,6 @@ impl JoystickConnector {
     }
 }
 
-/// Makes and starts one effect for each axis; their blocks.
-fn arm(link: &mut dyn HidLink, code: &PidEncoder) -> Result<Vec<i64>, String> {
-    let layout = code.layout();
-    let axes = layout.axes.len();
-    give_order(link, layout.control.reset.as_ref())?;
-    std::thread::sleep(RESET_WAIT);
-    check_room(link, layout, axes)?;
-    give_order(link, layout.control.enable.as_ref())?;
-    if let Some((shape, gain)) = &layout.gain {
-        write(link, &shape.empty().with(gain, gain.logical.1))?;
-    }
-    let mut blocks = Vec::new();
-    for axis in 0..axes {
-        let block = create(link, code).map_err(|error| format!("{error}, for axis {} of {axes}", axis + 1))?;
-        for report in [code.set_effect(axis, block), code.set_magnitude(block, 0), code.start(block)] {
-            write(link, &report)?;
-        }
-        blocks.push(block);
-    }
-    Ok(blocks)
-}
-
-fn write(link: &mut dyn HidLink, report: &Report) -> Result<(), String> {
-    link.write(report).map_err(|error| format!("it refused report {}: {error}", report.bytes()[0]))
-}
-
-fn give_order(link: &mut dyn HidLink, order: Option<&(Shape, Choice)>) -> Result<(), String> {
-    order.map_or(Ok(()), |(shape, choice)| write(link, &shape.empty().with(&choice.field, choice.value)))
-}
-
-/// A pool that tells its size is believed when it is too small. Devices that do not answer are tried all the same.
-fn check_room(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Result<(), String> {
-    let Some((shape, field)) = &layout.simultaneous else { return Ok(()) };
-    let mut report = shape.empty();
-    if link.get_feature(&mut report).is_err() {
-        return Ok(());
-    }
-    match report.get(field) {
-        room if room > 0 && room < axes as i64 => {
-            Err(format!("it plays {room} effects at once, {axes} axes need {axes}; write axes = 1"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Makes one constant effect; its block.
-fn create(link: &mut dyn HidLink, code: &PidEncoder) -> Result<i64, String> {
-    let load = &code.layout().load;
-    link.set_feature(&code.create()).map_err(|error| format!("it refused to make an effect: {error}"))?;
-    for _ in 0..LOAD_ATTEMPTS {
-        let mut report = load.shape.empty();
-        link.get_feature(&mut report).map_err(|error| format!("it does not tell what became of an effect: {error}"))?;
-        let (block, status) = (report.get(&load.block_index), report.get(&load.success.field));
-        if status == load.success.value && block > 0 {
-            return Ok(block);
-        }
-        if Some(status) == load.full {
-            return Err("it has no room for an effect; unplug it, or end the program that uses it".to_owned());
-        }
-        std::thread::sleep(LOAD_WAIT);
-    }
-    Err("it made no effect and did not say why".to_owned())
-}
-
-/// Which report goes out next: pure, one at a time, no faster than the endpoint takes them.
-#[derive(Clone, Debug, PartialEq)]
-struct EffortStream {
-    blocks: Vec<i64>,
-    interval_ns: u64,
-    /// No report before this.
-    free_ns: u64,
-    sent: Magnitudes,
-    restart_ns: [u64; MAX_AXES],
-    /// The axis that is looked at first.
-    turn: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
-    Start { block: i64 },
-    Set { block: i64, magnitude: i64 },
-    Idle { until_ns: u64 },
-    Wait { until_ns: u64 },
-}
-
-impl EffortStream {
-    /// Just armed: every effect plays with no force.
-    fn new(blocks: Vec<i64>, interval_ns: u64) -> Self {
-        Self { blocks, interval_ns, free_ns: 0, sent: [0; MAX_AXES], restart_ns: [0; MAX_AXES], turn: 0 }
-    }
-
-    /// What to do now to reach `wanted`.
-    fn next(&mut self, wanted: Magnitudes, now_ns: u64) -> Act {
-        if now_ns < self.free_ns {
-            return Act::Wait { until_ns: self.free_ns };
-        }
-        let axes = self.blocks.len();
-        let due = (0..axes).find(|axis| now_ns >= self.restart_ns[*axis]);
-        let changed = (0..axes).map(|step| (self.turn + step) % axes).find(|axis| wanted[*axis] != self.sent[*axis]);
-        let act = match (due, changed) {
-            (Some(axis), _) => {
-                self.restart_ns[axis] = now_ns + RESTART_NS;
-                Act::Start { block: self.blocks[axis] }
-            }
-            (None, Some(axis)) => {
-                (self.sent[axis], self.turn) = (wanted[axis], (axis + 1) % axes);
-                Act::Set { block: self.blocks[axis], magnitude: wanted[axis] }
-            }
-            (None, None) => {
-                let until_ns = self.restart_ns[..axes].iter().copied().min().unwrap_or(now_ns);
-                return Act::Idle { until_ns };
-            }
-        };
-        self.free_ns = self.slot_after(now_ns);
-        act
-    }
-
-    /// Reports keep to a raster of the interval, so that a late one does not delay all that follow.
-    fn slot_after(&self, now_ns: u64) -> u64 {
-        let is_late = now_ns.saturating_sub(self.free_ns) > self.interval_ns;
-        if is_late { now_ns + self.interval_ns } else { self.free_ns + self.interval_ns }
-    }
-}
-
 struct JoystickSender {
     link: Box<dyn HidLink>,
     code: PidEncoder,
@@ -322,9 +194,9 @@ impl Transmitter for JoystickSender {
 
     fn disable(&mut self) {
         let layout = self.code.layout();
-        // Whatever fails on the way out, the effects end by themselves. This one ends them all at once, where it is
-        // known.
-        let _ = give_order(self.link.as_mut(), layout.control.stop_all.as_ref());
+        // If this fails, the effects end by themselves. The first command, if the device has it, ends all of them at
+        // once.
+        let _ = send_command(self.link.as_mut(), layout.control.stop_all.as_ref());
         for block in self.stream.blocks.clone() {
             let _ = self.link.write(&self.code.set_magnitude(block, 0));
             let _ = self.link.write(&self.code.stop(block));
@@ -332,7 +204,7 @@ impl Transmitter for JoystickSender {
                 let _ = self.link.write(&shape.empty().with(field, block));
             }
         }
-        let _ = give_order(self.link.as_mut(), layout.control.disable.as_ref());
+        let _ = send_command(self.link.as_mut(), layout.control.disable.as_ref());
     }
 }
 
@@ -341,7 +213,7 @@ struct JoystickReceiver {
     axes: Vec<Field>,
     actuators_enabled: Option<Field>,
     scales: Vec<AxisScale>,
-    /// A switch at the device, or the device itself, has cut the motors' power. Not before it says so: many never do.
+    /// A switch at the device, or the device itself, has cut the motors' power. Many devices never report this.
     are_actuators_off: bool,
 }
 
@@ -354,9 +226,9 @@ impl Receiver for JoystickReceiver {
 }
 
 impl JoystickReceiver {
-    /// A report may hold the axes, the state of the motors, or both.
+    /// A report may contain the axes, the state of the motors, or both.
     fn interpret(&mut self, bytes: &[u8]) -> Received {
-        let has_switched = self.look_at_actuators(bytes);
+        let has_switched = self.update_actuators(bytes);
         let fault = self.are_actuators_off.then_some(FaultCode::Disarmed);
         match self.position_m(bytes) {
             Some(position_m) => Received::Position(position_m, fault),
@@ -365,10 +237,10 @@ impl JoystickReceiver {
         }
     }
 
-    /// True if the motors were switched on or off since the last report that told.
-    fn look_at_actuators(&mut self, bytes: &[u8]) -> bool {
-        let told = self.actuators_enabled.as_ref().and_then(|field| Some((field, content(field, bytes)?)));
-        let Some((field, report)) = told else { return false };
+    /// True if the motors were switched on or off since the last report with their state.
+    fn update_actuators(&mut self, bytes: &[u8]) -> bool {
+        let reported = self.actuators_enabled.as_ref().and_then(|field| Some((field, content(field, bytes)?)));
+        let Some((field, report)) = reported else { return false };
         let are_off = field.get(report) != 1;
         std::mem::replace(&mut self.are_actuators_off, are_off) != are_off
     }
@@ -382,7 +254,7 @@ impl JoystickReceiver {
     }
 }
 
-/// A report without its id, if it is the one that a field is part of.
+/// Content of a report without its id; None if the field belongs to another report.
 fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
     match field.report_id {
         0 => Some(bytes),
@@ -393,76 +265,11 @@ fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hid::link::tests::NoLink;
 
     const MS: u64 = 1_000_000;
 
-    /// Runs a stream for a while; what it did, with times in ms.
-    fn run(axes: usize, duration_ms: u64, wanted: impl Fn(u64) -> Magnitudes) -> Vec<(u64, Act)> {
-        let mut stream = EffortStream::new((1..=axes as i64).collect(), MS);
-        let mut acts = Vec::new();
-        let mut now_ns = 1000 * MS;
-        while now_ns < (1000 + duration_ms) * MS {
-            match stream.next(wanted(now_ns / MS - 1000), now_ns) {
-                Act::Idle { .. } => now_ns += MS / 4,
-                Act::Wait { until_ns } => now_ns = until_ns,
-                act => {
-                    acts.push((now_ns / MS - 1000, act));
-                    now_ns += 1000;
-                }
-            }
-        }
-        acts
-    }
-
-    #[test]
-    fn two_axes_that_change_all_the_time_share_the_endpoint_evenly_and_never_exceed_it() {
-        let acts = run(2, 1000, |ms| [ms as i64 + 1, -(ms as i64) - 1]);
-        let sets = |wanted: i64| {
-            acts.iter().filter(|(_, act)| matches!(act, Act::Set { block, .. } if *block == wanted)).count()
-        };
-        assert!(acts.len() <= 1000, "{} reports in a second", acts.len());
-        assert!(sets(1) >= 475 && sets(2) >= 475, "{} and {}", sets(1), sets(2));
-    }
-
-    #[test]
-    fn one_axis_gets_nearly_every_report() {
-        let acts = run(1, 1000, |ms| [ms as i64 + 1, 0]);
-        let sets = acts.iter().filter(|(_, act)| matches!(act, Act::Set { .. })).count();
-        assert!((975..=1000).contains(&sets), "{sets}");
-    }
-
-    #[test]
-    fn a_force_that_stays_is_sent_once_and_its_effects_are_started_every_fifty_milliseconds() {
-        let acts = run(2, 1000, |_| [7, 8]);
-        let sets = acts.iter().filter(|(_, act)| matches!(act, Act::Set { .. })).count();
-        let starts: Vec<u64> =
-            acts.iter().filter(|(_, act)| matches!(act, Act::Start { block: 1 })).map(|(ms, _)| *ms).collect();
-        assert_eq!(sets, 2);
-        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] <= 52) && starts.len() >= 19, "{starts:?}");
-    }
-
-    /// A link that nobody uses.
-    struct NoLink;
-
-    impl HidLink for NoLink {
-        fn write(&mut self, _: &Report) -> io::Result<()> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-
-        fn read(&mut self, _: &mut [u8], _: Duration) -> io::Result<usize> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-
-        fn set_feature(&mut self, _: &Report) -> io::Result<()> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-
-        fn get_feature(&mut self, _: &mut Report) -> io::Result<()> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-    }
-
-    /// A wheel of one axis in the first byte, whose motor is on or off by the first bit of the second.
+    /// A wheel with one axis in the first byte and the state of its motor in the first bit of the second.
     fn wheel(axis_id: u8, state_id: u8) -> JoystickReceiver {
         let field = super::super::field::tests::field;
         let state_at = if axis_id == state_id { 8 } else { 0 };
@@ -476,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_are_taken_from_a_report_that_also_tells_whether_the_motors_are_on() {
+    fn axes_are_read_from_a_report_that_also_has_the_state_of_the_motors() {
         let at = |x_m: f64, fault: Option<FaultCode>| Received::Position(Vector2::new(x_m, 0.0), fault);
         let mut without_ids = wheel(0, 0);
         assert_eq!(without_ids.interpret(&[10, 1]), at(0.01, None));
@@ -487,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn motors_that_are_off_stay_off_in_every_position_until_they_are_told_to_be_on() {
+    fn motors_stay_off_through_all_positions_until_a_report_has_them_on() {
         let mut wheel = wheel(1, 2);
         let off = Some(FaultCode::Disarmed);
         assert_eq!(wheel.interpret(&[2, 0]), Received::Condition(off));

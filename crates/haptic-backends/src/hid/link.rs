@@ -56,3 +56,29 @@ pub trait HidPort: Send {
     /// Text for the user: no device, several devices, or not permitted.
     fn open(&mut self) -> Result<Opened, String>;
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A link on which every call fails.
+    pub struct NoLink;
+
+    impl HidLink for NoLink {
+        fn write(&mut self, _: &Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn read(&mut self, _: &mut [u8], _: Duration) -> io::Result<usize> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn set_feature(&mut self, _: &Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn get_feature(&mut self, _: &mut Report) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+    }
+}

@@ -234,30 +234,11 @@ impl NativeReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hid::link::tests::NoLink;
     use crate::protocol;
     use haptic_device::FaultCode;
 
     const MS: u64 = 1_000_000;
-
-    struct NoLink;
-
-    impl HidLink for NoLink {
-        fn write(&mut self, _: &Report) -> io::Result<()> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-
-        fn read(&mut self, _: &mut [u8], _: Duration) -> io::Result<usize> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-
-        fn set_feature(&mut self, _: &Report) -> io::Result<()> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-
-        fn get_feature(&mut self, _: &mut Report) -> io::Result<()> {
-            Err(io::ErrorKind::NotConnected.into())
-        }
-    }
 
     /// Takes every report for a sample of the health that its first byte stands for: 1 is ready.
     struct Healths(u32);

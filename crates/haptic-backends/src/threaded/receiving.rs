@@ -20,53 +20,24 @@ use std::time::Duration;
 /// A lost device is looked for every 100 ms; the same error is logged every 10 s or so.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(100), log_every: 100 };
 
-/// The sending thread.
-pub struct Sender {
-    /// Passes the transmitter of a new connection.
-    pub hand_over: SyncSender<Box<dyn Transmitter>>,
-    /// To wake it.
-    pub thread: Thread,
-}
-
 /// Body of the receiving thread.
 pub struct Receiving {
-    name: String,
-    shared: Arc<Shared>,
-    monitor: Arc<LinkMonitor>,
-    samples: LatestWriter<Sample>,
-    connector: Box<dyn Connector>,
-    sender: Sender,
-    velocity: AdaptiveWindow,
-    encoder_step_m: f64,
-    newest: Sample,
+    pub(super) name: String,
+    pub(super) shared: Arc<Shared>,
+    pub(super) monitor: Arc<LinkMonitor>,
+    pub(super) samples: LatestWriter<Sample>,
+    pub(super) connector: Box<dyn Connector>,
+    /// The sending thread, to wake it, and its queue for the transmitter of a new connection.
+    pub(super) sender: Thread,
+    pub(super) transmitters: SyncSender<Box<dyn Transmitter>>,
+    pub(super) encoder_step_m: f64,
+    pub(super) velocity: AdaptiveWindow,
+    pub(super) newest: Sample,
     /// None if the reporting mode is known.
-    detector: Option<ReportingModeDetector>,
+    pub(super) detector: Option<ReportingModeDetector>,
 }
 
 impl Receiving {
-    pub fn new(
-        name: String,
-        shared: Arc<Shared>,
-        monitor: Arc<LinkMonitor>,
-        samples: LatestWriter<Sample>,
-        connector: Box<dyn Connector>,
-        sender: Sender,
-        encoder_step_m: f64,
-    ) -> Self {
-        Self {
-            name,
-            shared,
-            monitor,
-            samples,
-            connector,
-            sender,
-            velocity: AdaptiveWindow::new(encoder_step_m),
-            encoder_step_m,
-            newest: Sample::EMPTY,
-            detector: None,
-        }
-    }
-
     /// Runs until the device is closed.
     pub fn run(mut self, mut receiver: Box<dyn Receiver>) {
         self.restart(receiver.reporting_mode());
@@ -103,7 +74,7 @@ impl Receiving {
             };
             if reason.is_some() {
                 self.shared.is_connected.store(false, Relaxed);
-                self.sender.thread.unpark();
+                self.sender.unpark();
                 return reason;
             }
         }
@@ -160,9 +131,9 @@ impl Receiving {
         self.shared.is_connected.store(true, Relaxed);
         self.shared.is_held.store(true, Relaxed);
         // The channel is empty: the sending thread has taken the transmitter of the last connection.
-        let _ = self.sender.hand_over.send(sending);
+        let _ = self.transmitters.send(sending);
         self.monitor.record_reconnect();
-        self.sender.thread.unpark();
+        self.sender.unpark();
         receiving
     }
 }

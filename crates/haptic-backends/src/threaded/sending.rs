@@ -15,23 +15,14 @@ const TICK_SILENT_NS: u64 = 50_000_000;
 
 /// Body of the sending thread.
 pub struct Sending {
-    shared: Arc<Shared>,
-    efforts: LatestReader<Effort>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) efforts: LatestReader<Effort>,
     /// Transmitters of new connections.
-    transmitters: Receiver<Box<dyn Transmitter>>,
-    transmitter: Option<Box<dyn Transmitter>>,
+    pub(super) transmitters: Receiver<Box<dyn Transmitter>>,
+    pub(super) transmitter: Option<Box<dyn Transmitter>>,
 }
 
 impl Sending {
-    pub fn new(
-        shared: Arc<Shared>,
-        efforts: LatestReader<Effort>,
-        transmitters: Receiver<Box<dyn Transmitter>>,
-        transmitter: Box<dyn Transmitter>,
-    ) -> Self {
-        Self { shared, efforts, transmitters, transmitter: Some(transmitter) }
-    }
-
     /// Runs until the device is closed.
     pub fn run(mut self) {
         let mut written_ns = monotonic_ns();

@@ -401,7 +401,7 @@ fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
 #[test]
 fn a_full_pool_is_told_with_what_would_help() {
     let refusal = open(&socket(Some(ARDUINO), Some(0))).err().unwrap();
-    assert!(refusal.contains("no room for an effect"), "{refusal}");
+    assert!(refusal.contains("no free effect"), "{refusal}");
     let refusal = open(&socket(Some(ARDUINO), Some(1))).err().unwrap();
     assert!(refusal.contains("axes = 1"), "{refusal}");
 }

@@ -1,4 +1,4 @@
-//! Host and board of the native protocol in one room: no port, no clock.
+//! Host and board of the native protocol without a port and without a clock.
 
 use haptic_backends::native::framing::HidReport;
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Received, Sample, Step};
@@ -23,8 +23,8 @@ fn board(traits: NativeTraits) -> NativeBoard {
     NativeBoard::new(traits, EmulatedHandle::new(traits.axes, &model, None).unwrap())
 }
 
-/// Greets until it is done or failed, a millisecond a round.
-fn greet(
+/// Runs a handshake to its end, in steps of a millisecond.
+fn open_session(
     protocol: &mut dyn Protocol,
     far: &mut dyn FnMut(&[u8]) -> Vec<u8>,
 ) -> Result<Box<OpenSession>, HandshakeError> {
@@ -32,7 +32,7 @@ fn greet(
     for round in 0..20_000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
         match handshake.step(now) {
-            Step::Send(words) => handshake.receive(&far(words.bytes()), now),
+            Step::Send(bytes) => handshake.receive(&far(bytes.bytes()), now),
             Step::Wait { .. } => handshake.receive(&far(&[]), now),
             Step::Done(session) => return Ok(session),
             Step::Failed(error) => return Err(error),
@@ -41,14 +41,14 @@ fn greet(
     panic!("neither done nor failed");
 }
 
-fn heard_by(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
+fn replies_of(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
     board.hear(bytes, &mut answers);
     answers.concat()
 }
 
-/// A host that has armed a board.
-struct Room {
+/// A host and the board that it has armed.
+struct Exchange {
     board: NativeBoard,
     session: OpenSession,
     monitor: Arc<LinkMonitor>,
@@ -56,44 +56,44 @@ struct Room {
     newest: Sample,
 }
 
-impl Room {
+impl Exchange {
     fn new(traits: NativeTraits) -> Self {
         let (monitor, mut board) = (Arc::new(LinkMonitor::default()), board(traits));
         let mut protocol = NativeProtocol::new(settings(traits.axes), Arc::clone(&monitor), 77);
-        let session = *greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).unwrap();
+        let session = *open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).unwrap();
         Self { board, session, monitor, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::default() }
     }
 
-    /// A millisecond in which the host asks for a force; `spoil` sees what passes and may change it.
+    /// A millisecond in which the host sends a force; `spoil` may change the messages.
     fn exchange(&mut self, force_n: Vector2<f64>, spoil: impl Fn(&mut Vec<u8>, &mut Vec<u8>)) -> Received {
-        let (words, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
+        let (bytes, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
         self.now = self.now.after(MILLISECOND_NS / 2);
-        let mut question = words.bytes().to_vec();
+        let mut question = bytes.bytes().to_vec();
         spoil(&mut question, &mut Vec::new());
-        let mut answer = heard_by(&mut self.board, &question);
+        let mut answer = replies_of(&mut self.board, &question);
         spoil(&mut Vec::new(), &mut answer);
         self.listen(&answer)
     }
 
-    /// A silent millisecond.
+    /// A millisecond without a command.
     fn wait(&mut self) -> Received {
         self.now = self.now.after(MILLISECOND_NS / 2);
         self.listen(&[])
     }
 
     fn listen(&mut self, answer: &[u8]) -> Received {
-        let mut told = Vec::new();
-        self.board.tick(&mut told);
+        let mut sent = Vec::new();
+        self.board.tick(&mut sent);
         let mut answer = answer.to_vec();
-        answer.extend(told.concat());
-        let heard = self.session.receive.receive(&answer, self.now);
-        self.newest = heard.sample.unwrap_or(self.newest);
-        if let Some(reply) = heard.reply {
-            let again = heard_by(&mut self.board, reply.bytes());
+        answer.extend(sent.concat());
+        let received = self.session.receive.receive(&answer, self.now);
+        self.newest = received.sample.unwrap_or(self.newest);
+        if let Some(reply) = received.reply {
+            let again = replies_of(&mut self.board, reply.bytes());
             self.session.receive.receive(&again, self.now);
         }
         self.now = self.now.after(MILLISECOND_NS / 2);
-        heard
+        received
     }
 
     fn run(&mut self, ticks: usize, force_n: Vector2<f64>) {
@@ -104,45 +104,45 @@ impl Room {
 }
 
 #[test]
-fn a_board_is_greeted_armed_and_answers_every_command() {
+fn a_board_is_opened_and_armed_and_answers_every_command() {
     for traits in [NativeTraits { axes: 1, ..NativeTraits::default() }, NativeTraits::default()] {
-        let mut room = Room::new(traits);
-        assert_eq!(room.session.identity.serial_number, "EMULATED");
-        assert_eq!((room.session.identity.axes, room.session.limits.max_force_n), (traits.axes, 4.0));
-        room.run(1000, Vector2::zeros());
-        let statistics = room.monitor.statistics(1000.0);
+        let mut exchange = Exchange::new(traits);
+        assert_eq!(exchange.session.identity.serial_number, "EMULATED");
+        assert_eq!((exchange.session.identity.axes, exchange.session.limits.max_force_n), (traits.axes, 4.0));
+        exchange.run(1000, Vector2::zeros());
+        let statistics = exchange.monitor.statistics(1000.0);
         assert_eq!((statistics.frames_lost, statistics.crc_errors), (0, 0));
         assert_eq!(statistics.round_trip.max_ns, MILLISECOND_NS / 2);
-        assert_eq!((room.newest.sequence, room.newest.health), (1000, Health::Ready));
+        assert_eq!((exchange.newest.sequence, exchange.newest.health), (1000, Health::Ready));
     }
 }
 
 #[test]
-fn a_force_moves_the_handle_its_way_by_as_much_as_mechanics_says() {
-    let mut room = Room::new(NativeTraits { gives_velocity: true, ..NativeTraits::default() });
-    room.run(101, Vector2::new(0.2, -0.1));
+fn a_force_accelerates_the_handle_according_to_mechanics() {
+    let mut exchange = Exchange::new(NativeTraits { gives_velocity: true, ..NativeTraits::default() });
+    exchange.run(101, Vector2::new(0.2, -0.1));
     // 0.1 kg with 0.5 N·s/m: v = F/b·(1 − exp(−b·t/m)).
     let speed = 0.2 / 0.5 * (1.0 - (-0.5f64 * 0.1 / 0.1).exp());
-    let Sample { velocity_m_per_s, position_m, .. } = room.newest;
+    let Sample { velocity_m_per_s, position_m, .. } = exchange.newest;
     assert!((velocity_m_per_s.x - speed).abs() < 0.01 * speed, "{velocity_m_per_s}");
     assert!(position_m.x > 0.0 && (position_m.y + position_m.x / 2.0).abs() < 2e-5, "{position_m}");
 }
 
 #[test]
 fn velocity_is_estimated_where_the_board_gives_none() {
-    let mut room = Room::new(NativeTraits::default());
-    room.run(200, Vector2::new(0.2, 0.0));
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(200, Vector2::new(0.2, 0.0));
     let true_speed = 0.2 / 0.5 * (1.0 - (-0.5f64 * 0.2 / 0.1).exp());
-    let speed = room.newest.velocity_m_per_s.x;
+    let speed = exchange.newest.velocity_m_per_s.x;
     assert!((speed - true_speed).abs() < 0.05 * true_speed, "{speed} and not {true_speed}");
 }
 
 #[test]
-fn another_version_another_number_of_axes_silence_and_babble_are_each_told_apart() {
+fn another_version_another_number_of_axes_silence_and_garbage_have_errors_of_their_own() {
     let refusal = |traits: NativeTraits| {
         let (mut protocol, mut board) =
             (NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1), board(traits));
-        greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).err().unwrap()
+        open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).err().unwrap()
     };
     let version = refusal(NativeTraits { major_version: 9, ..NativeTraits::default() });
     assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: (1, 0) });
@@ -150,27 +150,27 @@ fn another_version_another_number_of_axes_silence_and_babble_are_each_told_apart
     assert_eq!(axes, HandshakeError::Axes { wanted: 2, found: 1 });
     let alone = |answer: &[u8]| {
         let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1);
-        greet(&mut protocol, &mut |_| answer.to_vec()).err().unwrap()
+        open_session(&mut protocol, &mut |_| answer.to_vec()).err().unwrap()
     };
     assert_eq!(alone(&[]), HandshakeError::Silent { within_s: 5 });
     assert!(matches!(alone(b"hello world\r\n"), HandshakeError::NotUnderstood { .. }));
 }
 
 #[test]
-fn a_board_that_wakes_late_or_loses_the_first_words_is_still_greeted() {
+fn a_board_that_starts_late_or_misses_messages_is_still_opened() {
     let mut board = board(NativeTraits::default());
     let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 5);
-    // In its bootloader for thirty questions, some two seconds, and then every other word is lost.
+    // In its bootloader for thirty requests, about two seconds; then every other message is lost.
     let mut questions = 0;
     let mut far = |bytes: &[u8]| {
         questions += usize::from(!bytes.is_empty());
-        if questions < 30 || questions % 2 == 0 { Vec::new() } else { heard_by(&mut board, bytes) }
+        if questions < 30 || questions % 2 == 0 { Vec::new() } else { replies_of(&mut board, bytes) }
     };
-    assert!(greet(&mut protocol, &mut far).is_ok());
+    assert!(open_session(&mut protocol, &mut far).is_ok());
 }
 
 #[test]
-fn a_board_that_resets_in_the_middle_is_greeted_anew() {
+fn a_board_that_resets_during_the_handshake_is_opened_with_a_new_hello() {
     let mut board = board(NativeTraits::default());
     let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 5);
     let mut questions = 0;
@@ -179,9 +179,9 @@ fn a_board_that_resets_in_the_middle_is_greeted_anew() {
         if questions == 2 {
             board.host_left();
         }
-        heard_by(&mut board, bytes)
+        replies_of(&mut board, bytes)
     };
-    assert!(greet(&mut protocol, &mut far).is_ok());
+    assert!(open_session(&mut protocol, &mut far).is_ok());
 }
 
 #[test]
@@ -190,108 +190,108 @@ fn the_line_s_speed_bounds_the_rate() {
         let mut board = board(NativeTraits { axes, ..NativeTraits::default() });
         let settings = NativeSettings { baud: Some(baud), ..settings(axes) };
         let mut protocol = NativeProtocol::new(settings, Arc::new(LinkMonitor::default()), 1);
-        greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).ok().unwrap().limits.rate_hz
+        open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).ok().unwrap().limits.rate_hz
     };
     assert_eq!((rate_hz(115_200, 1), rate_hz(115_200, 2), rate_hz(1_000_000, 2)), (720.0, 576.0, 1000.0));
 }
 
 #[test]
 fn lost_and_damaged_frames_are_counted_and_cost_no_more_than_themselves() {
-    let mut room = Room::new(NativeTraits::default());
-    room.run(10, Vector2::zeros());
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::zeros());
     for _ in 0..5 {
-        assert!(room.exchange(Vector2::zeros(), |question, _| question.clear()).sample.is_none());
-        assert!(room.exchange(Vector2::zeros(), |_, answer| answer.clear()).sample.is_none());
+        assert!(exchange.exchange(Vector2::zeros(), |question, _| question.clear()).sample.is_none());
+        assert!(exchange.exchange(Vector2::zeros(), |_, answer| answer.clear()).sample.is_none());
         let damage = |_: &mut Vec<u8>, answer: &mut Vec<u8>| {
             answer.iter_mut().skip(3).take(1).for_each(|byte| *byte ^= 0x40);
         };
-        assert!(room.exchange(Vector2::zeros(), damage).sample.is_none());
-        room.run(3, Vector2::zeros());
-        assert_eq!(room.newest.health, Health::Ready);
+        assert!(exchange.exchange(Vector2::zeros(), damage).sample.is_none());
+        exchange.run(3, Vector2::zeros());
+        assert_eq!(exchange.newest.health, Health::Ready);
     }
-    let statistics = room.monitor.statistics(1000.0);
+    let statistics = exchange.monitor.statistics(1000.0);
     assert_eq!((statistics.frames_lost, statistics.crc_errors), (15, 5));
 }
 
 #[test]
 fn of_answers_that_come_together_the_newest_wins_and_an_old_one_after_it_is_ignored() {
-    let mut room = Room::new(NativeTraits::default());
+    let mut exchange = Exchange::new(NativeTraits::default());
     let mut answers = Vec::new();
     for _ in 0..3 {
-        let (words, _) = room.session.transmit.encode(Effort::zero(), &Sample::default(), room.now);
-        answers.push(heard_by(&mut room.board, words.bytes()));
-        room.board.tick(&mut Vec::new());
+        let (bytes, _) = exchange.session.transmit.encode(Effort::zero(), &Sample::default(), exchange.now);
+        answers.push(replies_of(&mut exchange.board, bytes.bytes()));
+        exchange.board.tick(&mut Vec::new());
     }
     let together = [answers[0].clone(), answers[2].clone()].concat();
-    let sample = room.session.receive.receive(&together, room.now).sample.unwrap();
+    let sample = exchange.session.receive.receive(&together, exchange.now).sample.unwrap();
     assert_eq!(sample.sequence, 2);
-    assert!(room.session.receive.receive(&answers[1], room.now).sample.is_none());
+    assert!(exchange.session.receive.receive(&answers[1], exchange.now).sample.is_none());
 }
 
 #[test]
 fn after_the_watchdog_has_cut_in_the_board_is_armed_again() {
-    let mut room = Room::new(NativeTraits::default());
-    room.run(10, Vector2::new(1.0, 0.0));
-    assert_ne!(room.board.force_n(), Vector2::zeros());
-    let faulted = (0..25).find_map(|_| room.wait().sample).unwrap();
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::new(1.0, 0.0));
+    assert_ne!(exchange.board.force_n(), Vector2::zeros());
+    let faulted = (0..25).find_map(|_| exchange.wait().sample).unwrap();
     assert_eq!(faulted.health, Health::Faulted(FaultCode::Watchdog));
-    assert_eq!(room.board.force_n(), Vector2::zeros());
-    room.run(3, Vector2::zeros());
-    assert_eq!(room.newest.health, Health::Ready);
+    assert_eq!(exchange.board.force_n(), Vector2::zeros());
+    exchange.run(3, Vector2::zeros());
+    assert_eq!(exchange.newest.health, Health::Ready);
 }
 
 #[test]
-fn what_is_not_a_number_asks_for_no_effort_and_says_so() {
-    let mut room = Room::new(NativeTraits::default());
-    room.run(10, Vector2::new(1.0, 1.0));
+fn an_effort_that_is_not_a_number_is_sent_as_zero_and_reported() {
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::new(1.0, 1.0));
     let effort = Effort { force_n: Vector2::new(f64::NAN, 1.0) };
-    let (words, verdict) = room.session.transmit.encode(effort, &room.newest, room.now);
+    let (bytes, verdict) = exchange.session.transmit.encode(effort, &exchange.newest, exchange.now);
     assert_eq!(verdict, Err(WriteError::NotFinite));
-    heard_by(&mut room.board, words.bytes());
-    assert_eq!(room.board.force_n(), Vector2::zeros());
+    replies_of(&mut exchange.board, bytes.bytes());
+    assert_eq!(exchange.board.force_n(), Vector2::zeros());
 }
 
 #[test]
-fn the_farewell_ends_the_force() {
-    let mut room = Room::new(NativeTraits::default());
-    room.run(10, Vector2::new(1.0, 0.0));
-    let words = room.session.transmit.stop_frame();
-    heard_by(&mut room.board, words.bytes());
-    assert_eq!(room.board.force_n(), Vector2::zeros());
+fn the_stop_frame_ends_the_force() {
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::new(1.0, 0.0));
+    let bytes = exchange.session.transmit.stop_frame();
+    replies_of(&mut exchange.board, bytes.bytes());
+    assert_eq!(exchange.board.force_n(), Vector2::zeros());
 }
 
 #[test]
-fn the_board_holds_to_the_force_that_the_host_allowed() {
+fn the_board_keeps_to_the_force_limit_of_the_host() {
     let (monitor, mut board) = (Arc::new(LinkMonitor::default()), board(NativeTraits::default()));
     let mut protocol = NativeProtocol::new(NativeSettings { max_force_n: 1.0, ..settings(2) }, Arc::clone(&monitor), 1);
-    let mut session = *greet(&mut protocol, &mut |bytes| heard_by(&mut board, bytes)).unwrap();
+    let mut session = *open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).unwrap();
     let effort = Effort { force_n: Vector2::new(3.0, -3.0) };
-    let (words, _) = session.transmit.encode(effort, &Sample::default(), MonotonicNs(1));
-    heard_by(&mut board, words.bytes());
+    let (bytes, _) = session.transmit.encode(effort, &Sample::default(), MonotonicNs(1));
+    replies_of(&mut board, bytes.bytes());
     (0..10).for_each(|_| board.tick(&mut Vec::new()));
     assert!((board.force_n() - Vector2::new(1.0, -1.0)).norm() < 1e-3, "{}", board.force_n());
 }
 
 #[test]
 fn a_zero_ends_the_greatest_force_at_once_and_the_next_force_needs_no_arming() {
-    let mut room = Room::new(NativeTraits::default());
-    room.run(10, Vector2::new(4.0, -4.0));
-    assert_eq!(room.board.force_n(), Vector2::new(4.0, -4.0));
-    let (words, _) = room.session.transmit.encode(Effort::zero(), &room.newest, room.now);
-    heard_by(&mut room.board, words.bytes());
-    assert_eq!(room.board.force_n(), Vector2::zeros());
-    let heard = room.exchange(Vector2::new(0.5, 0.0), |_, _| {});
-    assert_eq!((heard.reply, room.newest.health), (None, Health::Ready));
-    assert!((room.board.force_n() - Vector2::new(0.5, 0.0)).norm() < 1e-3, "{}", room.board.force_n());
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::new(4.0, -4.0));
+    assert_eq!(exchange.board.force_n(), Vector2::new(4.0, -4.0));
+    let (bytes, _) = exchange.session.transmit.encode(Effort::zero(), &exchange.newest, exchange.now);
+    replies_of(&mut exchange.board, bytes.bytes());
+    assert_eq!(exchange.board.force_n(), Vector2::zeros());
+    let received = exchange.exchange(Vector2::new(0.5, 0.0), |_, _| {});
+    assert_eq!((received.reply, exchange.newest.health), (None, Health::Ready));
+    assert!((exchange.board.force_n() - Vector2::new(0.5, 0.0)).norm() < 1e-3, "{}", exchange.board.force_n());
 }
 
 #[test]
 fn a_board_changes_its_force_no_faster_than_its_slew() {
-    let mut room = Room::new(NativeTraits { slew_q15_per_ms: 8192, ..NativeTraits::default() });
+    let mut exchange = Exchange::new(NativeTraits { slew_q15_per_ms: 8192, ..NativeTraits::default() });
     let forces: Vec<f64> = (0..5)
         .map(|_| {
-            room.exchange(Vector2::new(4.0, 0.0), |_, _| {});
-            room.board.force_n().x
+            exchange.exchange(Vector2::new(4.0, 0.0), |_, _| {});
+            exchange.board.force_n().x
         })
         .collect();
     for (force_n, expected_n) in forces.iter().zip([1.0, 2.0, 3.0, 4.0, 4.0]) {
@@ -304,7 +304,7 @@ fn reports_to(board: &mut NativeBoard, report: &[u8]) -> Vec<[u8; REPORT_BYTES]>
     let mut wire = [0; WIRE_MAX];
     let question = decode_report(report).map_or(0, |frame| encode_frame(&frame, &mut wire).unwrap());
     let mut reports = Vec::new();
-    Decoder::new().push_all(&heard_by(board, &wire[..question]), |frame| {
+    Decoder::new().push_all(&replies_of(board, &wire[..question]), |frame| {
         reports.push(encode_report(&Message::parse(&frame).unwrap(), frame.sequence).unwrap());
     });
     reports
@@ -314,7 +314,7 @@ fn reports_to(board: &mut NativeBoard, report: &[u8]) -> Vec<[u8; REPORT_BYTES]>
 fn hid_reports_carry_the_same_session_as_a_serial_line() {
     let (monitor, mut board) = (Arc::new(LinkMonitor::default()), board(NativeTraits::default()));
     let mut protocol = haptic_backends::native::NativeProtocol::<HidReport>::new(settings(2), Arc::clone(&monitor), 1);
-    let mut session = *greet(&mut protocol, &mut |report| reports_to(&mut board, report).concat()).unwrap();
+    let mut session = *open_session(&mut protocol, &mut |report| reports_to(&mut board, report).concat()).unwrap();
     assert_eq!((session.identity.serial_number.as_str(), session.limits.max_force_n), ("EMULATED", 4.0));
     for tick in 0..100 {
         let now = MonotonicNs(10_000 * MILLISECOND_NS + tick * MILLISECOND_NS);

@@ -1,8 +1,8 @@
-//! Which pieces are near each other: a grid over the fixed ones, fat boxes around the moving ones.
+//! Broad phase: finds near pairs from a grid over the fixed pieces and fat boxes around the dynamic ones.
 //!
-//! A moving piece is looked up again only when it leaves its fat box, so the cost of a tick does not depend on how many
-//! fixed bodies there are. The worst tick (everything leaves at once, a teleport included) looks up every moving piece
-//! once; that is what the bound counts.
+//! A dynamic piece is looked up again only when it leaves its fat box, so the cost of a tick does not depend on the
+//! number of fixed bodies. In the worst tick all pieces leave their boxes at once, for example after a teleport; the
+//! bound counts one look-up for each dynamic piece.
 
 use crate::collide::pair_table::{Pair, PairTable};
 use crate::scene::Scene;

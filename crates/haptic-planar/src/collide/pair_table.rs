@@ -1,10 +1,11 @@
-//! The near pairs: a fixed-capacity list with a hash index, so that adding, finding and removing cost the same always.
+//! Near pairs: a list of fixed capacity with a hash index. Adding, finding and removing a pair take constant time.
 
+use crate::bits::GOLDEN_RATIO;
 use crate::collide::warm_start::WarmStart;
 use crate::scene::Scene;
 use crate::shape::features::FeatureCache;
 
-/// Two pieces that are near each other, and what they remember from tick to tick.
+/// Two pieces that are near each other, with what lasts of their contact.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// Indices of the pieces, smaller first unless the first is fixed.
@@ -15,14 +16,14 @@ pub struct Pair {
     pub friction: f64,
     /// Restitution of the pair.
     pub restitution: f64,
-    /// Where the features were.
+    /// Features of the last tick.
     pub features: FeatureCache,
-    /// What the contact carried.
+    /// Impulses of the last tick.
     pub warm_start: WarmStart,
 }
 
 impl Pair {
-    /// Two pieces that remember nothing yet.
+    /// A new pair, without features or impulses.
     pub fn new(scene: &Scene, pieces: [u32; 2]) -> Self {
         let bodies = pieces.map(|piece| scene.pieces[piece as usize].body);
         let [a, b] = bodies.map(|body| body as usize);
@@ -50,7 +51,7 @@ pub struct PairTable {
 }
 
 impl PairTable {
-    /// Room for `capacity` pairs; allocates all it will ever need.
+    /// An empty table; allocates all it will ever need.
     pub fn with_capacity(capacity: usize) -> Self {
         let size = (capacity.max(1) * 2).next_power_of_two().max(8);
         Self { pairs: Vec::with_capacity(capacity), capacity, slots: vec![EMPTY; size], mask: size - 1 }
@@ -61,12 +62,12 @@ impl PairTable {
         &self.pairs
     }
 
-    /// All pairs, to work on.
+    /// All pairs, mutable.
     pub fn pairs_mut(&mut self) -> &mut [Pair] {
         &mut self.pairs
     }
 
-    /// Whether there is no room left.
+    /// Whether it holds as many pairs as its capacity.
     pub fn is_full(&self) -> bool {
         self.pairs.len() >= self.capacity
     }
@@ -76,7 +77,7 @@ impl PairTable {
         self.slots[self.probe(a, b)] != EMPTY
     }
 
-    /// Adds a pair that is not in the table; the caller has seen that there is room.
+    /// Adds a pair that is not in the table; does nothing when the table is full.
     pub fn insert(&mut self, pair: Pair) {
         if self.is_full() {
             return;
@@ -143,5 +144,5 @@ impl PairTable {
 
 fn home(a: u32, b: u32) -> usize {
     let key = (u64::from(a) << 32) | u64::from(b);
-    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
+    (key.wrapping_mul(GOLDEN_RATIO) >> 32) as usize
 }

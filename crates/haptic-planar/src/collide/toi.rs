@@ -1,7 +1,7 @@
-//! Fast pairs: when do two pieces that fly farther than their features reach meet within the tick?
+//! Time of impact of fast pairs: of pieces that move farther within the tick than their contact margin covers.
 //!
-//! Conservative advancement: the distance divided by the fastest possible approach is a time in which nothing can
-//! happen. A bounded number of such leaps either reaches the end of the tick or stops close before contact.
+//! Conservative advancement: within the distance divided by the fastest possible approach, no contact can occur. A
+//! bounded number of such advances either reaches the end of the tick or stops close to the contact.
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
@@ -11,23 +11,23 @@ use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Relative motion in one tick from which a pair is swept, m; below it the margin of the manifolds covers it.
+/// Relative motion in one tick above which a pair needs its time of impact, m; below, the contact margin covers it.
 pub const FAST_M: f64 = 5e-3;
-/// Most leaps of one sweep; a pair that has not met or passed by then stops at the last safe time.
+/// Advances of one pair at most; a pair that has neither met nor passed by then stops at the last safe time.
 pub const MAX_ADVANCES: usize = 16;
-/// Strides from a meeting to the end of the tick.
+/// Equal substeps from the time of impact to the end of the tick.
 pub const SUBSTEPS: usize = 32;
-/// Leaps of all sweeps of one tick together; a pair that finds none left stops where it is.
+/// Advances of all pairs of one tick; a pair for which none is left stops where it is.
 pub const ADVANCES_PER_TICK: usize = 64;
-/// Strides of all sweeps of one tick together.
+/// Substeps of all pairs of one tick.
 pub const SUBSTEPS_PER_TICK: usize = 128;
-/// Distance that counts as met, m.
+/// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
 
-/// Depth from which one piece counts as gone into the other, m; less is a graze.
+/// Additional depth that counts as penetration, m; less is a grazing contact.
 const PENETRATION_M: f64 = 2e-4;
 
-/// What the sweeps of this tick may still cost.
+/// Advances and substeps left in this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct ToiBudget {
     advances: usize,
@@ -63,7 +63,7 @@ pub struct TimeOfImpact {
     pub centres: [Vector2<f64>; 2],
     /// (cos, sin) of their angles then.
     pub rotations: [Vector2<f64>; 2],
-    /// The budget ran out before they met: nothing is known about later.
+    /// The budget ran out before they met; what happens later is unknown.
     pub is_uncertain: bool,
 }
 
@@ -77,7 +77,7 @@ impl TimeOfImpact {
     }
 }
 
-/// Where and when the pair first comes close within `horizon_s`; nothing if it does not.
+/// Time and poses at which the pair first comes close within `horizon_s`; `None` if it does not.
 /// Real-time: at most [`MAX_ADVANCES`] queries.
 fn time_of_impact(
     a: &PairSide,
@@ -111,7 +111,7 @@ fn time_of_impact(
     Some(toi)
 }
 
-/// Both pieces moved on by a time.
+/// Both pieces after a time.
 fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     let moved = |side: &PairSide| {
         let centre = side.centre_m + side.velocity_m_per_s * time_s;
@@ -122,10 +122,10 @@ fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], rotations: [ta, tb], is_uncertain: false }
 }
 
-/// The share of this tick's motion that a fast pair may make before one goes into the other. The sides' velocities are
-/// their whole displacement over the tick. Real-time: at most [`MAX_ADVANCES`] and [`SUBSTEPS`] queries.
+/// Fraction of the displacement that a fast pair may make before penetration. The velocities of the sides are their
+/// whole displacement over the tick. Real-time: at most [`MAX_ADVANCES`] and [`SUBSTEPS`] queries.
 ///
-/// From where they meet the pair goes on in equal strides: it may only graze, and a turning body may come back.
+/// From the time of impact the pair continues in equal substeps: it may only graze, and a rotating body may come back.
 pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
     let mut cache = FeatureCache::default();
     let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return 1.0 };
@@ -144,7 +144,7 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 
     1.0
 }
 
-/// How deep the pair is in each other at a time, m.
+/// Penetration of the pair at a time, m.
 fn depth(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut FeatureCache) -> f64 {
     let (then_a, then_b) = then.sides(a, b);
     collide(&then_a, &then_b, Near::within(2.0 * TARGET_GAP_M), cache)
@@ -155,7 +155,7 @@ fn least(a: f64, b: &f64) -> f64 {
     a.min(*b)
 }
 
-/// The manifold of a pair that meets later in the tick, its gaps carried back to the start along the approach.
+/// Contact of a pair that meets later in the tick; its gaps are extrapolated back to the start along the approach.
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,

@@ -1,4 +1,4 @@
-//! Impulses of one contact, and what of them lasts to the next tick.
+//! Impulses of one contact, and the warm start of the next tick.
 
 use crate::shape::features::FeatureId;
 use nalgebra::Vector2;
@@ -12,7 +12,7 @@ pub struct BlockImpulse {
     pub tangent: f64,
 }
 
-/// How a manifold carries its load.
+/// Mode of a contact: which points carry load, and whether it slips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// No load.
@@ -27,7 +27,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The same way of carrying load with a single point.
+    /// The same mode with a single point.
     pub fn for_single_point(self) -> Self {
         match self {
             Self::Open => Self::Open,
@@ -38,7 +38,7 @@ impl Mode {
     }
 }
 
-/// Which points carry load.
+/// Points that carry load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
     /// Both.
@@ -49,17 +49,17 @@ pub enum Loaded {
     Second,
 }
 
-/// The load of a contact in the last tick, from which the next solve starts.
+/// Impulses of a contact in the last tick: the first guess of the next solve.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WarmStart {
     /// Normal of the contact; zero if there was none.
     pub normal: Vector2<f64>,
     /// Impulses by end of the manifold.
     pub impulse: BlockImpulse,
-    /// How the load was carried.
+    /// Mode of the contact.
     pub mode: Mode,
     /// Angular impulse of rolling friction, N·m·s.
     pub roll: f64,
-    /// From which features.
+    /// Features of the contact.
     pub id: FeatureId,
 }

@@ -1,32 +1,33 @@
-//! Choice 1: from contact to contact, each found to the last bit. Its cost has no useful bound; for simulation only.
+//! Choice 1, the exact collision state: advances from contact to contact. Its cost has no useful bound; for simulation
+//! only.
 
-use super::hit::home;
+use super::hit::at_start;
 use super::{Tally, Tick};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Most contacts of one tick; what time is left then is lost.
+/// Contacts of one tick at most; the remaining time is lost.
 const MAX_CONTACTS: usize = 10_000;
-/// Halvings of the search for the instant of a contact: from a millisecond to below a femtosecond.
+/// Bisections of the search for the time of a contact: from a millisecond to below a femtosecond.
 const EXACT_HALVINGS: usize = 42;
-/// A contact that is only pressed together bounces for about so long, s (the micro-collisions of Mirtich & Canny).
-/// Shorter is nearer to a steady force and costs more contacts.
+/// Duration of one bounce of a contact that is only pressed together, s (the micro-collisions of Mirtich & Canny). A
+/// shorter one is closer to a steady force and costs more contacts.
 const REST_S: f64 = 1e-5;
 
 impl Tick<'_> {
-    /// Flies to the first contact, gives its impulse, flies on, until the tick is over.
-    pub(super) fn fly_from_contact_to_contact(&mut self) -> Tally {
+    /// Moves to the first contact, applies its impulse and continues until the tick is over.
+    pub(super) fn advance_to_contacts(&mut self) -> Tally {
         let mut tally = Tally::default();
         let mut left_s = TICK_S;
         for _ in 0..MAX_CONTACTS {
             self.displace_all(left_s);
-            self.find_pairs_on_the_way();
+            self.find_near_pairs();
             let Some((index, time_s)) = self.first_contact(left_s) else {
-                self.move_and_remember();
+                self.move_and_sum();
                 break;
             };
             self.displace_all(time_s);
-            self.move_and_remember();
+            self.move_and_sum();
             left_s -= time_s;
             if !self.resolve_now(index, &mut tally) {
                 left_s -= REST_S;
@@ -42,8 +43,8 @@ impl Tick<'_> {
         tally
     }
 
-    /// Moves the bodies and adds up how far they have come in this tick.
-    fn move_and_remember(&mut self) {
+    /// Moves the bodies and sums their displacements in this tick.
+    fn move_and_sum(&mut self) {
         self.integrate_positions();
         for &body in &self.scene.dynamic_bodies {
             let solver_body = &mut self.solver_bodies.all[body];
@@ -53,7 +54,7 @@ impl Tick<'_> {
         }
     }
 
-    /// The pair that collides first within a time, and the last instant in which it is free.
+    /// The pair that collides first within a time, and the last time at which it is free.
     fn first_contact(&mut self, within_s: f64) -> Option<(usize, f64)> {
         let mut first = None;
         let mut until_s = within_s;
@@ -78,19 +79,19 @@ impl Tick<'_> {
     fn collides_after(&self, index: usize, time_s: f64) -> bool {
         let pair = &self.state.broad_phase.table.pairs()[index];
         let mut seed = pair.features.seed;
-        let ways = pair.bodies.map(|body| self.flight(body as usize, time_s));
-        let depth_m = self.depth_at(index, ways, &mut seed);
+        let displacements = pair.bodies.map(|body| self.free_motion(body as usize, time_s));
+        let depth_m = self.depth_at(index, displacements, &mut seed);
         self.is_overlap(index, depth_m)
     }
 
-    /// The impulse of a pair in contact now: an impact, or the next micro-collision of a contact that rests. Returns
+    /// Applies the impulse of a pair in contact: an impact, or the next micro-collision of a resting contact. Returns
     /// whether there was any.
     fn resolve_now(&mut self, index: usize, tally: &mut Tally) -> bool {
         let bodies = self.state.broad_phase.table.pairs()[index].bodies.map(|body| body as usize);
-        let soon = bodies.map(|body| self.flight(body, REST_S));
-        let Some(mut hit) = self.closest_point(index, home(), soon) else { return false };
+        let soon = bodies.map(|body| self.free_motion(body, REST_S));
+        let Some(mut hit) = self.closest_point(index, at_start(), soon) else { return false };
         let (pull, drag) = hit.manifold.acceleration(&self.solver_bodies.all, hit.point);
-        // What a moment of the forces would do is rest, not impact.
+        // An approach that the forces explain is rest, not impact.
         if hit.approach > pull.min(0.0) * REST_S {
             hit.approach += pull * REST_S;
             hit.slip += drag * REST_S;

@@ -1,10 +1,10 @@
-//! One colliding pair: how deep it is, back to where it was free, one impulse at its closest point.
+//! One colliding pair: its depth, its retreat to a free position, one impulse at its closest point.
 
 use super::{NEAR_M, SEARCH_HALVINGS, Tally, Tick};
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::math::integrate_rotation;
 use crate::scene::description::ImpactState;
-use crate::shape::closest::{Seed, TOUCHING_M, track};
+use crate::shape::closest::{Seed, TOUCHING_M, penetration_m, track};
 use crate::shape::piece::PlacedPiece;
 use crate::solve::impact_queue::{apply, energy_change, single};
 use crate::solve::manifold::Manifold;
@@ -12,14 +12,14 @@ use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
 /// A displacement of a body, m and rad.
-pub(super) type Way = (Vector2<f64>, f64);
+pub(super) type Displacement = (Vector2<f64>, f64);
 
 /// No displacement of either body of a pair.
-pub(super) fn home() -> [Way; 2] {
+pub(super) fn at_start() -> [Displacement; 2] {
     [(Vector2::zeros(), 0.0); 2]
 }
 
-/// Where a piece and its body are.
+/// Pose of a piece and its body.
 struct Pose {
     placed: PlacedPiece,
     centre_m: Vector2<f64>,
@@ -39,8 +39,8 @@ pub(super) struct Hit {
 }
 
 impl Tick<'_> {
-    /// A body's displacement after a time of free flight.
-    pub(super) fn flight(&self, body: usize, time_s: f64) -> Way {
+    /// Displacement of a body after a time of free motion.
+    pub(super) fn free_motion(&self, body: usize, time_s: f64) -> Displacement {
         let (solver_body, body_state) = (&self.solver_bodies.all[body], &self.state.bodies[body]);
         let half = time_s * time_s / 2.0;
         (
@@ -49,32 +49,39 @@ impl Tick<'_> {
         )
     }
 
-    /// A body's displacement after a share of the tick: on its flight, or towards where a collision left it.
-    fn part_way(&self, body: usize, fraction: f64) -> Way {
+    /// Displacement of a body after a fraction of the tick: in free motion, or towards the position after a collision.
+    fn partial_displacement(&self, body: usize, fraction: f64) -> Displacement {
         let solver_body = &self.solver_bodies.all[body];
         if fraction == 1.0 || solver_body.had_impact {
             (solver_body.displacement * fraction, solver_body.rotation_step_rad * fraction)
         } else {
-            self.flight(body, fraction * TICK_S)
+            self.free_motion(body, fraction * TICK_S)
         }
     }
 
-    /// A pair's pieces and their bodies' poses, displaced by `ways` from the start.
-    fn poses(&self, index: usize, ways: [Way; 2]) -> [Pose; 2] {
+    /// A pair's pieces and their bodies' poses, displaced by `displacements` from the start.
+    fn poses(&self, index: usize, displacements: [Displacement; 2]) -> [Pose; 2] {
         let pair = &self.state.broad_phase.table.pairs()[index];
         [0, 1].map(|which| {
             let body_state = &self.state.bodies[pair.bodies[which] as usize];
-            let (centre_m, rotation) =
-                (body_state.centre_m + ways[which].0, integrate_rotation(body_state.rotation, ways[which].1));
+            let (centre_m, rotation) = (
+                body_state.centre_m + displacements[which].0,
+                integrate_rotation(body_state.rotation, displacements[which].1),
+            );
             let placed = PlacedPiece::new(&self.scene.pieces[pair.pieces[which] as usize], centre_m, rotation);
             Pose { placed, centre_m, rotation }
         })
     }
 
-    /// The contact of a pair displaced by `ways`, and where its bodies' centres are then.
-    fn geometry_at(&self, index: usize, ways: [Way; 2], margin_m: f64) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+    /// The contact of a pair displaced by `displacements`, and where its bodies' centres are then.
+    fn geometry_at(
+        &self,
+        index: usize,
+        displacements: [Displacement; 2],
+        margin_m: f64,
+    ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
         let pair = &self.state.broad_phase.table.pairs()[index];
-        let poses = self.poses(index, ways);
+        let poses = self.poses(index, displacements);
         let side = |which: usize| PairSide {
             piece: &self.scene.pieces[pair.pieces[which] as usize],
             placed: &poses[which].placed,
@@ -88,74 +95,75 @@ impl Tick<'_> {
             .map(|geometry| (geometry, [poses[0].centre_m, poses[1].centre_m]))
     }
 
-    /// How deep a pair is with its bodies displaced by `ways`, m; zero when it is free. By geometry alone: a measure
-    /// that remembered anything could call the same place free in one tick and taken in the next.
-    pub(super) fn depth_at(&self, index: usize, ways: [Way; 2], seed: &mut Seed) -> f64 {
-        let [a, b] = self.poses(index, ways).map(|pose| pose.placed);
+    /// Depth of a pair with its bodies displaced by `displacements`, m; zero when it is free. Depends on geometry
+    /// alone: with any memory, the same position could be free in one tick and occupied in the next.
+    pub(super) fn depth_at(&self, index: usize, displacements: [Displacement; 2], seed: &mut Seed) -> f64 {
+        let [a, b] = self.poses(index, displacements).map(|pose| pose.placed);
         let [first, second] = self.state.broad_phase.table.pairs()[index].pieces;
         let radii = self.scene.pieces[first as usize].radius_m + self.scene.pieces[second as usize].radius_m;
         match track(&a, &b, seed) {
             Some(closest) => (radii - closest.distance_m).max(0.0),
-            None => radii + core_depth(&a, &b),
+            None => radii + penetration_m(&a, &b),
         }
     }
 
-    /// How deep a pair is where its bodies now are; its features are remembered for the next look.
+    /// Depth of a pair at its present displacements; stores its features for the next search.
     pub(super) fn depth_now(&mut self, index: usize) -> f64 {
         let pair = &self.state.broad_phase.table.pairs()[index];
         let mut seed = pair.features.seed;
-        let ways = pair.bodies.map(|body| self.part_way(body as usize, 1.0));
-        let depth_m = self.depth_at(index, ways, &mut seed);
+        let displacements = pair.bodies.map(|body| self.partial_displacement(body as usize, 1.0));
+        let depth_m = self.depth_at(index, displacements, &mut seed);
         self.state.broad_phase.table.pairs_mut()[index].features.seed = seed;
         depth_m
     }
 
-    /// Whether a depth is a collision: more than touching, and more than the pair began the tick with.
+    /// Whether a depth is a collision: more than touching, and more than at the start of the tick.
     pub(super) fn is_overlap(&self, index: usize, depth_m: f64) -> bool {
         if depth_m <= TOUCHING_M {
             return false;
         }
         let mut seed = self.state.broad_phase.table.pairs()[index].features.seed;
-        depth_m > TOUCHING_M + self.depth_at(index, home(), &mut seed)
+        depth_m > TOUCHING_M + self.depth_at(index, at_start(), &mut seed)
     }
 
-    /// Puts a colliding pair into its impact state and gives it one impulse there.
+    /// Puts a colliding pair into its impact state and applies one impulse there.
     pub(super) fn retreat_and_resolve(&mut self, index: usize, choice: ImpactState, tally: &mut Tally) {
         let bodies = self.state.broad_phase.table.pairs()[index].bodies.map(|body| body as usize);
         let fraction = match choice {
             ImpactState::LimitedSearch | ImpactState::InterStateAsPrinted => self.last_free_fraction(index),
             _ => 0.0,
         };
-        let before = bodies.map(|body| self.part_way(body, 1.0));
+        let before = bodies.map(|body| self.partial_displacement(body, 1.0));
         for body in bodies {
             self.retreat(body, fraction, choice);
         }
-        let after = bodies.map(|body| self.part_way(body, 1.0));
+        let after = bodies.map(|body| self.partial_displacement(body, 1.0));
         let lost = [0, 1].map(|i| (before[i].0 - after[i].0, before[i].1 - after[i].1));
         if let Some(hit) = self.closest_point(index, after, lost) {
             self.resolve_at(&hit, tally);
         }
     }
 
-    /// The latest share of the tick in which a pair is found free, by a few halvings.
+    /// The latest fraction of the tick at which a pair is free, by a few bisections.
     fn last_free_fraction(&self, index: usize) -> f64 {
         let pair = &self.state.broad_phase.table.pairs()[index];
         let (mut free, mut taken) = (0.0, 1.0);
         for _ in 0..SEARCH_HALVINGS {
             let middle = (free + taken) / 2.0;
             let mut seed = pair.features.seed;
-            let ways = pair.bodies.map(|body| self.part_way(body as usize, middle));
-            let depth_m = self.depth_at(index, ways, &mut seed);
+            let displacements = pair.bodies.map(|body| self.partial_displacement(body as usize, middle));
+            let depth_m = self.depth_at(index, displacements, &mut seed);
             *(if self.is_overlap(index, depth_m) { &mut taken } else { &mut free }) = middle;
         }
         free
     }
 
-    /// Takes a body back to a share of its way; the first time in a tick it also takes the choice's velocity.
+    /// Moves a body back to a fraction of its displacement; the first time in a tick it also takes the choice's
+    /// velocity.
     fn retreat(&mut self, body: usize, fraction: f64, choice: ImpactState) {
-        let way = self.part_way(body, fraction);
+        let displacement = self.partial_displacement(body, fraction);
         let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);
-        (solver_body.displacement, solver_body.rotation_step_rad) = way;
+        (solver_body.displacement, solver_body.rotation_step_rad) = displacement;
         if solver_body.had_impact || solver_body.inverse_mass == 0.0 {
             return;
         }
@@ -170,14 +178,19 @@ impl Tick<'_> {
             body_state.angular_velocity_rad_per_s + solver_body.angular_acceleration * time_s;
     }
 
-    /// The contact of a pair displaced by `ways`, at that of its points which gets deepest if the bodies go on by
-    /// `ahead`, with the velocities that they have now.
-    pub(super) fn closest_point(&self, index: usize, ways: [Way; 2], ahead: [Way; 2]) -> Option<Hit> {
+    /// Contact of a pair displaced by `displacements`, at the point that gets deepest if the bodies move on by `ahead`,
+    /// with their present velocities.
+    pub(super) fn closest_point(
+        &self,
+        index: usize,
+        displacements: [Displacement; 2],
+        ahead: [Displacement; 2],
+    ) -> Option<Hit> {
         let pair = &self.state.broad_phase.table.pairs()[index];
         let reach_m = |which: usize| self.scene.pieces[pair.pieces[which] as usize].reach_m;
         let travel_m = |which: usize| ahead[which].0.norm() + ahead[which].1.abs() * reach_m(which);
         let margin_m = NEAR_M + 2.0 * (travel_m(0) + travel_m(1));
-        let (geometry, centres) = self.geometry_at(index, ways, margin_m)?;
+        let (geometry, centres) = self.geometry_at(index, displacements, margin_m)?;
         let manifold = Manifold::new(index, pair, &geometry, centres, self.solver_bodies);
         let turning = |point: usize| ahead[1].1 * manifold.arm[1][point] - ahead[0].1 * manifold.arm[0][point];
         let gap = |point: usize| manifold.gap_m[point] + turning(point);
@@ -207,17 +220,4 @@ impl Tick<'_> {
         }
         apply(manifold, &impulse, 0.0, self.solver_bodies, None);
     }
-}
-
-/// How far two overlapping cores must part along the normal of a face, at least, m.
-fn core_depth(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
-    let mut depth_m = f64::INFINITY;
-    for (of, other) in [(a, b), (b, a)] {
-        for (normal, corner) in of.normals[..of.count].iter().zip(&of.corners) {
-            let lowest =
-                other.corners[..other.count].iter().map(|c| normal.dot(&(c - corner))).fold(f64::INFINITY, f64::min);
-            depth_m = if of.count > 1 { depth_m.min(-lowest) } else { depth_m };
-        }
-    }
-    if depth_m < f64::INFINITY { depth_m.max(0.0) } else { 0.0 }
 }

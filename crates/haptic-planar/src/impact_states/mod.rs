@@ -1,21 +1,21 @@
 //! The other impact states of Chang & Colgate 1997, section 4.3, for comparison by name.
 //!
-//! The frame is the paper's: a fixed step; every body flies freely by the trapezoidal rule; closest features are
-//! tracked; a pair that overlaps in this tentative state is put into an *impact state*, given one impulse at its closest
-//! point, and left there. Several collisions of a tick are processed one after the other, each in the state that the
-//! ones before left. What differs is the impact state alone:
+//! The framework is the paper's: a fixed step; every body moves freely by the trapezoidal rule; closest features are
+//! tracked; a pair that overlaps in this tentative state is put into an *impact state*, gets one impulse at its closest
+//! point, and stays there. Several collisions of a tick are processed one after the other, each in the state that the
+//! previous ones left. Only the impact state differs:
 //!
 //! | choice | position | velocity | rest of the tick |
 //! |---|---|---|---|
-//! | 1 exact | at the instant of contact | of that instant | flown |
+//! | 1 exact | at the time of contact | at that time | integrated |
 //! | 2 previous | q₀ | v₀ | lost |
 //! | 3 previous position | q₀ | v₁ | lost |
-//! | 4 limited search | q₀⁺, last free one of a few halvings | of that instant | lost |
+//! | 4 limited search | q₀⁺, last free one of a few bisections | at that time | lost |
 //! | 5 as printed | q₀⁺ | v₁ | lost |
 //! | 6 force and impulse | q₀ + T (v₀ + v₁)/2 | v₀ and v₁ | – |
 //!
-//! The coupling is solved inside the flight by the same trapezoidal rule, so a free tool gains nothing; the hand feels
-//! it for the displacement that was accepted in the end. Nothing here is used by the rule that the daemon stands on.
+//! The coupling is solved inside the free motion by the same trapezoidal rule, so a free tool gains nothing; its force
+//! belongs to the displacement that was accepted in the end. The default impact state uses nothing of this module.
 
 mod exact;
 mod hit;
@@ -34,23 +34,23 @@ use crate::state::{State, TickEnergy};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Rounds in which the collisions of a tick are processed one after the other; then what still collides stays at q₀.
+/// Rounds of processing the collisions of a tick; pairs that still collide after them stay at q₀.
 const MAX_ROUNDS: usize = 16;
-/// Halvings of the search for the last free position of a tick (choices 4 and 5): to a sixteenth of the tick.
+/// Bisections of the search for the last free position of a tick (choices 4 and 5): to a sixteenth of the tick.
 const SEARCH_HALVINGS: usize = 4;
-/// Room around a piece in which others are near, m.
+/// Distance within which two pieces are near, m.
 const NEAR_M: f64 = 1e-3;
 
-/// What the collisions of one tick added up to.
+/// Sums over the collisions of one tick.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     impacts: ImpactTotals,
-    /// Pairs in which the tool was struck.
+    /// Impacts of the tool.
     tool_hits: u32,
     /// Impulses on the tool, N·s.
     tool_normal: f64,
     tool_tangent: f64,
-    /// Deepest overlap of any pair and of the tool's that was left, m.
+    /// Deepest remaining overlap of any pair, and of the tool's pairs, m.
     depth_m: f64,
     tool_depth_m: f64,
 }
@@ -69,7 +69,7 @@ impl Scratch {
     }
 }
 
-/// One tick in work.
+/// One tick in progress.
 struct Tick<'a> {
     scene: &'a Scene,
     state: &'a mut State,
@@ -77,14 +77,14 @@ struct Tick<'a> {
     look_ups: &'a mut LookUps,
 }
 
-/// One step with the scene's impact state. Real-time: [`MAX_ROUNDS`] plus the number of dynamic bodies times once over the
-/// near pairs; choice 1 is for simulation only.
+/// One step with the scene's impact state. Real-time: [`MAX_ROUNDS`] plus the number of dynamic bodies times once over
+/// the near pairs; choice 1 is for simulation only.
 pub fn step(scene: &Scene, state: &mut State, scratch: &mut Scratch, input: Option<&CouplingInput>) -> StepOutput {
     let Scratch { solver_bodies, look_ups } = scratch;
     let mut tick = Tick { scene, state, solver_bodies, look_ups };
-    let coupling = tick.fly(input);
+    let coupling = tick.move_freely(input);
     let tally = match scene.impact_state {
-        ImpactState::Exact => tick.fly_from_contact_to_contact(),
+        ImpactState::Exact => tick.advance_to_contacts(),
         ImpactState::ForceImpulse => tick.spread_impulses(),
         choice => tick.collide(choice),
     };
@@ -117,18 +117,18 @@ impl Tick<'_> {
         self.state.integrate_positions(self.scene, &self.solver_bodies.all);
     }
 
-    /// Velocities and accelerations of free flight over the tick: v₁, and a = (v₁ − v₀)/T.
-    fn fly(&mut self, input: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
+    /// Velocities and accelerations of free motion over the tick: v₁, and a = (v₁ − v₀)/T.
+    fn move_freely(&mut self, input: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
         self.solver_bodies.integrate_forces(self.scene, &self.state.bodies);
         let (tool, input) = (self.scene.tool?, input?);
         let body_state = &self.state.bodies[tool.body];
         let coupling =
             ImplicitCoupling::new(self.scene, tool, body_state, input, self.scene.bodies[tool.body].angle_rad);
-        let flight = coupling.midpoint(body_state, self.scene.gravity_m_per_s2);
+        let free = coupling.midpoint(body_state, self.scene.gravity_m_per_s2);
         let solver_body = &mut self.solver_bodies.all[tool.body];
-        solver_body.acceleration = (flight.velocity - body_state.velocity_m_per_s) / TICK_S;
-        solver_body.angular_acceleration = (flight.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
-        (solver_body.velocity, solver_body.angular_velocity) = (flight.velocity, flight.angular_velocity);
+        solver_body.acceleration = (free.velocity - body_state.velocity_m_per_s) / TICK_S;
+        solver_body.angular_acceleration = (free.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
+        (solver_body.velocity, solver_body.angular_velocity) = (free.velocity, free.angular_velocity);
         Some(coupling)
     }
 
@@ -144,9 +144,9 @@ impl Tick<'_> {
     /// Choices 2 to 5: colliding pairs retreat to their impact state, one after the other.
     fn collide(&mut self, choice: ImpactState) -> Tally {
         self.displace_all(TICK_S);
-        self.find_pairs_on_the_way();
+        self.find_near_pairs();
         let mut tally = Tally::default();
-        // Past the cap every round sends at least one more body home, where nothing overlaps.
+        // After the cap every round returns at least one more body to its start, where nothing overlaps.
         for round in 0..=MAX_ROUNDS + self.scene.dynamic_bodies.len() {
             let choice = if round < MAX_ROUNDS { choice } else { ImpactState::Previous };
             if !self.each_overlap(&mut tally, |state, index, tally| {
@@ -159,7 +159,7 @@ impl Tick<'_> {
         tally
     }
 
-    /// Tentative displacements for a free flight of `time_s`.
+    /// Tentative displacements for a free motion of `time_s`.
     fn displace_all(&mut self, time_s: f64) {
         for &body in &self.scene.dynamic_bodies {
             let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);
@@ -173,8 +173,8 @@ impl Tick<'_> {
         }
     }
 
-    /// Tells the broad phase where every moving piece goes.
-    fn find_pairs_on_the_way(&mut self) {
+    /// Finds the near pairs of all displacements.
+    fn find_near_pairs(&mut self) {
         for &body in &self.scene.dynamic_bodies {
             let solver_body = &self.solver_bodies.all[body];
             for index in self.scene.bodies[body].pieces.clone() {
@@ -187,7 +187,7 @@ impl Tick<'_> {
         self.state.broad_phase.update_pairs(self.look_ups, self.scene);
     }
 
-    /// Calls `solve` for every pair that overlaps where it now is, in turn; returns whether there was one.
+    /// Calls `solve` for every pair that overlaps at its present displacement, in turn; returns whether there was one.
     fn each_overlap(&mut self, tally: &mut Tally, mut solve: impl FnMut(&mut Self, usize, &mut Tally)) -> bool {
         let mut any = false;
         (tally.depth_m, tally.tool_depth_m) = (0.0, 0.0);

@@ -1,22 +1,22 @@
 //! Choice 6: the impulse acts as a constant force over the whole tick, beside the others, by the trapezoidal rule.
 //!
-//! Of the paper's text on this choice only its end is left, so this is a reconstruction. v₁ = v₀ + M⁻¹(T F + Jᵀ P) and
+//! A reconstruction: the paper describes little more than the properties of this choice. v₁ = v₀ + M⁻¹(T F + Jᵀ P) and
 //! q₁ = q₀ + T (v₀ + v₁)/2, so the contact's work is P·J(v₀ + v₁)/2: none if the approach is reversed exactly. P is the
-//! impulse of an impact with v₀, plus what carries the other forces' push into the contact over the tick. What still
-//! overlaps then is pushed just so far that it ends the tick touching.
+//! impulse of an impact with v₀ plus the impulse that balances the tick's other forces. Pairs that still overlap are
+//! pushed until they end the tick touching.
 
-use super::hit::{Hit, home};
+use super::hit::{Hit, at_start};
 use super::{MAX_ROUNDS, Tally, Tick};
 use crate::scene::description::ImpactState;
 use crate::tick::TICK_S;
 
 impl Tick<'_> {
-    /// Gives colliding pairs a constant force over the tick, one after the other.
+    /// Applies a constant force over the tick to colliding pairs, one after the other.
     pub(super) fn spread_impulses(&mut self) -> Tally {
         self.displace_all(TICK_S);
-        self.find_pairs_on_the_way();
+        self.find_near_pairs();
         let mut tally = Tally::default();
-        // Past the cap every round sends at least one more body home, where nothing overlaps.
+        // Past the cap every round sends at least one more body at_start, where nothing overlaps.
         for round in 0..=MAX_ROUNDS + self.scene.dynamic_bodies.len() {
             if !self.each_overlap(&mut tally, |state, index, tally| match round {
                 0 => state.resolve_over_tick(index, tally),
@@ -41,7 +41,7 @@ impl Tick<'_> {
         self.displace_again(hit.manifold.bodies);
     }
 
-    /// The force that brings a pair from overlap to touch at the end of the tick.
+    /// Applies the force after which an overlapping pair ends the tick touching.
     fn push_to_touching(&mut self, index: usize, tally: &mut Tally) {
         let depth_m = self.depth_now(index);
         let Some(hit) = self.point_at_start(index) else { return };
@@ -54,7 +54,7 @@ impl Tick<'_> {
             let solver_body = &self.solver_bodies.all[body as usize];
             (solver_body.displacement, solver_body.rotation_step_rad)
         });
-        self.closest_point(index, home(), ahead)
+        self.closest_point(index, at_start(), ahead)
     }
 
     /// The trapezoidal displacement for the new end velocity.

@@ -15,7 +15,7 @@ pub struct BodyState {
     pub angle_rad: f64,
     /// Velocity of the centre of mass, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Spin, rad/s, anticlockwise.
+    /// Angular velocity, rad/s, anticlockwise.
     pub angular_velocity_rad_per_s: f64,
 }
 
@@ -31,7 +31,7 @@ impl BodyState {
         }
     }
 
-    /// The origin of the frame of the body that moves so, world, m, and its motion with the velocity of that point.
+    /// Origin of the body's frame, world, m, and the state with the velocity of that point.
     pub fn at_origin(&self, body: &Body) -> (Vector2<f64>, Self) {
         let origin_from_centre = rotate(self.rotation, -body.centre_m);
         let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * self.angular_velocity_rad_per_s;

@@ -1,6 +1,6 @@
-//! Concave outlines cut into convex parts: ear clipping, then removing every cut that is not needed.
+//! Decomposition of concave outlines into convex parts: ear clipping, then removal of every cut that is not needed.
 //!
-//! No corner is invented or moved, so neighbouring parts share whole edges, bit for bit. The same outline always gives
+//! No corner is added or moved, so neighbouring parts share whole edges, bit for bit. The same outline always gives
 //! the same parts in the same order. Load-time only.
 
 use crate::math::{cross, cross_of, distance_to_segment_m};
@@ -15,7 +15,7 @@ const MIN_CORNER_SINE: f64 = 1e-6;
 /// How near a corner may come to a cut it is not an end of, a fraction of the outline's size.
 const CUT_CLEARANCE: f64 = 1e-9;
 
-/// Why an outline cannot be cut into convex parts.
+/// Reason why an outline cannot be decomposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecomposeError {
     /// A convex outline has more corners than one piece holds.
@@ -45,7 +45,8 @@ impl fmt::Display for DecomposeError {
 
 impl std::error::Error for DecomposeError {}
 
-/// Cuts a tidy outline (see [`crate::scene::polygon::tidy`]) into anticlockwise convex parts of at most [`MAX_CORNERS`] corners.
+/// Cuts a tidy outline (see [`crate::scene::polygon::tidy`]) into anticlockwise convex parts of at most [`MAX_CORNERS`]
+/// corners.
 ///
 /// # Errors
 /// If the outline is convex with more corners than that, or too fine to cut.
@@ -157,7 +158,8 @@ fn around(corners: &[usize], tip: usize) -> [usize; 3] {
     [corners[(tip + count - 1) % count], corners[tip], corners[(tip + 1) % count]]
 }
 
-/// Joins two parts along their common edge, which starts at `at_one` in one and, run backwards, at `at_other` in the other.
+/// Joins two parts along their common edge, which starts at `at_one` in one and, run backwards, at `at_other` in the
+/// other.
 fn merge(one: &[usize], at_one: usize, other: &[usize], at_other: usize) -> Vec<usize> {
     let from_one = one.iter().cycle().skip(at_one + 1).take(one.len());
     let from_other = other.iter().cycle().skip(at_other + 2).take(other.len() - 2);

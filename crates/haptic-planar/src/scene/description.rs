@@ -1,27 +1,26 @@
-//! What a scene file says, as plain data: the input of [`crate::scene::Scene::build`].
-//!
-//! Nothing here is checked yet; [`Scene::build`](crate::scene::Scene::build) turns it into a scene that cannot be wrong.
+//! Contents of a scene file as plain data, not validated yet. [`Scene::build`](crate::scene::Scene::build) validates
+//! it.
 
 use nalgebra::Vector2;
 
-/// A whole scene as written by a person.
+/// Description of a scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneDescription {
     /// Gravity of the world, m/s².
     pub gravity_m_per_s2: Vector2<f64>,
-    /// How restitution is reckoned.
+    /// Restitution law.
     pub restitution_law: RestitutionLaw,
-    /// Which state an impact is resolved in.
+    /// State in which an impact is resolved.
     pub impact_state: ImpactState,
-    /// Rolling friction after Sauer et al.: a spin-opposing torque of this many metres times the normal force.
+    /// Rolling friction after Sauer et al.: a torque of this many metres times the normal force, against the rotation.
     pub rolling_friction: f64,
-    /// Air drag after Sauer et al.: a spin-opposing torque per rad/s.
+    /// Air drag after Sauer et al.: a torque per rad/s, against the rotation.
     pub air_drag_n_m_s_per_rad: f64,
     /// Bodies in file order.
     pub bodies: Vec<BodyDescription>,
     /// Overrides for single pairs of bodies.
     pub pairs: Vec<PairDescription>,
-    /// The body that the hand holds, if any.
+    /// The tool, if any.
     pub tool: Option<ToolDescription>,
 }
 
@@ -40,20 +39,20 @@ impl Default for SceneDescription {
     }
 }
 
-/// One body as written by a person.
+/// Description of one body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodyDescription {
     /// Unique name.
     pub name: String,
     /// A fixed body never moves.
     pub fixed: bool,
-    /// Where the shape's frame stands in the world, m.
+    /// Position of the shape's frame in the world, m.
     pub position_m: Vector2<f64>,
     /// Rotation of the shape's frame, rad, anticlockwise.
     pub angle_rad: f64,
     /// Outline in the shape's frame.
     pub shape: ShapeDescription,
-    /// Radius by which the outline is grown all round, m.
+    /// Radius by which the outline is grown, m.
     pub rounding_m: f64,
     /// Mass per area; used when no mass is given.
     pub density_kg_per_m2: f64,
@@ -67,7 +66,7 @@ pub struct BodyDescription {
     pub restitution: f64,
     /// Velocity of the centre of mass at the start, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Spin at the start, rad/s, anticlockwise.
+    /// Angular velocity at the start, rad/s, anticlockwise.
     pub angular_velocity_rad_per_s: f64,
     /// Bodies of different layers do not touch.
     pub layer: i32,
@@ -136,16 +135,16 @@ pub struct PairDescription {
     pub restitution: Option<f64>,
 }
 
-/// Which body the hand holds, and where.
+/// The body that the hand holds, and the handle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDescription {
     /// The body's name.
     pub body: String,
-    /// Where the hand holds it, in the body's frame, m.
+    /// Handle in the body's frame, m.
     pub handle_m: Vector2<f64>,
 }
 
-/// How the coefficient of restitution is understood.
+/// Meaning of the coefficient of restitution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestitutionLaw {
     /// Ratio of the elastic strain energies (Stronge): never gains energy.

@@ -9,7 +9,7 @@ use crate::math::cross;
 use nalgebra::Vector2;
 use std::f64::consts::PI;
 
-/// What a flat shape of unit density weighs and how it resists turning.
+/// Area, centroid and second moment of a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AreaProperties {
     /// m².
@@ -67,7 +67,7 @@ pub fn box_corners(size_m: Vector2<f64>) -> [Vector2<f64>; 4] {
     [Vector2::new(-x, -y), Vector2::new(x, -y), Vector2::new(x, y), Vector2::new(-x, y)]
 }
 
-/// How far an outline can be grown before the strip along one edge is eaten up from its reflex ends.
+/// Radius up to which an outline can be grown before the strip along one edge vanishes between its reflex ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
     /// The edge that vanishes first, from 0.
@@ -89,7 +89,7 @@ impl Growth {
         (0..count).map(limit).fold(none, |least, next| if next.max_m < least.max_m { next } else { least })
     }
 
-    /// Whether growing by so much keeps part of every edge.
+    /// Whether growing by this radius keeps part of every edge.
     pub fn fits(&self, rounding_m: f64) -> bool {
         rounding_m < self.max_m
     }
@@ -313,7 +313,8 @@ mod tests {
             width in 0.05..0.1f64, depth in 0.01..0.07f64, lean in -0.04..0.04f64, radius in 0.001..0.01f64,
         ) {
             let corners = [[-width, -0.08], [width, -0.08], [width, 0.08], [lean, 0.08 - depth], [-width, 0.08]];
-            // Turned out of line with the grid, which would otherwise miss edges by half a step along their whole length.
+            // Turned out of line with the grid, which would otherwise miss edges by half a step along their whole
+            // length.
             let rotation = Vector2::new(0.8, 0.6);
             let outline: Vec<_> = points(&corners).into_iter().map(|corner| rotate(rotation, corner)).collect();
             prop_assert!(Growth::limit_of(&outline).fits(radius));
@@ -334,7 +335,8 @@ mod tests {
             let (sine, cosine) = libm::sincos(angle);
             let (rotation, shift) = (Vector2::new(cosine, sine), Vector2::new(x, y));
             let moved: Vec<_> = outline.iter().map(|corner| rotate(rotation, *corner) + shift).collect();
-            let (here, there) = (AreaProperties::of_polygon(&outline, radius), AreaProperties::of_polygon(&moved, radius));
+            let here = AreaProperties::of_polygon(&outline, radius);
+            let there = AreaProperties::of_polygon(&moved, radius);
             prop_assert!((here.area_m2 - there.area_m2).abs() < 1e-9 * here.area_m2);
             prop_assert!((here.second_moment_m4 - there.second_moment_m4).abs() < 1e-9 * here.second_moment_m4);
             prop_assert!((rotate(rotation, here.centroid_m) + shift - there.centroid_m).norm() < 1e-10);

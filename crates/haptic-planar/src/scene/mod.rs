@@ -1,4 +1,4 @@
-//! The const side of a world: everything known at load.
+//! The scene: everything that is constant after loading.
 
 pub mod body_state;
 mod build;
@@ -19,16 +19,16 @@ use nalgebra::Vector2;
 use std::fmt;
 use std::ops::Range;
 
-/// A checked scene; nothing in it changes while the world runs.
+/// A validated scene. It never changes.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// m/s².
     pub gravity_m_per_s2: Vector2<f64>,
-    /// How restitution is reckoned.
+    /// Restitution law.
     pub restitution_law: RestitutionLaw,
-    /// Which state impacts are resolved in.
+    /// State in which impacts are resolved.
     pub impact_state: ImpactState,
-    /// Metres of spin-opposing torque per newton of normal force.
+    /// Torque against rolling per newton of normal force, m.
     pub rolling_friction_m: f64,
     /// N·m·s/rad.
     pub air_drag_n_m_s_per_rad: f64,
@@ -38,7 +38,7 @@ pub struct Scene {
     pub pieces: Vec<Piece>,
     /// Overrides for single pairs, sorted by their bodies.
     pub pairs: Vec<PairOverride>,
-    /// What the hand holds.
+    /// The tool, if any.
     pub tool: Option<Tool>,
     /// Most near pairs, and so manifolds, of one tick.
     pub pair_capacity: usize,
@@ -50,7 +50,7 @@ pub struct Scene {
     pub(crate) grid: Grid,
 }
 
-/// What one pair of bodies does differently.
+/// Override for one pair of bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairOverride {
     /// Indices of the bodies, the lower first.
@@ -66,7 +66,7 @@ pub struct PairOverride {
 pub struct Body {
     /// Unique name.
     pub name: String,
-    /// Never moves.
+    /// Whether it never moves.
     pub fixed: bool,
     /// Its convex pieces in [`Scene::pieces`].
     pub pieces: Range<usize>,
@@ -84,7 +84,7 @@ pub struct Body {
     pub angle_rad: f64,
     /// Start velocity of the centre of mass, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Start spin, rad/s.
+    /// Start angular velocity, rad/s.
     pub angular_velocity_rad_per_s: f64,
     /// Coulomb coefficient.
     pub friction: f64,
@@ -114,10 +114,10 @@ pub struct Tool {
     pub handle_m: Vector2<f64>,
 }
 
-/// Why a description is not a scene, in words, and where.
+/// Problem in a description, with its location and the remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneError {
-    /// The part of the description.
+    /// Location in the description.
     pub place: Place,
     /// What is wrong.
     pub problem: String,
@@ -136,7 +136,7 @@ pub struct UnknownName {
     pub candidates: Vec<String>,
 }
 
-/// A part of a description; keys are those of the scene file.
+/// A location in a description; keys are those of the scene file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A key of `[world]`.

@@ -1,6 +1,6 @@
-//! Outlines: what makes a list of corners a polygon, and putting it in order.
+//! Outlines: validation and normalisation of a list of corners.
 //!
-//! Load-time only. Every later step (decomposition, mass, seams) relies on what [`tidy`] promises: simple,
+//! Load-time only. Every later step (decomposition, mass, seams) relies on what [`tidy`] guarantees: simple,
 //! anticlockwise, no flat corners, and no two features closer than [`CLEARANCE_M`] that are not neighbours.
 
 use crate::math::{cross_of, distance_to_segment_m};

@@ -1,14 +1,14 @@
-//! The numbers of a description, one by one.
+//! Validation of the numbers of a description.
 
 use super::{Place, SceneError};
 use crate::scene::description::{BodyDescription, PairDescription, SceneDescription, ShapeDescription};
 use crate::scene::polygon::CLEARANCE_M;
 use nalgebra::Vector2;
 
-/// Nothing is farther from the origin than this, m. Beyond it a micrometre drowns in rounding errors.
+/// Largest coordinate, m. Beyond it rounding errors reach a micrometre.
 const MAX_COORDINATE_M: f64 = 1000.0;
 
-/// A part of the description: makes errors that say where they are.
+/// A part of the description; creates errors with its location.
 pub(super) struct At {
     place: Box<dyn Fn(&'static str) -> Place>,
     whose: String,
@@ -39,7 +39,7 @@ impl At {
         Err(self.error(key, problem, remedy))
     }
 
-    /// `name` is what the value is called, which for shapes is not the key it stands under.
+    /// `name` is the name of the value in messages; for shapes it differs from the key.
     fn check(&self, key: &'static str, name: &str, value: f64, good: bool, remedy: &str) -> Result<(), SceneError> {
         if good && value.is_finite() {
             return Ok(());

@@ -3,7 +3,7 @@
 use crate::shape::piece::PlacedPiece;
 use nalgebra::Vector2;
 
-/// How much larger than needed a fat box is, m. Less: more look-ups; more: more pairs that do not touch.
+/// Margin of a fat box, m. A smaller one causes more look-ups, a larger one more pairs that do not touch.
 pub const AABB_MARGIN_M: f64 = 2e-3;
 
 /// An axis-aligned box, world, m.
@@ -16,13 +16,13 @@ pub struct Aabb {
 }
 
 impl Aabb {
-    /// A box that touches nothing.
+    /// The empty box, which meets nothing.
     pub const NOWHERE: Self = Self {
         low: Vector2::new(f64::INFINITY, f64::INFINITY),
         high: Vector2::new(f64::NEG_INFINITY, f64::NEG_INFINITY),
     };
 
-    /// Around a placed piece, grown by its radius and a margin.
+    /// Around a placed core, grown by a distance.
     #[inline]
     pub fn around(placed: &PlacedPiece, grow_m: f64) -> Self {
         let mut low = placed.corners[0];
@@ -35,20 +35,20 @@ impl Aabb {
         Self { low: low - grow, high: high + grow }
     }
 
-    /// Extended by a displacement.
+    /// Extended along a displacement.
     #[inline]
     pub fn swept(self, by: Vector2<f64>) -> Self {
         Self { low: self.low + by.inf(&Vector2::zeros()), high: self.high + by.sup(&Vector2::zeros()) }
     }
 
-    /// Larger by `m` on every side.
+    /// Larger by `m` metres on every side.
     #[inline]
     pub fn grown(self, m: f64) -> Self {
         let grow = Vector2::new(m, m);
         Self { low: self.low - grow, high: self.high + grow }
     }
 
-    /// Whether `inner` lies within.
+    /// Whether it contains `inner`.
     #[inline]
     pub fn contains(&self, inner: &Self) -> bool {
         self.low.x <= inner.low.x

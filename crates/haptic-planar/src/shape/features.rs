@@ -1,8 +1,8 @@
-//! What a pair of pieces remembers of its features from tick to tick.
+//! Features of a near pair that last from tick to tick.
 
 use crate::shape::closest::Seed;
 
-/// Names the features that a manifold was made from, so that impulses find their way to the next tick.
+/// Identifies the features of a contact, so that its impulses can be found in the next tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureId {
     /// 1: the face belongs to the first piece, 2: to the second, 0: no face (corner to corner).
@@ -13,10 +13,10 @@ pub struct FeatureId {
     pub other: u8,
 }
 
-/// What a pair remembers from tick to tick to find its features again.
+/// Features of a near pair in the last tick, from which the next search starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeatureCache {
-    /// Where the walk over closest features starts.
+    /// Start of the walk over closest features.
     pub seed: Seed,
     /// The last face that separated the pair or carried its contact.
     pub face: FeatureId,

@@ -1,4 +1,4 @@
-//! Convex pieces: what bodies are made of, in the body's frame and placed in the world.
+//! Convex pieces of bodies, in the body's frame and in the world.
 
 use crate::math::rotate;
 use nalgebra::Vector2;
@@ -11,7 +11,7 @@ pub const MAX_CORNERS: usize = 16;
 pub struct Piece {
     /// Index of the body it belongs to.
     pub body: u32,
-    /// How many of the corners are in use: 1 a disc, 2 a capsule, 3 and more a polygon.
+    /// Corners in use: 1 for a disc, 2 for a capsule, 3 or more for a polygon.
     pub count: u8,
     /// Growth radius, m.
     pub radius_m: f64,
@@ -21,14 +21,14 @@ pub struct Piece {
     pub normals: [Vector2<f64>; MAX_CORNERS],
     /// Farthest point from the body's origin, radius included, m.
     pub reach_m: f64,
-    /// Where the piece touches a neighbour that cannot move against it, if it does.
+    /// Parts of the outline that a neighbour covers, if any; the neighbour cannot move relative to this piece.
     pub seams: Option<Box<Seams>>,
 }
 
-/// What of a piece's outline is covered by neighbours, so that nothing snags there.
+/// Parts of a piece's outline that neighbours cover. Nothing catches there.
 #[derive(Clone, Debug)]
 pub struct Seams {
-    /// Bit `i`: edge `i` is covered by a neighbour and takes part in no contact.
+    /// Bit `i`: edge `i` is covered by a neighbour and carries no contact.
     pub internal_edges: u16,
     /// Directions in which corner `i` can be touched, body frame.
     pub cones: [Cone; MAX_CORNERS],
@@ -41,12 +41,12 @@ pub enum Cone {
     Full,
     /// From the first unit direction anticlockwise to the second, less than a half turn.
     Between(Vector2<f64>, Vector2<f64>),
-    /// Covered all round.
+    /// Covered from all sides.
     Empty,
 }
 
 impl Piece {
-    /// A piece from corners in anticlockwise order; normals and reach are worked out, seams are left open.
+    /// A piece from corners in anticlockwise order; computes normals and reach and leaves the seams open.
     ///
     /// # Panics
     /// If there are no corners or more than [`MAX_CORNERS`].
@@ -72,10 +72,10 @@ impl Piece {
     }
 }
 
-/// A piece's core in world coordinates, refreshed each tick for moving bodies.
+/// A piece's core in world coordinates, updated in each tick for dynamic bodies.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedPiece {
-    /// How many corners are in use.
+    /// Corners in use.
     pub count: usize,
     /// Corners, anticlockwise, m, world.
     pub corners: [Vector2<f64>; MAX_CORNERS],
@@ -84,7 +84,7 @@ pub struct PlacedPiece {
 }
 
 impl PlacedPiece {
-    /// The piece moved to `centre` (the body's centre of mass) and turned by `rotation` = (cos, sin). Real-time: 16 corners.
+    /// The piece at `centre` (the body's centre of mass), rotated by `rotation` = (cos, sin). Real-time: 16 corners.
     pub fn new(piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
         let mut placed = Self {
             count: piece.count as usize,
@@ -95,7 +95,7 @@ impl PlacedPiece {
         placed
     }
 
-    /// Moves an already placed piece. Real-time: 16 corners.
+    /// Moves a placed piece. Real-time: 16 corners.
     pub fn place(&mut self, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) {
         for i in 0..(piece.count as usize).min(MAX_CORNERS) {
             self.corners[i] = centre + rotate(rotation, piece.corners[i]);

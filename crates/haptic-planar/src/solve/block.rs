@@ -1,12 +1,13 @@
-//! The contact law of one manifold, solved exactly by trying its few modes.
+//! The contact law of one manifold, solved exactly by trying its modes.
 //!
-//! Unknowns are two normal impulses and one tangential impulse (points of one straight edge share their slip). The law,
-//! on end-of-step velocities: 0 ≤ P_i ⟂ u_i + bias_i ≥ 0 and |P_t| ≤ μ ΣP_i opposing slip. A manifold has at most ten
-//! modes: open, and {both, first, second} × {stick, slide forward, slide back}; the last one is tried first.
+//! 0 ≤ P_i ⟂ u_i + b_i ≥ 0 and |P_t| ≤ μ (P₁ + P₂) opposing the slip, on end-of-tick velocities u = u₀ + K P. The
+//! unknowns are two normal impulses and one tangential impulse: points of one straight edge share their slip. There are
+//! at most ten modes: open, and {both, first, second} × {stick, slide forward, slide back}; the last one is tried
+//! first.
 
 use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
 
-/// Inverse inertia seen by a manifold: symmetric, rows first normal, second normal, tangent.
+/// Inverse effective mass K = J M⁻¹ Jᵀ of a manifold, 1/kg: symmetric, rows first normal, second normal, tangent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InverseEffectiveMass {
     /// First normal.
@@ -23,10 +24,10 @@ pub struct InverseEffectiveMass {
     pub tt: f64,
 }
 
-/// Relative slack in accepting a mode, so that rounding never rejects every one.
+/// Relative tolerance for accepting a mode, so that rounding never rejects all of them.
 const SLACK: f64 = 1e-12;
 
-/// All modes that load something, in the order in which they are tried after the last one.
+/// All modes with a load, in the order in which they are tried after the last one.
 const LOADED_MODES: [Mode; 9] = [
     Mode::Stick(Loaded::Both),
     Mode::SlideForward(Loaded::Both),
@@ -39,18 +40,18 @@ const LOADED_MODES: [Mode; 9] = [
     Mode::SlideBack(Loaded::Second),
 ];
 
-/// The inverse that a mode of two loaded points needs, kept from sweep to sweep.
+/// Inverse for a mode with two loaded points, reused from sweep to sweep.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Factor {
     mode: Mode,
     /// Rows of the 2×2 inverse for the normal impulses.
     inverse: [f64; 4],
-    /// Stick only: share of each normal impulse and of the slip in the tangential one.
+    /// Stick only: fraction of each normal impulse, and of the slip, in the tangential impulse.
     tangent_row: [f64; 3],
 }
 
 impl Factor {
-    /// The factor of a mode of two loaded points.
+    /// Factors a mode with two loaded points.
     fn new(mode: Mode, mass: &InverseEffectiveMass, friction: f64) -> Self {
         match mode {
             Mode::Stick(_) => Self::stick(mode, mass),
@@ -77,10 +78,10 @@ impl Factor {
     }
 }
 
-/// One manifold's problem at its present impulses: what they must become for the law to hold.
+/// The problem of one manifold at its present impulses.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// Inverse inertia.
+    /// Inverse effective mass.
     pub mass: &'a InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
@@ -93,7 +94,7 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// The impulses that fulfil the law, and their mode. Real-time: at most ten modes of a 2×2 solve.
+    /// The impulses that satisfy the law, and their mode. Real-time: at most ten modes of a 2×2 solve.
     #[inline(always)]
     pub fn solve(&self, last: Mode, factor: &mut Factor) -> (BlockImpulse, Mode) {
         let attempt = match last {
@@ -130,7 +131,7 @@ impl Block<'_> {
         self.frictionless()
     }
 
-    /// Whether both points would part without any impulse.
+    /// Whether both points would separate without any impulse.
     fn opens(&self) -> bool {
         let ([p1, p2], pt, m) = (self.impulse.normal, self.impulse.tangent, self.mass);
         self.normal[0] >= m.n11 * p1 + m.n12 * p2 + m.n1t * pt && self.normal[1] >= m.n12 * p1 + m.n22 * p2 + m.n2t * pt
@@ -180,7 +181,7 @@ impl Block<'_> {
     fn slide_both(&self, slip: f64, factor: &Factor) -> Option<BlockImpulse> {
         let ([p1, p2], m, inverse) = (self.impulse.normal, self.mass, &factor.inverse);
         let signed_friction = slip * self.friction;
-        // How far the present tangential impulse is from what sliding would make it.
+        // Difference between the present tangential impulse and that of sliding.
         let off = self.impulse.tangent + signed_friction * (p1 + p2);
         let (w1, w2) = (m.n1t * off - self.normal[0], m.n2t * off - self.normal[1]);
         let (d1, d2) = (inverse[0] * w1 + inverse[1] * w2, inverse[2] * w1 + inverse[3] * w2);
@@ -235,7 +236,7 @@ impl Block<'_> {
         after >= -SLACK
     }
 
-    /// Normals alone: the answer of last resort when rounding leaves no mode. It never adds energy.
+    /// Normal impulses alone: the fallback when rounding leaves no mode. It never adds energy.
     #[cold]
     fn frictionless(&self) -> (BlockImpulse, Mode) {
         let bare = Block { friction: 0.0, ..*self };
@@ -250,7 +251,7 @@ impl Block<'_> {
     }
 }
 
-/// One loaded point's inverse inertia and velocities.
+/// Inverse effective mass and velocities of one loaded point.
 struct OnePoint {
     nn: f64,
     nt: f64,

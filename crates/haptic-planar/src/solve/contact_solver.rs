@@ -1,8 +1,9 @@
-//! Contact over all manifolds: block Gauss–Seidel, accelerated by a nonsmooth nonlinear conjugate gradient.
+//! Contact solve over all manifolds: block Gauss–Seidel, accelerated by a nonsmooth nonlinear conjugate gradient
+//! method.
 //!
-//! Each manifold is solved exactly in turn against the velocities the others left. The change of a whole sweep is a
-//! direction; as long as the changes shrink, a share of the last direction is added on top. The last sweep is plain, so
-//! every manifold ends inside its own law.
+//! Each manifold is solved exactly in turn against the velocities that the others left. With δ the change made by a
+//! sweep, β = ‖δ_k‖²/‖δ_{k−1}‖² in the norm of K; if β ≤ 1, the last direction times β is added. The last sweep is not
+//! accelerated, so every manifold ends within its own law.
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::solve::block::{Block, InverseEffectiveMass};
@@ -11,40 +12,40 @@ use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
-/// Most sweeps of a tick in which every near pair touches. A tick with fewer manifolds may spend on more sweeps what it
-/// saves on manifolds, so the bound of a tick is that of a full one.
+/// Sweeps at most in a tick in which every near pair touches. A tick with fewer manifolds may do more sweeps at the
+/// same cost, so the bound of a tick is that of a full one.
 pub const MAX_SWEEPS: usize = 64;
-/// Most sweeps of any tick: enough for a crowd that is pressed hard, and beyond that a sweep gains little.
+/// Sweeps at most in any tick: enough for a pile that is pressed hard; further sweeps gain little.
 const MAX_SWEEPS_OF_FEW: usize = 160;
-/// When the sweeps may end: with up to so many manifolds, after so many sweeps, once one of them changed no velocity by more
-/// than this, m/s. The first pair of each row is a change that nobody feels (1e-5 m/s are ten nanometres in a tick) and ends
-/// them however few they were. A handful of manifolds converges quickly and is let off early; a crowd never quite does.
+/// Conditions for ending the sweeps: up to this many manifolds, after this many sweeps, once a sweep changed no
+/// velocity by more than this, m/s. The first pair of each row is a change too small to feel (1e-5 m/s are ten
+/// nanometres in a tick). A few manifolds converge quickly and end early; a pile never converges completely.
 const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
     [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
-/// Velocity change of a sweep that is nothing, m/s: the solution is exact.
+/// Velocity change below which the solution counts as exact, m/s.
 const EXACT_M_PER_S: f64 = 1e-9;
 
 /// Impulse of every manifold before each sweep of a forced step: it makes the block search its modes, N·s.
 const FORCED_IMPULSE: BlockImpulse = BlockImpulse { normal: [1e-6; 2], tangent: 0.0 };
 
-/// Working memory of the solver.
+/// Scratch memory of the solver.
 #[derive(Clone, Debug)]
 pub struct Solver {
-    /// Most manifolds of a tick.
+    /// Manifolds of a tick at most.
     capacity: usize,
     /// Direction of each manifold's impulses.
     along: Vec<BlockImpulse>,
-    /// Direction of each body's velocity and spin.
+    /// Direction of each body's velocity and angular velocity.
     body_along: Vec<(Vector2<f64>, f64)>,
     /// Impulses and velocities at the start of the sweep.
     before: Vec<BlockImpulse>,
     body_before: Vec<(Vector2<f64>, f64)>,
 }
 
-/// How far a sweep moved things.
+/// Change made by a sweep.
 #[derive(Clone, Copy, Default)]
 struct Change {
-    /// Squared change weighted by inverse inertia.
+    /// Squared change in the norm of K.
     square: f64,
     /// Largest change of a velocity, m/s.
     largest: f64,
@@ -55,7 +56,7 @@ impl Change {
     fn add(&mut self, mass: &InverseEffectiveMass, delta: &BlockImpulse) {
         let [d1, d2, dt] = [delta.normal[0] * mass.n11, delta.normal[1] * mass.n22, delta.tangent * mass.tt];
         self.square += delta.normal[0] * d1 + delta.normal[1] * d2 + delta.tangent * dt;
-        // Plain comparisons: a maximum that minds NaN costs three times as much here.
+        // Plain comparisons: a maximum that handles NaN costs three times as much here.
         for size in [d1.abs(), d2.abs(), dt.abs()] {
             if size > self.largest {
                 self.largest = size;
@@ -65,7 +66,7 @@ impl Change {
 }
 
 impl Solver {
-    /// Room for a scene.
+    /// Preallocates for a scene.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             capacity: manifolds,
@@ -76,9 +77,9 @@ impl Solver {
         }
     }
 
-    /// Contact with rolling friction (Sauer et al.): a spin of one body against the other is opposed by up to `lever_m`
-    /// times the load. Its rows take turns with the manifolds, without acceleration.
-    /// Real-time: at most [`MAX_SWEEPS`] times once over manifolds.
+    /// Contact with rolling friction (Sauer et al.): a torque of up to `lever_m` times the normal force opposes the
+    /// relative rotation of the two bodies. Its rows alternate with the manifolds, without acceleration. Real-time: at
+    /// most [`MAX_SWEEPS`] times once over manifolds.
     pub fn run_rolling<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -103,12 +104,12 @@ impl Solver {
     }
 
     /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
-    /// Real-time: at most what [`MAX_SWEEPS`] sweeps over as many manifolds as there is room for would cost.
+    /// Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
         solver_bodies: &mut SolverBodies,
-        moving: &[usize],
+        dynamic_bodies: &[usize],
     ) -> usize {
         for manifold in manifolds.iter() {
             if manifold.impulse != BlockImpulse::default() {
@@ -120,27 +121,27 @@ impl Solver {
         if (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
             return 1;
         }
-        self.accelerate::<P>(manifolds, solver_bodies, moving)
+        self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies)
     }
 
     fn accelerate<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
         solver_bodies: &mut SolverBodies,
-        moving: &[usize],
+        dynamic_bodies: &[usize],
     ) -> usize {
         let good_enough = good_enough(manifolds.len());
-        let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), moving.len()) };
+        let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) };
         let mut last_square = 0.0;
         for count in 2..max {
-            self.save_sweep_start(manifolds, &solver_bodies.all, moving);
+            self.save_sweep_start(manifolds, &solver_bodies.all, dynamic_bodies);
             let change = sweep::<P>(manifolds, solver_bodies);
             if !P::FORCED && good_enough.iter().any(|&(fewest, good)| count >= fewest && change.largest < good) {
                 return count;
             }
             let fraction = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
             let keep = if fraction <= 1.0 && count + 1 < max { fraction } else { 0.0 };
-            self.extrapolate(manifolds, solver_bodies, moving, keep, count == 2);
+            self.extrapolate(manifolds, solver_bodies, dynamic_bodies, keep, count == 2);
             last_square = change.square;
         }
         sweep::<P>(manifolds, solver_bodies);
@@ -148,23 +149,24 @@ impl Solver {
     }
 
     /// As many sweeps as cost no more than [`MAX_SWEEPS`] of a tick that is full.
-    fn max_sweeps(&self, manifolds: usize, moving: usize) -> usize {
-        (MAX_SWEEPS * (self.capacity + moving) / (manifolds + moving)).min(MAX_SWEEPS_OF_FEW)
+    fn max_sweeps(&self, manifolds: usize, dynamic_bodies: usize) -> usize {
+        (MAX_SWEEPS * (self.capacity + dynamic_bodies) / (manifolds + dynamic_bodies)).min(MAX_SWEEPS_OF_FEW)
     }
 
-    fn save_sweep_start(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], moving: &[usize]) {
+    fn save_sweep_start(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], dynamic_bodies: &[usize]) {
         self.before.clear();
         self.before.extend(manifolds.iter().map(|m| m.impulse));
         self.body_before.clear();
-        self.body_before.extend(moving.iter().map(|&i| (solver_bodies[i].velocity, solver_bodies[i].angular_velocity)));
+        self.body_before
+            .extend(dynamic_bodies.iter().map(|&i| (solver_bodies[i].velocity, solver_bodies[i].angular_velocity)));
     }
 
-    /// Adds `keep` of the last direction and turns the direction towards this sweep's change.
+    /// Adds `keep` times the last direction, and updates the direction with the change of this sweep.
     fn extrapolate(
         &mut self,
         manifolds: &mut [Manifold],
         solver_bodies: &mut SolverBodies,
-        moving: &[usize],
+        dynamic_bodies: &[usize],
         keep: f64,
         first: bool,
     ) {
@@ -172,7 +174,7 @@ impl Solver {
             self.along.clear();
             self.along.resize(manifolds.len(), BlockImpulse::default());
             self.body_along.clear();
-            self.body_along.resize(moving.len(), (Vector2::zeros(), 0.0));
+            self.body_along.resize(dynamic_bodies.len(), (Vector2::zeros(), 0.0));
         }
         for ((manifold, along), before) in manifolds.iter_mut().zip(&mut self.along).zip(&self.before) {
             let p = &mut manifold.impulse;
@@ -180,7 +182,7 @@ impl Solver {
             extrapolate_value(&mut p.normal[1], &mut along.normal[1], before.normal[1], keep);
             extrapolate_value(&mut p.tangent, &mut along.tangent, before.tangent, keep);
         }
-        for ((&i, along), before) in moving.iter().zip(&mut self.body_along).zip(&self.body_before) {
+        for ((&i, along), before) in dynamic_bodies.iter().zip(&mut self.body_along).zip(&self.body_before) {
             let work = &mut solver_bodies.all[i];
             extrapolate_value(&mut work.velocity.x, &mut along.0.x, before.0.x, keep);
             extrapolate_value(&mut work.velocity.y, &mut along.0.y, before.0.y, keep);
@@ -210,7 +212,7 @@ fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies
     change
 }
 
-/// Solves one manifold against the velocities the others left.
+/// Solves one manifold against the velocities that the others left.
 #[inline]
 fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, change: &mut Change) {
     if P::FORCED {
@@ -240,7 +242,7 @@ fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, c
     manifold.apply_impulse(solver_bodies, &delta);
 }
 
-/// Brings the spin of one body against the other towards rest, as far as the load allows.
+/// Reduces the relative rotation of two bodies as far as the normal force allows.
 fn relax_roll(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, lever_m: f64, change: &mut Change) {
     let [a, b] = manifold.bodies;
     let softness = solver_bodies.all[a].augmented_inverse_inertia + solver_bodies.all[b].augmented_inverse_inertia;
@@ -253,7 +255,7 @@ fn relax_roll(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, lever_m
     twist(manifold, solver_bodies, delta);
 }
 
-/// Gives an angular impulse to the second body and takes it from the first.
+/// Applies an angular impulse to the second body and its opposite to the first.
 fn twist(manifold: &Manifold, solver_bodies: &mut SolverBodies, angular: f64) {
     solver_bodies.apply_impulse(manifold.bodies[0], Vector2::zeros(), -angular);
     solver_bodies.apply_impulse(manifold.bodies[1], Vector2::zeros(), angular);

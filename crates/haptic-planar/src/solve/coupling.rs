@@ -14,12 +14,12 @@ use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-/// Stiffness across a rail, N/m. Softer, and a load pushes the handle visibly off its line.
+/// Stiffness across a rail, N/m. With less, a load pushes the handle visibly off its line.
 const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
-/// Damping across a rail, N·s/m; keeps the stiff direction from ringing.
+/// Damping across a rail, N·s/m; prevents oscillation in the stiff direction.
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
-/// The hand's hold on the tool, worked out for one tick.
+/// The coupling of one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct ImplicitCoupling {
     tool: Tool,
@@ -31,24 +31,24 @@ pub struct ImplicitCoupling {
     damping: Matrix2<f64>,
     angular_stiffness: f64,
     angular_damping: f64,
-    /// Hand from handle at the start of the tick, hand at the end of it, m.
+    /// From the handle at the start of the tick to the hand at its end, m.
     stretch_m: Vector2<f64>,
     hand_displacement_m: Vector2<f64>,
-    /// Angle still to go to the rest angle, rad.
+    /// Rest angle minus angle, rad.
     twist_rad: f64,
     saturated: bool,
     max_force_n: f64,
-    /// Unit direction of the rail, if the handle rides on one.
+    /// Unit direction of the rail, if there is one.
     rail: Option<Vector2<f64>>,
     full_stiffness: f64,
 }
 
-/// Where the tool would fly in this tick.
+/// The tool's motion in this tick without contacts.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeMotion {
     /// End velocity, m/s.
     pub velocity: Vector2<f64>,
-    /// End spin, rad/s.
+    /// End angular velocity, rad/s.
     pub angular_velocity: f64,
     /// Displacement of the centre of mass, m.
     pub displacement: Vector2<f64>,
@@ -59,7 +59,8 @@ pub struct FreeMotion {
 }
 
 impl ImplicitCoupling {
-    /// The hold of this tick. The force saturates here, on both ends alike: gains shrink by the predicted excess.
+    /// The coupling of this tick. The force saturates here, on both ends alike: the gains are reduced by the predicted
+    /// excess.
     pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, rest_angle_rad: f64) -> Self {
         let stretch = input.hand_m - (body_state.centre_m + rotate(body_state.rotation, tool.handle_m));
         let arm = middle_arm(tool, body_state);
@@ -89,7 +90,7 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Sets the tool's end-of-tick velocity and mass as the contact solve sees them. Real-time: two 3×3 solves.
+    /// Adds the coupling to the tool's velocity and mass, for the contact solve. Real-time: two 3×3 solves.
     pub fn apply(&self, solver_bodies: &mut SolverBodies, body_state: &BodyState) {
         let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
         let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
@@ -120,7 +121,8 @@ impl ImplicitCoupling {
             (solver_body.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
     }
 
-    /// An impact at τ after the start of the tick changed the bare velocity by (dv, dw): what the held tool makes of it.
+    /// Applies an impact at τ after the start of the tick, which changed the velocity of the body alone by ΔV = (dv,
+    /// dw): v += M̂⁻¹ (M + τ (T K + B)) ΔV.
     pub fn apply_impact(&self, solver_bodies: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
         let late = (self.stiffness * TICK_S + self.damping) * tau_s;
         let force = late * (dv + spin_cross(dw, self.arm_m));
@@ -130,7 +132,8 @@ impl ImplicitCoupling {
         solver_bodies.apply_impulse(self.tool.body, impulse, angular);
     }
 
-    /// The coupling force on the tool over the tick, backward Euler, clipped to the limit; the clip acts on the tool too.
+    /// Coupling force on the tool over the tick, backward Euler, within the limit. The clipped part is taken from the
+    /// tool as well.
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
         let step = self.handle_displacement(
@@ -148,7 +151,7 @@ impl ImplicitCoupling {
         clipped
     }
 
-    /// A force cut to the limit; on a rail only its part along it, since the rail itself gives whatever it takes.
+    /// A force within the limit; on a rail only its part along the rail, because the rail itself is not limited.
     fn clipped(&self, force: Vector2<f64>) -> Vector2<f64> {
         let limit = self.max_force_n;
         match self.rail {
@@ -161,17 +164,17 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Whether the midpoint rule may take this tick.
+    /// Whether the midpoint rule may be used in this tick.
     pub fn allows_midpoint(&self) -> bool {
         !self.saturated && self.rail.is_none()
     }
 
-    /// Whether a force keeps to the coupling's limit.
+    /// Whether a force is within the limit.
     pub fn within_limit(&self, force: Vector2<f64>) -> bool {
         force.norm_squared() <= self.max_force_n * self.max_force_n
     }
 
-    /// The tool's flight by the midpoint rule, from the state at the start of the tick.
+    /// The tool's free motion by the midpoint rule, from the state at the start of the tick.
     pub fn midpoint(&self, start: &BodyState, gravity: Vector2<f64>) -> FreeMotion {
         let (v0, w0) = (start.velocity_m_per_s, start.angular_velocity_rad_per_s);
         let handle_speed = v0 + spin_cross(w0, self.arm_m);
@@ -193,7 +196,7 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Pushes a flight along a direction until it has gone `by_m` farther at the end of an arm; returns the impulse.
+    /// Changes a free motion so that the end of an arm moves `by_m` farther along a direction; returns the impulse.
     pub fn displace(&self, free_motion: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
         let (dv, dw) = self.midpoint_response(direction, arm_m);
         let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
@@ -207,7 +210,7 @@ impl ImplicitCoupling {
         impulse
     }
 
-    /// What an impulse does to the held tool's velocity and spin under the midpoint rule.
+    /// Change of the tool's velocities by an impulse under the midpoint rule.
     fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
         let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
         let angular_resistance =
@@ -236,7 +239,7 @@ impl ImplicitCoupling {
         self.spring_j(along.abs()) + 0.5 * RAIL_STIFFNESS_N_PER_M * across.norm_squared() + angular
     }
 
-    /// Energy of the spring at a stretch, J. How far the gains of this tick are shrunk must not show: it differs from tick to tick.
+    /// Energy of the spring at a stretch, J. Uses the full gains: the reduction differs from tick to tick.
     fn spring_j(&self, stretch_m: f64) -> f64 {
         if self.full_stiffness * stretch_m <= self.max_force_n {
             0.5 * self.full_stiffness * stretch_m * stretch_m
@@ -245,7 +248,7 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Energy that the coupling stores more at the end of the tick than at its start, J.
+    /// Change of the stored energy over the tick, J.
     pub fn gain_j(&self, start: &BodyState, solver_body: &SolverBody) -> f64 {
         let step = self.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad);
         let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
@@ -254,28 +257,28 @@ impl ImplicitCoupling {
             - self.stored_j(hand - self.hand_displacement_m, handle, self.twist_rad)
     }
 
-    /// Energy taken out by the dampers over a tick in which the handle moved by `step` and the tool turned by `rotation`.
+    /// Energy dissipated by the dampers over a tick with these displacements of handle and angle, J.
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_displacement_m - step;
         (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
     }
 
-    /// Displacement of the handle for one of the tool's centre and angle, to first order as the step solves it.
+    /// Displacement of the handle for one of the tool's centre and angle, to first order, as in the solve.
     pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
         centre + spin_cross(angle, self.arm_m)
     }
 
-    /// The held body.
+    /// Index of the tool.
     pub fn body(&self) -> usize {
         self.tool.body
     }
 
-    /// Hand movement of this tick, m.
+    /// Displacement of the hand in this tick, m.
     pub fn hand_displacement_m(&self) -> Vector2<f64> {
         self.hand_displacement_m
     }
 
-    /// Held at the centre of mass and alike in all directions: the mass matrix stays diagonal.
+    /// Whether the mass matrix stays diagonal: the handle is at the centre of mass and there is no rail.
     fn is_plain(&self) -> bool {
         self.rail.is_none() && self.tool.handle_m == Vector2::zeros()
     }
@@ -301,7 +304,7 @@ impl ImplicitCoupling {
     }
 }
 
-/// The arm of the middle of the tick: a turning handle moves along the chord at right angles to it.
+/// Arm of the handle in the middle of the tick: a rotating handle moves along the chord perpendicular to it.
 fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
     if tool.handle_m == Vector2::zeros() {
         return Vector2::zeros();
@@ -312,7 +315,7 @@ fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
     )
 }
 
-/// By how much the gains shrink so that the predicted force keeps to the limit.
+/// Factor of the gains that keeps the predicted force within the limit.
 fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
     let size = match input.rail {
         Some(axis) => axis.dot(&predicted).abs(),
@@ -334,7 +337,7 @@ fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f
     }
 }
 
-/// Marks that the tool is held by nobody: its mass is its own.
+/// Removes the coupling from the tool's mass.
 pub fn clear_coupling(solver_bodies: &mut SolverBodies, tool: usize) {
     let solver_body: &mut SolverBody = &mut solver_bodies.all[tool];
     solver_body.augmented_inverse_mass = solver_body.inverse_mass;

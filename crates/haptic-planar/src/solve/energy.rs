@@ -1,8 +1,10 @@
-//! The energy account of a world: what is stored, what the hand put in, where it went.
+//! The energy balance: energy stored, work of the hand, losses.
+//!
+//! ΔE ≤ f·Δx_d − losses in every tick; a rise of (stored − work in) is a gain that the balance cannot explain.
 
 use serde::Serialize;
 
-/// Energy stored and moved, all in joules since the start; the account is kept every tick.
+/// Energy balance since the start, J; updated in every tick.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyBalance {
     /// Kinetic energy of all bodies now.
@@ -11,7 +13,7 @@ pub struct EnergyBalance {
     pub potential_j: f64,
     /// Energy stored in the coupling now.
     pub coupling_j: f64,
-    /// Work that the hand has put in.
+    /// Work done by the hand.
     #[serde(rename = "work_j")]
     pub work_in_j: f64,
     /// Lost to friction.
@@ -21,15 +23,15 @@ pub struct EnergyBalance {
     pub impact_j: f64,
     /// Lost in the coupling's dampers, in rolling friction and in air drag.
     pub damping_j: f64,
-    /// The largest rise of (stored − work in) over any earlier tick: the gain nothing explains.
+    /// Largest rise of (stored − work in) over any earlier tick: the unexplained gain.
     pub gain_max_j: f64,
-    /// The lowest (stored − work in) so far, from which the next gain counts.
+    /// Lowest (stored − work in) so far, from which gains count.
     #[serde(skip)]
     pub(crate) lowest_j: f64,
 }
 
 impl Default for EnergyBalance {
-    /// An account without entries; the first tick sets what later gains count from.
+    /// An empty balance; the first tick sets the level from which gains count.
     fn default() -> Self {
         Self {
             kinetic_j: 0.0,
@@ -51,17 +53,17 @@ impl EnergyBalance {
         self.kinetic_j + self.potential_j + self.coupling_j
     }
 
-    /// Energy came in otherwise than through the hand and was paid for elsewhere: it counts as no gain. Real-time: constant.
+    /// Adds energy that came in by another path than the hand and is not a gain. Real-time: constant.
     pub fn explain(&mut self, joules: f64) {
         self.lowest_j += joules;
     }
 
-    /// Later gains count from the next tick: what lies between was not watched. Real-time: constant.
+    /// Restarts the gain: it counts from the next tick. Real-time: constant.
     pub fn restart_gain(&mut self) {
         self.lowest_j = f64::INFINITY;
     }
 
-    /// Books the new stored energies and updates the largest unexplained gain. Real-time: constant.
+    /// Sets the stored energies and updates the largest unexplained gain. Real-time: constant.
     pub(crate) fn update(&mut self, kinetic_j: f64, potential_j: f64, coupling_j: f64, work_j: f64) {
         self.kinetic_j = kinetic_j;
         self.potential_j = potential_j;

@@ -1,9 +1,9 @@
 //! Impacts of one tick, in time order: inter-state position, current velocity, no time discarded.
 //!
-//! Every manifold point that closes within the tick is an event at its time τ. The impact happens in the velocity of
-//! that moment (the end-of-tick velocity brought back by the known acceleration); afterwards the body goes on as if it
-//! had flown with its new velocity from a *virtual start*: v += ΔV, shift −= τ ΔV. So energy is exact under a constant
-//! force whatever the error in τ, a body can be struck several times in a tick, and chains pass on what they receive.
+//! Every point that closes within the tick is an event at τ = −(g + J d)/u. The impact uses the velocity of that time,
+//! u* = u − (T − τ) a. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*:
+//! v ← v + ΔV, d ← d − τ ΔV. Energy is therefore exact under a constant force for any error in τ, a body can be hit
+//! several times in a tick, and chains transmit what they receive.
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::scene::description::RestitutionLaw;
@@ -15,27 +15,27 @@ use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBodies;
 use crate::tick::TICK_S;
 
-/// Most impacts resolved in one tick; later ones go to the contact solve, which takes them without restitution.
+/// Impacts resolved in one tick at most; later ones go to the contact solve, which has no restitution.
 pub const MAX_IMPACTS: usize = 64;
-/// Slowest approach that can be an impact, m/s; below it restitution cannot be told from rest.
+/// Slowest approach that can be an impact, m/s; below it restitution cannot be distinguished from rest.
 const MIN_APPROACH_M_PER_S: f64 = 1e-4;
 /// Two points of a manifold hit at once when the other's gap is below this, m …
 const FLAT_GAP_M: f64 = 2e-5;
-/// … plus this share of a tick of its approach.
+/// … plus this fraction of what it closes in a tick.
 const FLAT_FRACTION: f64 = 0.02;
-/// Relative slack in judging that a flat impact gained energy.
+/// Relative tolerance for the energy gain of a flat impact.
 const GAIN_SLACK: f64 = 1e-12;
 
-/// When each manifold is next struck in this tick.
+/// Next impact of each manifold in this tick.
 #[derive(Clone, Debug)]
 pub struct ImpactQueue {
     /// Time after the start of the tick by manifold, s; infinite for none.
     due_s: Vec<f64>,
-    /// The point that is struck.
+    /// The point of the impact.
     point: Vec<u8>,
 }
 
-/// What the impacts of a tick did.
+/// Impacts of a tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImpactTotals {
     /// How many were resolved.
@@ -44,17 +44,17 @@ pub struct ImpactTotals {
     pub lost_j: f64,
 }
 
-/// How impacts are reckoned in this tick.
+/// Restitution law and coupling of this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
     /// Stronge or Poisson.
     pub law: RestitutionLaw,
-    /// The hand's hold on the tool.
+    /// The coupling, if the tool is held.
     pub coupling: Option<&'a ImplicitCoupling>,
 }
 
 impl ImpactQueue {
-    /// Room for a scene's manifolds.
+    /// Preallocates for a scene's manifolds.
     pub fn with_capacity(manifolds: usize) -> Self {
         Self { due_s: Vec::with_capacity(manifolds), point: Vec::with_capacity(manifolds) }
     }
@@ -89,7 +89,7 @@ impl ImpactQueue {
         impacts
     }
 
-    /// Finds when each manifold is struck first; returns whether any is.
+    /// Finds the first impact of each manifold; returns whether there is any.
     pub fn fill(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
         self.due_s.clear();
         self.point.clear();
@@ -129,7 +129,7 @@ impl ImpactQueue {
     }
 }
 
-/// When and at which point a manifold is struck next.
+/// Time and point of the next impact of a manifold.
 #[inline]
 fn next_event(manifold: &Manifold, solver_bodies: &SolverBodies, now_s: f64) -> (f64, u8) {
     let mut next = (f64::INFINITY, 0);
@@ -146,7 +146,8 @@ fn next_event(manifold: &Manifold, solver_bodies: &SolverBodies, now_s: f64) -> 
     next
 }
 
-/// Approach above which a touch is an impact: what forces and the load of the last tick explain is contact.
+/// Approach above which a closing point is an impact, m/s; what forces and the load of the last tick explain is
+/// contact.
 fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) -> f64 {
     let side = |which: usize| {
         let body = &solver_bodies.all[manifold.bodies[which]];
@@ -158,7 +159,7 @@ fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) ->
     MIN_APPROACH_M_PER_S + 2.0 * TICK_S * (side(0) + side(1)) + 2.0 * load
 }
 
-/// One impact; returns the energy lost, or nothing if the point does not close at that moment.
+/// One impact; returns the energy lost, or `None` if the point does not close at that time.
 fn resolve_impact<P: Policy>(
     manifold: &Manifold,
     point: usize,
@@ -192,7 +193,7 @@ fn resolve_impact<P: Policy>(
     Some(lost_j)
 }
 
-/// The other point's approach, if it hits at the same moment.
+/// Approach of the other point, if it hits at the same time.
 fn flat_speed(
     manifold: &Manifold,
     other: usize,
@@ -229,8 +230,8 @@ pub fn single(
     block
 }
 
-/// Both points at once: one after the other they would set a flat box spinning. The plastic impulses are found
-/// together and scaled; friction then takes what slip is left, or is scaled alike if that would add energy.
+/// Both points at once: resolving one after the other would make a flat box rotate. The plastic impulses are found
+/// together and scaled; friction then stops the remaining slip, or is scaled as well if that would add energy.
 fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
     let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
     let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
@@ -258,7 +259,7 @@ pub fn energy_change(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, p
     work + 0.5 * square
 }
 
-/// Gives the impulse to both bodies at its moment.
+/// Applies the impulse to both bodies at its time.
 pub fn apply(
     manifold: &Manifold,
     p: &BlockImpulse,

@@ -1,26 +1,27 @@
-//! Bodies that touch each other, directly or through others: the smallest part of a world whose energy can be judged.
+//! Islands: bodies that touch each other directly or through others. An island is the smallest part of a world with an
+//! energy balance of its own.
 
 use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
 
-/// Groups of touching bodies and what energy each gained in a tick.
+/// Groups of touching bodies and the energy that each gained in a tick.
 #[derive(Clone, Debug)]
 pub struct Islands {
     /// Towards the representative of each body's island.
     parent: Vec<u32>,
-    /// Energy gained in the tick, J, kept at the representative.
+    /// Energy gained in the tick, J, stored at the representative.
     gain_j: Vec<f64>,
 }
 
 impl Islands {
-    /// Room for a scene.
+    /// Preallocates for a scene.
     pub fn with_capacity(bodies: usize) -> Self {
         Self { parent: vec![0; bodies], gain_j: vec![0.0; bodies] }
     }
 
-    /// Finds the islands of a tick. Fixed bodies join nothing. Real-time: once over moving bodies and manifolds.
-    pub fn find(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], moving: &[usize]) {
-        for &body in moving {
+    /// Finds the islands of a tick. Fixed bodies connect nothing. Real-time: once over dynamic bodies and manifolds.
+    pub fn find(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], dynamic_bodies: &[usize]) {
+        for &body in dynamic_bodies {
             self.parent[body] = body as u32;
             self.gain_j[body] = 0.0;
         }
@@ -46,7 +47,7 @@ impl Islands {
         self.gain_j[root]
     }
 
-    /// The representative of a body; halves the path to it on the way.
+    /// The representative of a body; halves the path to it.
     fn root(&mut self, mut body: usize) -> usize {
         while self.parent[body] as usize != body {
             self.parent[body] = self.parent[self.parent[body] as usize];

@@ -1,4 +1,7 @@
-//! A contact of one tick, as the solver sees it.
+//! A contact of one tick: geometry, masses and impulses.
+//!
+//! u_n = n·(v_B − v_A) + ω_B (r_B × n) − ω_A (r_A × n), negative when closing; u_t likewise with t. An impulse p on B
+//! and −p on A changes u by K p, K = J M⁻¹ Jᵀ.
 
 use crate::collide::narrow::ContactGeometry;
 use crate::collide::pair_table::Pair;
@@ -33,7 +36,7 @@ pub struct Manifold {
     pub arm: [[f64; 2]; 2],
     /// r × t, for either body, m; the points share it.
     pub slip_arm: [f64; 2],
-    /// Inverse inertia with the coupling inside.
+    /// Inverse effective mass with the coupling.
     pub mass: InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
@@ -43,7 +46,7 @@ pub struct Manifold {
     pub bias: [f64; 2],
     /// Impulses of this tick so far, N·s.
     pub impulse: BlockImpulse,
-    /// How they are carried.
+    /// Mode of these impulses.
     pub mode: Mode,
     /// Angular impulse of rolling friction so far, N·m·s.
     pub roll: f64,
@@ -51,7 +54,7 @@ pub struct Manifold {
     pub factor: Factor,
     /// Impulses of the last tick, for the threshold between impact and contact.
     pub last: BlockImpulse,
-    /// How they were carried.
+    /// Mode of the last tick.
     pub last_mode: Mode,
     /// Features.
     pub id: FeatureId,
@@ -60,7 +63,7 @@ pub struct Manifold {
 }
 
 impl Manifold {
-    /// Works out arms and masses of a touch, and takes over the load of the last tick where it is the same contact.
+    /// Computes arms and masses of a contact, and takes over the impulses of the last tick if it is the same contact.
     pub fn new(
         index: usize,
         pair: &Pair,
@@ -72,7 +75,7 @@ impl Manifold {
         let (normal, tangent) = (geometry.normal, tangent_of(geometry.normal));
         let mut arm = [[0.0; 2]; 2];
         let mut slip_arm = [0.0; 2];
-        // Friction acts on each body's own surface, which are a gap apart before they meet.
+        // Friction acts on the surface of each body; before they meet, the surfaces are a gap apart.
         let apart = normal * geometry.apart_m;
         let surface = if geometry.id.face_of == 2 {
             [geometry.at_m[0] - apart, geometry.at_m[0]]
@@ -159,7 +162,7 @@ impl Manifold {
         (normal, slip)
     }
 
-    /// Applies a change of impulse to both bodies, the coupling inside.
+    /// Applies a change of impulse to both bodies, with the coupling.
     #[inline(always)]
     pub fn apply_impulse(&self, solver_bodies: &mut SolverBodies, change: &BlockImpulse) {
         let [p1, p2] = change.normal;
@@ -170,7 +173,8 @@ impl Manifold {
         solver_bodies.apply_impulse(self.bodies[1], force, about(1));
     }
 
-    /// How fast each point may close: down to touching, but a penetration is left to the position correction.
+    /// Sets the bias b_i = (g_i + J_i d − min(g_i, 0)) / T: a gap may close, but existing penetration is left to the
+    /// position correction.
     pub fn set_bias(&mut self, solver_bodies: &[SolverBody]) {
         for point in 0..self.count {
             self.bias[point] = (self.gap_now(solver_bodies, point) - self.gap_m[point].min(0.0)) / TICK_S;
@@ -192,7 +196,7 @@ impl Manifold {
         self.bodies[0] == body || self.bodies[1] == body
     }
 
-    /// The load by end of the manifold, for the next tick.
+    /// Impulses by end of the manifold, for the next tick.
     pub fn warm_start(&self) -> WarmStart {
         let mut impulse = self.impulse;
         if self.count == 1 && self.end == 1 {
@@ -213,7 +217,7 @@ impl Manifold {
         )
     }
 
-    /// Inverse inertia of the bare bodies, as impacts see it.
+    /// Inverse effective mass of the bodies alone, for impacts.
     pub fn uncoupled_mass(&self, solver_bodies: &[SolverBody]) -> InverseEffectiveMass {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)
@@ -252,7 +256,7 @@ impl Manifold {
     }
 }
 
-/// The impulses of the last tick for the same contact: by features, or failing that by a like normal.
+/// Impulses of the last tick for the same contact, identified by its features or by a similar normal.
 fn warm_start(warm: &WarmStart, geometry: &ContactGeometry) -> (BlockImpulse, Mode) {
     if warm.id != geometry.id && warm.normal.dot(&geometry.normal) < SAME_CONTACT {
         return (BlockImpulse::default(), Mode::Open);

@@ -1,6 +1,6 @@
-//! The compile-time choice between an ordinary step and one that costs as much as any can.
+//! Compile-time choice between an ordinary step and the most expensive one.
 
-/// How far the loops of a step go. Monomorphised, so that the ordinary step contains no trace of the other.
+/// End of the loops of a step. Monomorphised, so that the ordinary step contains no code of the forced one.
 pub trait Policy {
     /// Every loop runs to its cap, every search takes its slowest path. Only the cost of such a step means anything.
     const FORCED: bool;

@@ -1,7 +1,8 @@
-//! Penetration is taken out at the level of positions, by the displacement of least kinetic norm (Baraff).
+//! Position correction: removes penetration by the displacement δq = M⁻¹ Jᵀ p of least kinetic norm (Baraff), with p ≥
+//! 0 complementary to the predicted gaps g + J δq ≥ 0.
 //!
-//! A few sweeps over predicted gaps; gaps that are open are limits, so nothing is pushed into something else. No
-//! velocity changes, so a correction never throws a body.
+//! A few sweeps over the predicted gaps; open gaps are limits, so no body is pushed into another. Velocities do not
+//! change, so bodies are not ejected.
 
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
@@ -9,16 +10,16 @@ use crate::solve::solver_body::SolverBody;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Penetration that is left alone, m. Zero would make and break resting contacts.
+/// Penetration that is not corrected, m. With zero, resting contacts would open and close.
 pub const SLOP_M: f64 = 5e-6;
-/// Fastest correction, m/s.
+/// Speed limit of the correction, m/s.
 const MAX_SPEED_M_PER_S: f64 = 1.0;
-/// Sweeps over the manifolds, as a rule and when something is deep.
+/// Sweeps over the manifolds: usually, and when a penetration is deep.
 pub const CORRECTION_SWEEPS: [usize; 2] = [4, 16];
-/// Penetration that counts as deep, m: a crowd that is pressed hard, where a push takes many sweeps to get through.
+/// Penetration that counts as deep, m: a pile that is pressed hard, where a correction takes many sweeps to propagate.
 const DEEP_M: f64 = 5e-5;
 
-/// Displacement of one body, m and rad.
+/// Correction of one body, m and rad.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BodyCorrection {
     /// Of the centre of mass.
@@ -27,19 +28,19 @@ pub struct BodyCorrection {
     pub angle: f64,
 }
 
-/// Working memory of the correction.
+/// Scratch memory of the correction.
 #[derive(Clone, Debug)]
 pub struct Correction {
     /// By body.
     pub corrections: Vec<BodyCorrection>,
-    /// Accumulated pushes by manifold.
+    /// Multipliers p by manifold.
     multipliers: Vec<[f64; 2]>,
-    /// Room of each point before it is too deep, m; negative must be pushed out.
+    /// Predicted gap of each point beyond the slop, m; a negative one is corrected.
     clearance: Vec<[f64; 2]>,
 }
 
 impl Correction {
-    /// Room for a scene.
+    /// Preallocates for a scene.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             corrections: vec![BodyCorrection::default(); bodies],
@@ -48,14 +49,19 @@ impl Correction {
         }
     }
 
-    /// Works out the nudges of this tick; returns whether there are any.
+    /// Computes the corrections of this tick; returns whether there are any.
     /// Real-time: [`CORRECTION_SWEEPS`] times once over the manifolds.
-    pub fn run<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], moving: &[usize]) -> bool {
+    pub fn run<P: Policy>(
+        &mut self,
+        manifolds: &[Manifold],
+        solver_bodies: &[SolverBody],
+        dynamic_bodies: &[usize],
+    ) -> bool {
         let min_clearance_m = self.measure::<P>(manifolds, solver_bodies);
         if min_clearance_m >= 0.0 && !P::FORCED {
             return false;
         }
-        for &i in moving {
+        for &i in dynamic_bodies {
             self.corrections[i] = BodyCorrection::default();
         }
         self.multipliers.clear();
@@ -68,7 +74,8 @@ impl Correction {
         true
     }
 
-    /// Predicts where each point will be at the end of the tick; returns the least room, m, infinite without points.
+    /// Predicts the gap of each point at the end of the tick; returns the smallest clearance, m, infinite without
+    /// points.
     fn measure<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody]) -> f64 {
         self.clearance.clear();
         let mut min = f64::INFINITY;
@@ -85,7 +92,7 @@ impl Correction {
         min
     }
 
-    /// Solves one manifold's two pushes exactly, friction aside.
+    /// Solves the two multipliers of one manifold exactly, without friction.
     fn relax(&mut self, index: usize, manifold: &Manifold, solver_bodies: &[SolverBody]) {
         let [p1, p2] = self.multipliers[index];
         let (w1, w2) = (self.clearance_now(index, manifold, 0), self.clearance_now(index, manifold, 1));
@@ -120,7 +127,7 @@ impl Correction {
     }
 }
 
-/// The two non-negative pushes p with f + K p ≥ 0, complementary.
+/// The two multipliers p ≥ 0 with f + K p ≥ 0, complementary.
 fn multipliers(k11: f64, k12: f64, k22: f64, f1: f64, f2: f64) -> [f64; 2] {
     if f1 >= 0.0 && f2 >= 0.0 {
         return [0.0; 2];

@@ -1,4 +1,4 @@
-//! What a tick works on: each body's velocity at the end of the tick, and how impulses change it.
+//! Solver bodies: each body's velocity at the end of the tick, and its change by impulses, v += M̂⁻¹ P.
 
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
@@ -10,37 +10,37 @@ use nalgebra::{Matrix3, Vector2, Vector3};
 pub struct SolverBody {
     /// Velocity of the centre of mass at the end of the tick, m/s.
     pub velocity: Vector2<f64>,
-    /// Spin at the end of the tick, rad/s.
+    /// Angular velocity at the end of the tick, rad/s.
     pub angular_velocity: f64,
-    /// Inverse mass as the contact solve sees it (the coupling inside), 1/kg.
+    /// Inverse mass with the coupling, for the contact solve, 1/kg; the first diagonal entry of a coupled mass.
     pub augmented_inverse_mass: f64,
-    /// Inverse inertia likewise, 1/(kg·m²).
+    /// Inverse inertia with the coupling, 1/(kg·m²); the last diagonal entry of a coupled mass.
     pub augmented_inverse_inertia: f64,
-    /// How far impacts of this tick moved the virtual start, m.
+    /// Shift d of the virtual start by the impacts of this tick, m.
     pub shift: Vector2<f64>,
     /// The same for the angle, rad.
     pub shift_angle: f64,
     /// Acceleration by the forces known at the start of the tick, m/s².
     pub acceleration: Vector2<f64>,
-    /// The same for the spin, rad/s².
+    /// Angular acceleration likewise, rad/s².
     pub angular_acceleration: f64,
-    /// Inverse of the bare mass, 1/kg; impacts are too short to feel the coupling.
+    /// Inverse mass of the body alone, 1/kg; impacts are too short for the coupling to act.
     pub inverse_mass: f64,
-    /// Inverse of the bare inertia, 1/(kg·m²).
+    /// Inverse inertia of the body alone, 1/(kg·m²).
     pub inverse_inertia: f64,
-    /// Farthest that a point of the body can go in this tick by its velocity, m.
+    /// Largest displacement of a point of the body in this tick by its velocity, m.
     pub reach_m: f64,
-    /// Farthest that a near body can go in this tick, and so send this one, m.
+    /// Largest reach of a near body: how far an impact with it can move this one, m.
     pub neighbour_reach_m: f64,
     /// Displacement of the centre of mass over the tick, m.
     pub displacement: Vector2<f64>,
-    /// Displacement of the angle over the tick, rad.
+    /// Rotation over the tick, rad.
     pub rotation_step_rad: f64,
     /// A contact carries load on this body in this tick.
     pub has_contact_load: bool,
     /// An impact changed this body in this tick.
     pub had_impact: bool,
-    /// It goes so far in this tick that its way must be swept.
+    /// It moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
 }
 
@@ -67,8 +67,8 @@ impl SolverBody {
         }
     }
 
-    /// The tick's displacement: with a load on the body to the end velocity's (backward Euler), which a contact needs;
-    /// in free flight by the midpoint rule, which is exact under a constant force.
+    /// Sets the displacement of the tick: under contact load by backward Euler, which a contact needs, d + T v; in free
+    /// motion by the midpoint rule, which is exact under a constant force, d + T v − ½ T² a.
     #[inline]
     pub fn set_displacement(&mut self) {
         self.displacement = self.shift + self.velocity * TICK_S;
@@ -79,7 +79,7 @@ impl SolverBody {
         }
     }
 
-    /// Works out how far a point of the body can go in this tick, given its distance from the centre.
+    /// Sets the reach of this tick, given the largest distance of a point from the centre.
     #[inline]
     pub fn set_reach(&mut self, radius_m: f64) {
         self.reach_m = TICK_S * (self.velocity.norm() + self.angular_velocity.abs() * radius_m);
@@ -87,10 +87,10 @@ impl SolverBody {
     }
 }
 
-/// The tool's inverse mass matrix when the grip joins its translation and rotation (handle off centre, or a rail).
+/// The tool's inverse mass matrix when the coupling connects translation and rotation (handle off centre, or a rail).
 #[derive(Clone, Copy, Debug)]
 pub struct CoupledMass {
-    /// Which body.
+    /// Index of the tool.
     pub body: usize,
     /// Inverse of mass plus coupling, rows x, y, angle.
     pub inverse: Matrix3<f64>,
@@ -106,13 +106,13 @@ pub struct SolverBodies {
 }
 
 impl SolverBodies {
-    /// Working memory for a scene.
+    /// Preallocates for a scene.
     pub fn new(scene: &Scene) -> Self {
         let all = scene.bodies.iter().map(|b| SolverBody::resting(1.0 / b.mass_kg, 1.0 / b.inertia_kg_m2)).collect();
         Self { all, coupled_mass: None }
     }
 
-    /// Velocities after a tick of free flight under gravity and air drag. Real-time: once over the moving bodies.
+    /// Sets the velocities after a tick of gravity and air drag, v = v₀ + T g. Real-time: once over the dynamic bodies.
     pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState]) {
         let dv = scene.gravity_m_per_s2 * TICK_S;
         for &i in &scene.dynamic_bodies {
@@ -132,9 +132,9 @@ impl SolverBodies {
         }
     }
 
-    /// Air drag slows the spin (Sauer et al.), solved at the end of the step so that it never reverses it.
-    fn drag(&mut self, drag: f64, moving: &[usize]) {
-        for &i in moving {
+    /// Air drag reduces the angular velocity (Sauer et al.); implicit, so that it never reverses it.
+    fn drag(&mut self, drag: f64, dynamic_bodies: &[usize]) {
+        for &i in dynamic_bodies {
             let solver_body = &mut self.all[i];
             let slowed = solver_body.angular_velocity / (1.0 + TICK_S * drag * solver_body.inverse_inertia);
             solver_body.angular_acceleration = (slowed - solver_body.angular_velocity) / TICK_S;
@@ -142,7 +142,7 @@ impl SolverBodies {
         }
     }
 
-    /// Changes a body's velocity by an impulse at its centre and an angular impulse, the coupling inside.
+    /// Applies an impulse at the centre and an angular impulse to a body, with the coupling.
     #[inline]
     pub fn apply_impulse(&mut self, body: usize, impulse: Vector2<f64>, angular: f64) {
         let solver_body = &mut self.all[body];

@@ -1,7 +1,8 @@
-//! Displacement of each body over the tick: backward Euler for bodies under contact load, the midpoint rule for free ones.
+//! Displacement of each body over the tick: backward Euler for bodies under contact load, the midpoint rule for free
+//! ones.
 //!
-//! q₁ = q₀ + d + T v₁ under load, q₁ = q₀ + d + T v₁ − ½ T² a in free motion, with the shift d of the impacts; the free tool
-//! in the hand moves by T (v₀ + v₁)/2.
+//! q₁ = q₀ + d + T v₁ under load, q₁ = q₀ + d + T v₁ − ½ T² a in free motion, with the shift d of the impacts; the free
+//! tool in the hand moves by T (v₀ + v₁)/2.
 
 use super::{update_pairs, worst_case};
 use crate::collide::narrow::PairSide;
@@ -56,8 +57,8 @@ pub(super) fn integrate_displacements<P: Policy>(
     free_motion.map_or(force, |free| coupling.midpoint_force(free.handle_displacement))
 }
 
-/// The tool's free motion by the midpoint rule, if it carries no contact load, had no impact, its force is within the limit
-/// and it penetrates nothing.
+/// The tool's free motion by the midpoint rule, if it carries no contact load, had no impact, its force is within the
+/// limit and it penetrates nothing.
 fn tool_free_motion<P: Policy>(
     scene: &Scene,
     state: &State,
@@ -73,9 +74,9 @@ fn tool_free_motion<P: Policy>(
     coupling.within_limit(coupling.midpoint_force(free.handle_displacement)).then_some(free)
 }
 
-/// A free motion that would graze a fixed body slides along it: in the tick in which the hand pulls away, the mean force
-/// still presses although the last one pulls. The impulses act on the mean velocity, so they never add energy. A free
-/// motion into a dynamic body is left to the contact solve.
+/// A free motion that would graze a fixed body slides along it: in the tick in which the hand pulls away, the mean
+/// force still presses although the last one pulls. The impulses act on the mean velocity, so they never add energy. A
+/// free motion into a dynamic body is left to the contact solve.
 fn slide_off_fixed_bodies(
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,
@@ -95,8 +96,8 @@ fn slide_off_fixed_bodies(
     Some(free_motion)
 }
 
-/// Shortens the displacement of fast bodies that would penetrate an obstacle on a path that impacts of this tick changed.
-/// The velocity stays: the next tick starts at the obstacle, with an impact.
+/// Shortens the displacement of fast bodies that would penetrate an obstacle on a path that impacts of this tick
+/// changed. The velocity stays: the next tick starts at the obstacle, with an impact.
 pub(super) fn clamp_to_toi<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let mut any = P::FORCED;
     for &body in &scene.dynamic_bodies {
@@ -207,7 +208,7 @@ fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     }
 }
 
-/// Lifts a flight off one manifold; says whether it had to, or nothing if the other body could give way.
+/// Moves a free motion out of one manifold; returns whether it had to, or `None` if the other body is dynamic.
 fn slide_off(
     manifold: &mut Manifold,
     solver_bodies: &[SolverBody],
@@ -221,9 +222,10 @@ fn slide_off(
     let mut grazed = false;
     for point in 0..manifold.count {
         let (arm, other_arm) = (manifold.arm[side][point] * outward, manifold.arm[1 - side][point] * outward);
-        let way = direction.dot(&(free_motion.displacement - other.displacement)) + arm * free_motion.rotation_step_rad
+        let closing = direction.dot(&(free_motion.displacement - other.displacement))
+            + arm * free_motion.rotation_step_rad
             - other_arm * other.rotation_step_rad;
-        let gap = manifold.gap_m[point] + way;
+        let gap = manifold.gap_m[point] + closing;
         if gap >= manifold.gap_m[point].min(0.0) {
             continue;
         }

@@ -29,8 +29,8 @@ const MARGIN_M: f64 = 5e-4;
 const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick above which its gaps are no longer linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
-/// Distance, m, up to which contacts are searched for a body that a neighbour may hit in this tick. Beyond it the body's
-/// displacement is shortened instead.
+/// Distance, m, up to which contacts are searched for a body that a neighbour may hit in this tick. Beyond it the
+/// body's displacement is shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
 /// Energy that an island may gain in a tick with impacts before it is computed again without restitution, J.
 const GAIN_J: f64 = 1e-10;
@@ -309,28 +309,28 @@ fn output(scene: &Scene, workspace: &Workspace, force_on_tool: Vector2<f64>, imp
     output
 }
 
-/// The manifold of a pair that can close by `reach_m` in this tick, or by `neighbour_reach_m` once struck, and come from `aside_m`
-/// beside a face; and where the bodies' centres are for it.
+/// Contact of a pair that can close by `reach_m` in this tick, or by `neighbour_reach_m` after an impact, and come from
+/// `aside_m` beside a face; with the centres of its bodies.
 #[inline]
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
     reach_m: f64,
     (neighbour_reach_m, aside_m): (f64, f64),
-    track: &mut FeatureCache,
+    features: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
-        && let Some(ahead) = collide_ahead(a, b, MARGIN_M, track, budget)
+        && let Some(ahead) = collide_ahead(a, b, MARGIN_M, features, budget)
     {
         return Some(ahead);
     }
     let margin = MARGIN_M + (MARGIN_FACTOR * reach_m.min(FAST_M)).max(neighbour_reach_m);
-    collide(a, b, Near { margin_m: margin, aside_m }, track).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
+    collide(a, b, Near { margin_m: margin, aside_m }, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
 }
 
-/// A face that turns quickly sinks towards whatever stands over it, by ½ θ² times its height over the turning centre;
-/// the straight gap does not know that.
+/// Reduces the gaps of a face that rotates quickly: it sinks towards a point above it by ½ θ² times the height over the
+/// centre of rotation, which a linear gap ignores.
 #[inline]
 fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) {
     if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 {

@@ -1,6 +1,6 @@
-//! The worst step that a scene can have: every near pair there is capacity for, each on its slowest path, every loop run
-//! to its cap. It is the step itself under the [`Forced`] policy, so that it costs what the step costs. Only the cost of
-//! such a step means anything, not its result.
+//! The worst step that a scene can have: every near pair there is capacity for, each on its slowest path, every loop
+//! run to its cap. It is the step itself under the [`Forced`] policy, so that it costs what the step costs. Only the
+//! cost of such a step means anything, not its result.
 
 use super::step;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
@@ -77,8 +77,8 @@ pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
     pairs.iter().for_each(|&pieces| table.insert(Pair::new(scene, pieces)));
 }
 
-/// Two points of contact of a pair, after the work of finding them from scratch: brute force in place of a walk, and all
-/// faces. The first pair, which is the slowest, uses up the tick's budget for times of impact.
+/// Two points of contact of a pair, after the work of finding them from scratch: brute force in place of a walk, and
+/// all faces. The first pair, which is the slowest, uses up the tick's budget for times of impact.
 pub(super) fn slowest_geometry(
     a: &PairSide,
     b: &PairSide,
@@ -129,8 +129,8 @@ fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
     }
 }
 
-/// Pairs that can touch, those with most corners first. In the order of the pair table: a fixed piece or the lower index
-/// comes first.
+/// Pairs that can touch, those with most corners first. In the order of the pair table: a fixed piece or the lower
+/// index comes first.
 fn slowest_pairs(scene: &Scene, count: usize) -> Vec<[u32; 2]> {
     let mut all = vec![Vec::new(); MAX_CORNERS + 1];
     let mut dynamic = all.clone();

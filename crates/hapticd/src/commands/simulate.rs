@@ -15,10 +15,8 @@ use haptic_device::MonotonicNs;
 use haptic_loop::fault::{Fault, FaultRecord};
 use haptic_loop::report::TickReport;
 use haptic_loop::tick::HapticLoop;
+use haptic_planar::tick::TICK_NS;
 use std::path::Path;
-
-/// A tick of virtual time, ns.
-const TICK_NS: u64 = 1_000_000;
 
 /// Runs the command.
 ///

@@ -6,11 +6,10 @@ use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;
 use haptic_draw::compose::Trail;
 use haptic_draw::placement::{Placement, in_state};
+use haptic_planar::tick::TICK_NS;
 
 /// Ticks between two points of a path.
 const POINT_EVERY: u64 = 5;
-/// A tick, ns.
-const TICK_NS: u64 = 1_000_000;
 
 /// Runs the setup in virtual time. Returns the paths and the final poses. Only a simulated device can move the tool
 /// here.

@@ -7,13 +7,13 @@ use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// A face keeps being the reference unless another is better by this much, m. Less, and resting boxes swap faces.
+/// A face stays the reference unless another is better by this much, m. With less, resting boxes swap faces.
 pub(super) const FACE_HYSTERESIS_M: f64 = 1e-4;
-/// An overlap that is so much deeper than along a covered face is no contact, m.
+/// An overlap deeper by this much than that along a covered face is not a contact, m.
 const FAR_SIDE_M: f64 = 1e-3;
-/// Room beside a face in which a corner that meets a corner still finds it, m.
+/// Distance beside a face within which a corner that meets a corner still belongs to it, m.
 const CORNER_WIDENING_M: f64 = 3e-4;
-/// Points of a manifold closer than this are one, m. Less, and the manifold's mass matrix is singular.
+/// Points of a manifold closer than this are merged, m. With less, the mass matrix of the manifold is singular.
 const MERGE_M: f64 = 1e-5;
 /// Faces whose normals agree better than this cosine are the same plane seen from either side.
 const SAME_PLANE: f64 = 0.999;
@@ -29,7 +29,7 @@ pub(super) struct Face {
     pub(super) separation_m: f64,
 }
 
-/// The face that separated the pair or carried its contact in the last tick: it usually still does.
+/// The face that separated the pair or carried its contact in the last tick; it usually still does.
 #[inline]
 pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64) -> Option<Face> {
     let (of, other) = match last.face_of {
@@ -42,11 +42,11 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
     Some(Face { of_first: last.face_of == 1, index, support, separation_m: separation - radii })
 }
 
-/// The manifold on the last face, where it is proved that no other face can be better.
+/// Contact on the last face, if it is proved that no other face can be better.
 ///
-/// If a corner stands over the face at least δ from its ends, both bodies have points δ to either side of it, so along
-/// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that is
-/// negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
+/// If a corner is above the face at least δ from its ends, both bodies have points δ to either side of it, so along
+/// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that
+/// is negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
 #[inline]
 pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
@@ -222,8 +222,8 @@ pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Optio
     // Against the face's direction the incident edge runs from its second corner to its first.
     let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
     let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
-    let room = widening(of, other, face, (from, to), along, near.aside_m);
-    let (low, high) = clip_span(low, high, (from - room, to + room))?;
+    let widening_m = widening(of, other, face, (from, to), along, near.aside_m);
+    let (low, high) = clip_span(low, high, (from - widening_m, to + widening_m))?;
     let id = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: incident as u8 };
     let on_face = |x: f64| along * x + normal * base;
     let (first, second) = ((low.1, on_face(low.0)), (high.1, on_face(high.0)));

@@ -1,8 +1,8 @@
-//! From a near pair of convex pieces to a manifold: one normal and up to two points.
+//! Narrow phase: from a near pair of convex pieces to the geometry of its contact, one normal and up to two points.
 //!
 //! Rounded pieces meet along the direction between their closest features. Sharp pieces meet on the plane of one of
 //! their faces: of all permitted faces that separate them the one that is crossed last in this tick, and on overlap the
-//! least deep. A corner–corner direction is never used for sharp pieces: it makes ghosts at corners.
+//! least deep. A corner–corner direction is never used for sharp pieces: it causes ghost collisions at corners.
 
 mod faces;
 mod rounded;
@@ -21,10 +21,10 @@ use rounded::{collide_overlapping_cores, collide_rounded};
 /// Directions this far outside a corner's cone still count as inside, rad (as a sine).
 const CONE_SLACK: f64 = 1e-3;
 
-/// One piece of a pair, where it is and how it moves.
+/// One piece of a pair with its pose and velocity.
 #[derive(Clone, Copy)]
 pub struct PairSide<'a> {
-    /// Its const description.
+    /// The piece in its body frame.
     pub piece: &'a Piece,
     /// Its corners in the world.
     pub placed: &'a PlacedPiece,
@@ -34,12 +34,12 @@ pub struct PairSide<'a> {
     pub rotation: Vector2<f64>,
     /// Its body's velocity, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Its body's spin, rad/s.
+    /// Its body's angular velocity, rad/s.
     pub angular_velocity_rad_per_s: f64,
 }
 
 impl<'a> PairSide<'a> {
-    /// One side of a near pair, with a velocity and spin for this tick.
+    /// One side of a near pair, with the velocities of this tick.
     #[inline]
     pub fn new(
         pair: &Pair,
@@ -62,17 +62,17 @@ impl<'a> PairSide<'a> {
     }
 }
 
-/// How near counts as touching in this tick.
+/// Distances that count as contact in this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Near {
     /// Gap below which a point belongs to the manifold, m.
     pub margin_m: f64,
-    /// How far a corner may be beside a face and still come over it, once something strikes it, m.
+    /// Distance beside a face from which a corner may still come over it after an impact, m.
     pub aside_m: f64,
 }
 
 impl Near {
-    /// Within a margin, with nothing around that could strike.
+    /// Within a margin, without impacts nearby.
     pub fn within(margin_m: f64) -> Self {
         Self { margin_m, aside_m: 0.0 }
     }
@@ -89,15 +89,15 @@ pub struct ContactGeometry {
     pub gap_m: [f64; 2],
     /// World position of each point, on the face (ordered along the tangent), m.
     pub at_m: [Vector2<f64>; 2],
-    /// Gap of the nearest point in the pose that the touch was made in, m: how far the two surfaces are apart there.
+    /// Gap of the nearest point in the pose of the contact, m: the distance of the two surfaces there.
     pub apart_m: f64,
     /// Which end of the clipped edge a single point is: 0 or 1 along the tangent.
     pub end: usize,
-    /// The features it was made from.
+    /// Its features.
     pub id: FeatureId,
 }
 
-/// The manifold of a pair, if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot products
+/// Contact of a pair, if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot products
 /// plus one walk within its budget.
 #[inline]
 pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache) -> Option<ContactGeometry> {

@@ -59,7 +59,7 @@ fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
     }
 }
 
-/// Two flat sides that meet end to end look like two corners: the side of either that faces the other is the face.
+/// Two flat sides that meet end to end appear as two corners; the side of either that faces the other is the face.
 fn face_at_corners(a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(FeatureId, usize)> {
     let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
     let normal = (closest.on_b - closest.on_a) / closest.distance_m;
@@ -93,7 +93,7 @@ fn feature_open(side: &PairSide, feature: Feature, direction: Vector2<f64>) -> b
     }
 }
 
-/// Cores that overlap (deeper than their radii): separating axes decide; two coinciding points part upwards.
+/// Contact of overlapping cores (deeper than their radii) by separating axes; two coinciding points separate upwards.
 pub(super) fn collide_overlapping_cores(
     a: &PairSide,
     b: &PairSide,

@@ -1,4 +1,4 @@
-//! From what a person wrote to a scene that cannot be wrong: the body of [`Scene::build`].
+//! Builds a scene from its description.
 
 #[cfg(test)]
 mod tests;
@@ -25,10 +25,10 @@ const AT_CENTRE_M: f64 = 1e-12;
 const MAX_NAMES_LISTED: usize = 8;
 
 impl Scene {
-    /// Checks a description and works out everything that can be known at load.
+    /// Validates a description and computes everything that is constant: pieces, masses, seams, capacities.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place and the remedy.
+    /// The first problem, with its location and the remedy.
     pub fn build(description: &SceneDescription) -> Result<Self, SceneError> {
         validate::world(description)?;
         let names = names(&description.bodies)?;

@@ -9,7 +9,7 @@ use std::f64::consts::{PI, TAU};
 /// to rounding errors only; steps of 20 µm must not tilt a seam of tiles.
 const SLACK_RAD: f64 = 1e-3;
 
-/// What is left of a cone when directions d with d·`tangent` > 0 are closed off; `own` is the corner's uncut cone, from
+/// The rest of a cone when directions d with d·`tangent` > 0 are closed off; `own` is the corner's uncut cone, from
 /// the normal of the edge before it anticlockwise to that of the edge after it.
 pub(super) fn cut(cone: Cone, own: (Vector2<f64>, Vector2<f64>), tangent: Vector2<f64>) -> Cone {
     let (low, high) = match cone {

@@ -1,10 +1,10 @@
-//! Seams: where pieces that cannot move against each other touch, so that nothing snags on what is not really there.
+//! Seams: places where pieces that cannot move relative to each other touch. Nothing may catch there.
 //!
 //! A floor of tiles has corners at every joint and walls between the tiles; a concave body has them along its cuts. A
-//! tool sliding over must feel neither. So at load each corner is told in which directions it can still be touched, and
-//! each edge whether neighbours cover it. Load-time only.
+//! tool that slides over them must feel neither. At load, each corner therefore gets the directions in which it can
+//! still be touched, and each edge a flag whether neighbours cover it. Load-time only.
 //!
-//! Neighbours are fixed pieces of one layer, compared in the world, and pieces of one moving body, compared in its
+//! Neighbours are fixed pieces of one layer, compared in the world, and pieces of one dynamic body, compared in its
 //! frame. Rounded pieces are compared by their cores if they are rounded alike (the parts of one body are); pieces
 //! rounded differently, discs and capsules have no flush joints and are left alone.
 
@@ -15,6 +15,7 @@ mod tests;
 use crate::math::distance_to_segment_m;
 use crate::math::rotate;
 use crate::scene::Body;
+use crate::shape::aabb::Aabb;
 use crate::shape::piece::{Cone, MAX_CORNERS, Piece, PlacedPiece, Seams};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ const BARE_END: f64 = 0.02;
 /// Faces within 2.5° of opposite look back at each other.
 const LOOKING_BACK_COSINE: f64 = -0.999;
 
-/// Faces within 60° of each other look the same way.
+/// Faces within 60° of each other point in the same direction.
 const SAME_WAY_COSINE: f64 = 0.5;
 
 /// Finds the seams of all pieces. The cost grows with the number of neighbours, not with the square of the pieces.
@@ -52,18 +53,14 @@ struct Member {
     /// From the body's frame to that frame.
     rotation: Vector2<f64>,
     radius_m: f64,
-    low: Vector2<f64>,
-    high: Vector2<f64>,
+    /// Box of the core, grown by [`FLUSH_M`].
+    around: Aabb,
 }
 
 impl Member {
     fn new(index: usize, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
         let placed = PlacedPiece::new(piece, centre, rotation);
-        let corners = &placed.corners[..placed.count];
-        let reach = Vector2::repeat(FLUSH_M);
-        let low = corners.iter().fold(corners[0], |low, corner| low.inf(corner)) - reach;
-        let high = corners.iter().fold(corners[0], |high, corner| high.sup(corner)) + reach;
-        Self { index, placed, rotation, radius_m: piece.radius_m, low, high }
+        Self { index, rotation, radius_m: piece.radius_m, around: Aabb::around(&placed, FLUSH_M), placed }
     }
 
     fn next(&self, corner: usize) -> usize {
@@ -89,15 +86,14 @@ impl Member {
     }
 
     fn may_touch(&self, other: &Self) -> bool {
-        let boxes_meet = (0..2).all(|axis| self.low[axis] <= other.high[axis] && other.low[axis] <= self.high[axis]);
-        boxes_meet && (self.radius_m - other.radius_m).abs() < ALIKE_M
+        self.around.meets(&other.around) && (self.radius_m - other.radius_m).abs() < ALIKE_M
     }
 }
 
-/// Pieces that cannot move against each other: each layer of fixed bodies, and each moving body by itself.
+/// Pieces that cannot move relative to each other: each layer of fixed bodies, and each dynamic body by itself.
 fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
     let mut fixed: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
-    let mut moving = Vec::new();
+    let mut dynamic = Vec::new();
     for body in bodies {
         let polygons = body.pieces.clone().filter(|&index| pieces[index].count > 2);
         if body.fixed {
@@ -106,13 +102,13 @@ fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
             fixed.entry(body.layer).or_default().extend(members);
         } else {
             let place = |index| Member::new(index, &pieces[index], Vector2::zeros(), Vector2::x());
-            moving.push(polygons.map(place).collect());
+            dynamic.push(polygons.map(place).collect());
         }
     }
-    fixed.into_values().chain(moving).filter(|group: &Vec<Member>| group.len() > 1).collect()
+    fixed.into_values().chain(dynamic).filter(|group: &Vec<Member>| group.len() > 1).collect()
 }
 
-/// What is known of one piece while its neighbours are gone through.
+/// Result for one piece so far, while its neighbours are visited.
 struct Trace {
     cones: [Cone; MAX_CORNERS],
     /// Edge, and from which to which fraction of its length a neighbour covers it.
@@ -132,21 +128,23 @@ fn find(group: &[Member]) -> Vec<Option<Seams>> {
 /// Sort and sweep along the axis on which the group is longer.
 fn near_pairs(group: &[Member]) -> Vec<(usize, usize)> {
     let spread = |axis: usize| {
-        let low = group.iter().map(|member| member.low[axis]).fold(f64::INFINITY, f64::min);
-        group.iter().map(|member| member.low[axis]).fold(f64::NEG_INFINITY, f64::max) - low
+        let low = group.iter().map(|member| member.around.low[axis]).fold(f64::INFINITY, f64::min);
+        group.iter().map(|member| member.around.low[axis]).fold(f64::NEG_INFINITY, f64::max) - low
     };
     let axis = usize::from(spread(1) > spread(0));
     let mut order: Vec<usize> = (0..group.len()).collect();
-    order.sort_by(|&a, &b| group[a].low[axis].total_cmp(&group[b].low[axis]).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| group[a].around.low[axis].total_cmp(&group[b].around.low[axis]).then(a.cmp(&b)));
     let mut pairs = Vec::new();
     for (rank, &one) in order.iter().enumerate() {
-        let after = order[rank + 1..].iter().take_while(|&&other| group[other].low[axis] <= group[one].high[axis]);
+        let after = order[rank + 1..]
+            .iter()
+            .take_while(|&&other| group[other].around.low[axis] <= group[one].around.high[axis]);
         pairs.extend(after.filter(|&&other| group[one].may_touch(&group[other])).map(|&other| (one, other)));
     }
     pairs
 }
 
-/// Notes what `other` closes off of `member`.
+/// Records what `other` covers of `member`.
 fn meet(member: &Member, other: &Member, trace: &mut Trace) {
     for corner in 0..member.placed.count {
         let touch = touch(member.placed.corners[corner], other);
@@ -160,7 +158,7 @@ fn meet(member: &Member, other: &Member, trace: &mut Trace) {
     }
 }
 
-/// How a point lies to a piece.
+/// Location of a point relative to a piece.
 enum Touch {
     Apart,
     Inside,
@@ -223,7 +221,7 @@ fn cover_by_face(member: &Member, edge: usize, other: &Member, face: usize) -> O
 }
 
 /// From which to which fraction of its length an edge is buried in another piece, which comes within [`FLUSH_M`] of it
-/// and goes on as far beyond it. A piece that ends flush with the edge on its inner side covers nothing.
+/// and extends as far beyond it. A piece that ends flush with the edge on its inner side covers nothing.
 fn cover_by_depth(member: &Member, edge: usize, other: &Member) -> Option<(f64, f64)> {
     let (start, end) = member.edge(edge);
     let normal = member.placed.normals[edge];

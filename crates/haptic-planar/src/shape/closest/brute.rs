@@ -1,4 +1,4 @@
-//! All pairs of features: what the walk falls back on and is tested against.
+//! Comparison of all pairs of features: the fallback of the walk, and its reference in tests.
 
 use super::{Closest, Feature, TOUCHING_M, after, corner, dot, normal};
 use crate::math::cross;

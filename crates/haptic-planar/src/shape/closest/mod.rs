@@ -1,6 +1,6 @@
 //! Closest features of two convex cores, tracked from tick to tick.
 //!
-//! A planar Lin–Canny walk. At any time it stands at a corner of one core (the *near* core) and an edge or a corner of
+//! A planar Lin–Canny walk. Its position is a corner of one core (the *near* core) and an edge or a corner of
 //! the other (the *far* core). From there it either proves that the pair is closest or moves to a closer pair: round
 //! the far core to the feature whose Voronoi region holds the near corner, or down an edge of the near core when that
 //! edge leans towards the far one.
@@ -10,7 +10,7 @@
 //! whatever seed it began, and overlapping cores can never end that way: they end at a proof of overlap, or at the
 //! step budget and then in [`brute_force`].
 //!
-//! All tests use the unit normals: along edge `i` is normal `i` turned by a quarter, so that slabs, cones and distances
+//! All tests use the unit normals: edge `i` runs along normal `i` rotated by 90°, so that slabs, cones and distances
 //! are single products, without a division, and the one square root is that of a finished corner pair. A point has
 //! zero normals, which pass every cone test by themselves.
 
@@ -38,11 +38,11 @@ const PARALLEL_SINE: f64 = 1e-13;
 /// Set in a seed beside an index: the feature is the edge that begins at that corner.
 const EDGE_MARK: u8 = 0x80;
 
-/// Takes an index into the arrays of a placed core, and lets the compiler see that it does.
+/// Limits an index to the arrays of a placed core, which removes the bounds checks.
 const INDEX_MASK: usize = MAX_CORNERS - 1;
 
-/// Remembered between ticks: the corner on each core to start the walk from; the highest bit marks the edge that begins
-/// there. Every value is allowed: a stale or senseless seed costs steps, never the result.
+/// Corner of each core from which the walk starts; the highest bit marks the edge that begins there. Every value is
+/// allowed: a stale or invalid seed costs steps, never the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seed {
     /// On the first core.
@@ -51,7 +51,7 @@ pub struct Seed {
     pub b: u8,
 }
 
-/// What of a core's outline is closest.
+/// Closest feature of a core's outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// The corner of this index.
@@ -69,9 +69,9 @@ pub struct Closest {
     pub on_a: Vector2<f64>,
     /// Closest point of the second core, m, world.
     pub on_b: Vector2<f64>,
-    /// Where on the first core that is.
+    /// Feature of the first core.
     pub feature_a: Feature,
-    /// Where on the second core that is.
+    /// Feature of the second core.
     pub feature_b: Feature,
     /// Features visited by the walk; 0 when there was none.
     pub steps: u32,
@@ -92,7 +92,7 @@ pub fn track(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closes
     }
 }
 
-/// Goes on from a pair that is not closest. Kept out of line: from a good seed the first look is also the last.
+/// Continues from a pair that is not closest. Out of line: from a good seed the first test is also the last.
 #[cold]
 #[inline(never)]
 fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Closest> {
@@ -109,11 +109,25 @@ fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Close
     fall_back(a, b, seed)
 }
 
-/// Gives the walk up: all pairs of features decide, and the next walk starts from what they show.
+/// Compares all pairs of features instead; the next walk starts from the result.
 fn fall_back(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let closest = brute_force(a, b)?;
     *seed = Seed { a: closest.feature_a.seed(), b: closest.feature_b.seed() };
     Some(Closest { steps: STEP_BUDGET, ..closest })
+}
+
+/// Penetration of two overlapping cores, m: the shortest distance along the normal of an edge that separates them. Zero
+/// for two points, which have no edges.
+pub fn penetration_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
+    let mut depth_m = f64::INFINITY;
+    for (core, other) in [(a, b), (b, a)] {
+        let edges = if core.count > 1 { core.count } else { 0 };
+        for (normal, start) in core.normals[..edges].iter().zip(&core.corners) {
+            let heights = other.corners[..other.count].iter().map(|corner| normal.dot(&(corner - start)));
+            depth_m = depth_m.min(-heights.fold(f64::INFINITY, f64::min));
+        }
+    }
+    if depth_m < f64::INFINITY { depth_m.max(0.0) } else { 0.0 }
 }
 
 impl Feature {
@@ -126,7 +140,7 @@ impl Feature {
     }
 }
 
-/// What a look at a pair of features shows. All but the first name a way to a closer pair.
+/// Result of testing a pair of features. All but the first lead to a closer pair.
 #[derive(Clone, Copy)]
 enum Finding {
     /// The pair is closest, at this distance in metres.
@@ -151,7 +165,7 @@ enum Finding {
     NearEdgeBefore,
 }
 
-/// What following a finding proves about the cores.
+/// What a step of the walk proves about the cores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// Nothing yet.
@@ -166,7 +180,7 @@ impl Relation {
     }
 }
 
-/// Where the walk stands.
+/// Position of the walk.
 struct Walk<'cores> {
     /// The core that takes part with a corner.
     near: &'cores PlacedPiece,
@@ -196,7 +210,8 @@ impl<'cores> Walk<'cores> {
         if self.at_edge { self.look_at_edge() } else { self.look_at_corner() }
     }
 
-    /// Corner against edge: the corner must stand before the edge, within its slab, and its core must not lean nearer.
+    /// Corner against edge: the corner must be in front of the edge, within its slab, and its core must not lean
+    /// nearer.
     #[inline]
     fn look_at_edge(&self) -> Finding {
         let (position, outward) = (corner(self.near, self.corner), normal(self.far, self.target));
@@ -253,9 +268,9 @@ impl<'cores> Walk<'cores> {
         Relation::Open
     }
 
-    /// The near corner is outside the slab of the far edge, past the corner `passed`: goes on to the edge beyond, if the
-    /// near corner reaches its slab, else stays at the corner. Beyond is the edge that starts at `passed` when going on
-    /// anticlockwise, and the one that ends there otherwise.
+    /// The near corner is outside the slab of the far edge, past the corner `passed`: continues to the edge beyond, if
+    /// the near corner reaches its slab, else stays at the corner. Beyond is the edge that starts at `passed` when
+    /// going on anticlockwise, and the one that ends there otherwise.
     fn leave_edge(&mut self, passed: usize, beyond: usize) {
         let from_passed = corner(self.near, self.corner) - corner(self.far, passed);
         let along = cross(normal(self.far, beyond), from_passed);
@@ -263,8 +278,8 @@ impl<'cores> Walk<'cores> {
         self.target = if self.at_edge { beyond } else { passed };
     }
 
-    /// The near core's `edge` leads from the near corner closer to the far edge, to its corner `end`. Follows it to that
-    /// end, or to where it leaves the slab: there the far edge's own corner is nearer, and the sides change.
+    /// The near core's `edge` leads from the near corner closer to the far edge, to its corner `end`. Follows it to
+    /// that end, or to where it leaves the slab: there the far edge's own corner is nearer, and the sides change.
     fn descend(&mut self, edge: usize, end: usize) -> Relation {
         let (position, outward) = (corner(self.near, end), normal(self.far, self.target));
         let from_start = position - corner(self.far, self.target);

@@ -326,7 +326,8 @@ fn what_is_not_a_number_ends_within_the_budget() {
 proptest! {
     #[test]
     fn the_order_of_the_cores_does_not_matter(
-        bits in 1u64.., counts in (1usize..=16, 1usize..=16), x in -2.0f64..2.0, y in -2.0f64..2.0, angle in -4.0f64..4.0,
+        bits in 1u64.., counts in (1usize..=16, 1usize..=16),
+        x in -2.0f64..2.0, y in -2.0f64..2.0, angle in -4.0f64..4.0,
     ) {
         let mut random = Random(bits);
         let a = placed(&random_core(&mut random, counts.0), 0.0, 0.0, 0.0);
@@ -338,7 +339,8 @@ proptest! {
 
     #[test]
     fn a_finished_walk_is_confirmed_in_one_step(
-        bits in 1u64.., counts in (1usize..=16, 1usize..=16), x in -2.0f64..2.0, y in -2.0f64..2.0, angle in -4.0f64..4.0,
+        bits in 1u64.., counts in (1usize..=16, 1usize..=16),
+        x in -2.0f64..2.0, y in -2.0f64..2.0, angle in -4.0f64..4.0,
     ) {
         let mut random = Random(bits);
         let a = placed(&random_core(&mut random, counts.0), 0.0, 0.0, 0.0);

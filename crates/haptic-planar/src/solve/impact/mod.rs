@@ -1,21 +1,22 @@
 //! One planar impact with friction, in closed form.
 //!
-//! The normal impulse is the clock of an impact. Along it the contact first slips the way it came, at the edge of the
-//! friction cone; when that slip ends, it sticks, or slips the other way if the cone is too narrow to stick. In both
+//! The normal impulse p is the independent variable. The contact first slips in its initial direction with p_t' = −μ s,
+//! normal slope a₁ = k_n − μ s k_c. When that slip ends, at p_s = |u_t| / (−s c₁) with c₁ = k_c − μ s k_t, it sticks
+//! (slope a₂ = k_n − k_c²/k_t), or slips in the other direction if the friction cone is too narrow to stick. In both
 //! phases both velocities are linear in the normal impulse, so the end of slip, the end of compression and the end of
-//! the impact all have closed forms. A contact that first speeds up its own approach (a jam) needs no case of its own:
-//! the slope of the slipping phase is then negative, and the coupling that makes it so is also what ends the slip.
+//! the impact all have closed forms. A contact that first accelerates its own approach (a jam) needs no extra case: the
+//! slope of the slipping phase is then negative, and the coupling that makes it so is also what ends the slip.
 //!
-//! Restitution is reckoned by Stronge (the work of compression) or Poisson (its impulse). Newton's (the normal speed)
-//! is not offered: with friction it can add energy.
+//! Restitution follows Stronge (the work of compression) or Poisson (its impulse). Newton's law (a ratio of normal
+//! speeds) is not offered: with friction it can add energy.
 
 #[cfg(test)]
 mod tests;
 
 use crate::scene::description::RestitutionLaw;
 
-/// Floor under the second phase's slope, as a part of the normal entry. Real bodies are far above it; it keeps a
-/// contact mass that is singular by rounding from dividing by zero.
+/// Lower limit of the second phase's slope, relative to the normal entry. Real bodies are far above it; it prevents a
+/// division by zero when the contact mass is singular by rounding.
 const MIN_SLOPE: f64 = 1e-12;
 
 /// Inverse inertia seen at the contact, 1/kg: an impulse `p` changes the relative velocity by `K p`, in tangent and
@@ -30,7 +31,7 @@ pub struct PointInverseMass {
     pub normal: f64,
 }
 
-/// What an impact gives to the body whose velocity is counted; the other body gets the opposite. N·s.
+/// Impulse of an impact on the second body, N·s; the opposite acts on the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impulse {
     /// Along the tangent, within the friction cone.
@@ -62,7 +63,7 @@ pub fn resolve(
     }
 }
 
-/// A stretch of the impact in which the contact slips one way or sticks.
+/// A phase of the impact in which the contact slips in one direction or sticks.
 #[derive(Clone, Copy)]
 struct Phase {
     /// Tangential impulse per normal impulse.
@@ -77,7 +78,8 @@ impl Phase {
         Self { lean, slope: mass.normal + lean * mass.cross }
     }
 
-    /// After the first slip has ended: sticks if the cone allows, else slips the way the normal impulse drives it.
+    /// Phase after the first slip: sticks if the cone allows, otherwise slips in the direction of the normal impulse's
+    /// pull.
     fn after_slip(mass: &PointInverseMass, friction: f64) -> Self {
         let phase = if mass.cross.abs() > friction * mass.tangent {
             Self::slip(mass, friction, mass.cross.signum())
@@ -89,15 +91,15 @@ impl Phase {
     }
 }
 
-/// How far compression goes.
+/// End of the compression.
 struct Compression {
     /// Normal impulse at its end, N·s.
     impulse: f64,
-    /// Work that the normal impulse took out, J, positive.
+    /// Work absorbed by the normal impulse, J, positive.
     work: f64,
 }
 
-/// The two phases of an impact, and where the first gives way to the second.
+/// The two phases of an impact and the impulse at which the second begins.
 struct SlipPhases {
     first: Phase,
     second: Phase,
@@ -147,7 +149,7 @@ impl SlipPhases {
         }
     }
 
-    /// Normal impulse at which `work` has been given back after compression ended at `compressed`.
+    /// Normal impulse at which `work` has been returned after compression ended at `compressed`.
     fn restore(&self, compressed: f64, work: f64) -> f64 {
         let (first, second) = (self.first.slope, self.second.slope);
         if compressed >= self.slip_end {

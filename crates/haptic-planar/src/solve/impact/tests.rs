@@ -299,7 +299,8 @@ proptest! {
     #[test]
     fn impulses_scale_with_the_speed(bits in 1u64.., scale in 0.01f64..100.0) {
         let case = random_impact(&mut Random(bits));
-        let faster = Case { tangent_speed: scale * case.tangent_speed, normal_speed: scale * case.normal_speed, ..case };
+        let (tangent_speed, normal_speed) = (scale * case.tangent_speed, scale * case.normal_speed);
+        let faster = Case { tangent_speed, normal_speed, ..case };
         for law in [Stronge, Poisson] {
             let (p, q) = (case.resolve(law), faster.resolve(law));
             prop_assert!((q.normal - scale * p.normal).abs() <= 1e-11 * q.normal);

@@ -1,4 +1,4 @@
-//! Small worlds and hands shared by the behaviour tests.
+//! Small scenes and hands shared by the behaviour tests.
 
 pub mod measure;
 
@@ -82,13 +82,13 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
     }
 }
 
-/// A world with a hand that holds its tool.
+/// A world with a hand that holds its tool, and maxima over the run.
 #[derive(Clone)]
 pub struct Lab {
     pub scene: Scene,
     pub state: State,
     pub workspace: Workspace,
-    pub grip: CouplingInput,
+    pub input: CouplingInput,
     pub tick: u64,
     pub penetration_m: f64,
     pub dropped: u32,
@@ -99,7 +99,7 @@ impl Lab {
         let scene = Scene::build(description).unwrap_or_else(|e| panic!("{e}"));
         let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let hand = state.handle_m(&scene);
-        let grip = CouplingInput {
+        let input = CouplingInput {
             hand_m: hand,
             hand_before_m: hand,
             stiffness_n_per_m: 1000.0,
@@ -109,59 +109,59 @@ impl Lab {
             max_force_n: f64::INFINITY,
             rail: None,
         };
-        Self { scene, state, workspace, grip, tick: 0, penetration_m: 0.0, dropped: 0 }
+        Self { scene, state, workspace, input, tick: 0, penetration_m: 0.0, dropped: 0 }
     }
 
     pub fn gains(mut self, stiffness: f64, damping: f64) -> Self {
-        self.grip.stiffness_n_per_m = stiffness;
-        self.grip.damping_n_s_per_m = damping;
+        self.input.stiffness_n_per_m = stiffness;
+        self.input.damping_n_s_per_m = damping;
         self
     }
 
     /// The hand also holds the tool's angle.
     pub fn upright(mut self, stiffness: f64, damping: f64) -> Self {
-        self.grip.angular_stiffness_n_m_per_rad = stiffness;
-        self.grip.angular_damping_n_m_s_per_rad = damping;
+        self.input.angular_stiffness_n_m_per_rad = stiffness;
+        self.input.angular_damping_n_m_s_per_rad = damping;
         self
     }
 
-    /// One tick with nobody holding anything.
+    /// One tick without a hand.
     pub fn free(&mut self) -> StepOutput {
         self.tick += 1;
-        let felt = self.state.advance(&self.scene, &mut self.workspace, None);
-        self.note(&felt);
-        felt
+        let output = self.state.advance(&self.scene, &mut self.workspace, None);
+        self.record(&output);
+        output
     }
 
-    /// Some time with nobody holding anything.
+    /// Some time without a hand.
     pub fn run_s(&mut self, seconds: f64) {
         for _ in 0..(seconds / TICK_S).round() as usize {
             self.free();
         }
     }
 
-    /// One tick with the hand at a place.
+    /// One tick with the hand at a position.
     pub fn hand(&mut self, at: Vector2<f64>) -> StepOutput {
-        self.grip.hand_before_m = if self.tick == 0 { at } else { self.grip.hand_m };
-        self.grip.hand_m = at;
+        self.input.hand_before_m = if self.tick == 0 { at } else { self.input.hand_m };
+        self.input.hand_m = at;
         self.tick += 1;
-        let felt = self.state.advance(&self.scene, &mut self.workspace, Some(&self.grip));
-        self.note(&felt);
-        felt
+        let output = self.state.advance(&self.scene, &mut self.workspace, Some(&self.input));
+        self.record(&output);
+        output
     }
 
-    /// The hand moves to a place in a straight line in so many ticks; every tick is shown to `see`.
-    pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut see: impl FnMut(&Self, StepOutput)) {
-        let from = self.grip.hand_m;
+    /// Moves the hand to a position in a straight line within this many ticks; calls `check` after each.
+    pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut check: impl FnMut(&Self, StepOutput)) {
+        let from = self.input.hand_m;
         for i in 1..=ticks {
-            let felt = self.hand(from + (to - from) * (i as f64 / ticks as f64));
-            see(self, felt);
+            let output = self.hand(from + (to - from) * (i as f64 / ticks as f64));
+            check(self, output);
         }
     }
 
-    fn note(&mut self, felt: &StepOutput) {
-        self.penetration_m = self.penetration_m.max(felt.penetration_m);
-        self.dropped += felt.pairs_dropped;
+    fn record(&mut self, output: &StepOutput) {
+        self.penetration_m = self.penetration_m.max(output.penetration_m);
+        self.dropped += output.pairs_dropped;
     }
 
     pub fn time_s(&self) -> f64 {
@@ -169,7 +169,7 @@ impl Lab {
     }
 
     /// The body of this name.
-    pub fn motion(&self, name: &str) -> &BodyState {
+    pub fn body(&self, name: &str) -> &BodyState {
         let index = self.scene.bodies.iter().position(|body| body.name == name);
         &self.state.bodies[index.unwrap_or_else(|| panic!("no body {name}"))]
     }
@@ -179,7 +179,7 @@ impl Lab {
         self.state.energy.kinetic_j + self.state.energy.potential_j
     }
 
-    /// The largest rise of stored energy that no work explains, J.
+    /// Maximum energy gain, J.
     pub fn gain_j(&self) -> f64 {
         self.state.energy.gain_max_j
     }
