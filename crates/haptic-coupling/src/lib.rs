@@ -1,14 +1,26 @@
-//! Hand and tool: the spring-damper between them, the energy it may give back, and how much stiffness a device bears.
+//! Hand and tool: the spring-damper between them, the energy it may return, and the stiffness that a device permits.
 //!
-//! - [`coupling`]: turns where the hand is into the [`haptic_planar::input::CouplingInput`] of one tick; new gains arrive as a ramp.
-//! - [`tank`]: the last word on every force: never more than the energy on account can pay for, whatever the hand does.
-//! - [`model`]: what is known of a device and a hand; the same numbers as in a device file.
-//! - [`passivity`]: how much damping a device needs, by closed form and by frequency sweep.
-//! - [`sampled`]: the linear loop of device, hand and coupling, one period at a time, and its eigenvalues.
-//! - [`margins`]: all of that for one device and one pair of gains, in numbers and in words.
+//! - [`coupling`]: computes the [`haptic_planar::input::CouplingInput`] of one tick from the hand; new gains are ramped.
+//! - [`tank`]: the energy tank, the last limit on every force: never more than the stored energy, with any hand.
+//! - [`key`]: settings by key, with the rules that files, API and constructors share.
+//! - [`model`]: models of a device and a hand; the same numbers as in a device file.
+//! - [`passivity`]: the damping that a device needs, by closed form and by frequency sweep.
+//! - [`sampled`]: the linear loop of device, hand and coupling over one period, and its eigenvalues.
+//! - [`margins`]: all of that for one device and one pair of gains, as numbers and as text.
 //!
 //! Notation of the comments: K, B stiffness and damping of the coupling; b, m, f_c, Δ damping, mass, Coulomb friction
-//! and encoder step of the device; T the period, t_d the delay beyond it; S the energy on account.
+//! and encoder step of the device; T the period, t_d the delay beyond it; S the tank level.
+//!
+//! ```
+//! use haptic_coupling::coupling::{Coupling, Gains};
+//! use nalgebra::Vector2;
+//!
+//! let gains = Gains { stiffness_n_per_m: 600.0, ..Gains::default() }.checked()?;
+//! let mut coupling = Coupling::new(gains, 4.0, None);
+//! let input = coupling.input(Vector2::new(0.01, 0.0));
+//! assert_eq!(input.hand_m, input.hand_before_m);
+//! # Ok::<(), haptic_coupling::key::KeyError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod coupling;

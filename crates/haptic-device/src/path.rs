@@ -1,25 +1,25 @@
-//! A way through the plane given by rows of time and position: linear between the rows.
+//! A path in the plane, from rows of time and position, linear between the rows.
 
 use nalgebra::Vector2;
 
-/// Why rows do not make a path.
+/// Why rows are not a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathError {
     /// A path needs at least one row.
     Empty,
-    /// A row holds something that is not a number.
+    /// A row is not finite.
     NotFinite {
-        /// Which row, from zero.
+        /// Row, from zero.
         row: usize,
     },
-    /// Times must grow from row to row.
+    /// Times must increase.
     Time {
-        /// Which row, from zero, is not later than the one before.
+        /// Row, from zero, that is not later than the one before.
         row: usize,
     },
-    /// A path that loops must end where it began.
+    /// A looped path must end at its start.
     Open,
-    /// A path that loops needs two rows or more.
+    /// A looped path needs two rows or more.
     TooShortToLoop,
 }
 
@@ -39,7 +39,7 @@ impl core::fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// Rows of time and position with growing times.
+/// Rows of time and position with increasing times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// t_s, x_m, y_m.
@@ -48,7 +48,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Checks the rows (t_s, x_m, y_m) and keeps them.
+    /// Checks the rows (t_s, x_m, y_m).
     pub fn new(rows: Vec<[f64; 3]>, looped: bool) -> Result<Self, PathError> {
         if let Some(row) = rows.iter().position(|row| !row.iter().all(|value| value.is_finite())) {
             return Err(PathError::NotFinite { row });
@@ -71,7 +71,7 @@ impl Path {
         &self.rows
     }
 
-    /// Where the path is at a time: held at the first row before it and, unless it loops, at the last row after it.
+    /// Position at a time, m. It is constant before the first row and, unless the path loops, after the last.
     ///
     /// Real-time: a binary search of the rows.
     pub fn at(&self, time_s: f64) -> Vector2<f64> {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_looped_path_begins_again() {
+    fn a_looped_path_restarts() {
         let path = triangle(true);
         for second in 0..5 {
             let again = path.at(0.25 + 2.0 * f64::from(second));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_make_no_path_are_refused_with_the_row() {
+    fn invalid_rows_are_rejected_with_their_number() {
         assert_eq!(Path::new(vec![], false), Err(PathError::Empty));
         let backwards = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.1, 0.0]];
         assert_eq!(Path::new(backwards, false), Err(PathError::Time { row: 2 }));

@@ -1,11 +1,26 @@
 //! One tick of haptics, from the device's reading to its force. Read [`tick`] first.
 //!
-//! - [`tick`]: the way of one tick, and the loop that owns everything on it.
-//! - [`reading_monitor`]: what to make of a reading: good, stale, or a fault.
-//! - [`world`]: scene and state together, and the energy they could give the hand.
-//! - [`guard`]: the one gate before the device, with its [`engagement`]; every [`fault`] ends there at zero force.
-//! - [`report`], [`snapshot`], [`black_box`]: what a tick leaves behind, for the trace, the viewer and the inquest.
-//! - [`settings`], [`command`]: what the loop is told, before it starts and between ticks.
+//! - [`tick`]: one tick, and the loop that owns everything it needs.
+//! - [`reading_monitor`]: validity of a reading: good, stale, or a fault.
+//! - [`world`]: scene and state, and the energy that they could deliver to the hand.
+//! - [`guard`]: the only gate before the device, with its [`engagement`]; every [`fault`] leads to zero force there.
+//! - [`report`], [`columns`], [`snapshot`], [`black_box`]: what a tick reports to traces, viewers and diagnosis.
+//! - [`settings`], [`command`], [`control`]: settings at the start, commands between ticks, and why one is rejected.
+//!
+//! ```
+//! use haptic_coupling::model::WorstAxisModel;
+//! use haptic_device::{DeviceModel, MonotonicNs, SimulatedDevice};
+//! use haptic_loop::{settings::Settings, tick::HapticLoop, world::World};
+//! use haptic_planar::scene::{Scene, description::SceneDescription};
+//!
+//! let scene = Scene::build(&SceneDescription::default())?;
+//! let device = SimulatedDevice::new(2, &DeviceModel::default(), None)?;
+//! let model = WorstAxisModel::default();
+//! let mut rendering = HapticLoop::new(Box::new(device), &model, World::new(scene), &Settings::default())?;
+//! let report = rendering.tick(MonotonicNs(1_000_000), 0);
+//! assert_eq!((report.tick, report.fault), (1, None));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod black_box;

@@ -6,10 +6,9 @@
 use crate::file::RecordError;
 use crate::header::Header;
 use crate::recorder::{Recorder, RecordingSummary, Rotation};
-use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, TapReader, TickRecord, small_tap};
+use crate::tap::{CheckpointRecord, History, TapReader, small_tap};
 use crate::worlds::Worlds;
 use haptic_loop::command::RecordedCommand;
-use std::collections::VecDeque;
 use std::path::Path;
 
 /// Ticks that are there at least, once so many have been: two seconds, as in a black box.
@@ -17,16 +16,6 @@ pub const MIN_TICKS: u64 = 2048;
 
 /// More ticks than this are there only if no image comes; then it begins anew.
 const MAX_TICKS: usize = 4 * MIN_TICKS as usize;
-
-/// What there is of a run.
-#[derive(Debug, Default)]
-pub(crate) struct History {
-    /// Where it can be begun, oldest first.
-    pub(crate) checkpoints: VecDeque<CheckpointRecord>,
-    pub(crate) ticks: VecDeque<TickRecord>,
-    pub(crate) commands: VecDeque<CommandRecord>,
-    pub(crate) poses: VecDeque<PoseRecord>,
-}
 
 /// Keeps the newest seconds.
 pub struct HistoryKeeper {
@@ -101,24 +90,5 @@ impl HistoryKeeper {
             Recorder::create(path, header_in(first.world), tap, self.worlds.clone(), Rotation::default())?;
         recorder.write_history(&self.history)?;
         recorder.finish().map(Some)
-    }
-}
-
-impl History {
-    /// Forgets what is of no use without an older image.
-    fn drop_before_first_checkpoint(&mut self) {
-        let Some((tick, commands)) = self.checkpoints.front().map(|checkpoint| (checkpoint.tick, checkpoint.commands))
-        else {
-            return;
-        };
-        while self.ticks.front().is_some_and(|record| record.report.tick <= tick) {
-            self.ticks.pop_front();
-        }
-        while self.commands.front().is_some_and(|command| command.number <= commands) {
-            self.commands.pop_front();
-        }
-        while self.poses.front().is_some_and(|pose| pose.tick <= tick) {
-            self.poses.pop_front();
-        }
     }
 }

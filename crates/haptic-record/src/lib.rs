@@ -1,16 +1,28 @@
-//! What was felt, kept: recordings in MCAP, read back, run again bit for bit, drawn and exported.
+//! Recordings in MCAP: written while the loop runs, read back, replayed bit for bit, plotted and exported.
 //!
-//! On the way of one tick into a file:
+//! A tick enters a file through these modules:
 //!
-//! - [`tap`]: the real-time end; every tick leaves one plain record in a ring, and whatever the loop was told.
-//! - [`recorder`]: takes the records out of the rings, on an ordinary thread, and puts messages into a file.
-//! - [`mod@file`]: the file itself: whole chunks of at most a second, sealed even when the disk is full.
-//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: what the messages hold.
-//! - [`history`]: the last seconds of any run, kept in memory for a black box.
+//! - [`tap`]: the real-time end; every tick puts one plain record into a ring, and so does every command.
+//! - [`recorder`]: takes the records from the rings, on an ordinary thread, and writes messages into a file.
+//! - [`mod@file`]: the file: complete chunks of at most a second, closed properly even when the disk is full.
+//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: contents of the messages.
+//! - [`history`]: the last seconds of any run, held in memory for a black box.
 //! - [`header`]: everything that is needed to build the same world again.
 //!
-//! And out of it again: [`reader`] reads files, whole or cut short; [`replay_device`] hands the recorded readings to the
-//! loop; [`parquet`] writes tables; [`spectrum`] finds dominant frequencies; [`page`] draws.
+//! [`reader`] reads files, complete or cut short; [`replay_device`] supplies the recorded readings to the loop; [`parquet`]
+//! writes tables; [`spectrum`] finds dominant frequencies; [`page`] writes the report page.
+//!
+//! ```no_run
+//! use haptic_record::reader::{Item, RecordingReader};
+//!
+//! let mut reader = RecordingReader::open("touch.mcap".as_ref())?;
+//! while let Some(item) = reader.next_item() {
+//!     if let Item::Tick(tick) = item {
+//!         println!("{} {:?}", tick.tick, tick.reading.position_m);
+//!     }
+//! }
+//! # Ok::<(), haptic_record::reader::ReadError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod cdr;

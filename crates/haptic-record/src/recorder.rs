@@ -3,8 +3,7 @@
 use crate::cdr::CdrWriter;
 use crate::file::{ChannelId, RecordError, RecordingFile, Schema};
 use crate::header::{END_NAME, Header, METADATA_NAME, Text};
-use crate::history::History;
-use crate::tap::{CheckpointRecord, CommandRecord, PoseRecord, TapReader, TickRecord};
+use crate::tap::{CheckpointRecord, CommandRecord, History, PoseRecord, TapReader, TickRecord};
 use crate::tick_message::{TickMessage, to_microseconds};
 use crate::worlds::{WorldSource, Worlds};
 use crate::{checkpoint_message, command_message, foxglove, schemas, tick_message};

@@ -17,6 +17,7 @@ use haptic_planar::scene::body_state::BodyState;
 use haptic_realtime::exchange::{RingReader, RingWriter, ring};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Pictures a second.
 pub const POSES_PER_SECOND: u64 = 60;
@@ -96,6 +97,34 @@ pub struct CommandRecord {
     /// The command.
     #[serde(flatten)]
     pub command: RecordedCommand,
+}
+
+/// Recent records of a run, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pub(crate) checkpoints: VecDeque<CheckpointRecord>,
+    pub(crate) ticks: VecDeque<TickRecord>,
+    pub(crate) commands: VecDeque<CommandRecord>,
+    pub(crate) poses: VecDeque<PoseRecord>,
+}
+
+impl History {
+    /// Drops everything before the first checkpoint.
+    pub(crate) fn drop_before_first_checkpoint(&mut self) {
+        let Some((tick, commands)) = self.checkpoints.front().map(|checkpoint| (checkpoint.tick, checkpoint.commands))
+        else {
+            return;
+        };
+        while self.ticks.front().is_some_and(|record| record.report.tick <= tick) {
+            self.ticks.pop_front();
+        }
+        while self.commands.front().is_some_and(|command| command.number <= commands) {
+            self.commands.pop_front();
+        }
+        while self.poses.front().is_some_and(|pose| pose.tick <= tick) {
+            self.poses.pop_front();
+        }
+    }
 }
 
 /// The end in the loop.

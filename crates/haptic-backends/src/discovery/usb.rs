@@ -1,5 +1,5 @@
-//! HID devices, and input devices that the kernel drives with force feedback. One stick is both; it is told once, with the better
-//! backend.
+//! HID devices, and input devices with force feedback from the kernel. A joystick that is both is listed once, with the
+//! better backend.
 
 use super::{Found, NO_BACKEND, missing_rights};
 use crate::evdev::node::{self, NodeInfo};
@@ -11,7 +11,7 @@ use crate::kinds::{Candidate, Recognised, recognise};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A HID device and the folder in `/sys` that is all of it.
+/// A HID device and its folder in `/sys`.
 struct Whole {
     folder: Option<PathBuf>,
     found: Found,

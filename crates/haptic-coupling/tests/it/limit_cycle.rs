@@ -1,8 +1,8 @@
-//! A spring behind an encoder on a device with dry friction: when does it hum by itself?
+//! Limit cycles of a virtual spring with an encoder on a device with dry friction.
 //!
-//! The spring's rest lies in the middle between two encoder readings, the worst place: no reading gives zero force.
+//! The spring rests in the middle between two encoder readings, the worst case: no reading gives zero force.
 
-/// A device of 0.1 kg, damped so that the stiffness is 0.75·2b/T, on a virtual spring, its position read by an encoder that rounds down.
+/// A device of 0.1 kg on a virtual spring, damped so that the stiffness is 0.75·2b/T. Its encoder rounds down.
 struct Device {
     stiffness_n_per_m: f64,
     damping_n_s_per_m: f64,
@@ -17,7 +17,7 @@ const PERIOD_S: f64 = 0.001;
 const SUBSTEPS: u32 = 20;
 
 impl Device {
-    /// At rest, a millimetre from where the spring pulls.
+    /// At rest, a millimetre from the spring's rest position.
     fn displaced(stiffness_n_per_m: f64, coulomb_n: f64, encoder_step_m: f64) -> Self {
         let damping_n_s_per_m = stiffness_n_per_m * PERIOD_S / 1.5;
         Self {
@@ -30,7 +30,7 @@ impl Device {
         }
     }
 
-    /// One period with the force held; dry friction may stop the device, never turn it round.
+    /// One period with the force held; dry friction may stop the device, never reverse it.
     fn tick(&mut self) {
         let read_m = (self.position_m / self.encoder_step_m).floor() * self.encoder_step_m;
         let force_n = -self.stiffness_n_per_m * (read_m + self.encoder_step_m / 2.0);
@@ -38,8 +38,8 @@ impl Device {
         for _ in 0..SUBSTEPS {
             let pushed = self.velocity_m_per_s + step_s * force_n / MASS_KG;
             let damped = pushed / (1.0 + step_s * self.damping_n_s_per_m / MASS_KG);
-            let input = step_s * self.coulomb_n / MASS_KG;
-            self.velocity_m_per_s = damped.signum() * (damped.abs() - input).max(0.0);
+            let stopped = step_s * self.coulomb_n / MASS_KG;
+            self.velocity_m_per_s = damped.signum() * (damped.abs() - stopped).max(0.0);
             self.position_m += step_s * self.velocity_m_per_s;
         }
     }
@@ -69,7 +69,7 @@ fn no_limit_cycle_if_dry_friction_covers_half_an_encoder_step() {
 }
 
 #[test]
-fn a_limit_cycle_lives_without_dry_friction() {
+fn a_limit_cycle_persists_without_dry_friction() {
     let mut device = Device::displaced(300.0, 0.0, 20e-6);
     let swing_m = device.swing_after(100);
     assert!((15e-6..60e-6).contains(&swing_m), "swings {swing_m} m");

@@ -62,31 +62,31 @@ impl Default for HandModel {
     }
 }
 
-/// Why a model cannot be simulated.
+/// Why a model is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ModelError {
     /// A device has one axis or two.
     Axes {
-        /// As given.
+        /// Value given.
         axes: u8,
     },
     /// A value is out of its range.
     Value {
         /// Table and key of the device file.
         key: &'static str,
-        /// As given.
+        /// Value given.
         value: f64,
-        /// What would be right.
+        /// Permitted values.
         wanted: &'static str,
     },
-    /// Springs and dampers so strong for the mass that a tick would take too many steps.
+    /// Springs and dampers so strong for the mass that a tick would need too many steps.
     TooFast {
         /// Which axis, from zero.
         axis: usize,
         /// Steps that a tick would take.
         spans: f64,
     },
-    /// The hand's path is none.
+    /// The path of the hand is invalid.
     Path(PathError),
 }
 
@@ -183,16 +183,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_make_sense() {
+    fn the_defaults_are_valid() {
         assert_eq!(DeviceModel::default().check(2), Ok(()));
         assert_eq!(HandModel::default().check(), Ok(()));
         assert!(axis_model(&DeviceModel::default(), Some(&HandModel::default()), 1).is_ok());
     }
 
     #[test]
-    fn a_wrong_value_is_named_with_what_would_be_right() {
+    fn an_invalid_value_is_reported_with_the_permitted_ones() {
         let massless = DeviceModel { mass_kg: [0.1, 0.0], ..DeviceModel::default() };
-        assert_eq!(massless.check(1), Ok(()), "an axis that does not exist is not judged");
+        assert_eq!(massless.check(1), Ok(()), "an axis that does not exist is not checked");
         let text = massless.check(2).unwrap_err().to_string();
         assert_eq!(text, "[model] mass_kg is 0; it must be a finite number above zero");
         let late = DeviceModel { delay_s: [0.0, 0.2], ..DeviceModel::default() };
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_too_fast_for_the_tick_is_refused() {
+    fn a_model_too_fast_for_the_tick_is_rejected() {
         let hand = HandModel { stiffness_n_per_m: 1e9, mass_kg: 0.0, ..HandModel::default() };
         assert!(matches!(
             axis_model(&DeviceModel::default(), Some(&hand), 0),

@@ -1,11 +1,11 @@
-//! Once a world is made, no tick allocates.
+//! No step allocates.
 
 use crate::common::*;
 use haptic_planar::scene::description::BodyDescription;
 use haptic_testing::assert_no_allocator_calls;
 use nalgebra::vector;
 
-/// A room full of boxes, discs, capsules and a concave body, with a hand's tool and fast bodies.
+/// A room full of boxes, discs, capsules and concave bodies, some of them fast, with a tool.
 fn crowd() -> Lab {
     let mut bodies = room(0.1, 0.4, 0.5);
     for i in 0..40 {
@@ -34,12 +34,12 @@ fn a_crowd_stirred_by_the_hand_allocates_nothing() {
             impacts += lab.hand(vector![0.08 * sine, 0.08 * cosine]).impacts;
         }
     });
-    assert!(impacts > 100, "too tame: {impacts} impacts");
-    assert_eq!(lab.dropped, 0, "near pairs found no room");
+    assert!(impacts > 100, "only {impacts} impacts");
+    assert_eq!(lab.dropped, 0, "near pairs dropped");
 }
 
 #[test]
-fn a_crowd_let_go_and_seized_again_allocates_nothing() {
+fn a_crowd_whose_tool_is_released_and_held_again_allocates_nothing() {
     let mut lab = crowd();
     assert_no_allocator_calls(|| {
         for tick in 0..3000 {
@@ -53,7 +53,7 @@ fn a_crowd_let_go_and_seized_again_allocates_nothing() {
 }
 
 #[test]
-fn every_way_to_hold_the_tool_allocates_nothing() {
+fn every_kind_of_coupling_allocates_nothing() {
     let mut lab = crowd().upright(0.5, 0.002);
     lab.input.max_force_n = 4.0;
     assert_no_allocator_calls(|| {

@@ -1,4 +1,4 @@
-//! What those who look on are told of contacts.
+//! Contacts as published to viewers.
 
 use crate::common::{GRAVITY, Lab, body, box_shape, floor, scene, with};
 use haptic_planar::output::Contact;
@@ -12,10 +12,10 @@ fn a_resting_box_presses_its_weight_through_its_two_corners() {
         lab.free();
     }
     let contacts: Vec<Contact> = lab.workspace.contacts(&lab.state).collect();
-    let mut places: Vec<f64> = contacts.iter().map(|contact| contact.point_m.x).collect();
-    places.sort_by(f64::total_cmp);
+    let mut positions: Vec<f64> = contacts.iter().map(|contact| contact.point_m.x).collect();
+    positions.sort_by(f64::total_cmp);
     assert_eq!(contacts.len(), 2);
-    assert!((places[0] - 0.28).abs() < 1e-6 && (places[1] - 0.32).abs() < 1e-6, "{places:?}");
+    assert!((positions[0] - 0.28).abs() < 1e-6 && (positions[1] - 0.32).abs() < 1e-6, "{positions:?}");
     assert!(contacts.iter().all(|contact| contact.point_m.y.abs() < 1e-5), "{contacts:?}");
     let on_cube: Vector2<f64> = contacts.iter().map(force_on_the_cube).sum();
     assert!((on_cube - vector![0.0, 0.5 * GRAVITY]).norm() < 1e-6, "{on_cube}");

@@ -1,4 +1,4 @@
-//! The hand's spring-damper: how it rings, how a tool taps, and how it lets go of a wall.
+//! The coupling: ring-down, taps of a tool, and pulling off a wall.
 
 use crate::common::measure::{self, Samples, assert_below, assert_near};
 use crate::common::*;
@@ -10,11 +10,11 @@ use nalgebra::{Vector2, vector};
 const STIFFNESS: f64 = 1000.0;
 const DAMPING: f64 = 5.0;
 const MASS_KG: f64 = 0.1;
-/// Depth to which the hand pushes before it pulls off, m: 5 N.
+/// Depth to which the hand pushes before it pulls off, m; with the stiffness 5 N.
 const PUSH_M: f64 = 0.005;
 const PUSH_N: f64 = STIFFNESS * PUSH_M;
 
-/// A mass on the hand's spring-damper over a wall that can only push, in steps of a microsecond: what is true.
+/// Reference: a mass on the coupling over a wall that only pushes, in steps of a microsecond.
 struct Unilateral {
     mass_kg: f64,
     height_m: f64,
@@ -25,7 +25,7 @@ struct Unilateral {
 impl Unilateral {
     const STEPS: usize = 1000;
 
-    /// Moves the hand steadily for one tick; returns the mean pull on the hand over it, N.
+    /// Moves the hand at constant velocity for one tick; returns the mean pull on the hand, N.
     fn pull(&mut self, hand_speed: f64) -> f64 {
         let step_s = TICK_S / Self::STEPS as f64;
         let mut sum = 0.0;
@@ -43,7 +43,7 @@ impl Unilateral {
     }
 }
 
-/// Pulls a pressed tool off its floor; returns by how much the hand was ever held back beyond what is true, N.
+/// Pulls a pressed tool off its floor; returns the largest pull on the hand beyond the reference, N.
 fn pull_off_excess(mut lab: Lab, mass_kg: f64, pull_speed: f64) -> f64 {
     let pressed = lab.input.hand_m;
     let ticks = (0.02 / pull_speed / TICK_S).round() as usize;
@@ -53,16 +53,16 @@ fn pull_off_excess(mut lab: Lab, mass_kg: f64, pull_speed: f64) -> f64 {
         let true_pull = truth.pull(pull_speed).max(0.0);
         excess = excess.max(-output.force_on_hand_n.y - true_pull);
     });
-    assert!(lab.motion("tool").centre_m.y > 0.015, "the tool did not come off");
+    assert!(lab.body("tool").centre_m.y > 0.015, "the tool did not come off");
     excess
 }
 
-/// A box pressed 5 mm into the floor; the inertia is a part of the uniform box's.
-fn pressed(mass_kg: f64, inertia_part: f64, tilt_rad: f64) -> Lab {
+/// A box pressed 5 mm into the floor, with this fraction of a uniform box's inertia.
+fn pressed(mass_kg: f64, inertia_fraction: f64, tilt_rad: f64) -> Lab {
     let uniform = mass_kg * (0.04 * 0.04 + 0.02 * 0.02) / 12.0;
     let lift = 0.02 * libm::sin(tilt_rad);
     let tool = BodyDescription {
-        inertia_kg_m2: Some(inertia_part * uniform),
+        inertia_kg_m2: Some(inertia_fraction * uniform),
         angle_rad: tilt_rad,
         ..with(body("tool", box_shape(0.04, 0.02), 0.0, 0.01 + lift), mass_kg, 0.5, 0.0)
     };
@@ -77,20 +77,24 @@ fn pulling_off_a_wall_is_not_sticky() {
     for mass_kg in [0.1, 0.02] {
         for speed in [0.01, 0.1] {
             let excess = pull_off_excess(pressed(mass_kg, 1.0, 0.0), mass_kg, speed);
-            assert_below("pull beyond the truth, part of the push", excess / PUSH_N, 2e-3);
+            assert_below("pull beyond the reference, fraction of the push", excess / PUSH_N, 2e-3);
         }
     }
 }
 
 #[test]
-fn pulling_off_a_wall_is_not_sticky_wherever_in_the_tick_it_lets_go() {
+fn pulling_off_a_wall_is_not_sticky_at_any_phase_of_the_tick() {
     for (speed, limit) in [(0.01, 2e-3), (0.1, 2e-3)] {
         for phase in 0..10 {
             let mut lab = pressed(MASS_KG, 1.0, 0.0);
             let deeper = lab.input.hand_m - vector![0.0, f64::from(phase) * 0.1 * speed * TICK_S];
             lab.lead(deeper, 50, |_, _| ());
             let excess = pull_off_excess(lab, MASS_KG, speed);
-            assert_below(&format!("pull beyond the truth, phase {phase}, part of the push"), excess / PUSH_N, limit);
+            assert_below(
+                &format!("pull beyond the reference, phase {phase}, fraction of the push"),
+                excess / PUSH_N,
+                limit,
+            );
         }
     }
 }
@@ -99,7 +103,7 @@ fn pulling_off_a_wall_is_not_sticky_wherever_in_the_tick_it_lets_go() {
 fn a_tool_of_little_inertia_is_not_sticky_either() {
     for speed in [0.01, 0.1] {
         let excess = pull_off_excess(pressed(MASS_KG, 0.02, 0.0), MASS_KG, speed);
-        assert_below("pull beyond the truth, part of the push", excess / PUSH_N, 2e-3);
+        assert_below("pull beyond the reference, fraction of the push", excess / PUSH_N, 2e-3);
     }
 }
 
@@ -108,7 +112,7 @@ fn a_tool_of_little_inertia_that_was_put_down_rocking_is_not_sticky_either() {
     for speed in [0.01, 0.1] {
         for tilt in [0.5f64, 1.0, 3.0] {
             let excess = pull_off_excess(pressed(MASS_KG, 0.02, tilt.to_radians()), MASS_KG, speed);
-            assert_below("pull beyond the truth, part of the push", excess / PUSH_N, 2e-3);
+            assert_below("pull beyond the reference, fraction of the push", excess / PUSH_N, 2e-3);
         }
     }
 }
@@ -119,7 +123,7 @@ fn a_tool_of_little_inertia_pulled_off_while_it_slides_is_not_sticky_either() {
         let mut lab = pressed(MASS_KG, 0.02, 0.0);
         lab.lead(vector![0.02, 0.01 - PUSH_M], 400, |_, _| ());
         let excess = pull_off_excess(lab, MASS_KG, speed);
-        assert_below("pull beyond the truth, part of the push", excess / PUSH_N, 2e-3);
+        assert_below("pull beyond the reference, fraction of the push", excess / PUSH_N, 2e-3);
     }
 }
 
@@ -129,7 +133,7 @@ fn the_wall_never_pulls() {
     lab.lead(vector![0.01, 0.03], 200, |_, output| assert!(output.tool_normal_n >= 0.0, "{}", output.tool_normal_n));
 }
 
-/// A tool that a hand drives into the floor.
+/// A tool that a hand moves into the floor.
 #[derive(Clone)]
 struct Tap {
     shape: ShapeDescription,
@@ -140,7 +144,7 @@ struct Tap {
 }
 
 impl Tap {
-    /// How deep the tool ever goes, from its pose, m. The phase says where in a tick it arrives.
+    /// Maximum depth of the tool, from its pose, m; it arrives at this phase of a tick.
     fn depth_m(&self, phase: f64) -> f64 {
         let tool = with(body("tool", self.shape.clone(), 0.0, 0.04), MASS_KG, 0.4, self.restitution);
         let tool = BodyDescription { angle_rad: self.tilt_rad, ..tool };
@@ -168,7 +172,7 @@ impl Tap {
     }
 }
 
-/// Taps with tools of every kind, at every speed of a hand.
+/// Taps with tools of every kind, at every speed of the hand.
 fn taps(shape: &ShapeDescription) -> Vec<Tap> {
     let mut all = Vec::new();
     for tilt_rad in [0.0, 0.02, 5f64.to_radians()] {
@@ -194,14 +198,14 @@ fn a_tap_with_something_round_does_not_enter_the_floor() {
     taps(&capsule(0.02, 0.01)).iter().for_each(Tap::assert_stays_out);
 }
 
-/// Frequency in Hz and damping ratio of a tool let go 5 mm from a resting hand, from its passages through the middle.
+/// Frequency in Hz and damping ratio of a tool released 5 mm from a resting hand, from its passages through the middle.
 fn ring_down() -> (f64, f64) {
     let tool = with(body("tool", disc(0.01), 0.0, 0.0), MASS_KG, 0.5, 0.0);
     let mut lab = Lab::new(&scene(0.0, vec![tool], Some("tool"))).gains(STIFFNESS, DAMPING);
     lab.state.bodies[0].centre_m.x = 0.005;
     // Each complex pole z of x[k+1] = s x[k] − p x[k−1] has |z|² = p and 2 Re z = s; both follow from four samples.
     let mut x = Vec::new();
-    lab.lead(vector![0.0, 0.0], 60, |lab, _| x.push(lab.motion("tool").centre_m.x));
+    lab.lead(vector![0.0, 0.0], 60, |lab, _| x.push(lab.body("tool").centre_m.x));
     let (a, b, c, d) = (x[20], x[21], x[22], x[23]);
     let product = (c * c - b * d) / (b * b - a * c);
     let sum = (c + product * a) / b;
@@ -219,14 +223,14 @@ fn a_free_tool_rings_down_as_the_midpoint_rule_says() {
 }
 
 #[test]
-fn a_free_tool_rings_down_close_to_the_truth() {
+fn a_free_tool_rings_down_close_to_the_exact_solution() {
     let (frequency, damping) = ring_down();
     assert_near("frequency, Hz", frequency, 15.915, 2e-3);
     assert_near("damping ratio", damping, 0.25, 3e-3);
 }
 
 #[test]
-fn a_free_tool_gains_nothing_from_any_hand() {
+fn a_free_tool_gains_no_energy_with_any_hand() {
     let mut random = Random(7);
     let tool = with(body("tool", disc(0.01), 0.0, 0.0), MASS_KG, 0.5, 0.0);
     let mut lab = Lab::new(&scene(0.0, vec![tool], Some("tool"))).gains(STIFFNESS, DAMPING);
@@ -246,7 +250,7 @@ fn a_saturated_hand_never_feels_more_than_the_limit() {
     lab.lead(vector![0.05, 0.1], 300, |_, output| assert_below("force, N", output.force_on_hand_n.norm(), 3.0 + 1e-9));
 }
 
-/// A tool of this shape in a small room, led about by a hand on two random sines that often lie behind the walls.
+/// A tool of this shape in a small room, moved by a hand on two random sines that often lie behind the walls.
 fn lead_about(shape: ShapeDescription, seed: u64) -> Lab {
     let mut random = Random(seed);
     let friction = random.between(0.0, 1.2);
@@ -267,7 +271,7 @@ fn lead_about(shape: ShapeDescription, seed: u64) -> Lab {
 }
 
 #[test]
-fn no_hand_however_it_leads_a_tool_against_walls_makes_energy() {
+fn no_motion_of_the_hand_against_walls_creates_energy() {
     for seed in 1..=40 {
         let shape = match seed % 4 {
             0 => box_shape(0.03, 0.02),
@@ -286,19 +290,19 @@ fn steps_of_an_encoder_are_felt_as_steps_and_not_as_more() {
     const STEP_M: f64 = 13e-6;
     let tool = with(body("tool", box_shape(0.04, 0.02), 0.0, 0.01), MASS_KG, 0.5, 0.0);
     let mut lab = Lab::new(&scene(0.0, vec![floor(0.5, 0.0), tool], Some("tool"))).gains(STIFFNESS, DAMPING);
-    let (mut felt_ratio, mut contact_ratio) = (Samples::default(), Samples::default());
+    let (mut hand_ratio, mut contact_ratio) = (Samples::default(), Samples::default());
     let seen = |place: f64| (place / STEP_M).round() * STEP_M;
     for tick in 0..2000 {
         let time = f64::from(tick) * TICK_S;
         let at = vector![seen(0.05 * (time - 0.5).max(0.0)), seen(0.01 - PUSH_M * (2.0 * time).min(1.0))];
         let output = lab.hand(at);
         if tick > 1000 {
-            felt_ratio.push(output.force_on_hand_n.x.abs() / output.force_on_hand_n.y);
+            hand_ratio.push(output.force_on_hand_n.x.abs() / output.force_on_hand_n.y);
             contact_ratio.push(output.tool_tangent_n.abs() / output.tool_normal_n);
         }
     }
-    assert_near("felt ratio", felt_ratio.mean(), 0.5, 0.01);
-    assert_below("felt ripple", felt_ratio.ripple(), 0.015);
+    assert_near("ratio on the hand", hand_ratio.mean(), 0.5, 0.01);
+    assert_below("ripple on the hand", hand_ratio.ripple(), 0.015);
     assert_below("ripple of the contact", contact_ratio.ripple(), 1e-3);
     assert_below("energy gain, J", lab.gain_j(), 1e-12);
 }
@@ -310,7 +314,7 @@ fn a_tool_on_a_rail_stays_on_it_and_feels_the_wall_at_its_end() {
     let mut lab = Lab::new(&scene(GRAVITY, vec![wall, tool], Some("tool"))).gains(STIFFNESS, DAMPING);
     lab.input.rail = Some(vector![1.0, 0.0]);
     lab.lead(vector![0.025, 0.0], 500, |lab, _| {
-        assert_below("off the rail, m", lab.motion("tool").centre_m.y.abs(), 1e-5);
+        assert_below("off the rail, m", lab.body("tool").centre_m.y.abs(), 1e-5);
     });
     lab.lead(vector![0.025, 0.0], 500, |_, _| ());
     let output = lab.hand(vector![0.025, 0.0]);
@@ -319,19 +323,19 @@ fn a_tool_on_a_rail_stays_on_it_and_feels_the_wall_at_its_end() {
 }
 
 #[test]
-fn a_spring_on_a_rail_that_is_stretched_beyond_its_limit_makes_no_energy_and_pulls_no_harder() {
+fn a_spring_on_a_rail_that_is_stretched_beyond_its_limit_creates_no_energy_and_keeps_its_force_limit() {
     const LIMIT_N: f64 = 2.0;
     let tool = with(body("tool", disc(0.01), 0.0, 0.0), MASS_KG, 0.3, 0.0);
     let mut lab = Lab::new(&scene(GRAVITY, vec![tool], Some("tool"))).gains(STIFFNESS, DAMPING);
     (lab.input.rail, lab.input.max_force_n) = (Some(vector![0.0, 1.0]), LIMIT_N);
     let (mut hardest_n, mut stretched) = (0.0f64, 0);
     for tick in 0..3000 {
-        // Jumps to and fro, often farther than the limit stretches the spring.
+        // Jumps back and forth, often beyond the stretch at the force limit.
         let output = lab.hand(vector![0.0, if tick / 150 % 2 == 0 { 0.03 } else { -0.02 }]);
         hardest_n = hardest_n.max(output.force_on_hand_n.y.abs());
         stretched += u32::from(output.force_on_hand_n.y.abs() > 0.999 * LIMIT_N);
     }
     assert_below("force along the rail, N", hardest_n, LIMIT_N + 1e-9);
-    assert!(stretched > 100, "the limit was met in {stretched} ticks only");
+    assert!(stretched > 100, "the limit was reached in {stretched} ticks only");
     assert_below("energy gain, J", lab.gain_j(), 1e-4);
 }

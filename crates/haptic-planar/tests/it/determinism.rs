@@ -5,7 +5,7 @@ use haptic_planar::scene::description::{BodyDescription, SceneDescription};
 use haptic_planar::workspace::Workspace;
 use nalgebra::{Vector2, vector};
 
-/// Boxes, discs, capsules and a hand among them.
+/// Boxes, discs, capsules and a tool among them.
 fn jumble() -> Lab {
     Lab::new(&jumble_description()).gains(800.0, 4.0).upright(0.5, 0.002)
 }
@@ -26,7 +26,7 @@ fn jumble_description() -> SceneDescription {
     scene(GRAVITY, bodies, Some("tool"))
 }
 
-/// A hand that stirs.
+/// Position of a stirring hand.
 fn stirring(tick: u64) -> Vector2<f64> {
     let (sine, cosine) = libm::sincos(tick as f64 * 0.006);
     vector![0.07 * sine, 0.01 + 0.06 * cosine]
@@ -48,7 +48,7 @@ fn the_same_run_twice_gives_the_same_hash_at_every_tick() {
 }
 
 #[test]
-fn a_clone_of_a_world_goes_on_identically() {
+fn a_clone_of_a_world_continues_identically() {
     let mut lab = jumble();
     stir(&mut lab, 1500);
     let mut twin = lab.clone();
@@ -57,7 +57,7 @@ fn a_clone_of_a_world_goes_on_identically() {
 }
 
 /// Also with rolling friction while the tool's mass matrix changes between diagonal and full: on a rail its inverse
-/// inertia once lasted from an earlier tick.
+/// inertia was once left over from an earlier tick.
 #[test]
 fn a_new_workspace_in_every_tick_changes_no_bit() {
     for rolling_friction in [0.0, 0.02] {
@@ -82,7 +82,7 @@ fn a_new_workspace_in_every_tick_changes_no_bit() {
 }
 
 #[test]
-fn a_clone_is_not_touched_by_what_its_original_does() {
+fn a_clone_is_independent_of_its_original() {
     let mut lab = jumble();
     stir(&mut lab, 500);
     let twin = lab.clone();
@@ -100,14 +100,14 @@ fn the_hash_sees_the_last_bit_of_every_number() {
     for index in 0..lab.state.bodies.len() {
         for which in 0..6 {
             let mut state = lab.state.clone();
-            let motion = &mut state.bodies[index];
+            let body = &mut state.bodies[index];
             match which {
-                0 => bump(&mut motion.centre_m.x),
-                1 => bump(&mut motion.centre_m.y),
-                2 => bump(&mut motion.angle_rad),
-                3 => bump(&mut motion.velocity_m_per_s.x),
-                4 => bump(&mut motion.velocity_m_per_s.y),
-                _ => bump(&mut motion.angular_velocity_rad_per_s),
+                0 => bump(&mut body.centre_m.x),
+                1 => bump(&mut body.centre_m.y),
+                2 => bump(&mut body.angle_rad),
+                3 => bump(&mut body.velocity_m_per_s.x),
+                4 => bump(&mut body.velocity_m_per_s.y),
+                _ => bump(&mut body.angular_velocity_rad_per_s),
             }
             assert_ne!(state.hash(), hash, "body {index}, number {which}");
         }

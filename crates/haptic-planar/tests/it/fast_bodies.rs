@@ -1,4 +1,4 @@
-//! Bodies so fast that they cross a wall within a tick, if they could.
+//! Bodies fast enough to cross a wall within one tick.
 
 use crate::common::measure::{assert_below, worst_overlap_m};
 use crate::common::*;
@@ -23,7 +23,7 @@ struct Shot {
 }
 
 impl Shot {
-    /// Flies for 30 ms; says how far right the body's centre ever was, m.
+    /// Flies for 30 ms; returns the maximum x of the body's centre, m.
     fn farthest_m(&self) -> f64 {
         let (sine, cosine) = libm::sincos(self.degrees.to_radians());
         let mut bullet = with(body("bullet", self.shape.clone(), -self.start_m, 0.0), 0.01, 0.3, self.restitution);
@@ -34,7 +34,7 @@ impl Shot {
         let mut farthest = f64::NEG_INFINITY;
         for _ in 0..30 {
             lab.free();
-            farthest = farthest.max(lab.motion("bullet").centre_m.x);
+            farthest = farthest.max(lab.body("bullet").centre_m.x);
         }
         farthest
     }
@@ -51,9 +51,9 @@ impl Shot {
     }
 }
 
-/// Shoots a shape at the wall in many ways, all from a fixed seed.
+/// Shoots a shape at the wall with many random speeds and angles, from a fixed seed.
 #[track_caller]
-fn shoot(shape: &ShapeDescription, reach_m: f64, most_spin: f64, seed: u64) {
+fn shoot(shape: &ShapeDescription, reach_m: f64, max_spin: f64, seed: u64) {
     let mut random = Random(seed);
     for _ in 0..400 {
         let speed = random.between(2.0, 60.0);
@@ -63,7 +63,7 @@ fn shoot(shape: &ShapeDescription, reach_m: f64, most_spin: f64, seed: u64) {
             degrees: random.between(-75.0, 75.0),
             start_m: 0.0015 + reach_m + random.between(0.0, 0.12),
             turn: random.between(0.0, 6.0),
-            spin: random.between(-most_spin, most_spin),
+            spin: random.between(-max_spin, max_spin),
             restitution: if random.between(0.0, 1.0) < 0.5 { 0.0 } else { random.between(0.0, 1.0) },
         };
         shot.assert_stays_before_the_wall();
@@ -86,7 +86,7 @@ fn a_disc_that_hits_at_any_phase_of_a_tick_stops_or_bounces_exactly() {
                 ball.velocity_m_per_s.x = speed;
                 let mut lab = Lab::new(&scene(0.0, vec![thin_wall(0.0), ball], None));
                 lab.run_s(0.05);
-                let ball = lab.motion("ball");
+                let ball = lab.body("ball");
                 let off = (ball.velocity_m_per_s - vector![-restitution * speed, 0.0]).norm() / speed;
                 let what = format!("{speed} m/s, e {restitution}, phase {phase}");
                 assert_below(&format!("{what}: velocity off by"), off, 1e-9);
@@ -111,7 +111,7 @@ fn two_fast_bodies_head_on_do_not_pass_each_other() {
             };
             let mut lab = Lab::new(&scene(0.0, vec![one("left", -1.0), one("right", 1.0)], None));
             lab.run_s(0.03);
-            let (left, right) = (lab.motion("left").centre_m.x, lab.motion("right").centre_m.x);
+            let (left, right) = (lab.body("left").centre_m.x, lab.body("right").centre_m.x);
             assert!(left < right, "{shape:?} at {speed} m/s from {start}, aside {aside}: {left} and {right}");
         }
     }
@@ -126,7 +126,7 @@ fn a_hand_that_jumps_does_not_pull_its_tool_through_a_thin_wall() {
         for i in 0..2000 {
             let x = if (i / 100) % 2 == 0 { 0.1 } else { -0.05 };
             lab.hand(vector![x, 0.0]);
-            let place = lab.motion("tool").centre_m.x;
+            let place = lab.body("tool").centre_m.x;
             assert!(place < -0.0055, "tick {i}: {place}");
         }
     }
@@ -164,7 +164,7 @@ fn a_fast_ball_does_not_drive_a_resting_one_through_the_wall_behind_it() {
                 for _ in 0..100 {
                     lab.free();
                     for name in ["bullet", "target"] {
-                        let x = lab.motion(name).centre_m.x;
+                        let x = lab.body(name).centre_m.x;
                         assert!(x < -0.001, "{name} came to {x} at {speed} m/s, gap {gap}");
                     }
                 }
@@ -194,10 +194,10 @@ fn a_fast_body_stays_in_its_room() {
             let mut lab = Lab::new(&scene(0.0, bodies, None));
             for tick in 0..10_000 {
                 lab.free();
-                let place = lab.motion("ball").centre_m;
+                let place = lab.body("ball").centre_m;
                 assert!(inside(place, 0.05), "{shape:?} at {speed} m/s, e {restitution}, tick {tick}: {place}");
             }
-            assert_below("energy gain, part", lab.gain_j() / (0.005 * speed * speed), 1e-9);
+            assert_below("energy gain, fraction", lab.gain_j() / (0.005 * speed * speed), 1e-9);
         }
     }
 }

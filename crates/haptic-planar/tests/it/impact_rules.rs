@@ -1,4 +1,4 @@
-//! Impacts in a whole world: what one tick makes of them, against the closed form and known answers.
+//! Impacts in a whole step, compared with the closed form and known answers.
 
 use crate::common::measure::{assert_below, assert_near, worst_overlap_m};
 use crate::common::*;
@@ -18,7 +18,7 @@ struct Rod {
 
 /// Thick enough that the two corners of its end never hit at once, m.
 const THICK_M: f64 = 4e-4;
-/// How far over the floor the rod starts, m.
+/// Height of the rod above the floor at the start, m.
 const GAP_M: f64 = 3e-4;
 const INERTIA: f64 = 1.0 / 12.0;
 
@@ -29,8 +29,8 @@ impl Rod {
         vector![-0.5 * cosine + THICK_M / 2.0 * sine, -0.5 * sine - THICK_M / 2.0 * cosine]
     }
 
-    /// The impulse on the rod that a world of one tick gives it.
-    fn strike(&self) -> Vector2<f64> {
+    /// The impulse on the rod in a scene after one tick.
+    fn impulse_of_a_tick(&self) -> Vector2<f64> {
         let arm = self.arm();
         let mut rod =
             with(body("rod", box_shape(1.0, THICK_M), -arm.x, GAP_M - arm.y), 1.0, self.friction, self.restitution);
@@ -42,7 +42,7 @@ impl Rod {
         let mut lab = Lab::new(&world);
         let output = lab.free();
         assert_eq!(output.impacts, 1, "one impact in this tick");
-        let after = lab.motion("rod");
+        let after = lab.body("rod");
         let impulse = after.velocity_m_per_s - vector![self.sideways, -1.0];
         let turning = arm.x * impulse.y - arm.y * impulse.x;
         assert_below("spin off by, rad/s", (after.angular_velocity_rad_per_s - turning / INERTIA).abs(), 1e-9);
@@ -67,7 +67,7 @@ fn rod(degrees: f64, sideways: f64, friction: f64, restitution: f64, law: Restit
 }
 
 #[test]
-fn a_rod_that_falls_in_a_world_gets_the_impulse_of_the_books() {
+fn a_falling_rod_gets_the_impulse_of_the_textbook() {
     use RestitutionLaw::{Poisson, Stronge};
     let cases = [
         (rod(45.0, 0.0, 0.3, 0.5, Stronge), [0.219512, 0.731707]),
@@ -79,15 +79,15 @@ fn a_rod_that_falls_in_a_world_gets_the_impulse_of_the_books() {
         (rod(50.0, 0.6, 0.4, 0.9, Stronge), [0.163538, 0.873709]),
     ];
     for (rod, [tangent, normal]) in cases {
-        let impulse = rod.strike();
-        // The rod of the books has no thickness.
+        let impulse = rod.impulse_of_a_tick();
+        // The rod of the textbook has no thickness.
         assert_near("tangential impulse, N s", impulse.x, tangent, 2e-3);
         assert_near("normal impulse, N s", impulse.y, normal, 2e-3);
     }
 }
 
 #[test]
-fn random_rods_that_fall_in_a_world_get_the_impulse_of_the_closed_form() {
+fn random_falling_rods_get_the_impulse_of_the_closed_form() {
     let mut random = Random(3);
     for i in 0..300 {
         let law = if i % 2 == 0 { RestitutionLaw::Stronge } else { RestitutionLaw::Poisson };
@@ -98,7 +98,7 @@ fn random_rods_that_fall_in_a_world_get_the_impulse_of_the_closed_form() {
             random.between(0.0, 1.0),
             law,
         );
-        let off = (case.strike() - case.closed_form()).norm();
+        let off = (case.impulse_of_a_tick() - case.closed_form()).norm();
         assert_below(&format!("case {i}: impulse off by"), off, 1e-9);
     }
 }
@@ -125,7 +125,7 @@ fn course(random: &mut Random, shapes: [usize; 2]) -> Lab {
 }
 
 fn momentum(lab: &Lab) -> Vector2<f64> {
-    lab.scene.bodies.iter().zip(&lab.state.bodies).map(|(body, motion)| motion.velocity_m_per_s * body.mass_kg).sum()
+    lab.scene.bodies.iter().zip(&lab.state.bodies).map(|(body, state)| state.velocity_m_per_s * body.mass_kg).sum()
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn bodies_that_collide_keep_their_momentum_and_gain_no_energy() {
             impacts += lab.free().impacts;
         }
         assert_below("momentum off by, N s", (momentum(&lab) - before).norm(), 1e-12);
-        assert_below("energy gained, part", lab.energy_j() / energy - 1.0, 1e-12);
+        assert_below("relative energy gain", lab.energy_j() / energy - 1.0, 1e-12);
         assert_below("overlap, m", worst_overlap_m(&lab), 1e-5);
     }
-    assert!(impacts > 300, "too few met: {impacts}");
+    assert!(impacts > 300, "only {impacts} impacts");
 }
 
 #[test]
@@ -158,13 +158,13 @@ fn bodies_of_different_layers_pass_each_other() {
     for (layer, after) in [(0, 1.0), (1, -1.0)] {
         let mut lab = Lab::new(&scene(0.0, vec![flying("one", -1.0, 0), flying("other", 1.0, layer)], None));
         lab.run_s(0.2);
-        let speed = lab.motion("other").velocity_m_per_s.x;
+        let speed = lab.body("other").velocity_m_per_s.x;
         assert_near("speed of the other, m/s", speed, after, 1e-12);
     }
 }
 
 #[test]
-fn a_pairs_own_restitution_holds_for_that_pair_alone() {
+fn the_restitution_of_a_pair_applies_to_that_pair_only() {
     let ball = |name: &str, x: f64| with(body(name, disc(0.01), x, 0.02), 0.1, 0.4, 0.0);
     let mut world = scene(GRAVITY, vec![floor(0.4, 0.0), ball("hard", -0.1), ball("soft", 0.1)], None);
     let bodies = ["hard".to_owned(), "floor".to_owned()];
@@ -174,8 +174,8 @@ fn a_pairs_own_restitution_holds_for_that_pair_alone() {
     for tick in 0..500 {
         lab.free();
         if tick > 60 {
-            highest[0] = highest[0].max(lab.motion("hard").centre_m.y);
-            highest[1] = highest[1].max(lab.motion("soft").centre_m.y);
+            highest[0] = highest[0].max(lab.body("hard").centre_m.y);
+            highest[1] = highest[1].max(lab.body("soft").centre_m.y);
         }
     }
     assert_near("height of the hard one, m", highest[0], 0.02, 1e-3);
@@ -183,7 +183,7 @@ fn a_pairs_own_restitution_holds_for_that_pair_alone() {
 }
 
 #[test]
-fn a_pairs_own_friction_holds_for_that_pair_alone() {
+fn the_friction_of_a_pair_applies_to_that_pair_only() {
     let rider = |name: &str, x: f64| {
         let mut one = with(body(name, box_shape(0.04, 0.01), x, 0.005), 0.1, 0.5, 0.0);
         one.velocity_m_per_s.x = 0.5;
@@ -194,28 +194,28 @@ fn a_pairs_own_friction_holds_for_that_pair_alone() {
     world.pairs = vec![PairDescription { bodies, friction: Some(0.0), restitution: None }];
     let mut lab = Lab::new(&world);
     lab.run_s(0.3);
-    assert_near("speed of the slick one, m/s", lab.motion("slick").velocity_m_per_s.x, 0.5, 1e-12);
-    assert_below("speed of the plain one, m/s", lab.motion("plain").velocity_m_per_s.x.abs(), 1e-12);
+    assert_near("speed of the slick one, m/s", lab.body("slick").velocity_m_per_s.x, 0.5, 1e-12);
+    assert_below("speed of the plain one, m/s", lab.body("plain").velocity_m_per_s.x.abs(), 1e-12);
 }
 
 #[test]
-fn a_pair_takes_the_mean_friction_and_the_larger_restitution() {
+fn a_pair_uses_the_mean_friction_and_the_larger_restitution() {
     let mut rider = with(body("rider", box_shape(0.04, 0.01), -0.5, 0.005), 0.1, 0.9, 0.0);
     rider.velocity_m_per_s.x = 1.0;
     let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.1, 0.0), rider], None));
     lab.run_s(0.1);
     let expected = 1.0 - 0.3 * GRAVITY * 0.1;
-    assert_near("speed, m/s", lab.motion("rider").velocity_m_per_s.x, expected, 1e-9);
+    assert_near("speed, m/s", lab.body("rider").velocity_m_per_s.x, expected, 1e-9);
     let falling = with(body("ball", disc(0.01), 0.0, 0.0102), 0.1, 0.0, 0.2);
     let mut world = scene(0.0, vec![floor(0.0, 0.7), falling], None);
     world.bodies[1].velocity_m_per_s.y = -1.0;
     let mut lab = Lab::new(&world);
     lab.run_s(0.01);
-    assert_near("speed after the bounce, m/s", lab.motion("ball").velocity_m_per_s.y, 0.7, 1e-12);
+    assert_near("speed after the bounce, m/s", lab.body("ball").velocity_m_per_s.y, 0.7, 1e-12);
 }
 
 #[test]
-fn a_disc_that_is_thrown_down_obliquely_sticks_alike_at_any_phase_of_the_tick() {
+fn a_disc_thrown_down_obliquely_sticks_the_same_at_any_phase_of_the_tick() {
     for speed in [1.0, 4.0, 6.0] {
         for phase in 0..10 {
             let gap = speed * 1e-4 * (f64::from(phase) + 0.5);
@@ -223,7 +223,7 @@ fn a_disc_that_is_thrown_down_obliquely_sticks_alike_at_any_phase_of_the_tick() 
             ball.velocity_m_per_s = vector![1.0, -speed];
             let mut lab = Lab::new(&scene(0.0, vec![floor(1.0, 0.0), ball], None));
             lab.run_s(0.003);
-            assert_near("speed, m/s", lab.motion("ball").velocity_m_per_s.x, 2.0 / 3.0, 1e-6);
+            assert_near("speed, m/s", lab.body("ball").velocity_m_per_s.x, 2.0 / 3.0, 1e-6);
         }
     }
 }

@@ -22,7 +22,7 @@ fn peg_in_hole(friction: f64) -> Lab {
     Lab::new(&world)
 }
 
-/// Leads the hand somewhere and holds it there: nothing enters, and the force held is steady.
+/// Moves the hand to a point and holds it there: no penetration, and a steady force.
 #[track_caller]
 fn assert_holds(lab: &mut Lab, to: Vector2<f64>) {
     let mut deepest = f64::NEG_INFINITY;
@@ -35,7 +35,7 @@ fn assert_holds(lab: &mut Lab, to: Vector2<f64>) {
     });
     assert_below("overlap, m", deepest, 1e-5);
     assert_below("ripple", force.ripple(), 1e-3);
-    assert!(force.mean() > 0.5, "the hand pushes against nothing: {} N", force.mean());
+    assert!(force.mean() > 0.5, "the hand meets no resistance: {} N", force.mean());
     assert_below("energy gain, J", lab.gain_j(), 1e-6);
 }
 
@@ -61,7 +61,7 @@ fn a_peg_can_be_pulled_out_of_its_hole() {
     assert_holds(&mut lab, vector![0.004, 0.012]);
     lab.lead(vector![0.0, 0.02], 200, |_, _| ());
     lab.lead(vector![0.0, 0.1], 1000, |_, _| ());
-    assert!(lab.motion("peg").centre_m.y > 0.05, "it stuck at {}", lab.motion("peg").centre_m);
+    assert!(lab.body("peg").centre_m.y > 0.05, "it stuck at {}", lab.body("peg").centre_m);
 }
 
 #[test]

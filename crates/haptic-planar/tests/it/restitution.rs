@@ -1,4 +1,4 @@
-//! Bounces: what is elastic loses nothing, what is not comes to rest.
+//! Bounces: elastic bodies keep their energy, others come to rest.
 
 use crate::common::measure::{self, assert_below, assert_near};
 use crate::common::*;
@@ -21,9 +21,9 @@ fn only_the_last_ball_of_a_row_leaves() {
         for gap in [0.0, 1e-4, 1e-3] {
             let mut lab = chain(count, gap);
             lab.run_s(0.1);
-            for (i, motion) in lab.state.bodies.iter().enumerate() {
+            for (i, body) in lab.state.bodies.iter().enumerate() {
                 let expected = if i == count - 1 { 1.0 } else { 0.0 };
-                let off = (motion.velocity_m_per_s - vector![expected, 0.0]).norm();
+                let off = (body.velocity_m_per_s - vector![expected, 0.0]).norm();
                 assert_below(&format!("ball {i} of {count}, gap {gap}: speed off by"), off, 1e-12);
             }
             assert_below("penetration, m", measure::worst_overlap_m(&lab), 1e-9);
@@ -31,7 +31,7 @@ fn only_the_last_ball_of_a_row_leaves() {
     }
 }
 
-/// Largest change of energy of an elastic, frictionless body in an elastic room over a minute, as a part of it.
+/// Largest change of energy of an elastic, frictionless body in an elastic room over a minute, relative to it.
 fn drift(shape: ShapeDescription, gravity: f64) -> f64 {
     let mut bodies = room(0.05, 0.0, 1.0);
     let mut ball = with(body("ball", shape, 0.003, 0.001), 0.1, 0.0, 1.0);
@@ -46,7 +46,7 @@ fn drift(shape: ShapeDescription, gravity: f64) -> f64 {
         lab.free();
         worst = worst.max((lab.energy_j() - start).abs());
     }
-    let place = lab.motion("ball").centre_m;
+    let place = lab.body("ball").centre_m;
     assert!(place.amax() < 0.05, "it left the room: {place}");
     worst / start
 }
@@ -83,7 +83,7 @@ fn apexes(lab: &mut Lab, seconds: f64) -> Vec<f64> {
     let (mut heights, mut last) = (Vec::new(), -1.0);
     for _ in 0..(seconds * 1000.0) as usize {
         lab.free();
-        let ball = lab.motion("ball");
+        let ball = lab.body("ball");
         let speed = ball.velocity_m_per_s.y;
         if last > 0.0 && speed <= 0.0 {
             heights.push(ball.centre_m.y - 0.01 + speed * speed / (2.0 * GRAVITY));
@@ -124,19 +124,19 @@ fn a_body_that_bounced_comes_to_rest_without_jitter() {
             let falling = BodyDescription { angle_rad: tilt, ..falling };
             let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.3, 0.0), falling], None));
             lab.run_s(6.0);
-            // A disc may go on rolling; nothing else may move at all.
-            let ball = *lab.motion("ball");
+            // A disc may keep rolling; nothing else may move at all.
+            let ball = *lab.body("ball");
             let rolling = if matches!(shape, ShapeDescription::Disc { .. }) { ball.velocity_m_per_s.x } else { 0.0 };
             let start = ball.centre_m;
             let mut fastest = 0.0_f64;
             for _ in 0..1000 {
                 lab.free();
-                let now = lab.motion("ball");
+                let now = lab.body("ball");
                 fastest = fastest.max((now.velocity_m_per_s - vector![rolling, 0.0]).norm());
             }
             let what = format!("{shape:?}, tilt {tilt}, restitution {restitution}: ");
             assert_below(&(what.clone() + "speed, m/s"), fastest, 1e-9);
-            assert_below(&(what + "rise, m"), (lab.motion("ball").centre_m.y - start.y).abs(), 1e-9);
+            assert_below(&(what + "rise, m"), (lab.body("ball").centre_m.y - start.y).abs(), 1e-9);
         }
     }
 }
@@ -170,8 +170,8 @@ fn a_gas_of_elastic_bodies_keeps_its_energy() {
         for _ in 0..10_000 {
             impacts += lab.free().impacts;
         }
-        assert!(impacts > 500, "too thin: {impacts} impacts");
-        assert_below("energy off by, part", (lab.energy_j() / start - 1.0).abs(), 1e-12);
+        assert!(impacts > 500, "only {impacts} impacts");
+        assert_below("relative energy error", (lab.energy_j() / start - 1.0).abs(), 1e-12);
         assert_below("energy gain, J", lab.gain_j(), 1e-12);
     }
 }
@@ -189,7 +189,7 @@ fn a_light_ball_between_two_walls_and_a_heavy_one_keeps_energy_and_order() {
     let start = lab.energy_j();
     for _ in 0..20_000 {
         lab.free();
-        assert!(lab.motion("light").centre_m.x < lab.motion("heavy").centre_m.x, "they passed each other");
+        assert!(lab.body("light").centre_m.x < lab.body("heavy").centre_m.x, "they passed each other");
     }
-    assert_below("energy off by, part", (lab.energy_j() / start - 1.0).abs(), 1e-12);
+    assert_below("relative energy error", (lab.energy_j() / start - 1.0).abs(), 1e-12);
 }

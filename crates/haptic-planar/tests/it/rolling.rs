@@ -1,4 +1,4 @@
-//! Discs that roll, and what slows them.
+//! Rolling discs, and what slows them.
 
 use crate::common::measure::{assert_below, assert_near};
 use crate::common::*;
@@ -7,17 +7,17 @@ use haptic_planar::tick::TICK_S;
 const RADIUS_M: f64 = 0.01;
 const MASS_KG: f64 = 0.1;
 
-/// A disc that slides onto a floor at 0.5 m/s without spin; its inertia is this part of m r².
-fn thrown(inertia_part: f64, friction: f64) -> Lab {
+/// A disc that slides onto a floor at 0.5 m/s without spin; its inertia is this fraction of m r².
+fn thrown(inertia_fraction: f64, friction: f64) -> Lab {
     let mut wheel = with(body("disc", disc(RADIUS_M), -0.9, RADIUS_M), MASS_KG, friction, 0.0);
-    wheel.inertia_kg_m2 = Some(inertia_part * MASS_KG * RADIUS_M * RADIUS_M);
+    wheel.inertia_kg_m2 = Some(inertia_fraction * MASS_KG * RADIUS_M * RADIUS_M);
     wheel.velocity_m_per_s.x = 0.5;
     Lab::new(&scene(GRAVITY, vec![floor(friction, 0.0), wheel], None))
 }
 
 /// Slip of the disc's lowest point, m/s.
 fn slip(lab: &Lab) -> f64 {
-    let wheel = lab.motion("disc");
+    let wheel = lab.body("disc");
     wheel.velocity_m_per_s.x + wheel.angular_velocity_rad_per_s * RADIUS_M
 }
 
@@ -25,7 +25,7 @@ fn slip(lab: &Lab) -> f64 {
 fn a_sliding_disc_ends_up_rolling_with_two_thirds_of_its_speed() {
     let mut lab = thrown(0.5, 0.2);
     lab.run_s(1.0);
-    assert_near("speed, m/s", lab.motion("disc").velocity_m_per_s.x, 0.5 * 2.0 / 3.0, 1e-12);
+    assert_near("speed, m/s", lab.body("disc").velocity_m_per_s.x, 0.5 * 2.0 / 3.0, 1e-12);
     assert_below("slip, m/s", slip(&lab).abs(), 1e-12);
 }
 
@@ -33,11 +33,11 @@ fn a_sliding_disc_ends_up_rolling_with_two_thirds_of_its_speed() {
 fn a_sliding_ball_ends_up_rolling_with_five_sevenths_of_its_speed() {
     let mut lab = thrown(0.4, 0.2);
     lab.run_s(1.0);
-    assert_near("speed, m/s", lab.motion("disc").velocity_m_per_s.x, 0.5 * 5.0 / 7.0, 1e-12);
+    assert_near("speed, m/s", lab.body("disc").velocity_m_per_s.x, 0.5 * 5.0 / 7.0, 1e-12);
 }
 
 #[test]
-fn a_disc_starts_to_roll_when_friction_has_done_its_work() {
+fn a_disc_starts_to_roll_when_friction_has_removed_its_slip() {
     let mut lab = thrown(0.5, 0.2);
     while slip(&lab).abs() > 1e-12 && lab.time_s() < 2.0 {
         lab.free();
@@ -50,14 +50,14 @@ fn a_disc_starts_to_roll_when_friction_has_done_its_work() {
 fn a_rolling_disc_keeps_rolling() {
     let mut lab = thrown(0.5, 0.2);
     lab.run_s(1.0);
-    let speed = lab.motion("disc").velocity_m_per_s.x;
+    let speed = lab.body("disc").velocity_m_per_s.x;
     lab.run_s(3.0);
-    assert_near("speed, m/s", lab.motion("disc").velocity_m_per_s.x, speed, 1e-12);
+    assert_near("speed, m/s", lab.body("disc").velocity_m_per_s.x, speed, 1e-12);
     assert_below("penetration, m", lab.penetration_m, 1e-5);
 }
 
 #[test]
-fn rolling_friction_stops_a_disc_after_the_way_it_should_take() {
+fn rolling_friction_stops_a_disc_after_the_expected_distance() {
     for lever_m in [1e-4, 5e-4, 1e-3] {
         let mut wheel = with(body("disc", disc(RADIUS_M), -0.9, RADIUS_M), MASS_KG, 0.5, 0.0);
         wheel.velocity_m_per_s.x = 0.3;
@@ -68,9 +68,9 @@ fn rolling_friction_stops_a_disc_after_the_way_it_should_take() {
         lab.run_s(6.0);
         // The torque ρ m g slows both translation and spin: a = ρ g r / (r² + k²), and k² = r²/2 for a disc.
         let braking = lever_m * GRAVITY / (1.5 * RADIUS_M);
-        let way = lab.motion("disc").centre_m.x + 0.9;
-        assert_near("way, m", way, 0.3 * 0.3 / (2.0 * braking), 5.0 * braking * TICK_S / 0.3);
-        assert_below("speed at the end, m/s", lab.motion("disc").velocity_m_per_s.norm(), 1e-9);
+        let way = lab.body("disc").centre_m.x + 0.9;
+        assert_near("distance, m", way, 0.3 * 0.3 / (2.0 * braking), 5.0 * braking * TICK_S / 0.3);
+        assert_below("speed at the end, m/s", lab.body("disc").velocity_m_per_s.norm(), 1e-9);
         assert_below("energy gain, J", lab.gain_j(), 1e-12);
     }
 }
@@ -84,9 +84,9 @@ fn air_drag_slows_a_spin_exponentially() {
     let mut lab = Lab::new(&world);
     let rate = 1e-5 / (0.5 * MASS_KG * RADIUS_M * RADIUS_M);
     lab.run_s(0.5);
-    assert_near("spin, rad/s", lab.motion("disc").angular_velocity_rad_per_s, 10.0 * libm::exp(-0.5 * rate), 1e-3);
+    assert_near("spin, rad/s", lab.body("disc").angular_velocity_rad_per_s, 10.0 * libm::exp(-0.5 * rate), 1e-3);
     lab.run_s(100.0);
-    assert_below("spin at the end, rad/s", lab.motion("disc").angular_velocity_rad_per_s.abs(), 1e-6);
+    assert_below("spin at the end, rad/s", lab.body("disc").angular_velocity_rad_per_s.abs(), 1e-6);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn rolling_friction_holds_a_disc_on_a_gentle_slope() {
         world.rolling_friction = 0.1 * RADIUS_M;
         let mut lab = Lab::new(&world);
         lab.run_s(1.0);
-        let speed = lab.motion("disc").velocity_m_per_s.norm();
+        let speed = lab.body("disc").velocity_m_per_s.norm();
         assert!(if held { speed < 1e-9 } else { speed > 0.01 }, "slope {slope}: {speed} m/s");
     }
 }

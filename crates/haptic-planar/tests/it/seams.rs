@@ -1,4 +1,4 @@
-//! A floor made of several bodies, or of a body's several parts, feels like one.
+//! A floor of several bodies, or of several pieces of one body, feels like one.
 
 use crate::common::measure::{Samples, assert_below};
 use crate::common::*;
@@ -30,7 +30,7 @@ fn odd_tiles() -> Vec<BodyDescription> {
     tiles
 }
 
-/// One concave body with a flat top from x = 0 to 0.4 m and teeth below, which has to be cut into parts.
+/// One concave body with a flat top from x = 0 to 0.4 m and teeth below, which is cut into pieces.
 fn comb() -> Vec<BodyDescription> {
     let mut corners = vec![[0.4, 0.0], [0.0, 0.0]];
     for i in 0..5 {
@@ -44,7 +44,7 @@ fn comb() -> Vec<BodyDescription> {
     vec![with(fixed("comb", polygon(&corners), 0.0, 0.0), 1.0, FRICTION, 0.2)]
 }
 
-/// Drags a tool of 20 mm height over a ground and back; claims the friction at every tick once it slides.
+/// Drags a tool of 20 mm height over a ground and back; asserts the friction at every tick once it slides.
 #[track_caller]
 fn assert_smooth(ground: Vec<BodyDescription>, shape: ShapeDescription, upright: bool) {
     let mut bodies = ground;
@@ -59,7 +59,7 @@ fn assert_smooth(ground: Vec<BodyDescription>, shape: ShapeDescription, upright:
         lab.lead(vector![to, 0.005], 3300, |lab, output| {
             tick += 1;
             if tick > 500 {
-                assert!(output.tool_normal_n > 0.0, "lost the ground at {}", lab.motion("tool").centre_m);
+                assert!(output.tool_normal_n > 0.0, "lost the ground at {}", lab.body("tool").centre_m);
                 ratio.push(-sign * output.force_on_hand_n.x / output.force_on_hand_n.y);
             }
         });
@@ -89,8 +89,8 @@ fn a_round_tool_dragged_over_tiles_feels_no_seam() {
 }
 
 #[test]
-fn a_tool_dragged_over_the_parts_of_one_body_feels_no_seam() {
-    assert!(Lab::new(&scene(0.0, comb(), None)).scene.pieces.len() > 3, "the comb must be cut into parts");
+fn a_tool_dragged_over_the_pieces_of_one_body_feels_no_seam() {
+    assert!(Lab::new(&scene(0.0, comb(), None)).scene.pieces.len() > 3, "the comb must be cut into pieces");
     assert_smooth(comb(), box_shape(0.03, 0.02), false);
     assert_smooth(comb(), disc(0.01), true);
 }
@@ -122,14 +122,14 @@ fn a_disc_rolling_freely_over_tiles_keeps_its_speed() {
         bodies.push(wheel);
         let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
         lab.run_s(1.1);
-        let disc = lab.motion("disc");
+        let disc = lab.body("disc");
         assert_below("speed lost, m/s", (disc.velocity_m_per_s - vector![0.3, 0.0]).norm(), 1e-9);
         assert_below("height off, m", (disc.centre_m.y - 0.01).abs(), 1e-6);
     }
 }
 
 #[test]
-fn a_box_thrown_over_tiles_goes_as_far_as_on_one_floor() {
+fn a_box_thrown_over_tiles_slides_as_far_as_on_one_floor() {
     let thrown = |ground: Vec<BodyDescription>| {
         let mut rider = with(body("rider", box_shape(0.03, 0.01), 0.03, 0.005), 0.1, FRICTION, 0.2);
         rider.velocity_m_per_s.x = 1.5;
@@ -137,7 +137,7 @@ fn a_box_thrown_over_tiles_goes_as_far_as_on_one_floor() {
         bodies.push(rider);
         let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
         lab.run_s(1.0);
-        lab.motion("rider").centre_m
+        lab.body("rider").centre_m
     };
     let whole = thrown(vec![floor(FRICTION, 0.2)]);
     for tiles in [equal_tiles(), odd_tiles(), comb()] {

@@ -1,4 +1,4 @@
-//! What a hand feels that pushes a tool into a floor and slides it along: friction, the same at every tick.
+//! Friction on the hand while it presses a tool onto a floor and slides it: the same at every tick.
 
 use crate::common::measure::{Samples, assert_below, assert_near};
 use crate::common::*;
@@ -8,10 +8,10 @@ use nalgebra::{Vector2, vector};
 
 /// Half the height of every tool here, m.
 const HALF_M: f64 = 0.01;
-/// How far the hand pushes past the touch, m.
+/// Depth of the hand below the height of contact, m.
 const PUSH_M: f64 = 0.005;
 
-/// A tool on a floor, and how it is held.
+/// A tool on a floor, and its coupling.
 #[derive(Clone)]
 struct Tool {
     shape: ShapeDescription,
@@ -58,7 +58,7 @@ impl Tool {
         if self.upright { lab.upright(5.0, 0.02) } else { lab }
     }
 
-    /// Pushes the tool down, slides it both ways and claims what must hold at every tick once it slides.
+    /// Pushes the tool down, slides it both ways and asserts the claims at every tick once it slides.
     #[track_caller]
     fn assert_slides(&self) {
         for direction in [1.0, -1.0] {
@@ -74,7 +74,7 @@ impl Tool {
                     ratio.push(output.tool_tangent_n.abs() / output.tool_normal_n);
                 }
             });
-            let speed = lab.motion("tool").velocity_m_per_s.norm();
+            let speed = lab.body("tool").velocity_m_per_s.norm();
             assert_near("sliding speed, m/s", speed, 0.05, 0.01);
             assert_below("worst ratio off friction", ratio.worst_from(self.friction), 0.01);
             assert_below("ripple", ratio.ripple(), 1e-3);
@@ -84,7 +84,7 @@ impl Tool {
     }
 }
 
-/// All the gains and coefficients that the claims are made for.
+/// All gains and coefficients of the claims.
 fn cases() -> impl Iterator<Item = Tool> {
     [500.0, 800.0, 1200.0].into_iter().flat_map(|k| [0.1, 0.3, 0.5, 1.0].into_iter().map(move |mu| Tool::new(k, mu)))
 }
@@ -147,15 +147,15 @@ fn flat_riders() -> [(ShapeDescription, f64); 3] {
 #[track_caller]
 fn assert_slides_down(shape: ShapeDescription, rounding_m: f64, degrees: f64, friction: f64, seconds: f64) {
     let mut lab = on_ramp(shape, rounding_m, degrees, friction);
-    let start = lab.motion("rider").centre_m;
+    let start = lab.body("rider").centre_m;
     lab.run_s(seconds);
     let (sine, cosine) = libm::sincos(degrees.to_radians());
     let acceleration = GRAVITY * (sine - friction * cosine);
-    let rider = lab.motion("rider");
+    let rider = lab.body("rider");
     assert_near("speed, m/s", rider.velocity_m_per_s.norm(), acceleration * seconds, 1e-3);
     // Backward Euler is half a tick ahead.
     let way = acceleration * seconds * seconds / 2.0;
-    assert_near("way, m", (rider.centre_m - start).norm(), way, TICK_S / seconds + 1e-4);
+    assert_near("distance, m", (rider.centre_m - start).norm(), way, TICK_S / seconds + 1e-4);
     assert_below("penetration, m", lab.penetration_m, 1e-5);
 }
 
@@ -165,9 +165,9 @@ fn just_below_the_friction_angle_nothing_creeps() {
         for friction in [0.2, 0.5, 1.0] {
             let mut lab = on_ramp(shape.clone(), rounding_m, libm::atan(friction).to_degrees() - 0.3, friction);
             lab.run_s(0.1);
-            let start = lab.motion("rider").centre_m;
+            let start = lab.body("rider").centre_m;
             lab.run_s(5.0);
-            assert_below("creep, m", (lab.motion("rider").centre_m - start).norm(), 1e-9);
+            assert_below("creep, m", (lab.body("rider").centre_m - start).norm(), 1e-9);
         }
     }
 }
@@ -186,7 +186,7 @@ fn just_above_the_friction_angle_it_slides_with_the_right_acceleration() {
 fn a_gentle_ramp_holds_and_a_steep_one_does_not() {
     let mut lab = on_ramp(box_shape(0.04, 0.02), 0.0, 20.0, 0.5);
     lab.run_s(1.0);
-    assert_below("creep, m/s", lab.motion("rider").velocity_m_per_s.norm(), 1e-12);
+    assert_below("creep, m/s", lab.body("rider").velocity_m_per_s.norm(), 1e-12);
     assert_slides_down(box_shape(0.04, 0.02), 0.0, 30.0, 0.3, 1.0);
 }
 
@@ -197,10 +197,10 @@ fn a_thrown_box_stops_where_its_friction_says() {
         rider.velocity_m_per_s.x = speed;
         let mut lab = Lab::new(&scene(GRAVITY, vec![floor(friction, 0.0), rider], None));
         lab.run_s(2.0);
-        let way = lab.motion("rider").centre_m.x + 0.9;
+        let way = lab.body("rider").centre_m.x + 0.9;
         let braking = friction * GRAVITY;
-        assert_near("way, m", way, speed * speed / (2.0 * braking), 1.5 * braking * TICK_S / speed);
-        assert_below("speed at the end, m/s", lab.motion("rider").velocity_m_per_s.norm(), 1e-12);
+        assert_near("distance, m", way, speed * speed / (2.0 * braking), 1.5 * braking * TICK_S / speed);
+        assert_below("speed at the end, m/s", lab.body("rider").velocity_m_per_s.norm(), 1e-12);
     }
 }
 

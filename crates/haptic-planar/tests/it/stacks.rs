@@ -1,11 +1,11 @@
-//! Bodies that carry bodies.
+//! Bodies that carry other bodies.
 
 use crate::common::measure::{self, Samples, assert_below, assert_near};
 use crate::common::*;
 use haptic_planar::scene::description::ShapeDescription;
 use nalgebra::vector;
 
-/// Ten bodies on each other, the top one as many times heavier.
+/// Ten bodies on each other, the top one heavier by the factor `top`.
 fn stack(shape: &ShapeDescription, width: f64, top: f64) -> Lab {
     let mut bodies = vec![floor(0.4, 0.0)];
     for i in 0..10 {
@@ -24,8 +24,8 @@ fn a_stack_of_ten_with_a_heavy_top_stands() {
         assert_below("penetration, m", lab.penetration_m, 5e-5);
         assert_below("overlap at the end, m", measure::worst_overlap_m(&lab), 5e-5);
         assert_below("energy gain, J", lab.gain_j(), 3e-4);
-        let last = lab.motion("9");
-        assert_below("way of the top, m", (last.centre_m - vector![0.0, 0.19]).norm(), 5e-4);
+        let last = lab.body("9");
+        assert_below("displacement of the top, m", (last.centre_m - vector![0.0, 0.19]).norm(), 5e-4);
         assert_below("speed of the top, m/s", last.velocity_m_per_s.norm(), 1e-6);
     }
 }
@@ -45,13 +45,13 @@ fn a_pyramid_of_boxes_stands() {
         }
     }
     let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
-    let start = lab.motion("5.0").centre_m;
+    let start = lab.body("5.0").centre_m;
     lab.run_s(5.0);
-    assert_below("way of the top, m", (lab.motion("5.0").centre_m - start).norm(), 1e-4);
+    assert_below("displacement of the top, m", (lab.body("5.0").centre_m - start).norm(), 1e-4);
     assert_below("penetration, m", lab.penetration_m, 5e-5);
 }
 
-/// A tool of 20 g pushed down with 5 N slides on free boxes; returns the world, the felt ratio and its normal force.
+/// A tool of 20 g pushed down with 5 N slides on free boxes; returns the lab, the ratio on the hand and the normal force.
 fn slide_on(count: usize, mass: f64) -> (Lab, Samples, Samples) {
     let mut bodies = vec![floor(0.3, 0.0)];
     for i in 0..count {
@@ -96,10 +96,10 @@ fn a_rod_falling_on_a_smooth_floor_keeps_its_centre_over_one_point() {
     let (sine, cosine) = libm::sincos(tilt);
     rod.position_m.y = 0.1 * sine + 0.0005 * cosine;
     let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.0, 0.0), rod], None));
-    while lab.motion("rod").angle_rad > 0.05 && lab.time_s() < 2.0 {
+    while lab.body("rod").angle_rad > 0.05 && lab.time_s() < 2.0 {
         lab.free();
     }
-    let rod = lab.motion("rod");
+    let rod = lab.body("rod");
     assert_below("drift of the centre, m", rod.centre_m.x.abs(), 1e-12);
     // Energy: m g Δh = ½ I ω² + ½ m (ω · horizontal arm)².
     let corner = |angle: f64| {
@@ -118,5 +118,5 @@ fn a_stack_of_capsules_stands() {
     let mut lab = stack(&capsule(0.03, 0.01), 0.02, 1.0);
     lab.run_s(5.0);
     assert_below("penetration, m", lab.penetration_m, 5e-5);
-    assert_below("way of the top, m", (lab.motion("9").centre_m - vector![0.0, 0.19]).norm(), 5e-4);
+    assert_below("displacement of the top, m", (lab.body("9").centre_m - vector![0.0, 0.19]).norm(), 5e-4);
 }

@@ -1,4 +1,4 @@
-//! Measures taken from outside the simulation, and asserts that print what was measured.
+//! Measures taken from outside of the simulation, and asserts that print the measured value.
 
 use super::Lab;
 use haptic_planar::shape::piece::PlacedPiece;
@@ -19,7 +19,7 @@ pub fn assert_near(what: &str, measured: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// Samples of something that ought to be steady.
+/// Samples of a value that should be steady.
 #[derive(Default)]
 pub struct Samples(Vec<f64>);
 
@@ -32,30 +32,30 @@ impl Samples {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
-    pub fn most(&self) -> f64 {
+    pub fn max(&self) -> f64 {
         self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Root mean square deviation as a part of the mean.
+    /// Root mean square deviation relative to the mean.
     pub fn ripple(&self) -> f64 {
         let mean = self.mean();
         let square = self.0.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / self.0.len() as f64;
         square.sqrt() / mean.abs()
     }
 
-    /// Largest deviation of any sample from a value, as a part of it.
+    /// Largest deviation of any sample from a value, relative to it.
     pub fn worst_from(&self, value: f64) -> f64 {
         self.0.iter().map(|v| (v / value - 1.0).abs()).fold(0.0, f64::max)
     }
 
-    pub fn quantile(&self, part: f64) -> f64 {
+    pub fn quantile(&self, fraction: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
-        sorted[((sorted.len() - 1) as f64 * part) as usize]
+        sorted[((sorted.len() - 1) as f64 * fraction) as usize]
     }
 }
 
-/// How deep the outlines of two bodies overlap, m, worked out from their poses alone; negative when apart.
+/// Overlap of the outlines of two bodies, m, from their poses alone; negative when apart.
 pub fn overlap_m(lab: &Lab, a: usize, b: usize) -> f64 {
     let mut deepest = f64::NEG_INFINITY;
     for i in lab.scene.bodies[a].pieces.clone() {
@@ -81,7 +81,7 @@ pub fn worst_overlap_m(lab: &Lab) -> f64 {
     worst
 }
 
-/// Whether two bodies are near enough to be worth a look.
+/// Whether the bounding circles of two bodies overlap.
 fn can_meet(lab: &Lab, a: usize, b: usize) -> bool {
     let reach = |body: usize| {
         let pieces = &lab.scene.pieces[lab.scene.bodies[body].pieces.clone()];
@@ -92,18 +92,18 @@ fn can_meet(lab: &Lab, a: usize, b: usize) -> bool {
 
 fn placed(lab: &Lab, piece: usize) -> PlacedPiece {
     let piece = &lab.scene.pieces[piece];
-    let motion = &lab.state.bodies[piece.body as usize];
-    PlacedPiece::new(piece, motion.centre_m, motion.rotation)
+    let body = &lab.state.bodies[piece.body as usize];
+    PlacedPiece::new(piece, body.centre_m, body.rotation)
 }
 
 /// Largest separation along any face normal: the depth when the cores overlap, a lower bound of the distance if not.
 fn separation_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
-    let mut most = f64::NEG_INFINITY;
+    let mut max = f64::NEG_INFINITY;
     for (of, other) in [(a, b), (b, a)] {
         for i in 0..of.count {
             let height = |j: usize| of.normals[i].dot(&(other.corners[j] - of.corners[i]));
             if of.count > 1 {
-                most = most.max((0..other.count).map(height).fold(f64::INFINITY, f64::min));
+                max = max.max((0..other.count).map(height).fold(f64::INFINITY, f64::min));
             }
         }
     }
@@ -112,11 +112,11 @@ fn separation_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
             let between = b.corners[j] - a.corners[i];
             let size = between.norm();
             if size > 0.0 {
-                most = most.max(gap_along(a, b, between / size));
+                max = max.max(gap_along(a, b, between / size));
             }
         }
     }
-    most
+    max
 }
 
 fn gap_along(a: &PlacedPiece, b: &PlacedPiece, axis: nalgebra::Vector2<f64>) -> f64 {

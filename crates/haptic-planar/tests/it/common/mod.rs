@@ -1,4 +1,4 @@
-//! Small worlds and hands shared by the behaviour tests.
+//! Small scenes and hands shared by the behaviour tests.
 
 pub mod measure;
 
@@ -82,7 +82,7 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
     }
 }
 
-/// A world with a hand that holds its tool.
+/// A world with a hand that holds its tool, and maxima over the run.
 #[derive(Clone)]
 pub struct Lab {
     pub scene: Scene,
@@ -125,41 +125,41 @@ impl Lab {
         self
     }
 
-    /// One tick with nobody holding anything.
+    /// One tick without a hand.
     pub fn free(&mut self) -> StepOutput {
         self.tick += 1;
         let output = self.state.advance(&self.scene, &mut self.workspace, None);
-        self.note(&output);
+        self.record(&output);
         output
     }
 
-    /// Some time with nobody holding anything.
+    /// Some time without a hand.
     pub fn run_s(&mut self, seconds: f64) {
         for _ in 0..(seconds / TICK_S).round() as usize {
             self.free();
         }
     }
 
-    /// One tick with the hand at a place.
+    /// One tick with the hand at a position.
     pub fn hand(&mut self, at: Vector2<f64>) -> StepOutput {
         self.input.hand_before_m = if self.tick == 0 { at } else { self.input.hand_m };
         self.input.hand_m = at;
         self.tick += 1;
         let output = self.state.advance(&self.scene, &mut self.workspace, Some(&self.input));
-        self.note(&output);
+        self.record(&output);
         output
     }
 
-    /// The hand moves to a place in a straight line in so many ticks; every tick is shown to `see`.
-    pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut see: impl FnMut(&Self, StepOutput)) {
+    /// Moves the hand to a position in a straight line within this many ticks; calls `check` after each.
+    pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut check: impl FnMut(&Self, StepOutput)) {
         let from = self.input.hand_m;
         for i in 1..=ticks {
             let output = self.hand(from + (to - from) * (i as f64 / ticks as f64));
-            see(self, output);
+            check(self, output);
         }
     }
 
-    fn note(&mut self, output: &StepOutput) {
+    fn record(&mut self, output: &StepOutput) {
         self.penetration_m = self.penetration_m.max(output.penetration_m);
         self.dropped += output.pairs_dropped;
     }
@@ -169,7 +169,7 @@ impl Lab {
     }
 
     /// The body of this name.
-    pub fn motion(&self, name: &str) -> &BodyState {
+    pub fn body(&self, name: &str) -> &BodyState {
         let index = self.scene.bodies.iter().position(|body| body.name == name);
         &self.state.bodies[index.unwrap_or_else(|| panic!("no body {name}"))]
     }
@@ -179,7 +179,7 @@ impl Lab {
         self.state.energy.kinetic_j + self.state.energy.potential_j
     }
 
-    /// The largest rise of stored energy that no work explains, J.
+    /// Maximum energy gain, J.
     pub fn gain_j(&self) -> f64 {
         self.state.energy.gain_max_j
     }

@@ -1,12 +1,12 @@
 //! The impact states of Chang & Colgate 1997 side by side: energy, stuck ticks, friction, pull-off, cost.
 //!
-//! `cargo run --release -p haptic-planar --example choices` prints one table row a choice;
-//! `… --example choices cost NAME TICKS` only runs the pushed box so long, for an instruction counter.
+//! `cargo run --release -p haptic-planar --example impact_states` prints one table row for each state;
+//! `… --example impact_states cost NAME TICKS` only presses the box for this many ticks, for an instruction counter.
 
 #[path = "../tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod common;
-#[path = "../tests/it/choices_lab/mod.rs"]
+#[path = "../tests/it/impact_states/scenarios.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod lab;
 
@@ -25,12 +25,12 @@ fn main() {
     println!("energy and time:");
     println!("| impact state | ball 10 s | square 10 s | stuck at 1 µm | stuck at 10 nm | µs a pressed tick |");
     println!("|---|---|---|---|---|---|");
-    CHOICES.iter().for_each(|(name, choice)| print_energy(name, *choice));
+    IMPACT_STATES.iter().for_each(|(name, choice)| print_energy(name, *choice));
     for restitution in [0.0, 0.5, 1.0] {
         println!("a pushed box, restitution {restitution}:");
-        println!("| impact state | Ft/Fn felt | slides mm/s | gain J | overlap mm | pull-off N | small inertia N |");
+        println!("| impact state | Ft/Fn output | slides mm/s | gain J | overlap mm | pull-off N | small inertia N |");
         println!("|---|---|---|---|---|---|---|");
-        CHOICES.iter().for_each(|(name, choice)| print_feel(name, *choice, restitution));
+        IMPACT_STATES.iter().for_each(|(name, choice)| print_feel(name, *choice, restitution));
     }
 }
 
@@ -64,7 +64,7 @@ fn print_feel(name: &str, choice: ImpactState, restitution: f64) {
 fn only_run(arguments: &[String]) {
     let wanted = arguments.first().map_or("inter-state", String::as_str);
     let ticks = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(1000);
-    for (_, choice) in CHOICES.iter().filter(|(name, _)| *name == wanted) {
+    for (_, choice) in IMPACT_STATES.iter().filter(|(name, _)| *name == wanted) {
         press(*choice, ticks);
     }
 }

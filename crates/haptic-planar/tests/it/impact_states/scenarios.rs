@@ -1,10 +1,10 @@
-//! The scenarios in which the paper's impact states differ, shared by the tests and the example that prints the table.
+//! Scenarios in which the impact states of the paper differ, shared by the tests and the example that prints the tables.
 
 use crate::common::{Lab, body, box_shape, disc, fixed, scene, with};
 use haptic_planar::scene::description::{ImpactState, SceneDescription};
 use nalgebra::vector;
 
-pub const CHOICES: [(&str, ImpactState); 7] = [
+pub const IMPACT_STATES: [(&str, ImpactState); 7] = [
     ("exact", ImpactState::Exact),
     ("previous", ImpactState::Previous),
     ("previous-position", ImpactState::PreviousPosition),
@@ -19,22 +19,22 @@ fn lab(choice: ImpactState, mut description: SceneDescription) -> Lab {
     Lab::new(&description)
 }
 
-/// How the energy of an elastic world changed.
+/// Change of the energy of an elastic scene.
 pub struct Drift {
-    /// Change over start, of the energy above that of rest.
+    /// Relative change of the energy above that of rest.
     pub drift: f64,
     /// Largest unexplained gain, J.
     pub gain_j: f64,
 }
 
-/// A frictionless elastic ball of 0.1 kg falls 0.1 m onto a floor, again and again.
+/// A frictionless elastic ball of 0.1 kg falls 0.1 m onto a floor and bounces.
 pub fn elastic_ball(choice: ImpactState, seconds: f64) -> Drift {
     let ball = with(body("ball", disc(0.01), 0.0, 0.11), 0.1, 0.0, 1.0);
     let floor = with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.0, 1.0);
     let mut lab = lab(choice, scene(9.81, vec![floor, ball], None));
     let height = |lab: &Lab| {
-        let motion = &lab.state.bodies[1];
-        9.81 * (motion.centre_m.y - 0.01) + 0.5 * motion.velocity_m_per_s.norm_squared()
+        let body = &lab.state.bodies[1];
+        9.81 * (body.centre_m.y - 0.01) + 0.5 * body.velocity_m_per_s.norm_squared()
     };
     let start = height(&lab);
     for _ in 0..(seconds * 1e3) as usize {
@@ -71,8 +71,8 @@ pub fn elastic_square(choice: ImpactState, seconds: f64) -> Drift {
     Drift { drift: lab.energy_j() / start - 1.0, gain_j: lab.state.energy.gain_max_j }
 }
 
-/// The paper's way to get stuck: a ball just above the floor that still recedes, pulled back within the tick. Returns
-/// in how many of 1000 ticks nothing at all changed although no contact carried the ball.
+/// The paper's scenario for getting stuck: a ball just above the floor that still recedes and returns within the tick.
+/// Returns the number of ticks, of 1000, in which nothing changed although no contact carried the ball.
 pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
     let mut ball = with(body("ball", disc(0.01), 0.0, 0.01 + gap_m), 0.1, 0.0, 1.0);
     ball.velocity_m_per_s = vector![0.0, 1e-4];
@@ -87,11 +87,11 @@ pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
     stuck
 }
 
-/// What sliding felt like.
+/// Result of a slide.
 pub struct Slid {
-    /// Tangential over normal force on the hand while it slides, by their means.
+    /// Mean tangential over mean normal force on the hand while the box slides.
     pub ratio: f64,
-    /// How fast the box went while the hand went 50 mm/s.
+    /// Speed of the box while the hand moves at 50 mm/s.
     pub speed_m_per_s: f64,
     /// Largest unexplained gain of energy, J.
     pub gain_j: f64,
@@ -100,16 +100,16 @@ pub struct Slid {
 }
 
 /// A box of 40 × 20 mm and 0.1 kg, tilted by 1°, held at its centre by 1000 N/m and 5 N·s/m over a floor with μ = 0.5.
-/// `inertia_share` of the inertia it would have if uniform: small makes it rock.
-pub fn box_on_floor(choice: ImpactState, restitution: f64, inertia_share: f64) -> Lab {
+/// `inertia_fraction` of a uniform box's inertia; a small one makes it rock.
+pub fn box_on_floor(choice: ImpactState, restitution: f64, inertia_fraction: f64) -> Lab {
     let mut tool = with(body("tool", box_shape(0.04, 0.02), 0.0, 0.010_4), 0.1, 0.5, restitution);
     tool.angle_rad = 0.017_453;
-    tool.inertia_kg_m2 = Some(inertia_share * 0.1 * (0.04_f64.powi(2) + 0.02_f64.powi(2)) / 12.0);
+    tool.inertia_kg_m2 = Some(inertia_fraction * 0.1 * (0.04_f64.powi(2) + 0.02_f64.powi(2)) / 12.0);
     let floor = with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.5, restitution);
     lab(choice, scene(0.0, vec![floor, tool], Some("tool")))
 }
 
-/// The hand presses the box down by 5 mm within half a second, and stays for the rest of the ticks.
+/// The hand presses the box down by 5 mm within half a second and stays for the rest of the ticks.
 pub fn press_down(lab: &mut Lab, ticks: usize) {
     for i in 0..ticks {
         lab.hand(vector![0.0, 0.0104 - 0.0054 * (i as f64 / 500.0).min(1.0)]);
@@ -140,8 +140,8 @@ pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
 }
 
 /// Pressed 5 mm in, pulled off at 100 mm/s: the largest pull on the hand, N. Some is the tool's own inertia.
-pub fn pull_off(choice: ImpactState, restitution: f64, inertia_share: f64) -> f64 {
-    let mut lab = box_on_floor(choice, restitution, inertia_share);
+pub fn pull_off(choice: ImpactState, restitution: f64, inertia_fraction: f64) -> f64 {
+    let mut lab = box_on_floor(choice, restitution, inertia_fraction);
     press_down(&mut lab, 600);
     let mut tension: f64 = 0.0;
     for i in 1..=400 {

@@ -1,10 +1,12 @@
-//! What the impact states of Chang & Colgate 1997, section 4.3, do: the faults that the paper reports, and which rules
-//! are free of them. `examples/choices.rs` prints the figures behind these claims.
+//! The impact states of Chang & Colgate 1997, section 4.3: the defects that the paper reports, and the rules without
+//! them. `examples/impact_states.rs` prints the figures behind these claims.
 
-use crate::choices_lab::*;
+mod scenarios;
+
 use crate::common::{Lab, body, box_shape, disc, fixed, scene, with};
 use haptic_planar::scene::description::ImpactState;
 use nalgebra::vector;
+use scenarios::*;
 
 const EXACT: ImpactState = ImpactState::Exact;
 const PREVIOUS: ImpactState = ImpactState::Previous;
@@ -44,7 +46,7 @@ fn consistent_impact_states_keep_the_energy_of_an_elastic_ball() {
 
 #[test]
 fn no_choice_adds_energy_without_a_force() {
-    for (name, choice) in CHOICES {
+    for (name, choice) in IMPACT_STATES {
         let gain_j = elastic_square(choice, 10.0).gain_j;
         assert!(gain_j < 1e-15, "{name}: {gain_j} J");
     }
@@ -104,7 +106,7 @@ fn a_rocking_tool_sticks_to_the_floor_by_the_printed_rule_and_not_by_ours() {
 
 #[test]
 fn no_choice_lets_bodies_overlap() {
-    for (name, choice) in CHOICES.iter().filter(|(_, choice)| *choice != EXACT) {
+    for (name, choice) in IMPACT_STATES.iter().filter(|(_, choice)| *choice != EXACT) {
         let depth_m = push_and_slide(*choice, 0.5).penetration_m;
         assert!(depth_m < 1e-7, "{name}: {depth_m} m");
     }
@@ -112,7 +114,7 @@ fn no_choice_lets_bodies_overlap() {
 
 #[test]
 fn several_collisions_of_a_tick_are_processed_one_after_the_other() {
-    for (name, choice) in CHOICES {
+    for (name, choice) in IMPACT_STATES {
         let mut description = scene(0.0, vec![], None);
         description.impact_state = choice;
         description.bodies = (0..4)
@@ -132,7 +134,7 @@ fn several_collisions_of_a_tick_are_processed_one_after_the_other() {
 
 #[test]
 fn a_heap_stays_apart_and_finite_under_every_choice_with_a_bound() {
-    for (name, choice) in CHOICES.iter().filter(|(_, choice)| ![EXACT, INTER_STATE].contains(choice)) {
+    for (name, choice) in IMPACT_STATES.iter().filter(|(_, choice)| ![EXACT, INTER_STATE].contains(choice)) {
         let mut description = scene(9.81, vec![], None);
         description.impact_state = *choice;
         description.bodies.push(with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.5, 0.3));
@@ -151,6 +153,6 @@ fn a_heap_stays_apart_and_finite_under_every_choice_with_a_bound() {
             lab.free();
         }
         assert!(lab.penetration_m < 1e-6, "{name}: {} m", lab.penetration_m);
-        assert!(lab.state.bodies.iter().all(|motion| motion.centre_m.norm() < 10.0), "{name}");
+        assert!(lab.state.bodies.iter().all(|body| body.centre_m.norm() < 10.0), "{name}");
     }
 }
