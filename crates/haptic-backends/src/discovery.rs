@@ -15,7 +15,7 @@ pub struct Found {
     pub port: String,
     /// Serial number of the USB device; empty if it has none.
     pub serial_number: String,
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// USB vendor and product, as in `2341:0043`.
     pub usb: String,
@@ -93,7 +93,7 @@ fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     missing
 }
 
-/// What the user lacks to open a node. The node is not opened.
+/// Permissions that the user lacks to open a node, with the remedy. The node is not opened.
 fn missing_rights(node: &Path) -> Vec<String> {
     use rustix::fs::{Access, access};
     let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";

@@ -1,6 +1,6 @@
 //! Devices with input and output.
 //!
-//! [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] what the kernel drives;
+//! [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] devices with a kernel driver;
 //! [`threaded`] is the device that reads from a thread, for both of the last two. [`pantograph`] is the kinematics of
 //! linkages whose motors turn while the hand moves straight.
 #![forbid(unsafe_code)]
