@@ -149,7 +149,7 @@ pub enum WriteOutcome {
 /// Identity of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// Backend that drives it.
     pub kind: &'static KindSpec,

@@ -75,7 +75,7 @@ impl<M: Trajectory + Send> Device for PrescribedDevice<M> {
         &self.limits
     }
 
-    /// Real-time: one look at the motion.
+    /// Real-time: one evaluation of the motion.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         self.ticks += 1;
         let mut position_m = self.motion.at(seconds(self.ticks));

@@ -24,8 +24,8 @@ use nalgebra::Vector2;
 /// The tick of simulated devices, s.
 pub const TICK_S: f64 = 0.001;
 
-/// Ticks a second. A count of ticks is divided by this, never multiplied by the tick: only so are the times of rows
-/// that lie on a tick met exactly.
+/// Ticks per second. A count of ticks is divided by this, not multiplied by the tick: only then do rows that lie on a
+/// tick get their exact times.
 const TICKS_PER_S: f64 = 1000.0;
 
 pub(crate) fn seconds(ticks: u64) -> f64 {

@@ -1,9 +1,10 @@
 //! One axis of the simulated device: a mass with viscous and dry friction on the hand's spring and damper.
 //!
-//! M·a = f + K·(p − x) + B·(p' − v) − b·v − (dry friction), where f is constant and the target p moves evenly over the
-//! time asked for. Between changes of direction this is a linear equation, and its solution's own Taylor series is
-//! summed to the last bit. One series covers free, damped and sprung axes alike, where closed forms would need a case
-//! each and lose digits between them, and it uses no library function whose bits could differ between machines.
+//! M·a = f + K·(p − x) + B·(p' − v) − b·v − (dry friction), where f is constant and the target p moves at constant
+//! velocity over the requested time. Between changes of direction this is a linear equation, and the Taylor series of
+//! its solution is summed to the last bit. One series covers free, damped and sprung axes alike, where closed forms
+//! would need a case each and lose digits between them, and it uses no library function whose bits could differ between
+//! machines.
 
 /// Terms of the series. With [`SPAN`] the first omitted term is below 0.5¹⁸/18! ≈ 10⁻²¹ of the motion.
 const TERMS: usize = 18;
