@@ -21,7 +21,7 @@ const EVENT_CAPACITY: usize = 1024;
 /// retired values per request.
 const EVENT_RESERVE: usize = 1 + 2 * REQUESTS_PER_TICK;
 
-/// What the real-time thread works on.
+/// State of the real-time thread.
 pub struct LoopBody {
     pub(super) rendering: HapticLoop,
     pub(super) extremes: RunExtremes,
