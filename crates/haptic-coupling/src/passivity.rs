@@ -1,9 +1,9 @@
 //! Damping that a device needs so that a sampled coupling never generates energy, with any hand.
 //!
-//! Colgate and Schenkel's condition for a virtual wall, b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT, and its
-//! extension to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the right
-//! half plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y).
-//! The closed forms are tested against a sweep over frequencies that does not use them.
+//! Colgate and Schenkel's condition for a virtual wall, b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT, and
+//! its extension to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the
+//! right half plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y). The closed
+//! forms are tested against a frequency sweep that does not use them.
 
 use nalgebra::Complex;
 use std::f64::consts::PI;
