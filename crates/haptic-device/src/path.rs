@@ -45,6 +45,8 @@ pub struct Path {
     /// t_s, x_m, y_m.
     rows: Vec<[f64; 3]>,
     looped: bool,
+    /// Row after the time of the last [`Path::follow`].
+    cursor: usize,
 }
 
 impl Path {
@@ -63,7 +65,7 @@ impl Path {
         if looped && first[1..] != last[1..] {
             return Err(PathError::Open);
         }
-        Ok(Self { rows, looped })
+        Ok(Self { rows, looped, cursor: 0 })
     }
 
     /// The rows: t_s, x_m, y_m.
@@ -76,7 +78,33 @@ impl Path {
     /// Real-time: a binary search of the rows.
     pub fn at(&self, time_s: f64) -> Vector2<f64> {
         let time_s = self.time_in_rows(time_s);
-        let after = self.rows.partition_point(|row| row[0] <= time_s);
+        self.interpolate(self.row_after(time_s), time_s)
+    }
+
+    /// As [`Path::at`], for a sequence of times: continues at the row of the last call.
+    ///
+    /// Real-time: constant while times advance by less than a row; a binary search of the rows otherwise.
+    pub fn follow(&mut self, time_s: f64) -> Vector2<f64> {
+        let time_s = self.time_in_rows(time_s);
+        if !self.is_row_after(self.cursor, time_s) {
+            let next = self.cursor + 1;
+            self.cursor = if self.is_row_after(next, time_s) { next } else { self.row_after(time_s) };
+        }
+        self.interpolate(self.cursor, time_s)
+    }
+
+    /// Index of the first row later than a time.
+    fn row_after(&self, time_s: f64) -> usize {
+        self.rows.partition_point(|row| row[0] <= time_s)
+    }
+
+    fn is_row_after(&self, index: usize, time_s: f64) -> bool {
+        let follows =
+            index.checked_sub(1).is_none_or(|before| self.rows.get(before).is_some_and(|row| row[0] <= time_s));
+        follows && self.rows.get(index).is_none_or(|row| row[0] > time_s)
+    }
+
+    fn interpolate(&self, after: usize, time_s: f64) -> Vector2<f64> {
         match (after.checked_sub(1).and_then(|before| self.rows.get(before)), self.rows.get(after)) {
             (Some(before), Some(after)) => between(before, after, time_s),
             (Some(only), None) | (None, Some(only)) => point(only),
@@ -100,8 +128,8 @@ fn point(row: &[f64; 3]) -> Vector2<f64> {
 }
 
 fn between(before: &[f64; 3], after: &[f64; 3], time_s: f64) -> Vector2<f64> {
-    let share = (time_s - before[0]) / (after[0] - before[0]);
-    point(before) + (point(after) - point(before)) * share
+    let fraction = (time_s - before[0]) / (after[0] - before[0]);
+    point(before) + (point(after) - point(before)) * fraction
 }
 
 #[cfg(test)]
@@ -123,6 +151,17 @@ mod tests {
         let path = Path::new(vec![[1.0, 0.1, 0.2], [2.0, 0.3, 0.4]], false).unwrap();
         assert_eq!(path.at(0.0), Vector2::new(0.1, 0.2));
         assert_eq!(path.at(50.0), Vector2::new(0.3, 0.4));
+    }
+
+    #[test]
+    fn following_a_path_gives_the_same_bits_as_looking_it_up() {
+        for looped in [false, true] {
+            let mut path = triangle(looped);
+            let times = (0..9000).map(|tick| f64::from(tick) * 1e-3).chain([0.5, 8.0, -1.0, 1.0, 1.5]);
+            for time_s in times {
+                assert_eq!(path.follow(time_s), path.at(time_s), "at {time_s} s");
+            }
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub trait Trajectory {
 
 impl Trajectory for Path {
     fn at(&mut self, time_s: f64) -> Vector2<f64> {
-        Path::at(self, time_s)
+        self.follow(time_s)
     }
 }
 
@@ -75,7 +75,7 @@ impl<M: Trajectory + Send> Device for PrescribedDevice<M> {
         &self.limits
     }
 
-    /// Real-time: one look at the motion.
+    /// Real-time: one evaluation of the trajectory.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         self.ticks += 1;
         let mut position_m = self.motion.at(seconds(self.ticks));
