@@ -25,8 +25,8 @@ pub use crate::native::NativeSettings;
 pub use device::{SerialDevice, SerialSettings};
 pub use haply::{HaplyProtocol, HaplyVariant};
 pub use odrive::{OdriveProtocol, OdriveSettings};
-pub use port::{Port, PortError};
-pub use reader_thread::{FindPort, OpenError};
+pub use port::Port;
+pub use reader_thread::FindPort;
 
 /// The native protocol on a byte stream.
 pub type NativeProtocol = crate::native::NativeProtocol<crate::native::framing::Cobs>;
