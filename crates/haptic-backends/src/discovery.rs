@@ -1,5 +1,5 @@
-//! Connected devices, as the kernel lists them: serial ports of USB devices here, HID and input devices in `usb`. Nothing
-//! is opened: opening a port raises its DTR line, which resets many boards.
+//! Connected devices, as the kernel lists them: serial ports of USB devices here, HID and input devices in `usb`.
+//! Nothing is opened: opening a port raises its DTR line, which resets many boards.
 
 mod usb;
 
@@ -25,7 +25,7 @@ pub struct Found {
     pub axes: Option<usize>,
     /// Its force feedback, as text; empty where it is not known before the device is opened.
     pub capabilities: String,
-    /// What prevents its use, with the remedy.
+    /// Obstacles to its use, each with the remedy.
     pub missing: Vec<String>,
 }
 
@@ -38,8 +38,8 @@ impl Found {
         self.backend != NO_BACKEND
     }
 
-    /// The shortest device file for this device: on a serial line by serial number where it has one, because the names of
-    /// ports change.
+    /// The shortest device file for this device: on a serial line by serial number where it has one, because the names
+    /// of ports change.
     pub fn device_file(&self) -> String {
         let is_serial = KINDS.iter().any(|kind| kind.name == self.backend && kind.keys.contains(&"port"));
         let (key, place) = match (is_serial, self.has_plain_number()) {
