@@ -1,8 +1,8 @@
 //! A device model with a simulated hand.
 //!
 //! Time is the tick count: each reading advances the model by one tick of 1 ms under the efforts written before, each
-//! delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on. No clock is
-//! read, so the same efforts give the same bits.
+//! delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on. No
+//! clock is read, so the same efforts give the same bits.
 
 mod axis;
 mod delay;
