@@ -226,7 +226,7 @@ pub struct SimulationOnly {
     pub problem: &'static str,
     /// The remedy, with an example.
     pub remedy: &'static str,
-    /// Permitted on hardware if the user insists (`--i-know`).
+    /// Permitted on hardware if the user confirms it (`--i-know`).
     pub can_be_confirmed: bool,
 }
 
