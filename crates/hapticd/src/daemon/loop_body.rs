@@ -45,7 +45,7 @@ struct Taps {
 }
 
 impl Taps {
-    /// Records from the next tick on, after a checkpoint if the tap wants one. Returns the tap that it replaces.
+    /// Records from the next tick on, after a checkpoint if the tap needs one. Returns the tap that it replaces.
     fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
         tap.record_checkpoint(rendering);
         self.recording.replace(tap)
