@@ -1,5 +1,5 @@
-//! What is plugged in, as the kernel tells of it: serial ports of USB devices here, HID and input devices in `usb`. Nothing is
-//! opened: opening a port raises its DTR line, which resets many boards.
+//! Connected devices, as the kernel lists them: serial ports of USB devices here, HID and input devices in `usb`.
+//! Nothing is opened: opening a port raises its DTR line, which resets many boards.
 
 mod usb;
 
@@ -8,38 +8,38 @@ use crate::serial::usb_port::{self, UsbPort};
 use serde::Serialize;
 use std::path::Path;
 
-/// Something that could be driven.
+/// A connected device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// Where it is, e.g. `/dev/ttyACM0` or `/dev/hidraw0`.
+    /// Port or node, e.g. `/dev/ttyACM0` or `/dev/hidraw0`.
     pub port: String,
-    /// As its USB plug says; empty if it has none.
+    /// Serial number of the USB device; empty if it has none.
     pub serial_number: String,
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// USB vendor and product, as in `2341:0043`.
     pub usb: String,
     /// The `kind` of a device file that would drive it, or [`NO_BACKEND`].
     pub backend: &'static str,
-    /// How many of x and y it has, where that is known before it is opened.
+    /// Number of axes, where it is known before the device is opened.
     pub axes: Option<usize>,
-    /// What its force feedback can do, in words; empty where that is not known before it is opened.
+    /// Its force feedback, as text; empty where it is not known before the device is opened.
     pub capabilities: String,
-    /// What stands in the way, with the remedy.
+    /// Obstacles to its use, each with the remedy.
     pub missing: Vec<String>,
 }
 
-/// The backend of what nothing here can drive, such as a joystick without force feedback.
+/// Backend of devices that no backend drives, such as joysticks without force feedback.
 pub const NO_BACKEND: &str = "none";
 
 impl Found {
-    /// Whether a backend would drive it.
+    /// Whether a backend drives it.
     pub fn can_be_driven(&self) -> bool {
         self.backend != NO_BACKEND
     }
 
-    /// A device file that means this one, as short as can be: on a serial line by serial number where it has one, since the
-    /// names of ports change.
+    /// The shortest device file for this device: on a serial line by serial number where it has one, because the names
+    /// of ports change.
     pub fn device_file(&self) -> String {
         let is_serial = KINDS.iter().any(|kind| kind.name == self.backend && kind.keys.contains(&"port"));
         let (key, place) = match (is_serial, self.has_plain_number()) {
@@ -51,14 +51,14 @@ impl Found {
         format!("kind = \"{}\"\n{key} = \"{place}\"\n{axes}", self.backend)
     }
 
-    /// Whether its serial number can stand in a file as it is.
+    /// Whether its serial number needs no escapes in a file.
     fn has_plain_number(&self) -> bool {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
         !self.serial_number.is_empty() && self.serial_number.chars().all(plain)
     }
 }
 
-/// Everything that is plugged in and looks like a device to be felt.
+/// All connected devices that may be haptic devices.
 pub fn found() -> Vec<Found> {
     found_under(Path::new("/"))
 }
@@ -93,13 +93,13 @@ fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     missing
 }
 
-/// What this user lacks to open a node; it is not opened for that.
+/// Permissions that the user lacks to open a node, with the remedy. The node is not opened.
 fn missing_rights(node: &Path) -> Vec<String> {
     use rustix::fs::{Access, access};
     let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";
     match access(node, Access::READ_OK | Access::WRITE_OK) {
         Ok(()) => Vec::new(),
-        Err(_) => vec![format!("this user may not open it: {remedy}")],
+        Err(_) => vec![format!("permission denied: {remedy}")],
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_of_usb_devices_are_found_with_the_backend_that_would_drive_them() {
+    fn ports_of_usb_devices_are_found_with_the_backend_that_drives_them() {
         let root = Root::new();
         root.plug_in(
             "ttyACM1",
@@ -141,14 +141,14 @@ mod tests {
         );
         root.plug_in("ttyACM0", &[("idVendor", "2341"), ("idProduct", "0043"), ("manufacturer", "Arduino")]);
         let found = found_under(root.0.path());
-        let told: Vec<_> = found.iter().map(|found| (found.port.as_str(), found.backend)).collect();
-        assert_eq!(told, [("/dev/ttyACM0", "serial"), ("/dev/ttyACM1", "odrive")]);
+        let listed: Vec<_> = found.iter().map(|found| (found.port.as_str(), found.backend)).collect();
+        assert_eq!(listed, [("/dev/ttyACM0", "serial"), ("/dev/ttyACM1", "odrive")]);
         assert_eq!((found[1].serial_number.as_str(), found[1].name.as_str()), ("385A", "ODrive 3.6"));
         assert!(found[0].missing.is_empty(), "{:?}", found[0].missing);
     }
 
     #[test]
-    fn what_cannot_be_opened_says_what_to_do() {
+    fn a_device_that_cannot_be_opened_is_listed_with_the_remedy() {
         let root = Root::new();
         root.plug_in("ttyUSB0", &[("idVendor", "0403"), ("idProduct", "6001"), ("interface/latency_timer", "16")]);
         fs::remove_file(root.0.join("dev/ttyUSB0")).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn its_file_finds_it_by_serial_number_where_it_has_one() {
+    fn a_device_file_uses_the_serial_number_if_there_is_one() {
         assert_eq!(board("/dev/a").device_file(), "kind = \"serial\"\nport = \"/dev/a\"\n");
         let numbered = Found { serial_number: "385A-01".to_owned(), ..board("/dev/a") };
         assert_eq!(numbered.device_file(), "kind = \"serial\"\nserial_number = \"385A-01\"\n");

@@ -1,7 +1,7 @@
-//! The spring-damper that holds the tool: where the hand is in, the grip of one tick out.
+//! Spring-damper between hand and tool: computes the coupling input of one tick from the hand position.
 //!
-//! New gains come in over [`RAMP_S`]. Stiffening a stretched spring creates energy that nobody paid for, so each step
-//! of the ramp says what it needs and goes only as far as the caller can pay.
+//! New gains are ramped over [`RAMP_S`]. Stiffening a stretched spring adds energy that the hand did not put in, so
+//! each step of the ramp computes the energy it needs and advances only as far as the caller's energy allows.
 
 mod checkpoint;
 
@@ -11,13 +11,13 @@ use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// How long a change of gains takes, s. Shorter is felt as a knock.
+/// Duration of a change of gains, s. A shorter ramp is felt as a knock.
 pub const RAMP_S: f64 = 0.05;
 
-/// Share of a ramp that one tick may go.
+/// Largest part of a ramp per tick.
 const RAMP_FRACTION: f64 = TICK_S / RAMP_S;
 
-/// How stiffly the hand holds the tool.
+/// Gains of the coupling between hand and tool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gains {
@@ -25,14 +25,14 @@ pub struct Gains {
     pub stiffness_n_per_m: f64,
     /// Damper between hand and handle, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Spring towards the tool's angle at the start, N·m/rad.
+    /// Spring towards the tool's initial angle, N·m/rad.
     pub angular_stiffness_n_m_per_rad: f64,
-    /// Damper on the tool's spin, N·m·s/rad.
+    /// Damper on the tool's angular velocity, N·m·s/rad.
     pub angular_damping_n_m_s_per_rad: f64,
 }
 
 impl Default for Gains {
-    /// The gains of a profile that says nothing: passive on the default device.
+    /// Gains of a profile without any keys: passive on the default device.
     fn default() -> Self {
         Self {
             stiffness_n_per_m: 400.0,
@@ -43,7 +43,7 @@ impl Default for Gains {
     }
 }
 
-/// The keys of `[coupling]`.
+/// Keys of the table `[coupling]`.
 pub const GAIN_KEYS: [Key<Gains>; 4] = [
     Key { name: "stiffness_n_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.stiffness_n_per_m },
     Key { name: "damping_n_s_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.damping_n_s_per_m },
@@ -60,7 +60,7 @@ pub const GAIN_KEYS: [Key<Gains>; 4] = [
 ];
 
 impl Gains {
-    /// Validates the gains: finite numbers, none negative. Ramp and step rely on it.
+    /// Validates the gains: all finite, none negative. The ramp and the step rely on it.
     ///
     /// # Errors
     /// The first gain that breaks its rule.
@@ -69,16 +69,16 @@ impl Gains {
     }
 }
 
-/// How far the coupling is stretched and twisted now; stiffening it costs in proportion.
+/// Present deformation of the coupling. The energy needed to stiffen it grows with the deformation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deformation {
-    /// From handle to hand, m, zero or more.
+    /// Distance between handle and hand, m, zero or more.
     pub stretch_m: f64,
-    /// From the tool's angle at the start to its angle, rad.
+    /// Angle of the tool relative to its initial angle, rad.
     pub twist_rad: f64,
 }
 
-/// Everything about the coupling that ramps.
+/// Values of the coupling that are ramped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RampPoint {
     gains: Gains,
@@ -86,7 +86,7 @@ struct RampPoint {
 }
 
 impl RampPoint {
-    /// The hold `fraction` of the way to another; exactly the other at share 1.
+    /// Interpolates towards another point by `fraction`; the result is exactly the other point at fraction 1.
     fn towards(&self, other: &RampPoint, fraction: f64) -> RampPoint {
         let mix = |from: f64, to: f64| if fraction >= 1.0 || from == to { to } else { from + (to - from) * fraction };
         let (a, b) = (&self.gains, &other.gains);
@@ -101,8 +101,9 @@ impl RampPoint {
         }
     }
 
-    /// What a full change from this hold to another costs at a strain, J, never less than it does: ½ΔK|e|² for each
-    /// spring, and ΔF·|e| for a saturation that opens while it acts. A part of the change costs that part of it.
+    /// Returns an upper bound of the energy that a full change to another point adds at a deformation, J: ½ΔK|e|² for
+    /// each spring, and ΔF·|e| for a force limit that rises while it is active. A part of the change adds that part of
+    /// the energy.
     fn cost_j(&self, other: &RampPoint, deformation: &Deformation) -> f64 {
         let (a, b) = (&self.gains, &other.gains);
         let stiffer = (b.stiffness_n_per_m - a.stiffness_n_per_m).max(0.0);
@@ -115,28 +116,28 @@ impl RampPoint {
     }
 }
 
-/// The coupling of one tool.
+/// Coupling of one tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coupling {
     from: RampPoint,
     to: RampPoint,
-    /// How far the ramp has come, 0 to 1.
+    /// Progress of the ramp, 0 to 1.
     fraction: f64,
-    /// Unit direction of the rail in the world, if the handle rides on one.
+    /// Unit direction of the rail, world frame, if the handle stays on one.
     rail: Option<Vector2<f64>>,
-    /// Hand at the tick before, world, m.
+    /// Hand position at the previous tick, world frame, m.
     before_m: Option<Vector2<f64>>,
 }
 
 impl Coupling {
-    /// A coupling at rest with these gains, checked by [`Gains::checked`], that never pulls harder than `max_force_n`
-    /// (world frame; infinity for no limit).
+    /// Creates a coupling that is not ramping, with gains validated by [`Gains::checked`] and a force of at most
+    /// `max_force_n` (world frame; infinity for no limit).
     pub fn new(gains: Gains, max_force_n: f64, rail: Option<Vector2<f64>>) -> Self {
         let hold = RampPoint { gains, max_force_n };
         Self { from: hold, to: hold, fraction: 1.0, rail, before_m: None }
     }
 
-    /// The grip of this tick, with the hand now at `hand_m` (world). Real-time: constant.
+    /// Returns the coupling input of this tick, with the hand now at `hand_m` (world frame). Real-time: constant.
     pub fn input(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
         let hand_before_m = self.before_m.replace(hand_m).unwrap_or(hand_m);
         let RampPoint { gains, max_force_n } = self.now();
@@ -152,8 +153,8 @@ impl Coupling {
         }
     }
 
-    /// Begins a ramp to other gains from wherever the last one has come to. The gains that are already asked for
-    /// change nothing, to the bit. Real-time: constant.
+    /// Starts a ramp to other gains from the present point of the last one. Gains equal to the current target leave the
+    /// coupling unchanged to the bit. Real-time: constant.
     pub fn set_gains(&mut self, gains: Gains, max_force_n: f64) {
         let to = RampPoint { gains, max_force_n };
         if to != self.to {
@@ -161,19 +162,19 @@ impl Coupling {
         }
     }
 
-    /// Begins a ramp to another force limit, with the gains that are already asked for. Real-time: constant.
+    /// Starts a ramp to another force limit and keeps the target gains. Real-time: constant.
     pub fn limit(&mut self, max_force_n: f64) {
         self.set_gains(self.to.gains, max_force_n);
     }
 
-    /// Puts the handle on another rail and forgets where the hand was: after a new mapping the old place means
-    /// nothing. Real-time: constant.
+    /// Sets another rail and discards the previous hand position, which is meaningless under a new mapping. Real-time:
+    /// constant.
     pub fn reset_hand(&mut self, rail: Option<Vector2<f64>>) {
         (self.rail, self.before_m) = (rail, None);
     }
 
-    /// One tick of the ramp; returns the energy that it took, J, at most `available_j`. Without enough energy the ramp
-    /// slows down, without any it waits. Real-time: constant.
+    /// Advances the ramp by one tick and returns the energy used, J, at most `available_j`. With too little energy the
+    /// ramp slows down; with none it waits. Real-time: constant.
     pub fn ramp(&mut self, deformation: &Deformation, available_j: f64) -> f64 {
         if !self.is_ramping() {
             return 0.0;
@@ -188,17 +189,17 @@ impl Coupling {
         cost_j * affordable
     }
 
-    /// True while gains are on their way.
+    /// Returns true while a ramp is in progress.
     pub fn is_ramping(&self) -> bool {
         self.fraction < 1.0
     }
 
-    /// The gains in force this tick.
+    /// Returns the gains that apply in this tick.
     pub fn gains(&self) -> Gains {
         self.now().gains
     }
 
-    /// Where the hand was at the last grip, world, m.
+    /// Returns the hand position of the last coupling input, world frame, m.
     pub fn hand_m(&self) -> Option<Vector2<f64>> {
         self.before_m
     }

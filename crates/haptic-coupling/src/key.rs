@@ -1,6 +1,6 @@
 //! Settings by key: the name in files and messages, the rule of the value, and the field.
 //!
-//! One table for each group of settings serves the profile parser, the API, recordings and the constructors that validate.
+//! One table per group of settings serves the profile parser, the API, recordings and the validating constructors.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ const MAX_MAGNITUDE: f64 = 1e12;
 pub struct Rule {
     /// Whether a finite number within the largest magnitude is valid.
     pub holds: fn(f64) -> bool,
-    /// What the number must be.
+    /// Description of valid numbers.
     pub text: &'static str,
 }
 
@@ -25,7 +25,7 @@ pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, text: "more than zero" };
 pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, text: "zero or more" };
 
 impl Rule {
-    /// Describes how a number violates the rule; `None` if it does not.
+    /// Returns a description of how a number violates the rule; `None` if it does not.
     pub fn violation(&self, number: f64) -> Option<String> {
         if !number.is_finite() {
             Some(format!("must be a finite number, got {number}"))
@@ -39,30 +39,30 @@ impl Rule {
     }
 }
 
-/// One number of the settings `T`.
+/// One number in the settings `T`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<T> {
     /// Name in files, messages and recordings.
     pub name: &'static str,
-    /// Rule of the value.
+    /// Rule for the value.
     pub rule: Rule,
-    /// The field.
+    /// Accessor of the field.
     pub field: fn(&mut T) -> &mut f64,
 }
 
 impl<T: Copy> Key<T> {
-    /// The value in some settings.
+    /// Returns the value in the given settings.
     pub fn get(&self, settings: &T) -> f64 {
         *(self.field)(&mut { *settings })
     }
 }
 
-/// A setting that cannot be used.
+/// Error for an invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyError {
-    /// Its key.
+    /// Key of the setting.
     pub key: &'static str,
-    /// What is wrong with its value.
+    /// What is wrong with the value.
     pub problem: String,
 }
 
@@ -74,10 +74,10 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-/// Validates every number of some settings.
+/// Validates every number of the given settings.
 ///
 /// # Errors
-/// The first value that breaks its rule.
+/// The first value that violates its rule.
 pub fn check<T: Copy>(keys: &[Key<T>], settings: &T) -> Result<(), KeyError> {
     let violation =
         |key: &Key<T>| key.rule.violation(key.get(settings)).map(|problem| KeyError { key: key.name, problem });

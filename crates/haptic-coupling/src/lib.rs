@@ -1,12 +1,12 @@
 //! Hand and tool: the spring-damper between them, the energy it may return, and the stiffness that a device permits.
 //!
-//! - [`coupling`]: computes the [`haptic_planar::input::CouplingInput`] of one tick from the hand; new gains are ramped.
+//! - [`coupling`]: computes the [`haptic_planar::input::CouplingInput`] of a tick from the hand; new gains are ramped.
 //! - [`tank`]: the energy tank, the last limit on every force: never more than the stored energy, with any hand.
 //! - [`key`]: settings by key, with the rules that files, API and constructors share.
 //! - [`model`]: models of a device and a hand; the same numbers as in a device file.
 //! - [`passivity`]: the damping that a device needs, by closed form and by frequency sweep.
 //! - [`sampled`]: the linear loop of device, hand and coupling over one period, and its eigenvalues.
-//! - [`margins`]: all of that for one device and one pair of gains, as numbers and as text.
+//! - [`margins`]: the results of these analyses for one device and one pair of gains, as numbers and as text.
 //!
 //! Notation of the comments: K, B stiffness and damping of the coupling; b, m, f_c, Δ damping, mass, Coulomb friction
 //! and encoder step of the device; T the period, t_d the delay beyond it; S the tank level.

@@ -1,4 +1,4 @@
-//! How far a pair of gains is from trouble on a given device: numbers, and the same in words.
+//! Margins of a pair of gains on a given device, as numbers and as text.
 
 use crate::coupling::Gains;
 use crate::model::{HandImpedance, WorstAxisModel};
@@ -7,56 +7,58 @@ use crate::sampled::{max_stable_stiffness_n_per_m, spectral_radius};
 use std::f64::consts::TAU;
 use std::fmt;
 
-/// Share of the device's damping that the passive default spends on the coupling's damper.
+/// Fraction of the device's damping that the passive default spends on the coupling's damper.
 const PASSIVE_DAMPING_FRACTION: f64 = 0.2;
-/// Share that it spends on the spring; the rest is margin.
+/// Fraction that it spends on the spring; the rest is margin.
 const PASSIVE_STIFFNESS_FRACTION: f64 = 0.7;
-/// Force steps from one encoder step through the damper are kept below this by the crisp default, N.
+/// Upper bound of the force step that one encoder step causes through the damper with the crisp default, N.
 const QUIET_STEP_N: f64 = 0.05;
-/// Share of the stiffest stable coupling that the crisp default takes; its rule of thumb is usually below that.
+/// Fraction of the maximum stable stiffness that the crisp default uses at most; its rule of thumb usually gives less.
 const CRISP_FRACTION: f64 = 0.6;
-/// Lightest tool that is worth simulating, kg.
+/// Lightest tool worth simulating, kg.
 const MIN_TOOL_MASS_KG: f64 = 0.02;
 
-/// What a device, a hand and a pair of gains add up to. Gains here are as the device feels them (times scale²).
+/// Margins of a device, a hand and a pair of gains. Gains are in the device frame (multiplied by scale²).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
-    /// The device.
+    /// Model of the device.
     pub device: WorstAxisModel,
-    /// The hand that stability may count on; passivity counts on none.
+    /// Hand that stability may rely on; passivity relies on none.
     pub hand: HandImpedance,
-    /// K at the device, N/m.
+    /// K, device frame, N/m.
     pub stiffness_n_per_m: f64,
-    /// B at the device, N·s/m.
+    /// B, device frame, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Mass of the tool at the device, kg; none without a tool.
+    /// Mass of the tool, device frame, kg; `None` without a tool.
     pub tool_mass_kg: Option<f64>,
-    /// Device damping that is enough for any passive world, N·s/m.
+    /// Device damping that is sufficient for any passive world, N·s/m.
     pub needed_damping_n_s_per_m: f64,
     /// Device damping that a rigid wall needs, by frequency sweep, N·s/m.
     pub needed_for_wall_n_s_per_m: f64,
-    /// Largest eigenvalue of the sampled loop against a fixed tool.
+    /// Magnitude of the largest eigenvalue of the sampled loop with a fixed tool.
     pub spectral_radius: f64,
-    /// Stiffest coupling that comes to rest with this hand, N/m.
+    /// Maximum stable stiffness with this hand, N/m.
     pub max_stable_stiffness_n_per_m: f64,
-    /// Stiffest coupling whose encoder steps dry friction is sure to swallow, N/m; infinity for a perfect encoder.
+    /// Largest stiffness at which Coulomb friction certainly absorbs the encoder steps, N/m; infinity for an ideal
+    /// encoder.
     pub stiffest_quiet_n_per_m: f64,
-    /// What is felt of K once the tank cuts, N/m: the smaller of K and b/(T/2 + t_d).
+    /// Stiffness displayed once the tank limits the force, N/m: the smaller of K and b/(T/2 + t_d).
     pub displayed_stiffness_n_per_m: f64,
-    /// Step of force from one encoder step, N.
+    /// Force step caused by one encoder step, N.
     pub force_quantum_n: f64,
-    /// Damping ratio of the tool on the coupling; none without a tool.
+    /// Damping ratio of the tool on the coupling; `None` without a tool.
     pub damping_ratio: Option<f64>,
-    /// Frequency of the tool on the coupling, Hz; none without a tool.
+    /// Natural frequency of the tool on the coupling, Hz; `None` without a tool.
     pub frequency_hz: Option<f64>,
-    /// Tool mass that an explicit coupling would need, kg; ours needs none.
+    /// Tool mass that an explicit coupling would need, kg; the implicit coupling needs none.
     pub explicit_mass_kg: f64,
-    /// Tool mass below which the spring is stiff for a tick, kg.
+    /// Tool mass below which the spring is stiff relative to the tick, kg.
     pub advised_mass_kg: f64,
 }
 
 impl Margins {
-    /// Works them out. `scale` is the mapping's (world metres per device metre); the tool's mass is the world's.
+    /// Computes the margins. `scale` is that of the mapping (world metres per device metre); the tool's mass is in the
+    /// world frame.
     pub fn of(
         device: &WorstAxisModel,
         hand: &HandImpedance,
@@ -88,27 +90,27 @@ impl Margins {
         }
     }
 
-    /// No hand and no passive world can make the loop gain energy, even without the tank.
+    /// Returns true if no hand and no passive world can make the loop gain energy, even without the tank.
     pub fn is_passive(&self) -> bool {
         self.device.damping_n_s_per_m >= self.needed_damping_n_s_per_m
     }
 
-    /// The loop with this hand comes to rest against a fixed tool.
+    /// Returns true if the loop with this hand is stable with a fixed tool.
     pub fn is_stable(&self) -> bool {
         self.spectral_radius < 1.0
     }
 
-    /// Encoder steps cannot keep a limit cycle going.
+    /// Returns true if encoder steps cannot sustain a limit cycle.
     pub fn is_quiet(&self) -> bool {
         self.stiffness_n_per_m <= self.stiffest_quiet_n_per_m
     }
 
-    /// Damping of the device over the damping needed; one and more is passive.
+    /// Returns the device's damping divided by the damping needed; passive from one upwards.
     pub fn passive_margin(&self) -> f64 {
         self.device.damping_n_s_per_m / self.needed_damping_n_s_per_m
     }
 
-    /// What to change, one sentence each; empty if all is well.
+    /// Returns recommended changes, one sentence each; empty if there are none.
     pub fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         if !self.is_passive() {
@@ -142,7 +144,7 @@ impl Margins {
     }
 }
 
-/// Gains that are passive on a device with any hand: stiffness 0.7b/(T/2 + t_d), damping 0.2b.
+/// Returns gains that are passive on a device with any hand: stiffness 0.7b/(T/2 + t_d), damping 0.2b.
 pub fn passive_gains(device: &WorstAxisModel) -> Gains {
     let damping = device.damping_n_s_per_m;
     Gains {
@@ -152,8 +154,9 @@ pub fn passive_gains(device: &WorstAxisModel) -> Gains {
     }
 }
 
-/// Crisper gains, stable with a hand of this damping but not passive: for those who ask. Never softer than the passive
-/// ones: where there is no dry friction to swallow encoder steps, staying below them would help nobody.
+/// Returns crisper gains that are stable with a hand of this damping but not passive; they are opt-in. They are never
+/// softer than the passive gains: on a device without Coulomb friction to absorb encoder steps, softer gains would
+/// bring no benefit.
 pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     let by_mass = 0.05 * device.mass_kg / device.period_s;
     let by_encoder =
@@ -169,7 +172,7 @@ pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     Gains { stiffness_n_per_m: stiffness, damping_n_s_per_m: damping, ..Gains::default() }
 }
 
-/// 2f_c/Δ: sufficient, not tight.
+/// Computes 2f_c/Δ, a sufficient bound that is not tight.
 fn stiffest_quiet_n_per_m(device: &WorstAxisModel) -> f64 {
     if device.encoder_step_m > 0.0 { 2.0 * device.coulomb_n / device.encoder_step_m } else { f64::INFINITY }
 }
@@ -233,7 +236,7 @@ impl Margins {
     }
 }
 
-/// A number without decimals, with commas between thousands.
+/// Formats a number without decimals and with commas between thousands.
 fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();

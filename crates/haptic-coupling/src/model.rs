@@ -1,26 +1,26 @@
-//! What is known of a device and of the hand that holds it.
+//! Models of a device and of the hand that holds it.
 
-/// One axis of a device as a mass with friction behind a sampled position and a late force.
+/// Model of one axis of a device: a mass with friction, a sampled position and a delayed force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorstAxisModel {
     /// Moving mass at the handle, kg.
     pub mass_kg: f64,
-    /// Viscous damping, N·s/m: a guaranteed lower bound, because every promise of the tank rests on it.
+    /// Viscous damping, N·s/m. This must be a guaranteed lower bound: every guarantee of the tank relies on it.
     pub damping_n_s_per_m: f64,
-    /// Dry friction, N.
+    /// Coulomb friction, N.
     pub coulomb_n: f64,
-    /// Distance between two encoder readings, m; zero for a perfect one.
+    /// Distance between two encoder counts, m; zero for an ideal encoder.
     pub encoder_step_m: f64,
-    /// From sampling the position to the force acting, beyond the period itself, s.
+    /// Delay from sampling the position until the force acts, beyond the period itself, s.
     pub delay_s: f64,
     /// Largest force, N.
     pub max_force_n: f64,
-    /// How often it is served, s; a multiple of the tick.
+    /// Service period, s; a multiple of the tick.
     pub period_s: f64,
 }
 
 impl Default for WorstAxisModel {
-    /// The device of a file that says nothing.
+    /// Device of a file without any keys.
     fn default() -> Self {
         Self {
             mass_kg: 0.1,
@@ -35,25 +35,26 @@ impl Default for WorstAxisModel {
 }
 
 impl WorstAxisModel {
-    /// T/2 + t_d, s: how late, on average, a held force is; stiffness costs damping in proportion to it.
+    /// T/2 + t_d, s: mean delay of a held force. The damping that a stiffness needs is proportional to it.
     pub fn effective_delay_s(&self) -> f64 {
         self.period_s / 2.0 + self.delay_s
     }
 }
 
-/// The hand on the handle: its mass rides on the device, spring and damper hold it to where it wants to be.
+/// Impedance of the hand on the handle. Its mass adds to that of the device; a spring and a damper tie it to the
+/// intended position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HandImpedance {
-    /// kg.
+    /// Mass, kg.
     pub mass_kg: f64,
-    /// N·s/m.
+    /// Damping, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// N/m.
+    /// Stiffness, N/m.
     pub stiffness_n_per_m: f64,
 }
 
 impl HandImpedance {
-    /// The least that a hand which really holds the handle brings along, and what crisp gains count on: half a newton
-    /// second per metre of damping, no mass and no spring.
+    /// Minimum impedance of a hand that actually holds the handle, assumed by the crisp gains: 0.5 N·s/m of damping, no
+    /// mass and no spring.
     pub const NOMINAL: Self = Self { mass_kg: 0.0, damping_n_s_per_m: 0.5, stiffness_n_per_m: 0.0 };
 }

@@ -1,17 +1,18 @@
-//! How much damping a device needs so that a sampled coupling can never make energy, whatever the hand does.
+//! Damping that a device needs so that a sampled coupling never generates energy, with any hand.
 //!
-//! Colgate and Schenkel's condition for a virtual wall, b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT, and its
-//! extension to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the right
-//! half plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y).
-//! The closed forms are tested against a sweep over frequencies that does not use them.
+//! Colgate and Schenkel's condition for a virtual wall, b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT, and
+//! its extension to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the
+//! right half plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y). The closed
+//! forms are tested against a frequency sweep that does not use them.
 
 use nalgebra::Complex;
 use std::f64::consts::PI;
 
-/// Points of the sweep before it is refined.
+/// Number of grid points of the sweep, before refinement.
 const SWEEP_POINTS: u32 = 4096;
 
-/// Damping that a spring-damper on a rigid wall needs, with a delay of `delay_s` beyond the period, N·s/m, by sweep.
+/// Returns the damping that a spring-damper on a rigid wall needs, with a delay of `delay_s` beyond the period, N·s/m,
+/// by sweep.
 pub fn damping_for_wall(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64, delay_s: f64) -> f64 {
     largest_over_frequencies(|theta| {
         let difference = one_minus_delay(theta);
@@ -21,30 +22,31 @@ pub fn damping_for_wall(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s
     })
 }
 
-/// Damping that is enough for any passive world behind the coupling, N·s/m: K(T/2 + t_d) + B. Exact without delay; with
-/// one it asks for somewhat more than a wall needs.
+/// Returns a damping that is sufficient for any passive world behind the coupling, N·s/m: K(T/2 + t_d) + B. It is exact
+/// without delay; with a delay it is somewhat larger than a wall needs.
 pub fn damping_for_any_world(stiffness_n_per_m: f64, damping_n_s_per_m: f64, effective_delay_s: f64) -> f64 {
     stiffness_n_per_m * effective_delay_s + damping_n_s_per_m
 }
 
-/// Lightest body that an explicit coupling, its force one step late, could hold passively, kg: T(2B + KT)/4. Ours is
-/// solved inside the step and has no such limit; the number says what that is worth.
+/// Returns the lightest body that an explicit coupling, whose force is one step late, could hold passively, kg: T(2B +
+/// KT)/4. The implicit coupling of hapticd has no such limit; the number shows the benefit.
 pub fn min_mass_of_explicit_coupling_kg(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
     period_s * (2.0 * damping_n_s_per_m + stiffness_n_per_m * period_s) / 4.0
 }
 
-/// 1 − e^{−jθ}, without cancellation at small angles.
+/// Computes 1 − e^{−jθ} without cancellation at small angles.
 fn one_minus_delay(theta: f64) -> Complex<f64> {
     let (sine, cosine) = (theta / 2.0).sin_cos();
     Complex::new(sine, cosine) * (2.0 * sine)
 }
 
-/// 1 − cosθ, without cancellation at small angles.
+/// Computes 1 − cosθ without cancellation at small angles.
 fn one_minus_cosine(theta: f64) -> f64 {
     2.0 * (theta / 2.0).sin().powi(2)
 }
 
-/// The supremum of a smooth function over (0, π]: the best of a grid, refined by golden section beside it.
+/// Returns the supremum of a smooth function over (0, π]: the best grid point, refined by golden-section search around
+/// it.
 fn largest_over_frequencies(value: impl Fn(f64) -> f64) -> f64 {
     let lowest = 1e-6;
     let step = (PI - lowest) / f64::from(SWEEP_POINTS);
@@ -65,16 +67,16 @@ mod tests {
 
     const T: f64 = 0.001;
 
-    /// How the coupling is integrated.
+    /// Integration rule of the coupling.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Integrator {
-        /// Velocity by backward difference; used while a contact acts.
+        /// Velocity by backward difference; used while a contact is active.
         Backward,
-        /// Velocity and stretch at the middle of the step (Tustin).
+        /// Velocity and stretch at the midpoint of the step (Tustin).
         Midpoint,
     }
 
-    /// Damping for any passive world behind the coupling without delay, N·s/m, in closed form.
+    /// Returns the damping for any passive world behind the coupling without delay, N·s/m, in closed form.
     fn damping_by_rule(rule: Integrator, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
         let half = stiffness_n_per_m * period_s / 2.0;
         match rule {
@@ -83,7 +85,7 @@ mod tests {
         }
     }
 
-    /// The same by sweep.
+    /// Returns the same damping by sweep, N·s/m.
     fn damping_by_sweep(rule: Integrator, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
         largest_over_frequencies(|theta| {
             let difference = one_minus_delay(theta);

@@ -1,21 +1,21 @@
-//! The linear loop of device, hand and coupling with the tool held fast, from one sample to the next, and its
-//! eigenvalues: the stiffest coupling that does not ring up, passive or not.
+//! The linear loop of device, hand and coupling with a fixed tool, from one sample to the next, and its eigenvalues.
+//! They give the stiffest stable coupling, passive or not.
 
 use crate::model::{HandImpedance, WorstAxisModel};
 use nalgebra::{DMatrix, Matrix3};
 
-/// Relative width at which the search for the stiffest coupling ends.
+/// Relative tolerance at which the search for the stiffest coupling ends.
 const SEARCH_TOLERANCE: f64 = 1e-6;
-/// No coupling is looked for beyond this, N/m.
+/// Upper limit of the search, N/m.
 const MAX_STIFFNESS_N_PER_M: f64 = 1e7;
 
-/// Device and hand as one mass on a spring and a damper, moved by a force that is held over part of a period.
+/// Device and hand as one mass with a spring and a damper, driven by a force that is held over part of a period.
 struct Held {
     transition: Matrix3<f64>,
 }
 
 impl Held {
-    /// Exact motion over `duration_s`: the third column is the effect of a constant newton.
+    /// Computes the exact motion over `duration_s`; the third column is the effect of a constant force of 1 N.
     fn over(device: &WorstAxisModel, hand: &HandImpedance, duration_s: f64) -> Self {
         let mass_kg = device.mass_kg + hand.mass_kg;
         let damping = device.damping_n_s_per_m + hand.damping_n_s_per_m;
@@ -34,7 +34,7 @@ impl Held {
     }
 }
 
-/// The state after one period as a matrix on the state before: position, velocity, position before, and the forces of
+/// Returns the transition matrix of one period. The state is position, velocity, previous position, and the forces of
 /// the last ticks, newest first, as many as the delay needs.
 pub fn one_period(
     device: &WorstAxisModel,
@@ -54,7 +54,7 @@ pub fn one_period(
     let mut matrix = DMatrix::zeros(4 + whole, 4 + whole);
     matrix.view_mut((0, 0), (2, 2)).copy_from(&free);
     matrix[(2, 0)] = 1.0;
-    // Row 3 makes this tick's force; the rows below hand the older ones down.
+    // Row 3 computes the force of this tick; the rows below shift the older forces.
     (0..3).for_each(|column| matrix[(3, column)] = force[column]);
     (0..whole).for_each(|age| matrix[(4 + age, 3 + age)] = 1.0);
     for row in 0..2 {
@@ -68,7 +68,7 @@ pub fn one_period(
     matrix
 }
 
-/// The largest eigenvalue's size: below one the loop comes to rest, above one it rings up.
+/// Returns the magnitude of the largest eigenvalue: below one the loop is stable, above one its oscillation grows.
 pub fn spectral_radius(
     device: &WorstAxisModel,
     hand: &HandImpedance,
@@ -79,8 +79,8 @@ pub fn spectral_radius(
     matrix.complex_eigenvalues().iter().map(|value| value.norm()).fold(0.0, f64::max)
 }
 
-/// The stiffest coupling with this damping that comes to rest, N/m; zero if none does. The closed form
-/// (b + b_h + B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; here are the eigenvalues themselves.
+/// Returns the stiffest stable coupling with this damping, N/m; zero if there is none. The closed form (b + b_h +
+/// B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; this function uses the eigenvalues themselves.
 pub fn max_stable_stiffness_n_per_m(device: &WorstAxisModel, hand: &HandImpedance, damping_n_s_per_m: f64) -> f64 {
     let is_stable = |stiffness: f64| spectral_radius(device, hand, stiffness, damping_n_s_per_m) < 1.0;
     let (mut low, mut high) = (1e-3, MAX_STIFFNESS_N_PER_M);

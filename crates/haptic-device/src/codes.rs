@@ -1,6 +1,6 @@
 //! Numbers of health and write outcomes in recordings and checkpoints: the only table of them.
 //!
-//! The numbers of [`FaultCode`] continue those of [`Health`], and the numbers of [`WriteError`] those of [`WriteOutcome`].
+//! The numbers of [`FaultCode`] continue those of [`Health`]; the numbers of [`WriteError`] those of [`WriteOutcome`].
 
 use crate::contract::{FaultCode, Health, WriteError, WriteOutcome};
 

@@ -1,45 +1,45 @@
-//! The seam between the tick and a device: read the newest state, write one effort, never wait.
+//! Interface between the tick and a device: read the newest state, write one effort, never block.
 //!
-//! Frames: everything here is in the device frame, metres and newtons at the handle. [`crate::mapping`] goes to the
-//! world and back. A device with one axis uses the first component and leaves the second at zero.
+//! Frames: everything here is in the device frame, metres and newtons at the handle. [`crate::mapping`] converts to the
+//! world frame and back. A device with one axis uses the first component and leaves the second at zero.
 
 use crate::kind::KindSpec;
 use nalgebra::Vector2;
 
-/// The most axes a device can have. Arrays on the hot path have this length.
+/// Maximum number of axes of a device. Arrays on the hot path have this length.
 pub const MAX_AXES: usize = 2;
 
-/// Nanoseconds on a monotonic clock; for simulated devices, the tick count times the tick.
+/// Nanoseconds on a monotonic clock; for simulated devices, the tick count times the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MonotonicNs(pub u64);
 
 impl MonotonicNs {
-    /// Nanoseconds from `earlier` to here; zero if `earlier` lies ahead.
+    /// Nanoseconds since `earlier`; zero if `earlier` is later than this instant.
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// This instant moved `nanoseconds` ahead.
+    /// The instant `nanoseconds` later.
     pub const fn after(self, nanoseconds: u64) -> Self {
         Self(self.0.saturating_add(nanoseconds))
     }
 }
 
-/// Why a device stopped serving. The numbers are the device's own, for the report.
+/// Fault of a device. Codes and details are those of the device, for the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultCode {
     /// The firmware's watchdog expired and cut the effort.
     Watchdog,
-    /// An encoder moved farther between two samples than it can.
+    /// An encoder moved farther between two samples than is physically possible.
     EncoderJump {
-        /// Which axis, from zero.
+        /// Axis, from zero.
         axis: u8,
     },
     /// The device left the armed state by itself.
     Disarmed,
-    /// The link carried frames that make no sense: how many in a row.
+    /// Consecutive invalid frames on the link.
     Protocol {
-        /// Bad frames in a row.
+        /// Number of consecutive invalid frames.
         bad_frames: u32,
     },
     /// The linkage reported a pose outside its workspace.
@@ -53,16 +53,16 @@ pub enum FaultCode {
     },
 }
 
-/// Whether a reading can be acted on.
+/// Whether a reading can be used for force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// Connected and serving.
+    /// Connected, with valid data.
     Ready,
-    /// Connected, but this tick brought nothing new; the reading repeats the last good one.
+    /// Connected, but without a new sample in this tick; the reading repeats the last valid one.
     Stale,
-    /// The link is gone, or has been silent for so long that the backend gave it up.
+    /// The link is gone, or was silent for so long that the backend reports it as lost.
     Lost,
-    /// The device says that it failed.
+    /// The device reports a fault.
     Faulted(FaultCode),
 }
 
@@ -73,13 +73,13 @@ pub struct Reading {
     pub position_m: Vector2<f64>,
     /// Handle velocity, device frame, m/s, as the device or its backend estimates it.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Whether this can be acted on.
+    /// Whether the reading can be used for force.
     pub health: Health,
-    /// Time since the sample was taken, as far as the backend knows, ns.
+    /// Time since the sample was taken, as the backend estimates it, ns.
     pub age_ns: u64,
-    /// True if the sample is newer than the one handed out before.
+    /// Whether the sample is newer than that of the previous reading.
     pub fresh: bool,
-    /// Counts samples, wrapping; a repeated sample keeps its number.
+    /// Sample counter, wrapping; a repeated sample keeps its number.
     pub sequence: u32,
 }
 
@@ -98,7 +98,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// True if position and velocity are numbers: the sum of their sizes is one only if all are.
+    /// Whether position and velocity are finite: the sum of their magnitudes is finite only if all of them are.
     ///
     /// Real-time: one comparison.
     pub fn is_finite(&self) -> bool {
@@ -107,7 +107,7 @@ impl Reading {
     }
 }
 
-/// The force that the device shall put on the hand until the next effort.
+/// Force that the device exerts on the hand until the next effort.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
     /// Force on the hand, device frame, N.
@@ -115,53 +115,53 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// No force: what every way down ends with.
+    /// No force; every shutdown ends with it.
     pub fn zero() -> Self {
         Self { force_n: Vector2::zeros() }
     }
 }
 
-/// Why an effort did not go out.
+/// Why an effort was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
-    /// The effort held something that is not a number; zero was sent in its place if the link allowed.
+    /// The effort was not finite; zero was sent instead if the link allowed it.
     NotFinite,
     /// The device is closed or gone.
     NotConnected,
-    /// The operating system refused: its error number.
+    /// The operating system rejected the write.
     Os {
         /// `errno` of the call.
         errno: i32,
     },
 }
 
-/// What became of an effort.
+/// Outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// Handed to the device or its link.
+    /// Passed to the device or its link.
     Written,
-    /// The link still carries the one before; nothing was queued, the newest effort of a later tick goes out.
+    /// The link is still busy with the previous effort. Nothing was queued; the effort of a later tick is sent.
     Busy,
-    /// It did not go out.
+    /// The effort was not sent.
     Failed(WriteError),
 }
 
-/// Who the device is.
+/// Identity of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
-    /// Which backend drives it.
+    /// Backend that drives it.
     pub kind: &'static KindSpec,
-    /// Serial number as the device gives it; empty if it has none.
+    /// Serial number that the device reports; empty if it has none.
     pub serial_number: String,
-    /// Version of the firmware as the device gives it; empty if it has none.
+    /// Firmware version that the device reports; empty if it has none.
     pub firmware: String,
     /// 1 or 2.
     pub axes: u8,
 }
 
-/// What the device can do.
+/// Limits of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Largest force on the hand, N; infinity if unknown.
@@ -170,79 +170,80 @@ pub struct Limits {
     pub travel_min_m: Vector2<f64>,
     /// Upper end of travel of each axis, device frame, m; infinity if there is none.
     pub travel_max_m: Vector2<f64>,
-    /// How often the device takes an effort and gives a reading, Hz.
+    /// Rate at which the device accepts efforts and provides readings, Hz.
     pub rate_hz: f64,
 }
 
-/// How long commands took to be answered, ns.
+/// Round-trip times from command to answer, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// Half were answered within this time.
+    /// Median.
     pub p50_ns: u64,
-    /// 99 % were.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// The longest.
+    /// Maximum.
     pub max_ns: u64,
 }
 
-/// How the link to a device has been doing since it was opened.
+/// Statistics of the link since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStatistics {
-    /// From a command to its answer.
+    /// Times from command to answer.
     pub round_trip: RoundTrip,
-    /// Commands that were never answered.
+    /// Commands without an answer.
     pub frames_lost: u64,
-    /// Answers that arrived damaged.
+    /// Corrupted answers.
     pub crc_errors: u64,
-    /// How often the link was lost and found again.
+    /// Reconnections after a loss of the link.
     pub reconnects: u32,
-    /// How often a second the device is served.
+    /// Service rate, Hz.
     pub rate_hz: f64,
 }
 
-/// One haptic device, as the tick sees it.
+/// A haptic device, as the tick uses it.
 ///
-/// The tick calls `read` once, then `write` once, with the same `now`. Both return at once: a backend whose link can
-/// block keeps its own thread and exchanges latest values with it.
+/// The tick calls `read` once, then `write` once, with the same `now`. Both return immediately: a backend whose link
+/// can block runs its own thread and exchanges latest values with it.
 pub trait Device: Send {
-    /// Who the device is; does not change after opening.
+    /// Identity; constant after opening.
     fn identity(&self) -> &Identity;
 
-    /// What the device can do; does not change after opening.
+    /// Limits; constant after opening.
     fn limits(&self) -> &Limits;
 
-    /// The newest reading, or the last good one marked stale.
+    /// The newest reading, or the last valid one marked as stale.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn read(&mut self, now: MonotonicNs) -> Reading;
 
-    /// Hands over the force on the hand, held until the next one.
+    /// Sets the force on the hand, which acts until the next effort.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome;
 
-    /// Leads the hand of a simulated device to a place, device frame, m, or lets it go; calling it every tick is fine.
-    /// Real devices are held by hands of their own and ignore it.
+    /// Sets the target of a simulated hand, device frame, m, or releases the hand. May be called every tick. Hardware
+    /// is held by a real hand and ignores it.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn set_hand_target(&mut self, _target_m: Option<Vector2<f64>>) {}
 
-    /// There is another tool to hold, its handle at this place, device frame, m: the hand of a simulated device goes there and
-    /// begins its path anew. Real devices are held by hands of their own and ignore it.
+    /// Moves a simulated hand to the handle of a new tool, device frame, m, where its path restarts. Hardware is held
+    /// by a real hand and ignores it.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn move_hand_to_tool(&mut self, _handle_m: Vector2<f64>) {}
 
-    /// How the link has been doing; none for devices without one. Not for the tick.
+    /// Statistics of the link; none for devices without one. Not for the tick.
     fn link_statistics(&self) -> Option<LinkStatistics> {
         None
     }
 
-    /// Zero force, disarm, let go. Not for the tick: it may wait for the device to confirm. Closing twice is harmless.
+    /// Sends zero force, disarms and closes the link. Not for the tick: it may wait for the device to confirm. Closing
+    /// twice has no effect.
     fn close(&mut self);
 }
 
-/// A boxed device is a device, so that the backend can be chosen at start and still be wrapped.
+/// A boxed device is a device, so that the backend can be chosen at start and wrapped.
 impl<D: Device + ?Sized> Device for Box<D> {
     fn identity(&self) -> &Identity {
         (**self).identity()
@@ -283,7 +284,7 @@ mod tests {
     use crate::{DeviceModel, FaultPlan, FaultyDevice, HandModel, SimulatedDevice};
 
     #[test]
-    fn a_boxed_and_wrapped_device_is_led_by_the_mouse_like_a_bare_one() {
+    fn a_boxed_and_wrapped_device_follows_the_mouse_like_a_bare_one() {
         let new = || SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default())).unwrap();
         let boxed: Box<dyn Device> = Box::new(new());
         let (mut bare, mut wrapped) = (new(), FaultyDevice::new(boxed, FaultPlan::default()));

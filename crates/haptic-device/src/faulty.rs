@@ -1,6 +1,6 @@
-//! A device that fails on purpose: it wraps another and spoils what passes, by chance or on schedule.
+//! A device that injects faults into another one, at random or on schedule.
 //!
-//! Chance comes from a seed and time is the count of readings, so every failure can be had again.
+//! Random numbers come from a seed and time is the count of readings, so every failure is reproducible.
 
 use crate::contract::{
     Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
@@ -8,48 +8,48 @@ use crate::contract::{
 use crate::xorshift::Xorshift;
 use nalgebra::Vector2;
 
-/// Readings remembered, and so the most ticks a reading can be late.
+/// Length of the history of readings, and so the maximum delay of a reading in ticks.
 const REMEMBERED: usize = 64;
 
-/// Ticks without an effort after which the wrapped device is told zero, as the watchdog of real firmware would (20 ms).
+/// Ticks without an effort after which the wrapped device gets zero, as from the watchdog of real firmware (20 ms).
 const WATCHDOG_TICKS: u32 = 20;
 
-/// What the operating system says when a link breaks (EIO on Linux).
+/// Error number of the operating system for a broken link (EIO on Linux).
 const INPUT_OUTPUT_ERROR: i32 = 5;
 
-/// One thing that goes wrong.
+/// One injected fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InjectedFault {
     /// No new reading this tick.
     Drop,
-    /// The last reading comes again and pretends to be new; its sequence number tells.
+    /// The last reading again, marked as fresh; its sequence number is the old one.
     Repeat,
-    /// The position is not a number.
+    /// The position is NaN.
     NotANumber,
-    /// The position is off by so much this tick, in a random direction, m.
+    /// The position is wrong in this tick, in a random direction.
     Jump {
-        /// How far, m.
+        /// Error, m.
         distance_m: f64,
     },
-    /// An old reading comes in place of the new one.
+    /// An old reading replaces the new one.
     Late {
-        /// How old, ticks; at most 63.
+        /// Age, ticks; at most 63.
         ticks: u32,
     },
-    /// The link is gone both ways for a while.
+    /// The link is lost in both directions.
     Loss {
-        /// How long, ticks, this one included.
+        /// Duration, ticks, this one included.
         ticks: u32,
     },
-    /// The effort of this tick fails to go out.
+    /// The effort of this tick is not sent.
     WriteFailure,
-    /// The link is still busy with an older effort.
+    /// The link is busy with an older effort.
     WriteBusy,
-    /// The device reports a failure from now on.
+    /// The device reports a fault from now on.
     Failure(FaultCode),
 }
 
-/// One value for each kind of fault that can come by chance.
+/// One value for each kind of random fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerKind<T> {
     /// [`InjectedFault::Drop`].
@@ -70,31 +70,31 @@ pub struct PerKind<T> {
     pub write_busy: T,
 }
 
-/// What shall go wrong, how often and when.
+/// Faults to inject, their probabilities and times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultPlan {
-    /// Where chance begins.
+    /// Random seed.
     pub seed: u64,
-    /// Chance of each kind in a tick, zero to one.
+    /// Probability of each kind per tick, zero to one.
     pub chance: PerKind<f64>,
-    /// How far chance jumps go, m.
+    /// Size of random jumps, m.
     pub jump_m: f64,
-    /// How late chance makes readings, ticks.
+    /// Delay of random late readings, ticks.
     pub late_ticks: u32,
-    /// How long chance takes the link away, ticks.
+    /// Duration of random losses, ticks.
     pub loss_ticks: u32,
     /// Faults at given ticks; the first reading is tick 1.
     pub scheduled: Vec<(u64, InjectedFault)>,
 }
 
 impl Default for FaultPlan {
-    /// Nothing goes wrong.
+    /// No faults.
     fn default() -> Self {
         Self { seed: 0, chance: PerKind::default(), jump_m: 0.01, late_ticks: 3, loss_ticks: 50, scheduled: Vec::new() }
     }
 }
 
-/// What goes wrong in the present tick.
+/// Faults of this tick.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spoiled {
     dropped: bool,
@@ -145,7 +145,7 @@ impl<D: Device> FaultyDevice<D> {
         }
     }
 
-    /// How many faults of each kind there were.
+    /// Number of injected faults of each kind.
     pub fn injected(&self) -> PerKind<u64> {
         self.injected
     }
@@ -170,7 +170,7 @@ impl<D: Device> FaultyDevice<D> {
             (chance.write_failure, InjectedFault::WriteFailure),
             (chance.write_busy, InjectedFault::WriteBusy),
         ] {
-            // Always drawn, so that one kind's chance does not move another kind's faults.
+            // Always drawn, so that the probability of one kind does not change the faults of another.
             if self.random.unit() < rate {
                 self.inject(fault);
             }
@@ -215,8 +215,8 @@ impl<D: Device> FaultyDevice<D> {
         self.history[(self.ticks.saturating_sub(ticks_ago) % REMEMBERED as u64) as usize]
     }
 
-    /// The last reading once more, honestly marked.
-    fn nothing_new(&self, health: Health, now: MonotonicNs) -> Reading {
+    /// The last reading again, marked as old.
+    fn repeat_last(&self, health: Health, now: MonotonicNs) -> Reading {
         let age_ns = self.handed_out.age_ns.saturating_add(now.since(self.handed_out_at));
         Reading { health, age_ns, fresh: false, ..self.handed_out }
     }
@@ -230,7 +230,7 @@ impl<D: Device> FaultyDevice<D> {
             reading = Reading { fresh: true, ..self.handed_out };
         }
         if let Some(distance_m) = self.spoiled.jump_m {
-            reading.position_m += self.some_way(distance_m);
+            reading.position_m += self.random_displacement(distance_m);
         }
         if self.spoiled.not_a_number {
             reading.position_m = Vector2::repeat(f64::NAN);
@@ -238,7 +238,7 @@ impl<D: Device> FaultyDevice<D> {
         reading
     }
 
-    fn some_way(&mut self, distance_m: f64) -> Vector2<f64> {
+    fn random_displacement(&mut self, distance_m: f64) -> Vector2<f64> {
         let angle_rad = self.random.between(0.0, core::f64::consts::TAU);
         if self.device.identity().axes == 1 {
             return Vector2::new(if angle_rad < core::f64::consts::PI { distance_m } else { -distance_m }, 0.0);
@@ -276,17 +276,17 @@ impl<D: Device> Device for FaultyDevice<D> {
         self.draw_faults();
         self.take_scheduled();
         if let Some(code) = self.failure {
-            return self.nothing_new(Health::Faulted(code), now);
+            return self.repeat_last(Health::Faulted(code), now);
         }
         if self.link_is_down() {
-            return self.nothing_new(Health::Lost, now);
+            return self.repeat_last(Health::Lost, now);
         }
         if self.spoiled.dropped {
-            return self.nothing_new(Health::Stale, now);
+            return self.repeat_last(Health::Stale, now);
         }
         let spoiled = self.spoil(newest);
         if !self.spoiled.repeated {
-            // What is kept is what was measured: a jump or a NaN lasts one tick.
+            // The measured reading is stored: a jump or a NaN lasts one tick.
             (self.handed_out, self.handed_out_at) = (newest, now);
         }
         spoiled

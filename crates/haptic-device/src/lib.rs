@@ -1,8 +1,25 @@
 //! The device contract of the haptic loop, and devices without input and output.
 //!
-//! Read [`contract`] first: it is the whole interface between the tick and any hardware. [`mapping`] converts between device and
-//! world frame, [`velocity`] estimates velocities from quantised positions. [`simulated`] is a device model with a simulated hand,
-//! [`prescribed`] follows a motion known beforehand, [`paced`] serves a device slower than the tick, and [`faulty`] injects faults.
+//! Read [`contract`] first: it is the whole interface between the tick and any hardware. [`kind`] names the kinds of
+//! device and [`config`] is the checked content of a device file. [`mapping`] converts between device and world frame,
+//! [`velocity`] estimates velocities from quantised positions. [`simulated`] is a device model with a simulated hand,
+//! [`prescribed`] follows a given motion, [`paced`] serves a device more slowly than the tick, and [`faulty`] injects
+//! faults. Devices with input and output are in `haptic-backends`.
+//!
+//! ```
+//! use haptic_device::{Device, DeviceModel, Effort, HandModel, Health, MonotonicNs, SimulatedDevice};
+//!
+//! let mut device = SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default()))?;
+//! for tick in 1..=100 {
+//!     let now = MonotonicNs(tick * 1_000_000);
+//!     let reading = device.read(now);
+//!     assert_eq!(reading.health, Health::Ready);
+//!     // A spring towards the origin.
+//!     device.write(Effort { force_n: reading.position_m * -100.0 }, now);
+//! }
+//! device.close();
+//! # Ok::<(), haptic_device::simulated::ModelError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod codes;

@@ -1,4 +1,4 @@
-//! Between the device frame and the world, so that no work is lost or gained on the way.
+//! Conversion between device and world frame that preserves work.
 //!
 //! One 2×2 matrix M serves both kinds of device: x_world = offset + M·x_device and f_device = Mᵀ·f_world. With two axes
 //! M = scale·R; with one axis its first column is scale·axis and its second is zero. Since dx_world = M·dx_device, the
@@ -6,22 +6,22 @@
 
 use nalgebra::{Matrix2, Vector2};
 
-/// Why a mapping cannot be made.
+/// Why a mapping is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MappingError {
-    /// The scale must be a positive number.
+    /// The scale must be positive.
     Scale {
-        /// As given.
+        /// Value given.
         scale: f64,
     },
-    /// The rotation must be a number.
+    /// The rotation must be finite.
     Rotation {
-        /// As given.
+        /// Value given.
         rotation_rad: f64,
     },
-    /// The offset must be two numbers.
+    /// The offset must be finite.
     Offset,
-    /// The axis must be two numbers that are not both zero.
+    /// The axis must be finite and not zero.
     Axis,
 }
 
@@ -40,12 +40,12 @@ impl core::fmt::Display for MappingError {
 
 impl std::error::Error for MappingError {}
 
-/// How the device's frame lies in the world.
+/// Pose and scale of the device frame in the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mapping {
     /// World position of the device's origin, m.
     offset_m: Vector2<f64>,
-    /// From device displacement to world displacement.
+    /// M: device displacement to world displacement.
     world_from_device: Matrix2<f64>,
     /// World metres per device metre, above zero.
     scale: f64,
@@ -81,14 +81,14 @@ impl Mapping {
         Ok(Self { offset_m, world_from_device: directions * scale, scale })
     }
 
-    /// Where a device position lies in the world, m.
+    /// World position of a device position, m.
     ///
     /// Real-time: four multiplications.
     pub fn position_to_world(&self, device_m: Vector2<f64>) -> Vector2<f64> {
         self.offset_m + self.world_from_device * device_m
     }
 
-    /// What a device velocity is in the world, m/s.
+    /// World velocity of a device velocity, m/s.
     ///
     /// Real-time: four multiplications.
     pub fn velocity_to_world(&self, device_m_per_s: Vector2<f64>) -> Vector2<f64> {
@@ -102,16 +102,11 @@ impl Mapping {
         self.world_from_device.tr_mul(&(world_m - self.offset_m)) / (self.scale * self.scale)
     }
 
-    /// What the device must exert for a world force on the hand, N.
+    /// Device force that is equivalent to a world force on the hand, N.
     ///
     /// Real-time: four multiplications.
     pub fn force_to_device(&self, world_n: Vector2<f64>) -> Vector2<f64> {
         self.world_from_device.tr_mul(&world_n)
-    }
-
-    /// What a world stiffness or damping is at the device: times scale². Stability margins are owed to this one.
-    pub fn impedance_at_device(&self, world_impedance: f64) -> f64 {
-        world_impedance * self.scale * self.scale
     }
 }
 
@@ -177,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_mappings_are_refused() {
+    fn invalid_mappings_are_rejected() {
         let zero = Vector2::zeros();
         assert_eq!(Mapping::planar(0.0, 0.0, zero), Err(MappingError::Scale { scale: 0.0 }));
         assert_eq!(Mapping::linear(1.0, zero, zero), Err(MappingError::Axis));

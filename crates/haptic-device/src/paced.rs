@@ -1,13 +1,13 @@
-//! A device that is served every n-th tick, because its link or its firmware is no faster.
+//! A device that is served every n-th tick, because its link or its firmware is not faster.
 //!
-//! It is still read every tick: a simulated device lives by its readings, and reading the newest value of a real one
-//! costs nothing. What comes between is handed out as old, and efforts between are told to be busy, so that the energy
-//! account counts the force that really acts. Only a zero that ends a force does not wait for the next service.
+//! It is still read every tick: reading advances a simulated device, and reading the newest value of hardware costs
+//! nothing. Readings between services are returned as stale, and efforts between services as busy, so that the tank
+//! counts the force that really acts. Only a zero effort that ends a force does not wait for the next service.
 
 use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteOutcome};
 use nalgebra::Vector2;
 
-/// Ticks a second.
+/// Ticks per second.
 const TICKS_PER_S: f64 = 1000.0;
 
 /// Passes every n-th reading and effort.
@@ -19,12 +19,12 @@ pub struct PacedDevice<D> {
     /// Ticks until the device is served again.
     left: u32,
     handed_out: Reading,
-    /// The device may still act on an effort that was not zero.
+    /// The device may still exert a force.
     pushes: bool,
 }
 
 impl<D: Device> PacedDevice<D> {
-    /// Serves `device` every so many ticks, one or more.
+    /// Serves `device` every `every_ticks` ticks, at least one.
     pub fn new(device: D, every_ticks: u32) -> Self {
         let every_ticks = every_ticks.max(1);
         let rate_hz = device.limits().rate_hz.min(TICKS_PER_S / f64::from(every_ticks));
@@ -32,8 +32,8 @@ impl<D: Device> PacedDevice<D> {
         Self { device, limits, every_ticks, left: 0, handed_out: Reading::default(), pushes: false }
     }
 
-    /// What an effort that was passed on leaves the device doing; one that failed may have got through.
-    fn note(&mut self, effort: Effort, sent: WriteOutcome) {
+    /// Updates whether the device exerts a force. An effort that failed may have reached it.
+    fn update_pushes(&mut self, effort: Effort, sent: WriteOutcome) {
         let is_force = effort != Effort::zero();
         match sent {
             WriteOutcome::Written => self.pushes = is_force,
@@ -44,7 +44,7 @@ impl<D: Device> PacedDevice<D> {
 }
 
 impl<D> PacedDevice<D> {
-    /// A sample that was new in a tick without service is still news to whoever is served now.
+    /// Whether a sample that arrived between two services has not been returned as fresh yet.
     fn came_in_between(&self, reading: &Reading) -> bool {
         reading.health == Health::Stale && reading.sequence != self.handed_out.sequence
     }
@@ -59,7 +59,7 @@ impl<D: Device> Device for PacedDevice<D> {
         &self.limits
     }
 
-    /// Real-time: one reading. Trouble is passed on at once, whatever the pace.
+    /// Real-time: one reading. Faults are passed on in every tick.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         let reading = self.device.read(now);
         let is_due = self.left == 0;
@@ -77,15 +77,15 @@ impl<D: Device> Device for PacedDevice<D> {
 
     /// Real-time: at most one write.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
-        // The reading of this tick has already counted down: a full count means that the device was just read.
+        // The reading of this tick has already counted down: a full count means that this tick is served.
         let is_due = self.left == self.every_ticks - 1;
-        // A zero after a zero can wait: early ones would fill a line that is no faster than its services.
+        // A zero after a zero can wait: sending it early would fill a line that is not faster than its services.
         let ends_a_force = self.pushes && effort == Effort::zero();
         if !is_due && !ends_a_force {
             return WriteOutcome::Busy;
         }
         let sent = self.device.write(effort, now);
-        self.note(effort, sent);
+        self.update_pushes(effort, sent);
         sent
     }
 
@@ -136,7 +136,7 @@ mod tests {
 
     impl Device for Sparse {
         fn identity(&self) -> &Identity {
-            unreachable!("nobody asks")
+            unreachable!("not used here")
         }
 
         fn limits(&self) -> &Limits {
@@ -173,7 +173,7 @@ mod tests {
         );
     }
 
-    /// A tick that asks for a force.
+    /// A tick that requests a force.
     fn tick<D: Device>(device: &mut PacedDevice<D>, force_n: f64) -> WriteOutcome {
         device.read(NOW);
         device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)

@@ -1,25 +1,25 @@
-//! A way through the plane given by rows of time and position: linear between the rows.
+//! A path in the plane, from rows of time and position, linear between the rows.
 
 use nalgebra::Vector2;
 
-/// Why rows do not make a path.
+/// Why rows are not a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathError {
     /// A path needs at least one row.
     Empty,
-    /// A row holds something that is not a number.
+    /// A row is not finite.
     NotFinite {
-        /// Which row, from zero.
+        /// Row, from zero.
         row: usize,
     },
-    /// Times must grow from row to row.
+    /// Times must increase.
     Time {
-        /// Which row, from zero, is not later than the one before.
+        /// Row, from zero, that is not later than the one before.
         row: usize,
     },
-    /// A path that loops must end where it began.
+    /// A looped path must end at its start.
     Open,
-    /// A path that loops needs two rows or more.
+    /// A looped path needs two rows or more.
     TooShortToLoop,
 }
 
@@ -39,16 +39,18 @@ impl core::fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// Rows of time and position with growing times.
+/// Rows of time and position with increasing times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// t_s, x_m, y_m.
     rows: Vec<[f64; 3]>,
     looped: bool,
+    /// Row after the time of the last [`Path::follow`].
+    cursor: usize,
 }
 
 impl Path {
-    /// Checks the rows (t_s, x_m, y_m) and keeps them.
+    /// Checks the rows (t_s, x_m, y_m).
     pub fn new(rows: Vec<[f64; 3]>, looped: bool) -> Result<Self, PathError> {
         if let Some(row) = rows.iter().position(|row| !row.iter().all(|value| value.is_finite())) {
             return Err(PathError::NotFinite { row });
@@ -63,7 +65,7 @@ impl Path {
         if looped && first[1..] != last[1..] {
             return Err(PathError::Open);
         }
-        Ok(Self { rows, looped })
+        Ok(Self { rows, looped, cursor: 0 })
     }
 
     /// The rows: t_s, x_m, y_m.
@@ -71,12 +73,38 @@ impl Path {
         &self.rows
     }
 
-    /// Where the path is at a time: held at the first row before it and, unless it loops, at the last row after it.
+    /// Position at a time, m. It is constant before the first row and, unless the path loops, after the last.
     ///
     /// Real-time: a binary search of the rows.
     pub fn at(&self, time_s: f64) -> Vector2<f64> {
         let time_s = self.time_in_rows(time_s);
-        let after = self.rows.partition_point(|row| row[0] <= time_s);
+        self.interpolate(self.row_after(time_s), time_s)
+    }
+
+    /// As [`Path::at`], for a sequence of times: continues at the row of the last call.
+    ///
+    /// Real-time: constant while times advance by less than a row; a binary search of the rows otherwise.
+    pub fn follow(&mut self, time_s: f64) -> Vector2<f64> {
+        let time_s = self.time_in_rows(time_s);
+        if !self.is_row_after(self.cursor, time_s) {
+            let next = self.cursor + 1;
+            self.cursor = if self.is_row_after(next, time_s) { next } else { self.row_after(time_s) };
+        }
+        self.interpolate(self.cursor, time_s)
+    }
+
+    /// Index of the first row later than a time.
+    fn row_after(&self, time_s: f64) -> usize {
+        self.rows.partition_point(|row| row[0] <= time_s)
+    }
+
+    fn is_row_after(&self, index: usize, time_s: f64) -> bool {
+        let follows =
+            index.checked_sub(1).is_none_or(|before| self.rows.get(before).is_some_and(|row| row[0] <= time_s));
+        follows && self.rows.get(index).is_none_or(|row| row[0] > time_s)
+    }
+
+    fn interpolate(&self, after: usize, time_s: f64) -> Vector2<f64> {
         match (after.checked_sub(1).and_then(|before| self.rows.get(before)), self.rows.get(after)) {
             (Some(before), Some(after)) => between(before, after, time_s),
             (Some(only), None) | (None, Some(only)) => point(only),
@@ -100,8 +128,8 @@ fn point(row: &[f64; 3]) -> Vector2<f64> {
 }
 
 fn between(before: &[f64; 3], after: &[f64; 3], time_s: f64) -> Vector2<f64> {
-    let share = (time_s - before[0]) / (after[0] - before[0]);
-    point(before) + (point(after) - point(before)) * share
+    let fraction = (time_s - before[0]) / (after[0] - before[0]);
+    point(before) + (point(after) - point(before)) * fraction
 }
 
 #[cfg(test)]
@@ -126,7 +154,18 @@ mod tests {
     }
 
     #[test]
-    fn a_looped_path_begins_again() {
+    fn following_a_path_gives_the_same_bits_as_looking_it_up() {
+        for looped in [false, true] {
+            let mut path = triangle(looped);
+            let times = (0..9000).map(|tick| f64::from(tick) * 1e-3).chain([0.5, 8.0, -1.0, 1.0, 1.5]);
+            for time_s in times {
+                assert_eq!(path.follow(time_s), path.at(time_s), "at {time_s} s");
+            }
+        }
+    }
+
+    #[test]
+    fn a_looped_path_restarts() {
         let path = triangle(true);
         for second in 0..5 {
             let again = path.at(0.25 + 2.0 * f64::from(second));
@@ -136,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_make_no_path_are_refused_with_the_row() {
+    fn invalid_rows_are_rejected_with_their_number() {
         assert_eq!(Path::new(vec![], false), Err(PathError::Empty));
         let backwards = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.1, 0.0]];
         assert_eq!(Path::new(backwards, false), Err(PathError::Time { row: 2 }));

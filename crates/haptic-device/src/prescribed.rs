@@ -1,6 +1,6 @@
-//! A device whose positions are given beforehand, so that the physics behind it can be measured alone.
+//! A device with prescribed positions, to measure the physics alone.
 //!
-//! No model, encoder or delay stands between the given motion and the readings. Like the simulated device it counts
+//! There is no model, encoder or delay between the given motion and the readings. Like the simulated device it counts
 //! ticks: reading k is the motion at k·T.
 
 use crate::contract::{Device, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome};
@@ -10,9 +10,9 @@ use crate::simulated::{TICK_S, seconds};
 use crate::velocity::BackwardDifference;
 use nalgebra::Vector2;
 
-/// A motion known beforehand. Functions of time are motions too.
+/// A prescribed motion. Functions of time are trajectories too.
 pub trait Trajectory {
-    /// Where the handle is at a time, device frame, m.
+    /// Position of the handle at a time, device frame, m.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn at(&mut self, time_s: f64) -> Vector2<f64>;
@@ -20,7 +20,7 @@ pub trait Trajectory {
 
 impl Trajectory for Path {
     fn at(&mut self, time_s: f64) -> Vector2<f64> {
-        Path::at(self, time_s)
+        self.follow(time_s)
     }
 }
 
@@ -30,7 +30,7 @@ impl<Function: FnMut(f64) -> Vector2<f64>> Trajectory for Function {
     }
 }
 
-/// A device that moves as told and takes efforts without heeding them.
+/// A device that follows a trajectory. Efforts have no effect.
 #[derive(Clone, Debug)]
 pub struct PrescribedDevice<M> {
     identity: Identity,
@@ -60,7 +60,7 @@ impl<M: Trajectory> PrescribedDevice<M> {
         Self { identity, limits, motion, velocity: BackwardDifference::new(), effort: Effort::zero(), ticks: 0 }
     }
 
-    /// The effort written last.
+    /// The last effort written.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -75,7 +75,7 @@ impl<M: Trajectory + Send> Device for PrescribedDevice<M> {
         &self.limits
     }
 
-    /// Real-time: one look at the motion.
+    /// Real-time: one evaluation of the trajectory.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         self.ticks += 1;
         let mut position_m = self.motion.at(seconds(self.ticks));

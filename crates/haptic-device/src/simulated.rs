@@ -1,8 +1,8 @@
-//! A device that exists only as a model, with a hand that holds it.
+//! A device model with a simulated hand.
 //!
-//! Its time is the tick count: each reading moves the model through one tick of 1 ms, under the efforts written before,
-//! each delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on.
-//! Nothing here looks at a clock, so the same efforts give the same bits.
+//! Time is the tick count: each reading advances the model by one tick of 1 ms under the efforts written before, each
+//! delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on. No
+//! clock is read, so the same efforts give the same bits.
 
 mod axis;
 mod delay;
@@ -24,8 +24,8 @@ use nalgebra::Vector2;
 /// The tick of simulated devices, s.
 pub const TICK_S: f64 = 0.001;
 
-/// Ticks a second. A count of ticks is divided by this, never multiplied by the tick: only so are the times of rows
-/// that lie on a tick met exactly.
+/// Ticks per second. A count of ticks is divided by this, not multiplied by the tick: only then do rows that lie on a
+/// tick get their exact times.
 const TICKS_PER_S: f64 = 1000.0;
 
 pub(crate) fn seconds(ticks: u64) -> f64 {
@@ -46,7 +46,7 @@ struct Axis {
     model: AxisModel,
     state: AxisState,
     delay: DelayLine,
-    /// Through the parts of a tick on both sides of a command's arrival.
+    /// The parts of a tick before and after a command takes effect.
     passages: [SpanPropagator; 2],
     encoder_step_m: f64,
 }
@@ -83,7 +83,7 @@ pub struct SimulatedDevice {
 }
 
 impl SimulatedDevice {
-    /// A device at rest at the beginning of its hand's path, or at the origin; without a hand it is free.
+    /// A device at rest at the start of its hand's path, or at the origin; without a hand it is free.
     pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
         model.check(axes)?;
         hand.map_or(Ok(()), HandModel::check)?;
@@ -106,7 +106,7 @@ impl SimulatedDevice {
         Ok(device)
     }
 
-    /// Puts the handle somewhere, at a velocity; what is on its way to the motors stays on its way.
+    /// Sets position and velocity of the handle. Delayed commands are not changed.
     pub fn place(&mut self, position_m: Vector2<f64>, velocity_m_per_s: Vector2<f64>) {
         for (index, axis) in self.axes.iter_mut().enumerate() {
             if let Some(axis) = axis {
@@ -115,7 +115,7 @@ impl SimulatedDevice {
         }
     }
 
-    /// Where the handle really is, and how fast.
+    /// True position and velocity of the handle.
     pub fn true_state(&self) -> TrueState {
         let of = |value: fn(&Axis) -> f64| Vector2::from_fn(|index, _| self.axes[index].as_ref().map_or(0.0, value));
         TrueState {

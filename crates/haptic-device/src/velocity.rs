@@ -1,23 +1,23 @@
-//! Velocity from positions that come in steps.
+//! Velocity from quantised positions.
 //!
-//! A backward difference of an encoder with step Δ is wrong by up to Δ/T, 10 mm/s at 10 µm and 1 ms. The low-pass trades
-//! that for lag; the adaptive window averages long when the hand is slow and not at all when it is fast.
+//! A backward difference of an encoder with step Δ has an error of up to Δ/T, 10 mm/s at 10 µm and 1 ms. The adaptive
+//! window averages over many samples when the hand is slow and not at all when it is fast.
 
 use nalgebra::Vector2;
 
-/// The change since the last position, divided by the time between. Zero at the first position.
+/// Change since the last position divided by the elapsed time. Zero at the first position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BackwardDifference {
     before_m: Option<Vector2<f64>>,
 }
 
 impl BackwardDifference {
-    /// An estimator that has seen nothing.
+    /// An estimator without samples.
     pub const fn new() -> Self {
         Self { before_m: None }
     }
 
-    /// Takes the next position, `elapsed_s` after the last, and gives the velocity, m/s.
+    /// Adds a position, `elapsed_s` after the last, and returns the velocity, m/s.
     ///
     /// Real-time: one division.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {
@@ -25,36 +25,6 @@ impl BackwardDifference {
             Some(before_m) if elapsed_s > 0.0 => (position_m - before_m) / elapsed_s,
             _ => Vector2::zeros(),
         }
-    }
-}
-
-/// A backward difference behind a first-order low-pass (backward Euler, so that it is stable at any time constant).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LowPassVelocity {
-    difference: BackwardDifference,
-    /// Time constant, s, zero or more. Usual: 0.001 to 0.005; larger lags and makes a damper active.
-    time_constant_s: f64,
-    velocity_m_per_s: Vector2<f64>,
-}
-
-impl LowPassVelocity {
-    /// An estimator that has seen nothing. A negative or senseless time constant counts as none.
-    pub fn new(time_constant_s: f64) -> Self {
-        // `max` drops a NaN.
-        let time_constant_s = time_constant_s.max(0.0);
-        Self { difference: BackwardDifference::new(), time_constant_s, velocity_m_per_s: Vector2::zeros() }
-    }
-
-    /// Takes the next position, `elapsed_s` after the last, and gives the velocity, m/s.
-    ///
-    /// Real-time: two divisions.
-    pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {
-        let raw = self.difference.update(position_m, elapsed_s);
-        if elapsed_s > 0.0 {
-            let share = elapsed_s / (elapsed_s + self.time_constant_s);
-            self.velocity_m_per_s += (raw - self.velocity_m_per_s) * share;
-        }
-        self.velocity_m_per_s
     }
 }
 
@@ -78,20 +48,20 @@ struct Sample {
 }
 
 impl AdaptiveWindow {
-    /// An estimator that has seen nothing, for an encoder of that step, m.
+    /// An estimator without samples, for an encoder with this step, m.
     pub fn new(encoder_step_m: f64) -> Self {
         Self { encoder_step_m, samples: [[Sample::default(); MAX_WINDOW + 1]; 2], filled: 0 }
     }
 
-    /// Takes the next position, `elapsed_s` after the last, and gives the velocity, m/s. A position at no later time
-    /// than the last is not taken.
+    /// Adds a position, `elapsed_s` after the last, and returns the velocity, m/s. A position that is
+    /// not later than the last is ignored.
     ///
-    /// Real-time: at most MAX_WINDOW² comparisons an axis.
+    /// Real-time: at most MAX_WINDOW² comparisons per axis.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {
         if elapsed_s > 0.0 || self.filled == 0 {
             self.filled = (self.filled + 1).min(MAX_WINDOW + 1);
             for (axis, samples) in self.samples.iter_mut().enumerate() {
-                remember(samples, position_m[axis], elapsed_s);
+                push(samples, position_m[axis], elapsed_s);
             }
         }
         Vector2::from_fn(|axis, _| self.slope(&self.samples[axis][..self.filled]))
@@ -111,13 +81,13 @@ impl AdaptiveWindow {
 
     fn fits(&self, samples: &[Sample], slope: f64) -> bool {
         let newest_m = samples[0].position_m;
-        // A whisker over the step: samples exactly one step off the line are what a steady hand gives.
+        // Slightly more than the step: a steady hand gives samples exactly one step off the line.
         let bound_m = self.encoder_step_m * (1.0 + 1e-9);
         samples.iter().all(|sample| (newest_m - slope * sample.age_s - sample.position_m).abs() <= bound_m)
     }
 }
 
-fn remember(samples: &mut [Sample], position_m: f64, elapsed_s: f64) {
+fn push(samples: &mut [Sample], position_m: f64, elapsed_s: f64) {
     samples.rotate_right(1);
     for sample in samples.iter_mut() {
         sample.age_s += elapsed_s;
@@ -136,7 +106,7 @@ mod tests {
         Vector2::new((position_m / STEP_M).floor() * STEP_M, 0.0)
     }
 
-    /// Largest error over a steady motion, after a while to settle.
+    /// Largest error over a steady motion, after settling.
     fn worst_error(speed: f64, mut update: impl FnMut(Vector2<f64>) -> Vector2<f64>) -> f64 {
         let estimates = (0..1000).map(|tick| update(quantised(speed * TICK_S * f64::from(tick))).x);
         estimates.skip(50).map(|estimate| (estimate - speed).abs()).fold(0.0, f64::max)
@@ -157,17 +127,6 @@ mod tests {
             assert!(difference.update(Vector2::new(position, 0.0), 0.0).norm().is_finite());
             assert!(window.update(Vector2::new(position, 0.0), 0.0).norm().is_finite());
         }
-    }
-
-    #[test]
-    fn the_low_pass_reaches_a_step_by_its_time_constant() {
-        let mut estimator = LowPassVelocity::new(0.01);
-        estimator.update(Vector2::zeros(), 1e-5);
-        let mut velocity = 0.0;
-        for tick in 1..=1000 {
-            velocity = estimator.update(Vector2::new(f64::from(tick) * 1e-5, 0.0), 1e-5).x;
-        }
-        assert!((velocity - (1.0 - libm::exp(-1.0))).abs() < 1e-3, "{velocity}");
     }
 
     #[test]

@@ -7,9 +7,9 @@ pub struct Xorshift {
 }
 
 impl Xorshift {
-    /// A generator for a seed; every seed is fine.
+    /// A generator for a seed; every seed is valid.
     pub const fn new(seed: u64) -> Self {
-        // The state must never be zero, and near seeds should not give near beginnings: hence the odd constant.
+        // The state must never be zero, and similar seeds should not start similarly: hence the odd constant.
         let mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
         Self { state: if mixed == 0 { 1 } else { mixed } }
     }

@@ -1,22 +1,23 @@
-//! Plain CDR, little-endian: the encoding of ROS 2 messages, which plotting tools read without being told anything.
+//! Plain CDR, little-endian: the encoding of ROS 2 messages, which plotting tools read without configuration.
 //!
-//! A message begins with four bytes that say so. Numbers are aligned to their size, counted from behind those four bytes.
+//! A message starts with four bytes that identify the encoding. Numbers are aligned to their size, counted from the end
+//! of those four bytes.
 
 use std::fmt;
 
-/// Says: plain CDR, little-endian.
+/// Identifier of plain little-endian CDR.
 const PREFIX: [u8; 4] = [0, 1, 0, 0];
 
-/// Writes one message.
+/// Encoder of one message.
 #[derive(Clone, Debug, Default)]
 pub struct CdrWriter {
     bytes: Vec<u8>,
 }
 
-/// A message that is too short, or is no CDR.
+/// Error for a message that is too short or is not CDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotCdr {
-    /// Where it ceased to make sense.
+    /// Offset of the error in the message, bytes.
     pub offset: usize,
 }
 
@@ -29,14 +30,14 @@ impl fmt::Display for NotCdr {
 impl std::error::Error for NotCdr {}
 
 impl CdrWriter {
-    /// Begins a message anew, in the memory of the one before.
+    /// Starts a new message and reuses the memory of the previous one.
     pub fn begin(&mut self) -> &mut Self {
         self.bytes.clear();
         self.bytes.extend_from_slice(&PREFIX);
         self
     }
 
-    /// The message.
+    /// Returns the bytes of the message.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -76,7 +77,7 @@ impl CdrWriter {
     }
 }
 
-/// Reads one message.
+/// Decoder of one message.
 #[derive(Clone, Copy, Debug)]
 pub struct CdrReader<'a> {
     bytes: &'a [u8],
@@ -84,10 +85,10 @@ pub struct CdrReader<'a> {
 }
 
 impl<'a> CdrReader<'a> {
-    /// At the beginning of a message.
+    /// Starts reading a message.
     ///
     /// # Errors
-    /// When it is no plain little-endian CDR.
+    /// When it is not plain little-endian CDR.
     pub fn of(bytes: &'a [u8]) -> Result<Self, NotCdr> {
         match bytes.strip_prefix(&PREFIX) {
             Some(bytes) => Ok(Self { bytes, at: 0 }),
@@ -102,42 +103,42 @@ impl<'a> CdrReader<'a> {
         value.ok_or(NotCdr { offset: PREFIX.len() + start })
     }
 
-    /// The next `uint64`.
+    /// Reads the next `uint64`.
     ///
     /// # Errors
-    /// When the message ends before.
+    /// When the message ends first.
     pub fn u64(&mut self) -> Result<u64, NotCdr> {
         self.take().map(u64::from_le_bytes)
     }
 
-    /// The next `uint32`.
+    /// Reads the next `uint32`.
     ///
     /// # Errors
-    /// When the message ends before.
+    /// When the message ends first.
     pub fn u32(&mut self) -> Result<u32, NotCdr> {
         self.take().map(u32::from_le_bytes)
     }
 
-    /// The next `uint8`.
+    /// Reads the next `uint8`.
     ///
     /// # Errors
-    /// When the message ends before.
+    /// When the message ends first.
     pub fn u8(&mut self) -> Result<u8, NotCdr> {
         self.take().map(|[byte]| byte)
     }
 
-    /// The next `float64`, bit for bit.
+    /// Reads the next `float64`, bit for bit.
     ///
     /// # Errors
-    /// When the message ends before.
+    /// When the message ends first.
     pub fn f64(&mut self) -> Result<f64, NotCdr> {
         self.take().map(|bytes| f64::from_bits(u64::from_le_bytes(bytes)))
     }
 
-    /// The next `float32`.
+    /// Reads the next `float32`.
     ///
     /// # Errors
-    /// When the message ends before.
+    /// When the message ends first.
     pub fn f32(&mut self) -> Result<f32, NotCdr> {
         self.take().map(|bytes| f32::from_bits(u32::from_le_bytes(bytes)))
     }

@@ -1,4 +1,4 @@
-//! The message of a checkpoint: the whole loop after a tick, from which a replay can begin.
+//! Message of a checkpoint: the complete loop state after a tick, from which a replay can start.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::CheckpointRecord;
@@ -8,7 +8,7 @@ use haptic_planar::checkpoint::Checkpoint;
 pub const SCHEMA_NAME: &str = "hapticd/msg/Checkpoint";
 /// Topic of the messages.
 pub const TOPIC: &str = "/checkpoints";
-/// The layout, as ROS 2 message text.
+/// Layout of the messages, as ROS 2 message text.
 pub const SCHEMA: &str = "\
 # Complete state of the loop after a tick; a replay can start at the next one.
 uint64 tick
@@ -17,7 +17,7 @@ uint32 commands  # applied to the loop since the recording began
 uint64[] words   # everything that lasts from tick to tick, for the version that wrote it
 ";
 
-/// Puts it into bytes; false if its image is not whole.
+/// Encodes a checkpoint; returns false if the checkpoint is incomplete.
 pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
     let Some(words) = checkpoint.checkpoint.words() else { return false };
     out.begin().u64(checkpoint.tick).u64(checkpoint.world).u32(checkpoint.commands).u32(words.len() as u32);
@@ -27,10 +27,10 @@ pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
     true
 }
 
-/// Takes it out of bytes.
+/// Decodes a checkpoint.
 ///
 /// # Errors
-/// When they are too short.
+/// When the message is too short.
 pub fn read(bytes: &[u8]) -> Result<CheckpointRecord, NotCdr> {
     let mut cdr = CdrReader::of(bytes)?;
     let (tick, world, commands, count) = (cdr.u64()?, cdr.u64()?, cdr.u32()?, cdr.u32()?);

@@ -1,4 +1,5 @@
-//! Message of a command: what was applied to the loop, and before which tick. JSON, with numbers that read back to the bit.
+//! Message of a command: the change applied to the loop and the tick that followed it. JSON, with numbers that read
+//! back to the same bits.
 
 use crate::tap::CommandRecord;
 use haptic_loop::command::RecordedCommand;
@@ -8,7 +9,7 @@ pub const SCHEMA_NAME: &str = "hapticd.Command";
 /// Topic of the messages.
 pub const TOPIC: &str = "/commands";
 
-/// The layout, as JSON Schema.
+/// Layout of the messages, as JSON Schema.
 pub const SCHEMA: &str = r#"{
   "title": "hapticd.Command",
   "description": "A command applied between two ticks",
@@ -21,15 +22,15 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
-/// The command as JSON.
+/// Encodes a command as JSON.
 ///
 /// # Errors
-/// None in practice: plain numbers and words.
+/// None in practice: a command consists of plain numbers and words.
 pub fn write(command: &CommandRecord) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(command)
 }
 
-/// The command of a message.
+/// Decodes the command of a message.
 ///
 /// # Errors
 /// When the message is not a command.

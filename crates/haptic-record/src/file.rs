@@ -1,8 +1,8 @@
-//! The file of a recording: whole chunks, one after the other, and an end that is right even when the disk is full.
+//! File of a recording: complete chunks in sequence, with a valid end even when the disk is full.
 //!
-//! Chunks are built in memory and written in one go, so that whatever stops the writing (a kill, a full disk) leaves
-//! whole chunks and at most one torn one. A torn one is cut off as long as we are alive to do it, and an empty summary
-//! put behind the last whole chunk: 50 bytes, for which the cut-off chunk left room.
+//! Chunks are built in memory and written at once, so an interruption (a kill, a full disk) leaves complete chunks and
+//! at most one incomplete one. While the process is still running, it truncates an incomplete chunk and appends an
+//! empty summary to the last complete one: 50 bytes, for which the truncated chunk left space.
 
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Data end, footer without a summary, magic: what makes a file whole that was cut short.
+/// Data end, footer without a summary, and magic: the bytes that complete a truncated file.
 const EMPTY_END: [u8; 50] = {
     let mut end = [0; 50];
     (end[0], end[1]) = (0x0F, 4);
@@ -30,22 +30,22 @@ const EMPTY_END: [u8; 50] = {
     end
 };
 
-/// Bytes that are gathered before they go to the system.
+/// Bytes buffered before they are written to the file.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Why a recording cannot begin or go on.
+/// Error that prevents a recording from starting or continuing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Nothing was written: the file could not even be opened.
+    /// The file could not be opened, so nothing was written.
     pub is_unopened: bool,
-    /// What is wrong, and what can be done.
+    /// Problem and remedy.
     pub problem: String,
 }
 
 impl RecordError {
-    /// A recording that cannot go on.
+    /// Creates the error of a recording that cannot continue.
     pub fn ended(path: &Path, problem: String) -> Self {
         Self { path: path.to_owned(), is_unopened: false, problem }
     }
@@ -59,15 +59,15 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// What the two ends of a file know of each other.
+/// State shared by the two ends of a file.
 #[derive(Debug, Default)]
 struct Shared {
     position: AtomicU64,
-    /// Nothing more may be written: the file was sealed.
+    /// The file was sealed; nothing more may be written.
     is_sealed: AtomicBool,
 }
 
-/// Takes bytes in order; knows where it is, and never goes back.
+/// Sequential writer that tracks its position and cannot seek back.
 #[derive(Debug)]
 struct Sink {
     file: File,
@@ -108,22 +108,22 @@ impl Seek for Sink {
     }
 }
 
-/// A file that is being written.
+/// File that is being written.
 pub struct RecordingFile {
     path: PathBuf,
     writer: Writer<Sink>,
     file: File,
     shared: Arc<Shared>,
-    /// Length up to the last whole chunk.
+    /// Length up to the end of the last complete chunk, bytes.
     whole: u64,
 }
 
-/// A channel of a file.
+/// Channel of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelId(u16);
 
 impl RecordingFile {
-    /// Creates the file; one that is there is written over.
+    /// Creates the file and overwrites an existing one.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -148,17 +148,17 @@ impl RecordingFile {
         Ok(Self { path: path.to_owned(), writer, file, shared, whole: 0 })
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes that were handed over so far.
+    /// Returns the number of bytes accepted so far.
     pub fn length(&self) -> u64 {
         self.shared.position.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody has removed the file.
+    /// Returns true if the file was removed.
     pub fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
@@ -166,7 +166,7 @@ impl RecordingFile {
     /// Adds a channel with its schema.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn add_channel(&mut self, topic: &str, schema: &Schema<'_>) -> Result<ChannelId, RecordError> {
         let added = self.writer.add_schema(schema.name, schema.encoding, schema.text.as_bytes());
         let schema_id = added.map_err(|error| self.fail(&error))?;
@@ -177,16 +177,16 @@ impl RecordingFile {
     /// Adds a message.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn message(&mut self, channel: ChannelId, sequence: u32, time_ns: u64, data: &[u8]) -> Result<(), RecordError> {
         let header = MessageHeader { channel_id: channel.0, sequence, log_time: time_ns, publish_time: time_ns };
         self.writer.write_to_known_channel(&header, data).map_err(|error| self.fail(&error))
     }
 
-    /// Adds an attachment; it ends the chunk.
+    /// Adds an attachment; this ends the chunk.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn attach(&mut self, name: &str, text: &str, time_ns: u64) -> Result<(), RecordError> {
         let media_type = if name.ends_with(".csv") { "text/csv" } else { "application/toml" };
         let attachment = Attachment {
@@ -199,19 +199,19 @@ impl RecordingFile {
         self.writer.attach(&attachment).map_err(|error| self.fail(&error))
     }
 
-    /// Adds a metadata record; it ends the chunk.
+    /// Adds a metadata record; this ends the chunk.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn metadata(&mut self, name: &str, metadata: BTreeMap<String, String>) -> Result<(), RecordError> {
         let record = Metadata { name: name.to_owned(), metadata };
         self.writer.write_metadata(&record).map_err(|error| self.fail(&error))
     }
 
-    /// Ends the chunk and hands everything to the system: from here on it survives us.
+    /// Ends the chunk and writes everything to the operating system, so that it survives the end of this process.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn end_chunk(&mut self) -> Result<(), RecordError> {
         self.writer.flush().map_err(|error| self.fail(&error))?;
         self.whole = self.length();
@@ -221,13 +221,13 @@ impl RecordingFile {
     /// Writes the summary and closes the file.
     ///
     /// # Errors
-    /// When the disk takes no more; what is there opens nevertheless.
+    /// When the disk is full or fails; the file can be opened nevertheless.
     pub fn finish(&mut self) -> Result<(), RecordError> {
         let finished = self.writer.finish().map(drop);
         finished.map_err(|error| self.fail(&error))
     }
 
-    /// Cuts off what is torn and ends the file. From now on nothing is taken any more.
+    /// Truncates an incomplete chunk and ends the file. All later writes are rejected.
     fn fail(&mut self, error: &McapError) -> RecordError {
         let is_first = !self.shared.is_sealed.swap(true, Ordering::Relaxed);
         let sealed = if is_first { self.seal() } else { Ok(()) };
@@ -246,7 +246,8 @@ impl RecordingFile {
     }
 }
 
-/// What the system said, where it was the system: the library only tells that something did not work.
+/// Describes the cause of an error. For an I/O error this is the system's message, because the library's own text gives
+/// no cause.
 fn cause(error: &McapError) -> String {
     match error {
         McapError::Io(error) => error.to_string(),
@@ -254,26 +255,26 @@ fn cause(error: &McapError) -> String {
     }
 }
 
-/// How the messages of a channel are laid out.
+/// Layout of the messages of a channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema<'a> {
-    /// Its name.
+    /// Name of the schema.
     pub name: &'a str,
     /// `ros2msg` or `jsonschema`.
     pub encoding: &'a str,
     /// `cdr` or `json`.
     pub message_encoding: &'a str,
-    /// The layout.
+    /// Text of the schema.
     pub text: &'a str,
 }
 
 impl<'a> Schema<'a> {
-    /// Of messages in CDR.
+    /// Creates the schema of messages in CDR.
     pub const fn cdr(name: &'a str, text: &'a str) -> Self {
         Self { name, encoding: "ros2msg", message_encoding: "cdr", text }
     }
 
-    /// Of messages in JSON.
+    /// Creates the schema of messages in JSON.
     pub const fn json(name: &'a str, text: &'a str) -> Self {
         Self { name, encoding: "jsonschema", message_encoding: "json", text }
     }

@@ -1,4 +1,5 @@
-//! Pictures for viewers: the shapes of all bodies once, each in a frame of its own, and then only where the frames are.
+//! Messages for 3D viewers: the shapes of all bodies once, each in its own frame, and after that only the poses of the
+//! frames.
 
 use crate::tap::PoseRecord;
 use haptic_draw::outline::rounded;
@@ -7,15 +8,15 @@ use nalgebra::Vector2;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The frame that does not move.
+/// Name of the fixed frame.
 const WORLD_FRAME: &str = "world";
 
-/// A time as messages write it.
+/// Converts a time to the form that messages use.
 pub fn timestamp(time_ns: u64) -> Value {
     json!({ "sec": time_ns / 1_000_000_000, "nsec": time_ns % 1_000_000_000 })
 }
 
-/// The message that draws a scene; whatever was drawn before goes away.
+/// Returns the message that draws a scene and removes all earlier drawings.
 pub fn scene_update(scene: &Scene, time_ns: u64) -> Value {
     let tool = scene.tool.map(|tool| tool.body);
     let entities: Vec<Value> = scene
@@ -67,7 +68,7 @@ fn placed(position_m: Vector2<f64>, angle_rad: f64) -> Value {
     })
 }
 
-/// A convex outline as triangles around its first corner.
+/// Splits a convex outline into triangles around its first corner.
 fn fan(outline: &[Vector2<f64>], colour: &Value) -> Value {
     let points: Vec<Value> = outline.iter().map(|point| json!({ "x": point.x, "y": point.y, "z": 0.0 })).collect();
     let indices: Vec<usize> = (2..outline.len()).flat_map(|corner| [0, corner - 1, corner]).collect();
@@ -80,8 +81,8 @@ fn colour_of(text: &str) -> Value {
     json!({ "r": r, "g": g, "b": b, "a": 1.0 })
 }
 
-/// The message that says where everything is. Written by hand: it is by far the most text in a file, and a picture needs
-/// no more than a tenth of a micrometre.
+/// Writes the message with the poses of all frames. It is formatted directly, because it is by far the most text in a
+/// file, and a resolution of 0.1 µm is sufficient for display.
 pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut String) {
     let (sec, nsec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
     out.clear();

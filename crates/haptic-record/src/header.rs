@@ -1,4 +1,4 @@
-//! What a recording says about itself: everything that is needed to build the same world again.
+//! Header of a recording: everything that is needed to rebuild the same world.
 
 use haptic_device::{Identity, Limits};
 use haptic_planar::PHYSICS_VERSION;
@@ -6,56 +6,56 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::str::FromStr;
 
-/// Name of the metadata record at the beginning.
+/// Name of the metadata record at the start of a file.
 pub const METADATA_NAME: &str = "hapticd";
-/// Name of the metadata record at the end of a file that was finished.
+/// Name of the metadata record at the end of a finished file.
 pub const END_NAME: &str = "hapticd end";
-/// Layout of the files; a reader rejects any other.
+/// Format number of the files; a reader rejects any other.
 pub const FORMAT: u32 = 3;
 
-/// A file's text and the name that it was opened by.
+/// Text of a file and the name by which it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// As the user named it.
+    /// Name as given by the user.
     pub name: String,
-    /// All of it.
+    /// Complete text.
     pub text: String,
 }
 
-/// What was run.
+/// Texts of all files of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// The profile.
+    /// Text of the profile.
     pub profile: Text,
-    /// The scene at the start.
+    /// Text of the scene at the start.
     pub scene: Text,
-    /// The device.
+    /// Text of the device file.
     pub device: Text,
-    /// The prescribed hand, if there was one.
+    /// Text of the prescribed hand, if there was one.
     pub hand: Option<Text>,
 }
 
-/// The device as far as the loop knew it.
+/// Properties of the device that the loop used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
-    /// Name for people.
+    /// Display name.
     pub name: String,
-    /// Which backend drove it.
+    /// Device kind.
     pub kind: String,
-    /// As the device gave it.
+    /// Serial number, as reported by the device.
     pub serial_number: String,
-    /// As the device gave it.
+    /// Firmware version, as reported by the device.
     pub firmware: String,
-    /// 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: u8,
     /// Largest force, N; infinity if unknown.
     pub max_force_n: f64,
-    /// It could not be served more often than this, Hz; infinity for no limit.
+    /// Largest service rate, Hz; infinity for no limit.
     pub rate_hz: f64,
 }
 
 impl DeviceInfo {
-    /// The notes on a device, and on how often it can be served.
+    /// Collects the properties of a device and its largest service rate.
     pub fn of(identity: &Identity, limits: &Limits, rate_hz: f64) -> Self {
         Self {
             name: identity.name.clone(),
@@ -69,35 +69,36 @@ impl DeviceInfo {
     }
 }
 
-/// The beginning of a recording.
+/// Header of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// Of hapticd.
+    /// Version of hapticd.
     pub version: String,
     /// `run` or `simulate`.
     pub command: String,
-    /// What was run.
+    /// Texts of all files of the run.
     pub texts: Texts,
-    /// No motor moved a real hand: force came on with the short ramp of simulations unless the profile said otherwise.
+    /// No motor moved a real hand: the force engaged with the short ramp of simulations, unless the profile specified
+    /// another.
     pub moves_no_motor: bool,
-    /// What the hand held.
+    /// Device that the hand held.
     pub device: DeviceInfo,
-    /// Added to the loop's clock it gives the time of messages, ns since 1970; zero for simulations.
+    /// Offset from the loop's clock to the time of messages, ns since 1970; zero for simulations.
     pub epoch_ns: u64,
-    /// The first tick that the file holds; zero if it begins in the midst of a run, with a checkpoint.
+    /// First tick in the file; zero if the file starts mid-run, with a checkpoint.
     pub first_tick: u64,
-    /// Number of the world that `scene` is of.
+    /// Number of the world that `scene` describes.
     pub world: u64,
-    /// Which file of a recording in several files, from 1.
+    /// Number of this file in a recording of several files, from 1.
     pub part: u32,
 }
 
-/// A beginning that cannot be read.
+/// Error for a header that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadHeader(pub String);
 
 impl Header {
-    /// As key and value.
+    /// Returns the header as keys and values.
     pub fn metadata(&self) -> BTreeMap<String, String> {
         let Self { texts, device, .. } = self;
         let pairs = [
@@ -126,7 +127,7 @@ impl Header {
         pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// The attachments: names in the file, and texts.
+    /// Returns the attachments: names in the file, and texts.
     pub fn attachments(&self) -> Vec<(&'static str, &str)> {
         let Texts { profile, scene, device, hand } = &self.texts;
         let always = [("profile.toml", profile), ("scene.toml", scene), ("device.toml", device)];
@@ -134,10 +135,10 @@ impl Header {
         always.into_iter().chain(hand).map(|(name, text)| (name, text.text.as_str())).collect()
     }
 
-    /// From what a file holds.
+    /// Rebuilds the header from the contents of a file.
     ///
     /// # Errors
-    /// What is missing or makes no sense.
+    /// The item that is missing or invalid.
     pub fn from_file(
         metadata: &BTreeMap<String, String>,
         attachments: &BTreeMap<String, String>,
@@ -179,7 +180,7 @@ fn texts(metadata: &BTreeMap<String, String>, attachments: &BTreeMap<String, Str
     })
 }
 
-/// Rejects a file of another version: its checkpoints and bits would be replayed to a wrong result.
+/// Rejects a file of another version, because its checkpoints and bits would replay to a wrong result.
 fn require_version(
     metadata: &BTreeMap<String, String>,
     key: &str,

@@ -1,7 +1,8 @@
-//! The newest seconds of a run, kept in memory whatever happens, so that a black box can be run again.
+//! The last seconds of every run, held in memory so that a black box can be replayed.
 //!
-//! Every so often the loop is asked for an image of itself. Two images are kept, with everything since the older one, so that
-//! there are always at least [`MIN_TICKS`] ticks before the newest, and at most about twice as many.
+//! The history requests a checkpoint of the loop at intervals. It holds two checkpoints and everything since the older
+//! one. There are therefore always at least [`MIN_TICKS`] ticks before the newest tick, and at most about twice as
+//! many.
 
 use crate::file::RecordError;
 use crate::header::Header;
@@ -11,32 +12,32 @@ use crate::worlds::Worlds;
 use haptic_loop::command::RecordedCommand;
 use std::path::Path;
 
-/// Ticks that are there at least, once so many have been: two seconds, as in a black box.
+/// Minimum number of ticks held, once that many have run: two seconds, as in a black box.
 pub const MIN_TICKS: u64 = 2048;
 
-/// More ticks than this are there only if no image comes; then it begins anew.
+/// Limit on the ticks held. It is exceeded only if no checkpoint arrives; the history then restarts.
 const MAX_TICKS: usize = 4 * MIN_TICKS as usize;
 
-/// Keeps the newest seconds.
+/// Keeper of the last seconds of a run.
 pub struct HistoryKeeper {
     tap: TapReader,
     worlds: Worlds,
-    /// Number of the world that the loop is in.
+    /// Number of the loop's current world.
     world: u64,
     history: History,
 }
 
 impl HistoryKeeper {
-    /// Keeps what comes out of a feed, from the world with number zero on.
+    /// Creates a keeper that reads a tap, starting in world zero.
     pub fn new(tap: TapReader, worlds: Worlds) -> Self {
         let mut keeper = Self { tap, worlds, world: 0, history: History::default() };
         keeper.request_checkpoint();
         keeper
     }
 
-    /// Takes in what is there, asks for an image if it is time, and forgets what is too old.
+    /// Reads the tap, requests a checkpoint when one is due, and discards old records.
     pub fn drain(&mut self) {
-        // First the ticks: whatever belongs before them is in the other rings by then.
+        // Read the ticks first: records that precede them are then already in the other rings.
         let history = &mut self.history;
         history.ticks.extend(self.tap.ticks.drain());
         history.commands.extend(self.tap.commands.drain());
@@ -73,8 +74,8 @@ impl HistoryKeeper {
         }
     }
 
-    /// Writes everything that is there into a file that can be run again. `header_in` gives the beginning of a file in the
-    /// world with the given number. None if the loop has not given an image yet.
+    /// Writes the whole history to a file that can be replayed. `header_in` returns the header of a file that starts in
+    /// the world with the given number. Returns `None` if no checkpoint has arrived yet.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -3,14 +3,14 @@
 //! A tick enters a file through these modules:
 //!
 //! - [`tap`]: the real-time end; every tick puts one plain record into a ring, and so does every command.
-//! - [`recorder`]: takes the records from the rings, on an ordinary thread, and writes messages into a file.
-//! - [`mod@file`]: the file: complete chunks of at most a second, closed properly even when the disk is full.
-//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: contents of the messages.
+//! - [`recorder`]: reads the records from the rings, on an ordinary thread, and writes messages to a file.
+//! - [`mod@file`]: the file: complete chunks of at most a second, with a valid end even when the disk is full.
+//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: contents of messages.
 //! - [`history`]: the last seconds of any run, held in memory for a black box.
-//! - [`header`]: everything that is needed to build the same world again.
+//! - [`header`]: everything that is needed to rebuild the same world.
 //!
-//! [`reader`] reads files, complete or cut short; [`replay_device`] supplies the recorded readings to the loop; [`parquet`]
-//! writes tables; [`spectrum`] finds dominant frequencies; [`page`] writes the report page.
+//! [`reader`] reads files, complete or truncated; [`replay_device`] supplies the recorded readings to the loop;
+//! [`parquet`] writes tables; [`spectrum`] finds dominant frequencies; [`page`] writes the report page.
 //!
 //! ```no_run
 //! use haptic_record::reader::{Item, RecordingReader};

@@ -1,28 +1,29 @@
-//! Writes tables of numbers as Parquet: columns of doubles and whole numbers, no gaps, plain encoding.
+//! Writes tables of numbers as Parquet: columns of doubles and integers, no null values, plain encoding.
 //!
-//! A dedicated writer, because that is all a trace needs, and the general library brings a dozen crates to compile. The format's metadata is Thrift's compact protocol; `Thrift` knows the part of it that is used.
+//! A dedicated writer, because a trace needs no more, and the general library brings a dozen crates to compile. The
+//! format's metadata uses Thrift's compact protocol; `Thrift` implements the part that is needed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Rows in a group: a minute of ticks. A group is kept in memory until it is complete.
+/// Rows in a row group: one minute of ticks. A group is buffered in memory until it is complete.
 const ROWS_PER_GROUP: usize = 60_000;
 
-// Numbers of the format.
+// Constants of the file format.
 const DATA_PAGE: i64 = 0;
 const REQUIRED: i64 = 0;
 const PLAIN: i64 = 0;
 const RUN_LENGTH: i64 = 3;
 const UNCOMPRESSED: i64 = 0;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Doubles.
     Double,
-    /// Whole numbers of 64 bits; rows give them as doubles.
+    /// 64-bit integers; rows supply them as doubles.
     Whole,
 }
 
@@ -42,27 +43,27 @@ impl Kind {
     }
 }
 
-/// A column by name.
+/// Column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// What it holds.
+    /// Type of the column.
     pub kind: Kind,
 }
 
-/// A file that is written row by row.
+/// File that is written row by row.
 #[derive(Debug)]
 pub struct ParquetWriter {
     out: BufWriter<File>,
     position: u64,
     columns: Vec<Column>,
-    /// Bytes of the group that is being gathered, column by column.
+    /// Bytes of the group being collected, column by column.
     gathered: Vec<Vec<u8>>,
     groups: Vec<Group>,
 }
 
-/// A group that was written: its rows, and where each column's page is.
+/// Row group already written: its rows and the position of each column's page.
 #[derive(Debug)]
 struct Group {
     rows: usize,
@@ -79,7 +80,7 @@ impl ParquetWriter {
     /// Creates the file.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// The error of the file system.
     pub fn create(path: &Path, columns: Vec<Column>) -> io::Result<Self> {
         let mut out = BufWriter::new(File::create(path)?);
         out.write_all(MAGIC)?;
@@ -90,7 +91,7 @@ impl ParquetWriter {
     /// Adds a row; missing values are zero.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// The error of the file system.
     pub fn row(&mut self, values: &[f64]) -> io::Result<()> {
         for (index, (column, bytes)) in self.columns.iter().zip(&mut self.gathered).enumerate() {
             bytes.extend_from_slice(&column.kind.bytes(values.get(index).copied().unwrap_or(0.0)));
@@ -98,10 +99,10 @@ impl ParquetWriter {
         if self.rows_gathered() >= ROWS_PER_GROUP { self.write_group() } else { Ok(()) }
     }
 
-    /// Writes what is left and the footer.
+    /// Writes the remaining rows and the footer.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// The error of the file system.
     pub fn finish(mut self) -> io::Result<()> {
         if self.rows_gathered() > 0 {
             self.write_group()?;
@@ -196,14 +197,14 @@ fn page_header(rows: usize, bytes: usize) -> Vec<u8> {
     thrift.end()
 }
 
-// Types of Thrift's compact protocol.
+// Type codes of Thrift's compact protocol.
 const I32: u8 = 5;
 const I64: u8 = 6;
 const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// A structure in Thrift's compact protocol: fields in rising order of their numbers.
+/// Structure in Thrift's compact protocol: fields in ascending order of their numbers.
 #[derive(Debug, Default)]
 struct Thrift {
     bytes: Vec<u8>,
@@ -258,7 +259,7 @@ impl Thrift {
         }
     }
 
-    /// Begins a list of structures, which follow by [`Self::element`].
+    /// Starts a list of structures, which are added with [`Self::element`].
     fn list(&mut self, number: u8, length: usize) {
         self.list_of(number, length, STRUCT);
     }

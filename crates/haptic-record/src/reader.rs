@@ -1,4 +1,4 @@
-//! Reads recordings, whole or cut short, from the first byte to the last whole chunk.
+//! Reads recordings, complete or truncated, from the first byte to the last complete chunk.
 
 use crate::cdr::{CdrReader, NotCdr};
 use crate::header::{BadHeader, END_NAME, Header, METADATA_NAME};
@@ -15,67 +15,67 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Longest record that is believed, bytes: anything beyond is damage, and would only eat memory.
+/// Largest accepted record, bytes. A longer one is damage and would only use up memory.
 const MAX_RECORD_BYTES: usize = 512 << 20;
 
-/// Something in a file, in the order of the file.
+/// Item of a file, in file order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A metadata record.
     Metadata(String, BTreeMap<String, String>),
-    /// An attachment that is text.
+    /// A text attachment, with its name.
     Attachment(String, String),
     /// A tick.
     Tick(Box<TickMessage>),
-    /// Something that the loop was told.
+    /// A command applied to the loop.
     Command(CommandRecord),
-    /// Hashes of the moving bodies.
+    /// Hashes of the dynamic bodies.
     Bodies(BodyHashes),
-    /// What happened, in words.
+    /// An event of the log.
     Event(Event),
-    /// The whole loop as it stood after a tick.
+    /// The complete loop state after a tick.
     Checkpoint(CheckpointRecord),
 }
 
-/// Hashes of the moving bodies after a tick, in file order.
+/// Hashes of the dynamic bodies after a tick, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyHashes {
-    /// The tick.
+    /// Number of the tick.
     pub tick: u64,
-    /// One for each body that can move.
+    /// One hash for each dynamic body.
     pub hashes: Vec<u32>,
 }
 
-/// A line of the recording's log.
+/// Line of the recording's log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Event {
-    /// In which tick.
+    /// Tick of the event.
     pub tick: u64,
-    /// 2 is information, 3 a warning.
+    /// Level: 2 is information, 3 a warning.
     pub level: u8,
-    /// In words.
+    /// Text of the event.
     pub message: String,
 }
 
 /// How far a file could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadEnd {
-    /// To its end, which says that the recording was finished.
+    /// To its end, which marks the recording as finished.
     Finished,
-    /// To the last whole chunk; the rest was never written.
+    /// To the last complete chunk; the rest was never written.
     CutShort,
-    /// To a place where its bytes make no sense.
+    /// To the first invalid bytes.
     Damaged(String),
 }
 
-/// A file that is being read.
+/// Reader of a recording file.
 pub struct RecordingReader {
     path: PathBuf,
     file: File,
     reader: LinearReader,
-    /// Topics by channel.
+    /// Topics by channel number.
     topics: BTreeMap<u16, Topic>,
-    /// Whether the record at the end of a finished file was seen.
+    /// Whether the end record of a finished file was read.
     has_end: bool,
     end: Option<ReadEnd>,
 }
@@ -90,12 +90,12 @@ enum Topic {
     Other,
 }
 
-/// A file that cannot be opened or is no recording.
+/// Error for a file that cannot be opened or is not a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What is wrong, and what would be right.
+    /// Problem and remedy.
     pub problem: String,
 }
 
@@ -126,12 +126,12 @@ impl RecordingReader {
         Ok(Self { path: path.to_owned(), file, reader, topics: BTreeMap::new(), has_end: false, end: None })
     }
 
-    /// How far it could be read; nothing before the last item was taken.
+    /// Returns how far the file could be read; `None` until the last item was returned.
     pub fn end(&self) -> Option<&ReadEnd> {
         self.end.as_ref()
     }
 
-    /// The next item that is ours; none at the end, which [`Self::end`] tells about.
+    /// Returns the next item that hapticd defines; `None` at the end, which [`Self::end`] describes.
     pub fn next_item(&mut self) -> Option<Item> {
         while self.end.is_none() {
             match self.step() {
@@ -160,10 +160,10 @@ impl RecordingReader {
         }
     }
 
-    /// The beginning of a recording: everything before the first tick.
+    /// Reads the header of a recording: everything before the first tick.
     ///
     /// # Errors
-    /// When it is no recording of ours.
+    /// When the file is not a hapticd recording.
     pub fn header(&mut self) -> Result<Header, ReadError> {
         let (mut metadata, mut attachments) = (None, BTreeMap::new());
         while let Some(item) = self.next_item() {
@@ -233,7 +233,7 @@ fn body_hashes(data: &[u8]) -> Result<BodyHashes, NotCdr> {
     Ok(BodyHashes { tick, hashes })
 }
 
-/// A file that ends too early is cut short; all else that the library objects to is damage.
+/// Classifies an error: a file that ends early is truncated; any other error of the library is damage.
 fn end_of(error: &McapError) -> ReadEnd {
     match error {
         McapError::UnexpectedEof | McapError::BadFooter => ReadEnd::CutShort,

@@ -1,4 +1,4 @@
-//! Takes the records out of the rings and puts messages into files.
+//! Reads the records from the rings and writes messages to files.
 
 use crate::cdr::CdrWriter;
 use crate::file::{ChannelId, RecordError, RecordingFile, Schema};
@@ -13,35 +13,35 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-/// Ticks in a chunk: at most a second is lost when we are killed.
+/// Ticks in a chunk: at most one second is lost when the process is killed.
 const TICKS_PER_CHUNK: u64 = 1000;
-/// Levels of the log, as its schema numbers them.
+/// Levels of the log, as numbered in its schema.
 const INFO: u8 = 2;
 const WARNING: u8 = 3;
 
-/// When a new file is begun.
+/// Limits after which a new file starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// After so many bytes, to the next whole chunk.
+    /// Size, bytes; the file then ends with the next complete chunk.
     pub bytes: Option<u64>,
-    /// After so many ticks, to the next whole chunk.
+    /// Number of ticks; the file then ends with the next complete chunk.
     pub ticks: Option<u64>,
 }
 
-/// What came of a recording.
+/// Summary of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordingSummary {
-    /// The files, in order.
+    /// Paths of the files, in order.
     pub files: Vec<PathBuf>,
-    /// Ticks in them.
+    /// Number of ticks in the files.
     pub ticks: u64,
-    /// Bytes in them.
+    /// Total size of the files, bytes.
     pub bytes: u64,
-    /// Ticks, poses and orders that found no room.
+    /// Ticks, poses and commands dropped because a ring was full.
     pub dropped: [u64; 3],
 }
 
-/// Writes a recording.
+/// Writer of a recording.
 pub struct Recorder {
     first_path: PathBuf,
     header: Header,
@@ -50,17 +50,17 @@ pub struct Recorder {
     worlds: Worlds,
     world: WorldSource,
     part: Part,
-    /// Ticks that were taken out and wait for their orders; its memory is used again.
+    /// Ticks read from the ring that wait for their commands; the memory is reused.
     ticks: Vec<TickRecord>,
     commands: VecDeque<CommandRecord>,
     poses: VecDeque<PoseRecord>,
     checkpoints: VecDeque<CheckpointRecord>,
-    /// The next image begins a new file.
+    /// The next checkpoint starts a new file.
     is_part_due: bool,
-    /// Orders that found no room, as far as was seen.
+    /// Dropped commands counted so far.
     commands_lost: u64,
     last: Option<TickRecord>,
-    /// Worlds whose scenes are in the recording.
+    /// Numbers of the worlds whose scenes are in the recording.
     attached: BTreeSet<u64>,
     summary: RecordingSummary,
     cdr: CdrWriter,
@@ -78,7 +78,7 @@ struct Part {
     bodies: ChannelId,
     checkpoint: ChannelId,
     first_tick: u64,
-    /// The last tick of the chunk before.
+    /// Last tick of the previous chunk.
     chunk_end: u64,
 }
 
@@ -113,8 +113,8 @@ impl Part {
 }
 
 impl Recorder {
-    /// Begins a recording of the world that the header names, which `worlds` must know. One that does not begin with the
-    /// first tick asks for an image of the loop.
+    /// Starts a recording of the world that the header names, which `worlds` must contain. A recording that does not
+    /// start with the first tick requests a checkpoint of the loop.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -157,22 +157,22 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Where it writes now.
+    /// Returns the path of the current file.
     pub fn path(&self) -> &Path {
         self.part.file.path()
     }
 
-    /// Whether somebody has removed the file that is being written.
+    /// Returns true if the current file was removed.
     pub fn is_removed(&self) -> bool {
         self.part.file.is_removed()
     }
 
-    /// Ticks, poses and orders that found no room so far.
+    /// Returns the ticks, poses and commands dropped so far because a ring was full.
     pub fn dropped(&self) -> [u64; 3] {
         self.tap.dropped()
     }
 
-    /// What it has come to so far.
+    /// Returns the summary up to now.
     pub fn summary(&self) -> RecordingSummary {
         let mut summary = self.summary.clone();
         summary.bytes += self.part.file.length();
@@ -180,12 +180,12 @@ impl Recorder {
         summary
     }
 
-    /// Writes down what there is.
+    /// Writes all available records.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn drain(&mut self) -> Result<(), RecordError> {
-        // First the ticks: whatever the loop was told before them is in the other ring by then.
+        // Read the ticks first: commands that precede them are then already in the other ring.
         let mut ticks = std::mem::take(&mut self.ticks);
         ticks.extend(self.tap.ticks.drain());
         self.commands.extend(self.tap.commands.drain());
@@ -201,10 +201,10 @@ impl Recorder {
         written
     }
 
-    /// Writes down what somebody else has kept.
+    /// Writes the records of a history.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub(crate) fn write_history(&mut self, history: &History) -> Result<(), RecordError> {
         self.commands.extend(&history.commands);
         self.poses.extend(&history.poses);
@@ -212,10 +212,10 @@ impl Recorder {
         history.ticks.iter().try_for_each(|record| self.write_tick(record))
     }
 
-    /// Writes down the rest and closes the file.
+    /// Writes the remaining records and closes the file.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn finish(mut self) -> Result<RecordingSummary, RecordError> {
         self.drain()?;
         while let Some(command) = self.commands.pop_front() {
@@ -249,7 +249,7 @@ impl Recorder {
         self.header.epoch_ns.saturating_add(to_microseconds(record.report.now).0)
     }
 
-    /// The time of something that happened just after the last tick.
+    /// Returns the time of an event just after the last tick, ns.
     fn time_now(&self) -> u64 {
         self.last.as_ref().map_or(self.header.epoch_ns, |last| self.time_of(last))
     }
@@ -270,8 +270,8 @@ impl Recorder {
         }
     }
 
-    /// Writes down an image, at the beginning of a new file if one is due. One that found no room, because the world was
-    /// changed for a larger one, is asked for again.
+    /// Writes a checkpoint, at the start of a new file if one is due. A checkpoint that did not fit into its buffer,
+    /// because a larger world replaced the old one, is requested again.
     fn write_checkpoint(&mut self, checkpoint: &CheckpointRecord) -> Result<(), RecordError> {
         if checkpoint.world != self.header.world {
             self.change_world(checkpoint.world, self.time_now())?;
@@ -312,7 +312,7 @@ impl Recorder {
         self.part.file.message(self.part.scene, 0, time_ns, update.as_bytes())
     }
 
-    /// Draws the pictures of all ticks before this one.
+    /// Writes the pose sets of all ticks before this one.
     fn write_poses(&mut self, before_tick: u64) -> Result<(), RecordError> {
         while let Some(first) = self.poses.front().copied().filter(|pose| pose.tick < before_tick) {
             let count = self.poses.iter().take_while(|pose| pose.tick == first.tick).count();
@@ -334,7 +334,7 @@ impl Recorder {
         self.part.file.message(self.part.bodies, tick as u32, time_ns, self.cdr.bytes())
     }
 
-    /// What of a tick is worth a line: a fault, another phase, ticks that are missing.
+    /// Logs the notable events of a tick: a fault, a change of phase, missing ticks.
     fn log_events(&mut self, record: &TickRecord) -> Result<(), RecordError> {
         let report = &record.report;
         let last = self.last.as_ref().map(|last| (last.report.tick, last.report.phase));
@@ -369,7 +369,7 @@ impl Recorder {
         }
         self.part.chunk_end = tick;
         self.part.file.end_chunk()?;
-        // What begins in the midst of a run learns its first tick only now.
+        // The first tick of a recording that starts mid-run is known only now.
         let first_tick = if self.part.first_tick == 0 { tick } else { self.part.first_tick };
         self.part.first_tick = first_tick;
         let ticks = tick + 1 - first_tick;
@@ -424,17 +424,17 @@ fn phase_text(phase: Phase) -> &'static str {
     }
 }
 
-/// The attachment that holds the scene of a later world; that of the world at the beginning of a file is `scene.toml`.
+/// Returns the name of the attachment with the scene of a later world; the first world of a file is in `scene.toml`.
 fn attachment_name(world: u64) -> String {
     format!("scene-{world}.toml")
 }
 
-/// The world whose scene an attachment holds, if it is that of a later world.
+/// Returns the number of the world whose scene an attachment holds, if it is a later world.
 pub fn world_of_attachment(name: &str) -> Option<u64> {
     name.strip_prefix("scene-")?.strip_suffix(".toml")?.parse().ok()
 }
 
-/// Where the n-th file of a recording is: `touch.mcap`, `touch-2.mcap`, …
+/// Returns the path of the n-th file of a recording: `touch.mcap`, `touch-2.mcap`, …
 pub fn part_path(first: &Path, part: u32) -> PathBuf {
     if part <= 1 {
         return first.to_owned();

@@ -1,4 +1,4 @@
-//! The recorder on a thread of its own: a disk that stalls holds up nobody.
+//! The recorder on its own thread, so that a stalled disk blocks no other thread.
 
 use crate::file::RecordError;
 use crate::recorder::{Recorder, RecordingSummary};
@@ -9,21 +9,21 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often it looks into the rings, which have room for 16 s.
+/// Interval between two reads of the rings, which hold 16 s.
 const ROUND: Duration = Duration::from_millis(20);
-/// Every so many rounds it looks whether its file is still there.
+/// Number of rounds between two checks that the file still exists.
 const ROUNDS_PER_LOOK: u32 = 25;
 
-/// What the user should know of a recording that runs.
+/// Notice to the user about a running recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Ticks were lost; so many so far.
+    /// Ticks were dropped; the total so far.
     Lost(u64),
-    /// It has ended before it was told to.
+    /// The recording ended before it was stopped.
     Failed(RecordError),
 }
 
-/// A recording that runs.
+/// Running recording.
 #[derive(Debug)]
 pub struct RecorderThread {
     thread: JoinHandle<Result<RecordingSummary, RecordError>>,
@@ -35,7 +35,7 @@ impl RecorderThread {
     /// Starts the thread.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot create a thread.
     pub fn start(recorder: Recorder) -> std::io::Result<Self> {
         let stop = Arc::<AtomicBool>::default();
         let (sender, notices) = channel();
@@ -43,7 +43,7 @@ impl RecorderThread {
         let body = move || {
             let ended = record(recorder, &stop_inside, &sender);
             if let Err(error) = &ended {
-                // Nobody listens any more at the end; then the outcome tells.
+                // At the end the receiver may be gone; the result of `finish` then reports the error.
                 let _ = sender.send(Notice::Failed(error.clone()));
             }
             ended
@@ -52,12 +52,12 @@ impl RecorderThread {
         Ok(Self { thread, stop, notices })
     }
 
-    /// What the user should be told next.
+    /// Returns the next notice to the user.
     pub fn notice(&self) -> Option<Notice> {
         self.notices.try_recv().ok()
     }
 
-    /// Writes down what is left and closes the file.
+    /// Writes the remaining records and closes the file.
     ///
     /// # Errors
     /// When the recording has failed.

@@ -1,4 +1,4 @@
-//! A device that hands out what a recorded one gave: readings, and what became of the forces.
+//! Replayed device: it returns the readings and write outcomes of a recording.
 
 use crate::header::DeviceInfo;
 use haptic_device::kind::REPLAY;
@@ -6,22 +6,22 @@ use haptic_device::{Device, Effort, Identity, Limits, MonotonicNs, Reading, Writ
 use nalgebra::Vector2;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What a device did in one tick.
+/// Behaviour of a device in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceTick {
-    /// What it gave.
+    /// Reading that it returned.
     pub reading: Reading,
-    /// What it answered to the force.
+    /// Outcome of writing the effort.
     pub sent: WriteOutcome,
 }
 
-/// The end that says what comes next.
+/// Source of the recorded behaviour, one tick at a time.
 #[derive(Debug)]
 pub struct ReplayFeeder {
     ticks: Sender<DeviceTick>,
 }
 
-/// The device.
+/// Replayed device.
 #[derive(Debug)]
 pub struct ReplayDevice {
     identity: Identity,
@@ -30,7 +30,7 @@ pub struct ReplayDevice {
     now: DeviceTick,
 }
 
-/// A device that is like the recorded one, and the end that tells it what to do.
+/// Creates a replayed device with the properties of the recorded one, and its feeder.
 pub fn replay_device(info: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
     let (sender, ticks) = channel();
     let identity = Identity {
@@ -51,7 +51,7 @@ pub fn replay_device(info: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
 }
 
 impl ReplayFeeder {
-    /// What the device does in the next tick. A device that is gone does nothing, and nobody minds.
+    /// Sets the behaviour for the next tick. If the device was dropped, this has no effect.
     pub fn feed(&self, tick: DeviceTick) {
         let _ = self.ticks.send(tick);
     }
@@ -66,7 +66,7 @@ impl Device for ReplayDevice {
         &self.limits
     }
 
-    /// Without a prompt it goes on with what it did last.
+    /// Without a new tick from the feeder, the last behaviour is repeated.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         if let Ok(tick) = self.ticks.try_recv() {
             self.now = tick;

@@ -1,19 +1,19 @@
-//! Schemas of the messages that viewers draw without being told anything: names and keys are those of Foxglove's
-//! well-known messages.
+//! Schemas of the messages that viewers draw without configuration. Names and keys are those of Foxglove's well-known
+//! messages.
 
-/// Transforms of all moving bodies, sixty times a second.
+/// Schema name of the transforms of all dynamic bodies, 60 per second.
 pub const TRANSFORMS_NAME: &str = "foxglove.FrameTransforms";
 /// Topic of the transforms.
 pub const TRANSFORMS_TOPIC: &str = "/transforms";
-/// The shapes of all bodies, each in its own frame.
+/// Schema name of the shapes of all bodies, each in its own frame.
 pub const SCENE_NAME: &str = "foxglove.SceneUpdate";
 /// Topic of the shapes.
 pub const SCENE_TOPIC: &str = "/scene";
-/// What happened, in words.
+/// Schema name of the events.
 pub const LOG_NAME: &str = "foxglove.Log";
 /// Topic of the events.
 pub const LOG_TOPIC: &str = "/events";
-/// Hashes of all moving bodies, sixty times a second.
+/// Schema name of the hashes of all dynamic bodies, 60 per second.
 pub const BODIES_NAME: &str = "hapticd/msg/Bodies";
 /// Topic of the hashes.
 pub const BODIES_TOPIC: &str = "/bodies";
@@ -53,7 +53,7 @@ pub const LOG: &str = r#"{
   }
 }"#;
 
-/// Layout of [`SCENE_NAME`], as JSON Schema; only what is used of it.
+/// Layout of [`SCENE_NAME`], as JSON Schema; only the part that is used.
 pub const SCENE: &str = r#"{
   "title": "foxglove.SceneUpdate", "type": "object",
   "properties": {

@@ -1,24 +1,24 @@
-//! Which frequencies a signal holds: Welch's method with windows of four seconds, on a small transform of its own.
+//! Frequency spectrum of a signal: Welch's method with windows of four seconds and a small built-in FFT.
 
 use std::f64::consts::{PI, TAU};
 
-/// Samples in a window; a power of two. Longer windows tell frequencies apart better and average less.
+/// Samples in a window; a power of two. Longer windows resolve frequencies better and average less.
 const WINDOW: usize = 4096;
-/// Frequencies below this are the motion of the hand itself, not what it felt, Hz.
+/// Lowest frequency of a peak, Hz; lower ones are the motion of the hand itself.
 const LOWEST_HZ: f64 = 0.5;
-/// A peak stands out if it is so many times as strong as the usual around it.
+/// Smallest ratio of a peak to the typical amplitude around it.
 const STANDS_OUT: f64 = 4.0;
 
 /// Amplitude of one frequency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Hz.
+    /// Frequency, Hz.
     pub frequency_hz: f64,
-    /// Of a sine of that frequency, in the signal's unit.
+    /// Amplitude of a sine of that frequency, in the signal's unit.
     pub amplitude: f64,
 }
 
-/// The spectrum of a signal without its mean; empty if it is shorter than a quarter of a window.
+/// Computes the spectrum of a signal without its mean; empty if the signal is shorter than a quarter of a window.
 pub fn spectrum(signal: &[f64], rate_hz: f64) -> Vec<Line> {
     let window = window_for(signal.len());
     if window < WINDOW / 4 {
@@ -38,7 +38,7 @@ pub fn spectrum(signal: &[f64], rate_hz: f64) -> Vec<Line> {
             *sum += real[k] * real[k] + imaginary[k] * imaginary[k];
         }
     }
-    // A sine of amplitude one gives a quarter of the window's length under a Hann window.
+    // Under a Hann window, a sine of amplitude one yields a quarter of the window's length.
     let unit = window as f64 / 4.0;
     let line = |(k, sum): (usize, &f64)| Line {
         frequency_hz: k as f64 * rate_hz / window as f64,
@@ -51,7 +51,7 @@ fn window_for(samples: usize) -> usize {
     if samples >= WINDOW { WINDOW } else { (samples + 1).next_power_of_two() / 2 }
 }
 
-/// The strongest frequencies that stand out of their surroundings, strongest first.
+/// Returns the strongest frequencies that stand out from their neighbourhood, strongest first.
 pub fn dominant(spectrum: &[Line], count: usize) -> Vec<Line> {
     let is_peak = |index: usize| {
         let line = spectrum[index];
@@ -77,7 +77,7 @@ fn stands_out(spectrum: &[Line], index: usize) -> bool {
     spectrum[index].amplitude > STANDS_OUT * usual && spectrum[index].amplitude > 0.0
 }
 
-/// Cooley and Tukey's transform in place; the length is a power of two.
+/// Cooley–Tukey FFT in place; the length must be a power of two.
 fn transform(real: &mut [f64], imaginary: &mut [f64]) {
     let length = real.len();
     let bits = length.trailing_zeros();

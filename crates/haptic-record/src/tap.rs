@@ -1,10 +1,11 @@
-//! The real-time end of a recording: one plain record a tick into a ring, and whatever the loop was told.
+//! Real-time end of a recording: puts one plain record per tick into a ring, and one per command.
 //!
-//! Three rings, so that small things do not take the room of large ones and nothing waits for anything: ticks, orders,
-//! and the poses of sixty pictures a second. A full ring drops and counts; the numbers in the records tell what is gone.
+//! Ticks, commands and poses (60 sets per second) have a ring each, so that small records do not take the space of
+//! large ones and no thread waits for another. A full ring drops records and counts them; the numbers in the records
+//! show which are missing.
 //!
-//! Who wants to begin in the midst of a run asks for an image of the whole loop: an empty one goes in through a fourth ring,
-//! and comes back written through a fifth. Memory is made and freed on the other side only.
+//! To start mid-run, the reader requests a checkpoint: it sends an empty buffer to the loop through a fourth ring and
+//! receives it filled through a fifth. Memory is allocated and freed on the reader's side only.
 
 use haptic_loop::command::{Command, RecordedCommand};
 use haptic_loop::report::TickReport;
@@ -19,80 +20,80 @@ use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Pictures a second.
+/// Pose sets per second.
 pub const POSES_PER_SECOND: u64 = 60;
 const TICKS_PER_SECOND: u64 = 1000;
 
-/// Ticks that can wait to be written: so long may a disk stall before anything is lost. About 7 MB.
+/// Capacity for ticks: the time for which a disk may stall before records are dropped. About 7 MB.
 const MAX_WAITING_TICKS: usize = 16 * 1024;
-/// Orders that can wait; the loop takes at most four a tick and is given few.
+/// Capacity for commands. The loop applies at most four per tick and receives few.
 const MAX_WAITING_COMMANDS: usize = 4096;
-/// Poses that can wait: as many seconds of pictures as ticks, within this.
+/// Limit on the capacity for poses, which otherwise covers as many seconds as that for ticks.
 const MAX_WAITING_POSES: usize = 1 << 18;
 
-/// Ticks that a tap of the newest seconds has room for. About 2 MB.
+/// Capacity for ticks of a history tap. About 2 MB.
 const MAX_WAITING_HISTORY_TICKS: usize = 4096;
-/// Images that may be under way.
+/// Largest number of checkpoints in transit.
 const MAX_WAITING_CHECKPOINTS: usize = 2;
 
-/// What one tick leaves for the recording.
+/// Record of one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickRecord {
-    /// The tick.
+    /// Report of the tick.
     pub report: TickReport,
-    /// Of the world after it; zero where nobody asked for it.
+    /// State hash after the tick; zero if hashing is off.
     pub state_hash: u64,
-    /// Orders that the loop has taken since the recording began.
+    /// Commands applied since the start of the recording.
     pub commands: u32,
-    /// How late the thread woke, ns; zero without a clock.
+    /// Wake-up latency, ns; zero without a clock.
     pub late_ns: u32,
-    /// How long the tick before took, ns; zero without a clock.
+    /// Duration of the previous tick, ns; zero without a clock.
     pub previous_compute_ns: u32,
 }
 
-/// How punctual a tick was.
+/// Timing of a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// How late the thread woke, ns.
+    /// Wake-up latency, ns.
     pub late_ns: u64,
-    /// How long the tick before took, ns.
+    /// Duration of the previous tick, ns.
     pub previous_compute_ns: u64,
 }
 
-/// Where one body is in a picture.
+/// Pose of one body in a pose set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoseRecord {
-    /// After which tick.
+    /// Tick after which the pose was taken.
     pub tick: u64,
     /// Index of the body in the scene.
     pub body: u32,
-    /// Over the bits of its pose and velocity.
+    /// Hash over the bits of its pose and velocity.
     pub hash: u32,
-    /// Origin of its frame, world, m.
+    /// Origin of its frame, world frame, m.
     pub position_m: Vector2<f64>,
-    /// rad, anticlockwise.
+    /// Angle, rad, anticlockwise.
     pub angle_rad: f64,
 }
 
-/// The whole loop as it stood after a tick: a replay can begin with the next.
+/// Complete loop state after a tick; a replay can start at the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckpointRecord {
-    /// The tick.
+    /// Number of the tick.
     pub tick: u64,
     /// Number of the world.
     pub world: u64,
-    /// Orders that the loop had taken since the recording began.
+    /// Commands applied since the start of the recording.
     pub commands: u32,
-    /// Everything that lasts.
+    /// All lasting values of the loop.
     pub checkpoint: Box<Checkpoint>,
 }
 
-/// Something that the loop was told.
+/// Record of a command applied to the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    /// The tick that came after it.
+    /// Tick that followed the command.
     pub before_tick: u64,
-    /// Counts the orders of a recording, from 1.
+    /// Number of the command in the recording, from 1.
     pub number: u32,
     /// The command.
     #[serde(flatten)]
@@ -127,7 +128,7 @@ impl History {
     }
 }
 
-/// The end in the loop.
+/// End of the tap in the loop.
 #[derive(Debug)]
 pub struct Tap {
     ticks: RingWriter<TickRecord>,
@@ -141,7 +142,7 @@ pub struct Tap {
     hashes: bool,
 }
 
-/// The end of whoever writes the file.
+/// End of the tap in the recorder.
 #[derive(Debug)]
 pub struct TapReader {
     pub(crate) ticks: RingReader<TickRecord>,
@@ -149,19 +150,19 @@ pub struct TapReader {
     pub(crate) commands: RingReader<CommandRecord>,
     pub(crate) checkpoints: RingReader<CheckpointRecord>,
     empty: RingWriter<Box<Checkpoint>>,
-    /// Images that were asked for and have not come.
+    /// Checkpoints requested and not received yet.
     awaited: usize,
 }
 
-/// Both ends, for worlds with up to so many moving bodies. Every page of the rings is touched here, so that the loop
-/// touches none for the first time.
+/// Creates both ends, for worlds with up to `moving_bodies` dynamic bodies. Touches every page of the rings, so that
+/// the loop causes no page faults.
 pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, true)
 }
 
-/// Both ends, for somebody who keeps the newest seconds whatever happens. It must cost next to nothing, so there is no hash
-/// over the whole state in every tick, only those of the moving bodies in every picture.
+/// Creates both ends for the history, which is held in every run. It must cost almost nothing, so there is no hash over
+/// the whole state in every tick, only those of the dynamic bodies in every pose set.
 pub fn history_tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_HISTORY_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_HISTORY_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, false)
@@ -172,7 +173,7 @@ fn poses_in(seconds: u64, moving_bodies: usize) -> usize {
     pictures.saturating_mul(moving_bodies.max(1)).min(MAX_WAITING_POSES)
 }
 
-/// Both ends, for somebody who empties them after every tick.
+/// Creates both ends for a reader that drains them after every tick.
 pub fn small_tap(moving_bodies: usize) -> (Tap, TapReader) {
     tap_with_room(4, moving_bodies.max(1), 64, true)
 }
@@ -207,7 +208,7 @@ fn tap_with_room(ticks: usize, poses: usize, commands: usize, hashes: bool) -> (
     (tap, reader)
 }
 
-/// A ring that was full once.
+/// Creates a ring whose memory has all been touched, by filling it once.
 fn touched_ring<T: Copy + Send>(capacity: usize, value: T) -> (RingWriter<T>, RingReader<T>) {
     let (mut writer, mut reader) = ring(capacity);
     (0..capacity).for_each(|_| _ = writer.push(value));
@@ -216,14 +217,14 @@ fn touched_ring<T: Copy + Send>(capacity: usize, value: T) -> (RingWriter<T>, Ri
 }
 
 impl Tap {
-    /// Notes an order, before it is taken. Real-time: constant.
+    /// Records a command before it is applied. Real-time: constant.
     pub fn record_command(&mut self, command: &Command, before_tick: u64) {
         self.applied = self.applied.wrapping_add(1);
         self.commands.push(CommandRecord { before_tick, number: self.applied, command: command.to_recorded() });
     }
 
-    /// Notes a tick. Real-time: one copy of the report, the hash over all bodies, and sixty times a second one record
-    /// for each body that can move.
+    /// Records a tick. Real-time: one copy of the report, the hash over all bodies, and 60 times per second one record
+    /// for each dynamic body.
     pub fn record_tick(&mut self, report: &TickReport, world: &World, timing: Timing) {
         self.ticks.push(TickRecord {
             report: *report,
@@ -237,13 +238,13 @@ impl Tap {
         }
     }
 
-    /// Writes an image of the loop if one was asked for; between two ticks. Real-time: bounded by the scene
-    /// ([`HapticLoop::write_checkpoint`]), and only when asked.
+    /// Writes a checkpoint of the loop if one was requested; call it between two ticks. Real-time: bounded by the scene
+    /// ([`HapticLoop::write_checkpoint`]), and only on request.
     pub fn record_checkpoint(&mut self, rendering: &HapticLoop) {
         let Some(mut checkpoint) = self.empty.pop() else { return };
         rendering.write_checkpoint(&mut checkpoint);
         let (tick, world) = (rendering.last().tick, rendering.world().number());
-        // Never more are under way than there is room for.
+        // The push cannot fail: the number in transit never exceeds the ring's capacity.
         self.checkpoints.push(CheckpointRecord { tick, world, commands: self.applied, checkpoint });
     }
 
@@ -259,7 +260,7 @@ impl Tap {
 }
 
 impl TapReader {
-    /// Asks for an image of the loop, which has a world of this scene; nothing happens if one is on its way.
+    /// Requests a checkpoint of the loop, whose world has this scene. Does nothing while another request is pending.
     pub fn request_checkpoint(&mut self, scene: &Scene) {
         if self.awaited == 0 {
             self.awaited += 1;
@@ -268,13 +269,13 @@ impl TapReader {
         }
     }
 
-    /// Images that have come.
+    /// Returns the checkpoints that have arrived.
     pub fn take_checkpoints(&mut self) -> impl Iterator<Item = CheckpointRecord> + '_ {
         let awaited = &mut self.awaited;
         self.checkpoints.drain().inspect(|_| *awaited = awaited.saturating_sub(1))
     }
 
-    /// Ticks, poses and orders that found no room.
+    /// Returns the ticks, poses and commands dropped because a ring was full.
     pub fn dropped(&self) -> [u64; 3] {
         [self.ticks.dropped(), self.poses.dropped(), self.commands.dropped()]
     }
@@ -284,13 +285,14 @@ fn saturated(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Whether a picture belongs to this tick. Real-time: constant.
+/// Returns true if a pose set is due after this tick. Real-time: constant.
 pub fn is_pose_due(tick: u64) -> bool {
     let pictures = |tick: u64| tick * POSES_PER_SECOND / TICKS_PER_SECOND;
     tick > 0 && pictures(tick) != pictures(tick - 1)
 }
 
-/// Thirty-two bits over pose and velocity of one body (FNV-1a over words, folded), −0 as +0. Real-time: constant.
+/// Computes a 32-bit hash over pose and velocity of one body (FNV-1a over words, folded), with −0 as +0. Real-time:
+/// constant.
 pub fn body_hash(motion: &BodyState) -> u32 {
     let BodyState { centre_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s, .. } = motion;
     let values =

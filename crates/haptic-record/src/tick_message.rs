@@ -1,8 +1,9 @@
-//! The message of one tick: what came in, what went out, and what it felt like.
+//! Message of one tick: inputs, outputs and the resulting motion and forces.
 //!
-//! Whatever a replay needs is there bit for bit, and hashes of what it must give; what is only looked at is rounded, so that a
-//! minute takes few megabytes. The order of the fields is for the compressor: what changes from tick to tick stands together.
-//! [`SCHEMA`] is the layout, in order, and [`TickMessage::write`] and [`TickMessage::read`] follow it.
+//! Values that a replay needs are stored bit for bit, together with hashes of the results that it must reproduce.
+//! Values for display only are rounded, so that a minute takes few megabytes. The order of the fields suits the
+//! compressor: values that change from tick to tick are adjacent. [`SCHEMA`] is the layout, in order;
+//! [`TickMessage::write`] and [`TickMessage::read`] follow it.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::TickRecord;
@@ -18,7 +19,7 @@ pub const SCHEMA_NAME: &str = "hapticd/msg/Tick";
 /// Topic of the messages.
 pub const TOPIC: &str = "/tick";
 
-/// The layout, as ROS 2 message text.
+/// Layout of the messages, as ROS 2 message text.
 pub const SCHEMA: &str = "\
 # One tick of hapticd. Readings are there to the bit; state and force on the device as hashes over all their bits; what is
 # only looked at is rounded: forces to 24 bits of their size, places to 16, the rest to 13. Velocities are in exported tables.
@@ -62,7 +63,7 @@ uint8 paused
 uint8 fault                 # that began: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns
 ";
 
-/// One tick, as it is in the file. Fields and units are those of [`SCHEMA`].
+/// One tick as stored in the file. Fields and units are those of [`SCHEMA`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the schema says what they are")]
 pub struct TickMessage {
@@ -80,11 +81,11 @@ pub struct TickMessage {
     pub phase: Phase,
     pub stale: bool,
     pub paused: bool,
-    /// Kind of the fault that began, as numbered by `Fault::to_code`; zero for none.
+    /// Code of the fault that started in this tick (`Fault::to_code`); zero for none.
     pub fault: u8,
 }
 
-/// What is only looked at, world frame, in the order of [`SCHEMA`].
+/// Values for display only, world frame, in the order of [`SCHEMA`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the schema says what they are")]
 pub struct RoundedColumns {
@@ -102,7 +103,7 @@ pub struct RoundedColumns {
 }
 
 impl TickMessage {
-    /// The message of a record; `scene` is the world that it happened in.
+    /// Creates the message of a record; `scene` is that of the record's world.
     pub fn of(record: &TickRecord, scene: &Scene) -> Self {
         let report = &record.report;
         Self {
@@ -124,7 +125,7 @@ impl TickMessage {
         }
     }
 
-    /// Puts it into bytes.
+    /// Encodes the message.
     pub fn write(&self, out: &mut CdrWriter) {
         let Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence } = self.reading;
         let (health, health_code, health_detail) = health.to_code();
@@ -140,10 +141,10 @@ impl TickMessage {
         out.u8(u8::from(self.stale)).u8(u8::from(self.paused)).u8(self.fault);
     }
 
-    /// Takes it out of bytes.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// When they are too short or hold what no tick holds.
+    /// When the message is too short or holds a value that is invalid for a tick.
     pub fn read(bytes: &[u8]) -> Result<Self, NotCdr> {
         let mut cdr = CdrReader::of(bytes)?;
         let (now, tick, sequence) = (MonotonicNs(cdr.u64()?), cdr.u64()?, cdr.u32()?);
@@ -228,12 +229,12 @@ impl RoundedColumns {
     }
 }
 
-/// Bits of size that places keep: a tenth of a metre is known to a micrometre.
+/// Significant bits of positions: 0.1 m is stored to a micrometre.
 const POSITION_BITS: u32 = 16;
-/// Bits of size that everything else keeps that is only looked at.
+/// Significant bits of all other values for display.
 const VALUE_BITS: u32 = 13;
 
-/// The nearest number with so many bits of size: the others would take room and tell nothing.
+/// Rounds to the nearest number with `bits` significant bits; further bits would take space without information.
 fn round_to_bits(value: f64, bits: u32) -> f32 {
     let (near, spare) = (value as f32, f32::MANTISSA_DIGITS - bits);
     if !near.is_finite() {
@@ -242,19 +243,20 @@ fn round_to_bits(value: f64, bits: u32) -> f32 {
     f32::from_bits((near.to_bits().saturating_add(1 << (spare - 1)) >> spare) << spare)
 }
 
-/// A duration with its five leading bits, rounded to the nearest; enough for a histogram.
+/// Rounds a duration to its five leading bits; sufficient for a histogram.
 const fn to_three_percent(duration_ns: u32) -> u32 {
     let spare = (u32::BITS - duration_ns.leading_zeros()).saturating_sub(5);
     let half = if spare > 0 { 1 << (spare - 1) } else { 0 };
     duration_ns.saturating_add(half) >> spare << spare
 }
 
-/// When a tick began is no input of it, and nobody wants it to more than a microsecond.
+/// Rounds the start time of a tick down to a microsecond. The time is not an input of the tick, and a finer resolution
+/// is not needed.
 pub const fn to_microseconds(time: MonotonicNs) -> MonotonicNs {
     MonotonicNs(time.0 / 1000 * 1000)
 }
 
-/// Thirty-two bits over the bits of a force, −0 as +0: what a replay compares.
+/// Computes a 32-bit hash over the bits of a force, with −0 as +0; a replay compares it.
 pub fn effort_hash(effort_n: Vector2<f64>) -> u32 {
     let parts = [effort_n.x, effort_n.y];
     let hash = parts.iter().fold(OFFSET_BASIS, |hash, &part| mix_fast(hash, number_bits(part))).wrapping_mul(SPLITMIX);
@@ -316,7 +318,7 @@ mod tests {
         out.bytes().to_vec()
     }
 
-    /// What the schema says the fields take, with their alignment.
+    /// Returns the length of the fields according to the schema, including alignment.
     fn length_by_schema() -> usize {
         let size = |line: &str| match line.split_whitespace().next() {
             Some("uint64" | "float64") => 8,

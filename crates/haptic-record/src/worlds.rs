@@ -1,46 +1,45 @@
-//! The worlds that a run has seen or may see, by number: what a recording must know of them.
+//! Worlds that a run has used or may use, by number, as recordings need them.
 
 use haptic_planar::scene::Scene;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is known of a world.
+/// Source of a world.
 #[derive(Clone, Debug)]
 pub struct WorldSource {
-    /// The scene's name, as the user gave it.
+    /// Name of the scene, as given by the user.
     pub name: String,
-    /// The scene file's text.
+    /// Text of the scene file.
     pub text: String,
-    /// The scene.
+    /// Loaded scene.
     pub scene: Arc<Scene>,
 }
 
-/// So many worlds are remembered, besides the first. Recordings write a world down when they meet it, so only those of the last
-/// seconds are asked for; a run of months may be given any number.
+/// Number of worlds held, besides the first. A recording writes a world when it first uses it, so only the worlds of
+/// the last seconds are needed; a run of months may use any number of them.
 const MAX_REMEMBERED: usize = 32;
 
-/// The worlds of a run; clones share them.
+/// Worlds of a run, shared between clones.
 #[derive(Clone, Debug, Default)]
 pub struct Worlds(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The number of the next world that is like none of these.
+    /// Number of the next new world.
     next: u64,
-    /// From the one that was met longest ago to the newest.
+    /// Worlds from least to most recently added.
     worlds: VecDeque<(u64, WorldSource)>,
 }
 
 impl Worlds {
-    /// Only the first world.
+    /// Creates a list of only the first world.
     pub fn starting_with(source: WorldSource) -> Self {
         let worlds = Self::default();
         worlds.add(source);
         worlds
     }
 
-    /// Takes note of another world, before the loop is given it, and says which number it shall have
-    /// (`World::numbered`).
+    /// Adds a world before it is sent to the loop and returns its number (for `World::numbered`).
     pub fn add(&self, source: WorldSource) -> u64 {
         let mut known = self.lock();
         let is_the_same = |(_, other): &(u64, WorldSource)| (&other.name, &other.text) == (&source.name, &source.text);
@@ -49,14 +48,14 @@ impl Worlds {
         known.next = known.next.max(number + 1);
         known.worlds.push_back((number, source));
         if known.worlds.len() > MAX_REMEMBERED + 1 {
-            // Headers speak of the first world as long as the run lasts.
+            // Keep the first world: headers refer to it during the whole run.
             let oldest = known.worlds.iter().position(|(number, _)| *number != 0);
             oldest.and_then(|place| known.worlds.remove(place));
         }
         number
     }
 
-    /// What is known of a world.
+    /// Returns the source of a world.
     pub fn get(&self, number: u64) -> Option<WorldSource> {
         self.lock().worlds.iter().find(|(known, _)| *known == number).map(|(_, source)| source.clone())
     }

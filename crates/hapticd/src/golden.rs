@@ -1,4 +1,4 @@
-//! Golden files: hash and figures of a run, kept to compare later runs with.
+//! Golden files: hash and figures of a reference run, compared with later runs.
 
 use crate::failure::Failure;
 use crate::summary::Summary;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
 use std::path::Path;
 
-/// What of a summary is the same on every machine.
+/// The part of a summary that is the same on every machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are those of the summary")]
@@ -23,15 +23,15 @@ pub struct Golden {
     pub force_max_n: f64,
     pub contacts_max: u32,
     pub pairs_dropped: u64,
-    /// Files that were kept before it was looked at do not have it, and are not compared by it.
+    /// Older files do not have this field and are not compared by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<u64>,
-    /// The same holds for these.
+    /// Older files do not have this field either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Vec<FaultRecord>>,
 }
 
-/// Sixty-four bits over the force of every tick (FNV-1a): two traces of forces are the same if these are.
+/// 64-bit hash over the force of every tick (FNV-1a); equal hashes mean equal force traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForceHash(u64);
 
@@ -42,7 +42,7 @@ impl Default for ForceHash {
 }
 
 impl ForceHash {
-    /// Takes in the force of one tick; no force has no sign.
+    /// Adds the force of one tick; zero has no sign.
     pub fn add(&mut self, force_n: Vector2<f64>) {
         for part in [force_n.x, force_n.y] {
             self.0 = mix_fnv(self.0, number_bits(part));
@@ -51,7 +51,7 @@ impl ForceHash {
 }
 
 impl Golden {
-    /// What a summary is compared by.
+    /// Extracts the compared figures from a summary.
     pub fn of(summary: &Summary, forces: &ForceHash) -> Self {
         Self {
             ticks: summary.ticks,
@@ -84,10 +84,10 @@ impl Golden {
         })
     }
 
-    /// Refuses a place where no golden file can be written, before any work is done for it.
+    /// Rejects a path where no golden file can be written, before the run starts.
     ///
     /// # Errors
-    /// When the file or its folder may not be written to.
+    /// When the file or its directory is not writable.
     pub fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
         if !path.exists() {
             return atomic_write::check_writable(path);
@@ -107,7 +107,7 @@ impl Golden {
     /// Compares a new run with this one, bit for bit.
     ///
     /// # Errors
-    /// Everything that differs.
+    /// A list of all differences.
     pub fn compare(&self, new: &Self, path: &Path) -> Result<(), Failure> {
         let differences = [
             difference("ticks", self.ticks, new.ticks),

@@ -1,4 +1,4 @@
-//! What a run came to.
+//! Summary of a run.
 
 use crate::figures::RunExtremes;
 use haptic_device::LinkStatistics;
@@ -9,68 +9,68 @@ use haptic_realtime::memory::PageFaults;
 use serde::Serialize;
 use std::fmt;
 
-/// The summary of `run` and `simulate`; the names are those of the JSON.
+/// Summary of `run` and `simulate`; the field names are those of the JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Ticks that ran.
+    /// Number of ticks that ran.
     pub ticks: u64,
-    /// Ticks that ended after the next deadline.
+    /// Overruns: ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Periods that were not run.
+    /// Skipped periods.
     pub skipped: u64,
-    /// How long a tick took; absent when nobody looked at the clock.
+    /// Duration of a tick; absent when tick times were not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_ns: Option<Percentiles>,
-    /// How late the loop woke; `run` only.
+    /// Wake-up latency; `run` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_ns: Option<Percentiles>,
     /// Page faults of the real-time thread after its start; `run` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_faults: Option<PageFaults>,
-    /// Time that the real-time thread was ready while another had its core, ns; `run` only, if the kernel keeps an account of it.
+    /// Run delay of the real-time thread, ns; `run` only, if the kernel measures it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<u64>,
-    /// How the link to the device did; absent for devices without one.
+    /// Statistics of the link to the device; absent for devices without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<Link>,
-    /// The gain of energy that nothing explains, J.
+    /// Energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
     /// Deepest penetration of any pair, m.
     pub penetration_max_m: f64,
     /// Largest force on the hand, N.
     pub force_max_n: f64,
-    /// Most contact points with a load in one tick.
+    /// Largest number of loaded contact points in one tick.
     pub contacts_max: u32,
-    /// Near pairs that found no room.
+    /// Near pairs dropped because the pair table was full.
     pub pairs_dropped: u64,
-    /// Ticks without a new reading for too long.
+    /// Ticks with a stale reading, or with none because the device is lost.
     pub stale: u64,
-    /// Ticks in which force was on, at least in part.
+    /// Ticks with at least part of the force engaged.
     pub engaged: u64,
-    /// What went wrong and was recovered from.
+    /// Faults from which the loop recovered.
     pub faults: Vec<FaultRecord>,
-    /// Of the final state, hexadecimal.
+    /// Hash of the final state, hexadecimal.
     pub state_hash: String,
-    /// Physics version, without which a state hash means nothing.
+    /// Physics version; state hashes are comparable only within one version.
     pub physics: u32,
 }
 
-/// How the link to a device did.
+/// Statistics of the link to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Link {
-    /// From a command to its answer.
+    /// Round trip from a command to its answer.
     pub round_trip_ns: RoundTripNs,
     /// Commands that were never answered.
     pub frames_lost: u64,
     /// Answers that arrived damaged.
     pub crc_errors: u64,
-    /// How often the link was lost and found again.
+    /// Number of reconnections after a loss of the link.
     pub reconnects: u32,
-    /// How often a second the device was served.
+    /// Service rate of the device, Hz.
     pub rate_hz: f64,
 }
 
-/// How long commands took to be answered, ns.
+/// Round-trip times of commands, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct RoundTripNs {
@@ -88,7 +88,7 @@ impl From<LinkStatistics> for Link {
 }
 
 impl Summary {
-    /// The summary of a loop that met no clock.
+    /// Creates the summary of a loop that ran without a clock.
     pub fn of(rendering: &HapticLoop, figures: &RunExtremes, faults: Vec<FaultRecord>) -> Self {
         Self {
             ticks: figures.ticks,

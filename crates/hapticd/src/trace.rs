@@ -1,7 +1,7 @@
-//! Traces: one row a tick, or one row a tick and body, as CSV.
+//! Traces as CSV: one row per tick, or one row per tick and body.
 //!
-//! Numbers are written with the fewest digits that read back to the same bits. Positions are those of the origin of a
-//! body's frame, and velocities are that point's too, so that one is the slope of the other.
+//! Numbers have the fewest digits that read back to the same bits. Positions and velocities are those of the origin of
+//! a body's frame, so that the velocity is the slope of the position.
 
 use crate::failure::Failure;
 use crate::figures::seconds_of;
@@ -14,14 +14,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Names of the columns of a trace.
+/// Returns the column names of a trace.
 fn tick_columns() -> String {
     TRACE.map(|column| column.name).join(",")
 }
 
 const BODY_COLUMNS: &str = "t_s,body,x_m,y_m,angle_rad,vx_m_per_s,vy_m_per_s,spin_rad_per_s";
 
-/// A file that is written row by row.
+/// File that is written row by row.
 #[derive(Debug)]
 struct Table {
     path: PathBuf,
@@ -43,12 +43,12 @@ impl Table {
     }
 }
 
-/// The traces that were asked for; none costs nothing.
+/// The requested traces; without any there is no cost.
 #[derive(Debug)]
 pub struct Traces {
     ticks: Option<Table>,
     bodies: Option<Table>,
-    /// Names ready for CSV.
+    /// Names of the bodies, escaped for CSV.
     names: Vec<String>,
 }
 
@@ -64,16 +64,16 @@ impl Traces {
         Ok(Self { ticks, bodies, names })
     }
 
-    /// Only the trace of ticks, if a file is given.
+    /// Creates only the trace of ticks, if a path is given.
     ///
     /// # Errors
-    /// When it cannot be created.
+    /// When the file cannot be created.
     pub fn of_ticks(path: Option<&Path>) -> Result<Self, Failure> {
         let ticks = path.map(|path| Table::create(path, &tick_columns())).transpose()?;
         Ok(Self { ticks, bodies: None, names: Vec::new() })
     }
 
-    /// Whether nothing is traced.
+    /// Returns true if nothing is traced.
     pub fn is_empty(&self) -> bool {
         self.ticks.is_none() && self.bodies.is_none()
     }
@@ -81,7 +81,7 @@ impl Traces {
     /// Writes the rows of the newest tick.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn write(&mut self, report: &TickReport, world: &World) -> Result<(), Failure> {
         if let Some(table) = &mut self.ticks {
             table.write(|out| write_tick(out, report, world))?;
@@ -92,17 +92,17 @@ impl Traces {
         Ok(())
     }
 
-    /// Brings everything to the disk.
+    /// Writes all buffered rows to the files.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn finish(mut self) -> Result<(), Failure> {
         let tables = [self.ticks.as_mut(), self.bodies.as_mut()];
         tables.into_iter().flatten().try_for_each(|table| table.write(BufWriter::flush))
     }
 }
 
-/// A body as a trace shows it.
+/// Values of a body in a trace.
 struct Shown {
     position_m: Vector2<f64>,
     angle_rad: f64,

@@ -1,5 +1,5 @@
-//! HID devices, and input devices that the kernel drives with force feedback. One stick is both; it is told once, with the better
-//! backend.
+//! HID devices, and input devices with force feedback from the kernel. A joystick that is both is listed once, with the
+//! better backend.
 
 use super::{Found, NO_BACKEND, missing_rights};
 use crate::evdev::node::{self, NodeInfo};
@@ -11,13 +11,13 @@ use crate::kinds::{Candidate, Recognised, recognise};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A HID device and the folder in `/sys` that is all of it.
+/// A HID device and its folder in `/sys`.
 struct Whole {
     folder: Option<PathBuf>,
     found: Found,
 }
 
-/// Everything on HID and input below a root.
+/// HID and input devices below a root folder.
 pub fn found_under(root: &Path) -> Vec<Found> {
     let mut wholes: Vec<Whole> = hidraw::list_in(root).iter().filter_map(|info| whole(root, info)).collect();
     for info in node::list_in(root) {

@@ -1,6 +1,7 @@
 //! The joystick and native backends on emulated devices, without a kernel between them. Nothing here depends on how
 //! fast the machine is: what must come is waited for, generously.
 
+use haptic_backends::OpenError;
 use haptic_backends::hid::force::ForceScale;
 use haptic_backends::hid::joystick::{self, JoystickSettings};
 use haptic_backends::hid::link::{HidLink, HidPort, Opened};
@@ -61,10 +62,10 @@ struct SocketPort(SharedSocket);
 struct SocketLink(SharedSocket, u32);
 
 impl HidPort for SocketPort {
-    fn open(&mut self) -> Result<Opened, String> {
+    fn open(&mut self) -> Result<Opened, OpenError> {
         let socket = self.0.lock().unwrap();
         if !socket.is_plugged || socket.is_unreadable {
-            return Err("nothing there".to_owned());
+            return Err(OpenError::NotFound { wanted: "HID device", present: String::new() });
         }
         Ok(Opened {
             reading: Box::new(SocketLink(self.0.clone(), socket.life)),
@@ -141,7 +142,7 @@ fn settings() -> JoystickSettings {
     JoystickSettings { axes: 2, travel_m: Some([0.1; 2]), lever_m: 0.05, centre_counts: None, force }
 }
 
-fn open(socket: &SharedSocket) -> Result<Box<dyn Device>, String> {
+fn open(socket: &SharedSocket) -> Result<Box<dyn Device>, OpenError> {
     let device = joystick::open(Box::new(SocketPort(socket.clone())), settings(), 0)?;
     Ok(Box::new(device))
 }
@@ -380,13 +381,14 @@ fn a_device_whose_reports_fail_alone_is_let_go_before_its_link_is_dropped() {
 }
 
 #[test]
-fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
+fn a_board_of_another_make_is_rejected_with_its_kind() {
     let rejection = |style: Option<Style>, change: fn(&mut Socket), axes: u8| {
         let socket = socket(style, None);
         change(&mut socket.lock().unwrap());
         native::open(Box::new(SocketPort(socket)), NativeSettings { axes: Some(axes), ..native_settings() }, 7, 0)
             .err()
             .unwrap()
+            .to_string()
     };
     let joystick = rejection(Some(ARDUINO), |_| {}, 2);
     assert!(joystick.contains("kind = \"hid-pid\""), "{joystick}");
@@ -399,10 +401,10 @@ fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
 }
 
 #[test]
-fn a_full_pool_is_told_with_what_would_help() {
-    let rejection = open(&socket(Some(ARDUINO), Some(0))).err().unwrap();
+fn a_full_pool_is_rejected_with_the_remedy() {
+    let rejection = open(&socket(Some(ARDUINO), Some(0))).err().unwrap().to_string();
     assert!(rejection.contains("no free effect"), "{rejection}");
-    let rejection = open(&socket(Some(ARDUINO), Some(1))).err().unwrap();
+    let rejection = open(&socket(Some(ARDUINO), Some(1))).err().unwrap().to_string();
     assert!(rejection.contains("axes = 1"), "{rejection}");
 }
 
@@ -410,7 +412,7 @@ fn a_full_pool_is_told_with_what_would_help() {
 fn rejection_of(descriptor: Vec<u8>) -> String {
     let socket = socket(Some(OPEN_FFBOARD), None);
     socket.lock().unwrap().descriptor = descriptor;
-    let rejection = open(&socket).err().unwrap();
+    let rejection = open(&socket).err().unwrap().to_string();
     let Firmware::Joystick(joystick, _) = &socket.lock().unwrap().gadget.firmware else { panic!() };
     assert_eq!((joystick.heard_us, joystick.plays()), (None, false), "it was written to");
     rejection

@@ -1,5 +1,6 @@
 //! The `hid-native` backend against a scripted board, without a kernel: each test replaces single replies of the board.
 
+use haptic_backends::OpenError;
 use haptic_backends::hid::link::{HidLink, HidPort, Opened};
 use haptic_backends::hid::native::{self, NativeSettings};
 use haptic_backends::hid::report::Report;
@@ -160,7 +161,7 @@ impl Socket {
         self.0.lock().unwrap()
     }
 
-    fn open(&self) -> Result<ThreadedDevice, String> {
+    fn open(&self) -> Result<ThreadedDevice, OpenError> {
         let settings = NativeSettings { axes: Some(2), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
         native::open(Box::new(self.clone()), settings, 7, 0)
     }
@@ -180,10 +181,10 @@ impl SocketLink {
 }
 
 impl HidPort for Socket {
-    fn open(&mut self) -> Result<Opened, String> {
+    fn open(&mut self) -> Result<Opened, OpenError> {
         let session = self.board().plugged;
         if session.is_none() {
-            return Err("nothing there".to_owned());
+            return Err(OpenError::NotFound { wanted: "HID device", present: String::new() });
         }
         let link = || Box::new(SocketLink { socket: self.clone(), session });
         Ok(Opened {

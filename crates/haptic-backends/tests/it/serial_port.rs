@@ -1,11 +1,10 @@
 //! The serial device against emulated boards behind real pseudo-terminals. Waits for conditions, never for times.
 
+use haptic_backends::open_error::{OpenError, PortError};
 use haptic_backends::protocol::{
     Handshake, OpenSession, Protocol, ReceiveHalf, Received, Sample, Step, TransmitHalf, TxBytes,
 };
-use haptic_backends::serial::{
-    LinkMonitor, NativeProtocol, NativeSettings, OpenError, Port, PortError, SerialDevice, SerialSettings,
-};
+use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings, Port, SerialDevice, SerialSettings};
 use haptic_device::{
     Device, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
 };

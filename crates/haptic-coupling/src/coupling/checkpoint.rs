@@ -1,11 +1,11 @@
-//! The coupling in a checkpoint.
+//! Checkpoint of the coupling.
 
 use super::{Coupling, Gains, RampPoint};
 use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl Coupling {
-    /// All of it. Real-time: constant.
+    /// Carries all values. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { from, to, fraction, rail, before_m } = self;
         carry_ramp_point(from, archive);

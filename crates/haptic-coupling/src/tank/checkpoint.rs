@@ -1,11 +1,11 @@
-//! The tank in a checkpoint.
+//! Checkpoint of the tank.
 
 use super::{Held, Passivity, Tank};
 use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl Tank {
-    /// All of it but the settings ([`Tank::set_limits`]). Real-time: constant.
+    /// Carries all values except the settings ([`Tank::set_limits`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             passivity: _,
@@ -29,7 +29,7 @@ impl Tank {
 }
 
 impl Passivity {
-    /// By number. Real-time: constant.
+    /// Carries the mode as a number. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let mut number = match self {
             Self::Tank => 0,

@@ -1,32 +1,34 @@
 //! One axis of the simulated device: a mass with viscous and dry friction on the hand's spring and damper.
 //!
-//! M·a = f + K·(p − x) + B·(p' − v) − b·v − (dry friction), where f is constant and the target p moves evenly over the
-//! time asked for. Between changes of direction this is a linear equation, and its solution's own Taylor series is
-//! summed to the last bit. One series covers free, damped and sprung axes alike, where closed forms would need a case
-//! each and lose digits between them, and it uses no library function whose bits could differ between machines.
+//! M·a = f + K·(p − x) + B·(p' − v) − b·v − (dry friction), where f is constant and the target p moves at constant
+//! velocity over the requested time. Between changes of direction this is a linear equation, and the Taylor series of
+//! its solution is summed to the last bit. One series covers free, damped and sprung axes alike, where closed forms
+//! would need a case each and lose digits between them, and it uses no library function whose bits could differ between
+//! machines.
 
-/// Terms of the series. With [`SPAN`] the first one left out is below 0.5¹⁸/18! ≈ 10⁻²¹ of the motion.
+/// Terms of the series. With [`SPAN`] the first omitted term is below 0.5¹⁸/18! ≈ 10⁻²¹ of the motion.
 const TERMS: usize = 18;
 
 /// Longest time that one series covers, in units of the fastest time constant. Also far below half a swing (π), so
 /// that velocity turns at most once in a span.
 const SPAN: f64 = 0.5;
 
-/// Most spans a tick may take; a model that would need more is refused at load.
+/// Maximum spans per tick; a model that would need more is rejected at load.
 pub(super) const MAX_SPANS: u32 = 64;
 
-/// Stops and reversals looked for in one span. Two can happen; more would be rounding, and the axis then rests until
-/// the span's end.
+/// Maximum stops and reversals per span. Two can happen; more would be rounding, and the axis then rests until the end
+/// of the span.
 const MAX_STOPS: usize = 4;
 
-/// Halvings at the beginning of the search for the instant of a stop: what is left is 1/1024 of a span, in which the motion bends
-/// by so much of itself at most.
+/// Bisections at the start of the search for the instant of a stop. They leave 1/1024 of a span, in which the relative
+/// curvature of the motion is at most as large.
 const HALVINGS: usize = 10;
 
-/// Steps of that search. After the halvings each chord brings it a thousand times nearer: the third is at the last bits.
+/// Steps of that search. After the bisections each secant step is a thousand times closer: the third reaches the last
+/// bits.
 const SEARCH_STEPS: usize = HALVINGS + 4;
 
-/// What an axis is.
+/// Parameters of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AxisModel {
     /// Device and hand together, kg, above zero.
@@ -41,7 +43,7 @@ pub(super) struct AxisModel {
     pub hand_damping_n_s_per_m: f64,
 }
 
-/// What moves.
+/// State of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct AxisState {
     /// Position, m.
@@ -50,14 +52,14 @@ pub(super) struct AxisState {
     pub velocity_m_per_s: f64,
 }
 
-/// What acts on the axis: a constant force and a target that moves evenly.
+/// Inputs of an axis: a constant force and a target at constant velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drive {
     /// Force of the motor, N.
     pub force_n: f64,
-    /// Where the hand wants to be, m.
+    /// Target of the hand, m.
     pub target_m: f64,
-    /// How fast that moves, m/s.
+    /// Velocity of the target, m/s.
     pub target_m_per_s: f64,
 }
 
@@ -67,19 +69,19 @@ impl Drive {
     }
 }
 
-/// What sets an axis in motion from now on, while nothing changes but time.
+/// Initial conditions of a span.
 #[derive(Clone, Copy, Debug)]
 struct Push {
-    /// Velocity now, m/s.
+    /// Initial velocity, m/s.
     velocity_m_per_s: f64,
-    /// Force of motor, hand and dry friction on an axis at rest here, N.
+    /// Force of motor, hand and dry friction on an axis at rest at the start, N.
     load_n: f64,
-    /// How that grows, N/s.
+    /// Rate of change of that force, N/s.
     load_n_per_s: f64,
 }
 
 impl Push {
-    /// Each of its parts alone, as large as one.
+    /// Unit value of each component.
     const UNITS: [Self; 3] = [
         Self { velocity_m_per_s: 1.0, load_n: 0.0, load_n_per_s: 0.0 },
         Self { velocity_m_per_s: 0.0, load_n: 1.0, load_n_per_s: 0.0 },
@@ -91,7 +93,7 @@ impl Push {
     }
 }
 
-/// The motion from now on, from here, as a polynomial in time.
+/// Displacement as a polynomial in time.
 struct Series([f64; TERMS]);
 
 impl Series {
@@ -108,28 +110,28 @@ impl Series {
     }
 }
 
-/// A length of time that every tick goes through: where its spans lead is linear in the push, so the series of each part of a
-/// push is summed once, at load.
+/// A time span of every tick. The motion over it is linear in the push, so the series of each component of a push is
+/// summed once, at load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpanPropagator {
     spans: u32,
-    /// Of one span.
+    /// Length of one span, s.
     span_s: f64,
-    /// Travel over a span for each unit of a push.
+    /// Displacement over a span per unit of each component.
     travel: [f64; 3],
-    /// Velocity after it, likewise.
+    /// Velocity after a span, likewise.
     velocity: [f64; 3],
 }
 
 impl AxisModel {
-    /// Spans of series that `duration_s` takes.
+    /// Number of spans in `duration_s`.
     pub fn spans(&self, duration_s: f64) -> f64 {
         let spring_rate = (self.hand_stiffness_n_per_m / self.mass_kg).sqrt();
         let damper_rate = self.total_damping() / self.mass_kg;
         (spring_rate.max(damper_rate) * duration_s / SPAN).ceil().max(1.0)
     }
 
-    /// Gets ready for a length of time, from zero to a tick.
+    /// Precomputes a duration, from zero to a tick.
     pub fn passage(&self, duration_s: f64) -> SpanPropagator {
         let spans = if duration_s > 0.0 { self.spans(duration_s).min(f64::from(MAX_SPANS)) } else { 0.0 };
         let span_s = duration_s / spans.max(1.0);
@@ -142,10 +144,10 @@ impl AxisModel {
         }
     }
 
-    /// Moves the axis through a passage that was made for this model.
+    /// Advances the axis over a precomputed duration.
     ///
-    /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs two series of [`TERMS`] terms
-    /// and [`SEARCH_STEPS`] looks at each of them.
+    /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs two series of
+    /// [`TERMS`] terms and [`SEARCH_STEPS`] evaluations of each.
     pub fn advance(&self, state: &mut AxisState, mut drive: Drive, passage: &SpanPropagator) {
         for _ in 0..passage.spans {
             self.advance_span(state, drive, passage);
@@ -173,7 +175,7 @@ impl AxisModel {
         }
     }
 
-    /// When the axis begins to slide, and which way; none if friction holds it all the time.
+    /// Time at which the axis starts to slide, and its direction; none if friction holds it throughout.
     fn start_of_slide(&self, state: &AxisState, drive: Drive, left_s: f64) -> Option<(f64, f64)> {
         if state.velocity_m_per_s != 0.0 {
             return Some((0.0, state.velocity_m_per_s.signum()));
@@ -184,11 +186,11 @@ impl AxisModel {
         }
         let direction = load_n_per_s.signum();
         let breakaway_s = (direction * self.coulomb_n - load_n) / load_n_per_s;
-        // Written so that no load rate at all (a division by zero) counts as held.
+        // Written so that a load rate of zero (a division by zero) counts as held.
         (breakaway_s < left_s).then_some((breakaway_s, direction))
     }
 
-    /// What moves an axis that slides in `direction`; zero: that no friction acts on.
+    /// Initial conditions of an axis that slides in `direction`; zero for an axis without friction.
     fn push(&self, state: &AxisState, drive: Drive, direction: f64) -> Push {
         let spring_n = self.hand_stiffness_n_per_m * (drive.target_m - state.position_m);
         let damper_n = self.hand_damping_n_s_per_m * drive.target_m_per_s;
@@ -199,7 +201,7 @@ impl AxisModel {
         }
     }
 
-    /// Goes through a whole span if nothing stops the axis on its way; else leaves it where it is.
+    /// Advances by a whole span if the axis does not stop in it; otherwise leaves it unchanged.
     fn slides_through(&self, state: &mut AxisState, push: &Push, direction: f64, passage: &SpanPropagator) -> bool {
         let end = passage.end(state, push);
         let acceleration = |time_s: f64, at: &AxisState| {
@@ -215,7 +217,7 @@ impl AxisModel {
         passes
     }
 
-    /// Slides until the axis stops, and says when; none if it slides to the end.
+    /// Slides until the axis stops and returns the time; none if it slides to the end.
     fn slide(&self, state: &mut AxisState, push: &Push, direction: f64, left_s: f64) -> Option<f64> {
         let series = self.series(push);
         let stop_s = first_stop(&series, direction, left_s);
@@ -243,7 +245,7 @@ impl AxisModel {
 }
 
 impl SpanPropagator {
-    /// Where one span leads.
+    /// State after one span.
     fn end(&self, state: &AxisState, push: &Push) -> AxisState {
         AxisState {
             position_m: state.position_m + push.weighed(self.travel),
@@ -271,16 +273,16 @@ fn first_stop(series: &Series, direction: f64, left_s: f64) -> Option<f64> {
     }
 }
 
-/// Where `value` falls through zero between `low` (above zero) and `high` (below).
+/// Time at which `value` falls through zero between `low` (above zero) and `high` (below).
 ///
-/// Halves the bracket until the curve in it is all but straight, then takes where its chord meets zero.
+/// Bisects until the curve in the bracket is almost straight, then uses the zero of its secant.
 fn falling_zero(value: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     let (mut low, mut high) = ((low, value(low)), (high, value(high)));
     let mut best = low.0;
     for step in 0..SEARCH_STEPS {
         let chord = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
         best = if step < HALVINGS { 0.5 * (low.0 + high.0) } else { chord };
-        // Also taken where the chord has no direction.
+        // Also used where the secant has no direction.
         if !(low.0 < best && best < high.0) {
             return best.min(high.0).max(low.0);
         }
@@ -303,8 +305,8 @@ mod tests {
             hand_stiffness_n_per_m: 1000.0,
             hand_damping_n_s_per_m: 0.0,
         };
-        // Creeping forwards against friction while the target, 0.1 mm behind, rushes past at 1 m/s: the axis stops after
-        // 0.155 ms and breaks away at about 0.4 ms, when the spring is stretched by 0.3 mm.
+        // Creeping forwards against friction while the target, 0.1 mm behind, rushes past at 1 m/s: the axis stops
+        // after 0.155 ms and breaks away at about 0.4 ms, when the spring is stretched by 0.3 mm.
         let mut state = AxisState { position_m: 0.0, velocity_m_per_s: 0.5e-3 };
         let drive = Drive { force_n: 0.0, target_m: -1e-4, target_m_per_s: 1.0 };
         assert_eq!(model.spans(0.001), 1.0, "all of it in one span");

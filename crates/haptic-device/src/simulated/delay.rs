@@ -1,33 +1,33 @@
-//! From command to effect: each command acts after the same delay, to the exact instant inside a tick.
+//! Delay from command to effect, constant and exact within a tick.
 
-/// Commands remembered; bounds the delay at load.
+/// Length of the ring of commands; bounds the delay at load.
 const REMEMBERED: usize = 128;
 
-/// Longest delay, s. Usual ones are below 0.003; what the ring can hold, less one tick for the fraction and one to spare.
+/// Longest delay, s: the capacity of the ring less one tick for the fraction and one in reserve. Usual: below 0.003.
 pub(super) const MAX_DELAY_S: f64 = (REMEMBERED - 2) as f64 * super::TICK_S;
 
-/// A delay within this of a whole tick is a whole tick, s. Far below what any device resolves.
+/// A delay this close to a whole tick counts as a whole tick, s. Far below the resolution of any device.
 const ROUNDING_S: f64 = 1e-12;
 
-/// The commands on their way to one motor.
+/// Delayed commands of one motor.
 #[derive(Clone, Debug)]
 pub(super) struct DelayLine {
     whole_ticks: usize,
-    /// The part of the delay beyond whole ticks, s, below a tick.
+    /// Fraction of the delay beyond whole ticks, s.
     fraction_s: f64,
     commands_n: [f64; REMEMBERED],
     newest: usize,
 }
 
 impl DelayLine {
-    /// A line of `delay_s`, from zero to [`MAX_DELAY_S`], with zero force on it.
+    /// A delay of `delay_s`, from zero to [`MAX_DELAY_S`], filled with zero force.
     pub fn new(delay_s: f64) -> Self {
         let whole = ((delay_s + ROUNDING_S) / super::TICK_S).floor();
         let fraction_s = (delay_s - whole * super::TICK_S).max(0.0);
         Self { whole_ticks: whole as usize, fraction_s, commands_n: [0.0; REMEMBERED], newest: 0 }
     }
 
-    /// Puts in the command that holds from the beginning of this tick.
+    /// Adds the command that is valid from the start of this tick.
     ///
     /// Real-time: one store.
     pub fn push(&mut self, command_n: f64) {
@@ -35,14 +35,14 @@ impl DelayLine {
         self.commands_n[self.newest] = command_n;
     }
 
-    /// What acts during this tick: the older command, then the newer one, each for its part of the tick.
+    /// Forces during this tick, N: the older command, then the newer one, each for its part of the tick.
     ///
     /// Real-time: two loads.
     pub fn acting_n(&self) -> [f64; 2] {
         [self.command_before(self.whole_ticks + 1), self.command_before(self.whole_ticks)]
     }
 
-    /// Those parts of every tick, s.
+    /// Durations of the two parts, s.
     pub fn parts_s(&self) -> [f64; 2] {
         [self.fraction_s, super::TICK_S - self.fraction_s]
     }

@@ -1,38 +1,38 @@
-//! Where the simulated hand wants to be: along its path, or after the mouse.
+//! Target of the simulated hand: on its path, at the mouse or at a handle.
 
 use crate::path::Path;
 use nalgebra::Vector2;
 
-/// The mouse drags the hand's target no faster than this, m/s. Ten times as fast would feel like a blow.
+/// Maximum speed of a target that the mouse drags, m/s. Ten times this would feel like an impact.
 const DRAG_SPEED_M_PER_S: f64 = 1.0;
 
-/// After the mouse lets go the path waits so long, ticks (2 s).
+/// Wait before the path resumes after the mouse is released, ticks (2 s).
 const WAIT_TICKS: u32 = 2000;
 
-/// With a tool in hand the path waits so long, ticks (1 s): time for the hand to come to rest and for force to come on.
+/// Wait at a new tool before the path starts, ticks (1 s): the hand comes to rest and force ramps up.
 const TAKE_HOLD_TICKS: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TargetSource {
-    /// The path, which moves on.
+    /// The path, whose time advances.
     Path,
-    /// The mouse, which wants the target there.
+    /// The mouse, at this position.
     Mouse(Vector2<f64>),
-    /// A handle, which the hand takes before its path begins anew.
+    /// A handle that the hand moves to before its path restarts.
     Handle(Vector2<f64>),
-    /// Nobody, for so many ticks more; the target rests.
-    Nobody(u32),
-    /// The path again, but the target has yet to be dragged back to where the path was left.
+    /// None: the target rests for this many more ticks.
+    Rest(u32),
+    /// The path, to which the target still has to return.
     Return,
 }
 
-/// The hand's target, tick by tick. The path's time stands still while the mouse leads, so that nothing is missed and
-/// the way back ends.
+/// Target of the hand, tick by tick. The time of the path stops while the mouse leads, so that nothing is skipped and
+/// the return ends.
 #[derive(Clone, Debug)]
 pub(super) struct HandTarget {
     path: Option<Path>,
     path_ticks: u64,
-    leader: TargetSource,
+    source: TargetSource,
     position_m: Vector2<f64>,
 }
 
@@ -40,46 +40,46 @@ impl HandTarget {
     /// A target on the path at time zero; without a path it rests at the origin.
     pub fn new(path: Option<Path>) -> Self {
         let position_m = path.as_ref().map_or(Vector2::zeros(), |path| path.at(0.0));
-        Self { path, path_ticks: 0, leader: TargetSource::Path, position_m }
+        Self { path, path_ticks: 0, source: TargetSource::Path, position_m }
     }
 
-    /// Where the target is now, device frame, m.
+    /// Position of the target, device frame, m.
     pub fn position_m(&self) -> Vector2<f64> {
         self.position_m
     }
 
-    /// The mouse takes the target towards a place, or lets go of it.
+    /// Moves the target towards the position of the mouse, or releases it.
     ///
     /// Real-time: one comparison.
     pub fn guide(&mut self, request_m: Option<Vector2<f64>>) {
         match request_m {
-            Some(place) if place.x.is_finite() && place.y.is_finite() => self.leader = TargetSource::Mouse(place),
+            Some(place) if place.x.is_finite() && place.y.is_finite() => self.source = TargetSource::Mouse(place),
             Some(_) => {}
-            None if matches!(self.leader, TargetSource::Mouse(_)) => self.leader = TargetSource::Nobody(WAIT_TICKS),
+            None if matches!(self.source, TargetSource::Mouse(_)) => self.source = TargetSource::Rest(WAIT_TICKS),
             None => {}
         }
     }
 
-    /// Goes to the handle of another tool, and begins the path anew from there; not while the mouse leads.
+    /// Moves to the handle of a new tool, where the path restarts; not while the mouse leads.
     ///
     /// Real-time: one comparison.
     pub fn call(&mut self, handle_m: Vector2<f64>) {
         self.path_ticks = 0;
-        if !matches!(self.leader, TargetSource::Mouse(_)) {
-            self.leader = TargetSource::Handle(handle_m);
+        if !matches!(self.source, TargetSource::Mouse(_)) {
+            self.source = TargetSource::Handle(handle_m);
         }
     }
 
-    /// Moves on by a tick and gives the new place.
+    /// Advances by a tick and returns the new position, m.
     ///
-    /// Real-time: one look at the path.
+    /// Real-time: one evaluation of the path.
     pub fn advance(&mut self) -> Vector2<f64> {
-        match self.leader {
+        match self.source {
             TargetSource::Path => self.follow_path(),
             TargetSource::Mouse(place) => self.drag_towards(place),
             TargetSource::Handle(place) => self.take_hold(place),
-            TargetSource::Nobody(0) => self.return_to_path(),
-            TargetSource::Nobody(ticks) => self.leader = TargetSource::Nobody(ticks - 1),
+            TargetSource::Rest(0) => self.return_to_path(),
+            TargetSource::Rest(ticks) => self.source = TargetSource::Rest(ticks - 1),
             TargetSource::Return => self.return_to_path(),
         }
         self.position_m
@@ -87,30 +87,30 @@ impl HandTarget {
 
     fn follow_path(&mut self) {
         self.path_ticks += 1;
-        self.position_m = self.place_on_path();
+        self.position_m = self.position_on_path();
     }
 
     fn take_hold(&mut self, handle_m: Vector2<f64>) {
         self.drag_towards(handle_m);
         if self.position_m == handle_m {
-            self.leader = TargetSource::Nobody(TAKE_HOLD_TICKS);
+            self.source = TargetSource::Rest(TAKE_HOLD_TICKS);
         }
     }
 
     fn return_to_path(&mut self) {
-        let place = self.place_on_path();
+        let place = self.position_on_path();
         self.drag_towards(place);
-        self.leader = if self.position_m == place { TargetSource::Path } else { TargetSource::Return };
+        self.source = if self.position_m == place { TargetSource::Path } else { TargetSource::Return };
     }
 
-    fn place_on_path(&self) -> Vector2<f64> {
+    fn position_on_path(&self) -> Vector2<f64> {
         self.path.as_ref().map_or(Vector2::zeros(), |path| path.at(super::seconds(self.path_ticks)))
     }
 
     fn drag_towards(&mut self, place: Vector2<f64>) {
-        let way = place - self.position_m;
-        let (distance, reach) = (libm::hypot(way.x, way.y), DRAG_SPEED_M_PER_S * super::TICK_S);
-        self.position_m = if distance <= reach { place } else { self.position_m + way * (reach / distance) };
+        let displacement = place - self.position_m;
+        let (distance, reach) = (libm::hypot(displacement.x, displacement.y), DRAG_SPEED_M_PER_S * super::TICK_S);
+        self.position_m = if distance <= reach { place } else { self.position_m + displacement * (reach / distance) };
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_called_hand_takes_hold_of_the_handle_and_begins_its_path_anew() {
+    fn a_hand_moves_to_the_handle_of_a_new_tool_and_restarts_its_path() {
         let mut target = HandTarget::new(Some(slow_path()));
         advance(&mut target, 300);
         target.call(Vector2::new(0.03, 0.05));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_that_the_mouse_leads_is_not_called_away() {
+    fn a_hand_that_the_mouse_leads_does_not_move_to_a_new_tool() {
         let mut target = HandTarget::new(Some(slow_path()));
         target.guide(Some(Vector2::new(0.02, 0.0)));
         target.call(Vector2::new(0.03, 0.05));

@@ -1,14 +1,14 @@
-//! What a simulated device and its hand are, as device files describe them, and what makes sense.
+//! Parameters of a simulated device and its hand, as device files give them, with their permitted values.
 
 use super::axis::{AxisModel, MAX_SPANS};
 use super::delay::MAX_DELAY_S;
 use crate::contract::MAX_AXES;
 use crate::path::{Path, PathError};
 
-/// The dynamics of a device, one value per axis; what `[model]` in a device file holds.
+/// The dynamics of a device, one value per axis: the content of `[model]` in a device file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceModel {
-    /// Moving mass felt at the handle, kg.
+    /// Moving mass at the handle, kg.
     pub mass_kg: [f64; MAX_AXES],
     /// Viscous damping to the ground, N·s/m.
     pub damping_n_s_per_m: [f64; MAX_AXES],
@@ -16,7 +16,7 @@ pub struct DeviceModel {
     pub coulomb_n: [f64; MAX_AXES],
     /// Step of the encoder, m; zero for a perfect one.
     pub encoder_step_m: [f64; MAX_AXES],
-    /// From a command to its effect, s.
+    /// Delay from a command to its effect, s.
     pub delay_s: [f64; MAX_AXES],
     /// Largest force of each axis, N; infinity for none.
     pub max_force_n: [f64; MAX_AXES],
@@ -35,18 +35,18 @@ impl Default for DeviceModel {
     }
 }
 
-/// The simulated hand; what `[hand]` in a device file holds.
+/// The simulated hand: the content of `[hand]` in a device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandModel {
     /// Spring from the path to the device, N/m.
     pub stiffness_n_per_m: f64,
     /// Damper from the path to the device, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Mass that rides rigidly on the device, kg.
+    /// Mass rigidly attached to the device, kg.
     pub mass_kg: f64,
     /// Rows t_s, x_m, y_m in the device frame, linear between them; none: the hand rests at the origin.
     pub path: Vec<[f64; 3]>,
-    /// Whether the path begins again; its first and last points must then agree.
+    /// Whether the path repeats; its first and last points must then agree.
     pub looped: bool,
 }
 
@@ -62,31 +62,31 @@ impl Default for HandModel {
     }
 }
 
-/// Why a model cannot be simulated.
+/// Why a model is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ModelError {
     /// A device has one axis or two.
     Axes {
-        /// As given.
+        /// Value given.
         axes: u8,
     },
     /// A value is out of its range.
     Value {
         /// Table and key of the device file.
         key: &'static str,
-        /// As given.
+        /// Value given.
         value: f64,
-        /// What would be right.
+        /// Permitted values.
         wanted: &'static str,
     },
-    /// Springs and dampers so strong for the mass that a tick would take too many steps.
+    /// Springs and dampers so strong for the mass that a tick would need too many steps.
     TooFast {
-        /// Which axis, from zero.
+        /// Axis, from zero.
         axis: usize,
         /// Steps that a tick would take.
         spans: f64,
     },
-    /// The hand's path is none.
+    /// The path of the hand is invalid.
     Path(PathError),
 }
 
@@ -183,16 +183,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_make_sense() {
+    fn the_defaults_are_valid() {
         assert_eq!(DeviceModel::default().check(2), Ok(()));
         assert_eq!(HandModel::default().check(), Ok(()));
         assert!(axis_model(&DeviceModel::default(), Some(&HandModel::default()), 1).is_ok());
     }
 
     #[test]
-    fn a_wrong_value_is_named_with_what_would_be_right() {
+    fn an_invalid_value_is_reported_with_the_permitted_ones() {
         let massless = DeviceModel { mass_kg: [0.1, 0.0], ..DeviceModel::default() };
-        assert_eq!(massless.check(1), Ok(()), "an axis that does not exist is not judged");
+        assert_eq!(massless.check(1), Ok(()), "an axis that does not exist is not checked");
         let text = massless.check(2).unwrap_err().to_string();
         assert_eq!(text, "[model] mass_kg is 0; it must be a finite number above zero");
         let late = DeviceModel { delay_s: [0.0, 0.2], ..DeviceModel::default() };
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_too_fast_for_the_tick_is_refused() {
+    fn a_model_too_fast_for_the_tick_is_rejected() {
         let hand = HandModel { stiffness_n_per_m: 1e9, mass_kg: 0.0, ..HandModel::default() };
         assert!(matches!(
             axis_model(&DeviceModel::default(), Some(&hand), 0),

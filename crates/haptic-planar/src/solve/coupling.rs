@@ -134,6 +134,7 @@ impl ImplicitCoupling {
 
     /// Coupling force on the tool over the tick, backward Euler, within the limit. The clipped part is taken from the
     /// tool as well.
+    #[inline(always)]
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
         let step = self.handle_displacement(

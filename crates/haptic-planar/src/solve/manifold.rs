@@ -175,6 +175,7 @@ impl Manifold {
 
     /// Sets the bias b_i = (g_i + J_i d − min(g_i, 0)) / T: a gap may close, but existing penetration is left to the
     /// position correction.
+    #[inline(always)]
     pub fn set_bias(&mut self, solver_bodies: &[SolverBody]) {
         for point in 0..self.count {
             self.bias[point] = (self.gap_now(solver_bodies, point) - self.gap_m[point].min(0.0)) / TICK_S;

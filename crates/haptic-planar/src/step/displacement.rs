@@ -59,6 +59,7 @@ pub(super) fn integrate_displacements<P: Policy>(
 
 /// The tool's free motion by the midpoint rule, if it carries no contact load, had no impact, its force is within the
 /// limit and it penetrates nothing.
+#[inline(always)]
 fn tool_free_motion<P: Policy>(
     scene: &Scene,
     state: &State,
@@ -77,6 +78,7 @@ fn tool_free_motion<P: Policy>(
 /// A free motion that would graze a fixed body slides along it: in the tick in which the hand pulls away, the mean
 /// force still presses although the last one pulls. The impulses act on the mean velocity, so they never add energy. A
 /// free motion into a dynamic body is left to the contact solve.
+#[inline(always)]
 fn slide_off_fixed_bodies(
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,

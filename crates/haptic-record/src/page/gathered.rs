@@ -1,11 +1,11 @@
-//! The ticks of a recording as columns, and the same with fewer points where a plot has no room for all.
+//! Ticks of a recording as columns, reduced to fewer points where a plot cannot show all.
 
 use crate::tick_message::TickMessage;
 
-/// Points that a plot shows at most; beyond, each shows the range of several ticks.
+/// Largest number of points in a plot; in a longer recording each point shows the range of several ticks.
 const MOST_POINTS: usize = 12_000;
 
-/// Columns of a recording; all have the same length. World frame, SI.
+/// Columns of a recording, all of the same length. World frame, SI units.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the names are those of the tick's message")]
 pub struct TickColumns {
@@ -25,17 +25,17 @@ pub struct TickColumns {
     pub faults: u64,
 }
 
-/// One column with fewer points: for each, the least and the most of the ticks that it stands for.
+/// Reduced column: minimum and maximum of the ticks behind each point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thinned {
-    /// Least values.
+    /// Minimum values.
     pub low: Vec<f64>,
-    /// Most values; empty if every tick has a point of its own.
+    /// Maximum values; empty if every tick has its own point.
     pub high: Vec<f64>,
 }
 
 impl TickColumns {
-    /// Takes in a tick.
+    /// Adds a tick.
     pub fn add(&mut self, message: &TickMessage) {
         let rounded = &message.rounded;
         self.tick.push(message.tick);
@@ -56,38 +56,38 @@ impl TickColumns {
         self.faults += u64::from(message.fault != 0);
     }
 
-    /// Ticks.
+    /// Returns the number of ticks.
     pub fn len(&self) -> usize {
         self.tick.len()
     }
 
-    /// Whether there is nothing.
+    /// Returns true if there are no ticks.
     pub fn is_empty(&self) -> bool {
         self.tick.is_empty()
     }
 
-    /// Whether a clock was kept.
+    /// Returns true if tick times were measured.
     pub fn has_clock(&self) -> bool {
         self.late_ns.iter().any(|late| *late > 0) || self.compute_ns.iter().any(|compute| *compute > 0)
     }
 
-    /// Size of the force in every tick, N.
+    /// Returns the magnitude of the force in every tick, N.
     pub fn force_size_n(&self) -> Vec<f64> {
         let [x, y] = &self.force_n;
         x.iter().zip(y).map(|(x, y)| f64::from(*x).hypot(f64::from(*y))).collect()
     }
 
-    /// Ticks that each point stands for.
+    /// Returns the number of ticks per point.
     pub fn ticks_per_point(&self) -> usize {
         self.len().div_ceil(MOST_POINTS).max(1)
     }
 
-    /// The world's time of each point, s.
+    /// Returns the world time of each point, s: the number of its first tick times 1 ms.
     pub fn times_s(&self) -> Vec<f64> {
         self.tick.chunks(self.ticks_per_point()).map(|ticks| ticks[0] as f64 / 1000.0).collect()
     }
 
-    /// A column with as many points as [`Self::times_s`].
+    /// Reduces a column to as many points as [`Self::times_s`].
     pub fn thinned(&self, column: impl Iterator<Item = f64>) -> Thinned {
         let step = self.ticks_per_point();
         let values: Vec<f64> = column.collect();

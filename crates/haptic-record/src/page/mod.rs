@@ -1,7 +1,7 @@
-//! A page of plots of a recording: one file, no network, light and dark.
+//! Page with plots of a recording: one file, no network access, light and dark.
 //!
-//! `gathered` takes the ticks in, `plots` makes the plots' data, `summary` the figures that go into a paper; here
-//! they are put together with a small script that draws.
+//! `gathered` collects the ticks, `plots` prepares the data of the plots, `summary` computes the figures for a paper.
+//! This module combines them with a small script that draws the plots.
 
 pub mod gathered;
 mod plots;
@@ -11,44 +11,44 @@ use gathered::TickColumns;
 use haptic_planar::scene::Scene;
 use std::fmt::Write;
 
-/// What the page tells besides the ticks.
+/// Contents of the page besides the ticks.
 pub struct Facts<'a> {
     /// Name of the recording.
     pub title: String,
-    /// Key and value, in order.
+    /// Settings as keys and values, in order.
     pub settings: Vec<(String, String)>,
-    /// Names and texts of the files that were run.
+    /// Names and texts of the files of the run.
     pub texts: Vec<(String, String)>,
-    /// When, whether it warns, in words.
+    /// Events, in order.
     pub events: Vec<EventLine>,
-    /// The scene at the start.
+    /// Scene at the start.
     pub scene: &'a Scene,
-    /// Something the reader should know first, such as that the recording has no end.
+    /// Warnings to show first, such as a truncated recording.
     pub warnings: Vec<String>,
 }
 
-/// A line in the list of events.
+/// Line in the list of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventLine {
-    /// The world's time, s.
+    /// World time, s: the tick number times 1 ms.
     pub time_s: f64,
-    /// 2 is information, 3 a warning.
+    /// Level: 2 is information, 3 a warning.
     pub level: u8,
-    /// In words.
+    /// Text of the event.
     pub text: String,
 }
 
-/// Events that the page lists at most.
+/// Largest number of events listed on the page.
 const EVENTS_LISTED: usize = 500;
 
-/// The whole page.
+/// Returns the complete page.
 pub fn page(gathered: &TickColumns, facts: &Facts<'_>) -> String {
     let summary = summary::Summary::of(gathered);
     let title = escaped(&facts.title);
     let warnings: String =
         facts.warnings.iter().map(|text| format!("<p class=\"warn-text\">{}</p>", escaped(text))).collect();
     let data = plots::data(gathered, facts, &summary);
-    // A script must not hold its own end, whatever names people give to bodies.
+    // The script must not contain its own end tag, which the name of a body could include.
     let data = data.to_string().replace("</", "<\\/");
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
@@ -103,7 +103,7 @@ fn texts(texts: &[(String, String)]) -> String {
     texts.iter().map(one).collect()
 }
 
-/// Text that cannot be mistaken for markup.
+/// Escapes markup in a text.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! The data of the plots, as the script wants it.
+//! Data of the plots, in the form that the script expects.
 
 use super::Facts;
 use super::gathered::{Thinned, TickColumns};
@@ -9,13 +9,13 @@ use haptic_planar::scene::{Body, Scene};
 use nalgebra::Vector2;
 use serde_json::{Value, json};
 
-/// Level of events that are no warning.
+/// Level of events that are not warnings.
 const INFORMATION: u8 = 2;
-/// Points of a cloud or a way at most.
+/// Largest number of points of a scatter plot or a path.
 const MAX_DOTS: usize = 4000;
-/// Columns of a histogram in each decade: durations are known to 3 %.
+/// Bars of a histogram per decade; durations are stored to 3 %.
 const BARS_PER_DECADE: f64 = 16.0;
-/// Time from tick to tick, µs.
+/// Period, µs.
 const PERIOD_US: f64 = 1000.0;
 
 pub(super) fn data(gathered: &TickColumns, facts: &Facts<'_>, summary: &Summary) -> Value {
@@ -53,7 +53,7 @@ fn add_to_legend(plot: &mut Value, name: &str, colour: &str) {
     }
 }
 
-/// Four decimals: more than a plot shows, and short.
+/// Rounds to four decimals: more than a plot shows, and short.
 fn rounded(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| (value * 1e4).round() / 1e4 + 0.0).collect()
 }
@@ -109,7 +109,7 @@ fn account(gathered: &TickColumns) -> Value {
 
 fn path(gathered: &TickColumns) -> Value {
     let caption = "Where the hand is and where the tool is: their distance stretches the coupling.";
-    // The tool is where the hand is nearly all the time: dashes let both be seen.
+    // The tool coincides with the hand nearly all the time; with dashes both are visible.
     let dashed = |mut series: Value| {
         series["dash"] = Value::from(true);
         series
@@ -133,14 +133,14 @@ fn punctuality(gathered: &TickColumns) -> Value {
         series("woke late by", "a", &micro(&gathered.late_ns)),
         series("tick took", "b", &micro(&gathered.compute_ns)),
     ];
-    // One late tick in a thousand would leave no room for all others on a plain axis.
+    // On a linear axis, one late tick in a thousand would flatten all others.
     let mut plot = time_plot("Punctuality", "time / µs", &caption, series);
     (plot["log"], plot["limit"]) = (Value::from(true), Value::from(PERIOD_US));
     add_to_legend(&mut plot, "period (dashed)", "soft");
     plot
 }
 
-/// Every so many of the values, so that there are not too many.
+/// Returns the stride that limits the number of points to [`MAX_DOTS`].
 fn every(length: usize) -> usize {
     length.div_ceil(MAX_DOTS).max(1)
 }
@@ -176,7 +176,7 @@ fn outlines(scene: &Scene, body: &Body) -> Vec<Value> {
     pieces.iter().map(|piece| json!({ "points": rounded(piece), "colour": body.colour, "fixed": body.fixed })).collect()
 }
 
-/// What is worth seeing: the ways and the moving bodies, with room around; walls may stick out.
+/// Returns the bounds of the map, mm: the paths and the dynamic bodies, with a margin; fixed bodies may extend beyond.
 fn bounds(scene: &Scene, hand: &[[f64; 2]], tool: &[[f64; 2]]) -> [f64; 4] {
     let starts = scene.bodies.iter().filter(|body| !body.fixed).flat_map(|body| {
         let (centre_m, _) = body.start_pose();
@@ -201,7 +201,7 @@ fn friction(gathered: &TickColumns, summary: &Summary) -> Value {
         .collect();
     let mut normals: Vec<f64> = pressed.iter().map(|[normal, _]| *normal).collect();
     normals.sort_by(f64::total_cmp);
-    // Impacts are spikes that would leave no room for everything else.
+    // The spikes of impacts would flatten everything else.
     let top = normals.get(normals.len().saturating_sub(1) * 995 / 1000).copied().unwrap_or(1.0).max(0.1);
     let dots: Vec<Vec<f64>> = pressed.iter().step_by(every(pressed.len())).map(|point| rounded(point)).collect();
     let coefficient = summary.friction.unwrap_or(0.0);
@@ -251,7 +251,7 @@ fn latency(gathered: &TickColumns) -> Value {
     })
 }
 
-/// Logarithm of each bar's edges in µs, and its count.
+/// Returns the logarithm of each bar's edges in µs, and its count.
 fn bars(durations_ns: &[u32]) -> Vec<Value> {
     let mut counts = std::collections::BTreeMap::<i64, u64>::new();
     for duration_ns in durations_ns.iter().filter(|duration| **duration > 0) {

@@ -1,12 +1,12 @@
-//! The figures that go into a paper: means, extremes, spread, dominant frequencies.
+//! Figures for a paper: means, extremes, spread, dominant frequencies.
 
 use super::gathered::TickColumns;
 use crate::spectrum::{Line, dominant, spectrum};
 
-/// Most frequencies that are named.
+/// Largest number of frequencies listed.
 const FREQUENCIES_NAMED: usize = 3;
 const RATE_HZ: f64 = 1000.0;
-/// Below this the tool is not pressed: friction cannot be told, N.
+/// Smallest normal force at which the tool counts as pressed, N; below it friction cannot be determined.
 pub(super) const PRESSED_N: f64 = 0.05;
 
 /// Mean, extremes and spread of one quantity.
@@ -21,12 +21,12 @@ pub(super) struct Moments {
 pub(super) struct Summary {
     rows: Vec<(&'static str, &'static str, Moments)>,
     force: Moments,
-    /// Of the size of the force.
+    /// Spectrum of the magnitude of the force.
     pub(super) spectrum: Vec<Line>,
     pub(super) peaks: Vec<Line>,
-    /// Share of ticks in which the tool is pressed against something.
+    /// Fraction of ticks in which the tool is pressed against a body.
     contact_share: f64,
-    /// Effective coefficient of friction: 99 % of all pressed ticks stay below it.
+    /// Effective coefficient of friction: the value that 99 % of all pressed ticks stay below.
     pub(super) friction: Option<f64>,
 }
 
@@ -111,7 +111,7 @@ impl Summary {
         )
     }
 
-    /// Sentences that can be pasted.
+    /// Returns sentences to paste into a paper.
     pub(super) fn paper(&self, gathered: &TickColumns) -> String {
         let seconds = gathered.len() as f64 / RATE_HZ;
         let Moments { mean, rms, max, .. } = self.force;
@@ -135,7 +135,8 @@ impl Summary {
     }
 }
 
-/// Speed of the hand, by backward difference over ten ticks: a single step is the encoder's, not the hand's.
+/// Computes the speed of the hand by backward difference over ten ticks, because a single step shows the encoder rather
+/// than the hand.
 fn speeds_m_per_s(gathered: &TickColumns) -> Vec<f64> {
     const APART: usize = 10;
     let moved = |axis: usize, k: usize| f64::from(gathered.hand_m[axis][k] - gathered.hand_m[axis][k - APART]);

@@ -1,47 +1,47 @@
-//! What a run felt like, in figures that can be compared.
+//! Statistics of a run, for comparison with other runs.
 
 use haptic_loop::tick::HapticLoop;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The figures.
+/// Statistics of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunStatistics {
-    /// Ticks that were run.
+    /// Number of ticks.
     pub ticks: u64,
     /// Largest force on the hand, N.
     pub force_max_n: f64,
     /// Mean force on the hand, N.
     pub force_mean_n: f64,
-    /// Root of the mean square of the force, N.
+    /// Root mean square of the force, N.
     pub force_rms_n: f64,
-    /// Share of ticks with the tool in contact.
+    /// Fraction of ticks with the tool in contact.
     pub contact_share: f64,
     /// Mean normal force of the tool while in contact, N.
     pub normal_force_mean_n: f64,
-    /// Mean friction of the tool while in contact, N.
+    /// Mean friction force on the tool while in contact, N.
     pub tangent_force_mean_n: f64,
     /// Deepest penetration of the tool, m.
     pub penetration_max_m: f64,
-    /// Lost to friction, J.
+    /// Energy lost to friction, J.
     pub friction_j: f64,
-    /// Lost in impacts, J.
+    /// Energy lost in impacts, J.
     pub impact_j: f64,
-    /// Work that the hand has put in, J.
+    /// Work done by the hand, J.
     pub work_in_j: f64,
-    /// The gain of energy that nothing explains, J.
+    /// Energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
-    /// The least energy that was ever on account, J.
+    /// Lowest tank level, J.
     pub tank_lowest_j: f64,
-    /// Ticks in which the tank cut the force.
+    /// Ticks in which the tank limited the force.
     pub tank_cuts: u64,
-    /// Ticks without force because the reading was too old.
+    /// Ticks without force because the reading was stale.
     pub stale: u64,
-    /// Faults.
+    /// Number of faults.
     pub faults: u64,
 }
 
-/// Sums of the figures while they are gathered.
+/// Running sums of the statistics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeltSums {
     figures: RunStatistics,
@@ -53,7 +53,7 @@ pub struct FeltSums {
 }
 
 impl FeltSums {
-    /// Takes in the newest tick.
+    /// Adds the newest tick.
     pub fn add(&mut self, rendering: &HapticLoop) {
         let report = rendering.last();
         let (felt, force_n) = (&report.felt, report.force_n.norm());
@@ -70,7 +70,7 @@ impl FeltSums {
         }
     }
 
-    /// What they come to at the end of a run.
+    /// Returns the statistics at the end of a run.
     pub fn figures(&self, rendering: &HapticLoop) -> RunStatistics {
         let (ticks, contacts) = (self.figures.ticks.max(1) as f64, self.contacts.max(1) as f64);
         let (energy, counters) = (&rendering.last().felt.energy, rendering.counters());
@@ -93,7 +93,7 @@ impl FeltSums {
     }
 }
 
-/// Two runs side by side, one line a figure.
+/// Formats the statistics of two runs side by side, one per line.
 pub fn side_by_side(recorded: &RunStatistics, instead: &RunStatistics) -> String {
     let rows = [
         ("largest force", "N", recorded.force_max_n, instead.force_max_n),

@@ -1,4 +1,4 @@
-//! A recording that was opened: what it was made of, what the loop was told, and in how many files it is.
+//! An opened recording: its header, its texts, its commands and its files.
 
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
@@ -9,38 +9,38 @@ use haptic_record::tap::CommandRecord;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A recording: everything but its ticks, which are read when they are wanted.
+/// Recording without its ticks, which are read on demand.
 #[derive(Clone, Debug)]
 pub struct OpenRecording {
-    /// The beginning of its first file.
+    /// Header of the first file.
     pub header: Header,
-    /// Its files, in order.
+    /// Paths of the files, in order.
     pub files: Vec<PathBuf>,
-    /// What the loop was told.
+    /// Commands applied to the loop.
     pub commands: Vec<CommandRecord>,
-    /// What happened, in words.
+    /// Events of the log.
     pub events: Vec<Event>,
-    /// How far it could be read: of several files, how the first that is not whole ends.
+    /// How far the recording could be read: the end of the first incomplete file, if there is one.
     pub end: ReadEnd,
-    /// Ticks in it.
+    /// Number of ticks.
     pub ticks: u64,
-    /// Its first and last tick.
+    /// First and last tick.
     pub span: Option<(u64, u64)>,
-    /// What its end says, if it has one.
+    /// Metadata of the end record, if there is one.
     pub closing: BTreeMap<String, String>,
-    /// Texts of profile, scenes, device and hand, by the names of their attachments.
+    /// Texts of profile, scenes, device and hand, by attachment name.
     pub attachments: BTreeMap<String, String>,
-    /// What is wrong with the first file that is not whole, and where.
+    /// Problem of the first incomplete file, and its position.
     flaw: Option<String>,
-    /// Texts of scenes, by the numbers of their worlds.
+    /// Texts of the scenes, by world number.
     scenes: BTreeMap<u64, String>,
 }
 
 impl OpenRecording {
-    /// Opens a recording. The n-th file of several is opened with those before it, if they are there.
+    /// Opens a recording. The n-th of several files is opened together with those before it, if they exist.
     ///
     /// # Errors
-    /// When it is no recording.
+    /// When the file is not a recording.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let header = RecordingReader::open(path)?.header()?;
         let files = files_up_to(path, header.part);
@@ -89,10 +89,10 @@ impl OpenRecording {
         Ok(())
     }
 
-    /// Something to show or to export.
+    /// Checks that there are ticks to show or to export.
     ///
     /// # Errors
-    /// When it holds no tick, and why.
+    /// When the recording has no ticks, with the reason.
     pub fn require_ticks(&self) -> Result<(), Failure> {
         match (self.ticks, &self.flaw) {
             (0, None) => {
@@ -103,12 +103,12 @@ impl OpenRecording {
         }
     }
 
-    /// What is wrong with its files and how much was saved nevertheless, if anything is wrong.
+    /// Returns the problem of the files and the number of ticks recovered; `None` if the recording is complete.
     pub fn salvage(&self) -> Option<String> {
         self.flaw.as_ref().map(|flaw| format!("{flaw}; {} ticks are saved", self.ticks))
     }
 
-    /// Profile, scene, device and hand are those of the first file; later ones only add worlds.
+    /// Adds an attachment. Profile, scene, device and hand are those of the first file; later files only add worlds.
     fn add_text(&mut self, name: String, text: String) {
         if let Some(world) = world_of_attachment(&name) {
             self.scenes.insert(world, text.clone());
@@ -116,35 +116,35 @@ impl OpenRecording {
         self.attachments.entry(name).or_insert(text);
     }
 
-    /// What is read of it.
+    /// Returns the files that are read, for the check of path conflicts.
     pub fn file_use(&self) -> PathConflicts {
         self.files.iter().fold(PathConflicts::default(), |used, file| used.reads("the recording", Some(file)))
     }
 
-    /// Its last file, for messages.
+    /// Returns the path of the last file, for messages.
     pub fn name(&self) -> String {
         self.files.last().map_or(String::new(), |file| file.display().to_string())
     }
 
-    /// Whether the end is missing.
+    /// Returns true if the end is missing.
     pub fn is_truncated(&self) -> bool {
         self.end != ReadEnd::Finished
     }
 
-    /// Text of the scene of a world.
+    /// Returns the text of a world's scene.
     pub fn scene_of(&self, world: u64) -> Option<&str> {
         self.scenes.get(&world).map(String::as_str)
     }
 
-    /// Numbers of all worlds whose scenes it holds.
+    /// Returns the numbers of all worlds whose scenes are in the recording.
     pub fn worlds(&self) -> impl Iterator<Item = u64> + '_ {
         self.scenes.keys().copied()
     }
 
-    /// Hands everything in it to `visit`, file by file, in order.
+    /// Passes every item to `visit`, file by file, in order.
     ///
     /// # Errors
-    /// Whatever `visit` answers, or a file that has gone.
+    /// Any error of `visit`, or a file that can no longer be opened.
     pub fn visit(&self, mut visit: impl FnMut(Item) -> Result<(), Failure>) -> Result<(), Failure> {
         for file in &self.files {
             let mut reader = RecordingReader::open(file)?;
@@ -156,7 +156,7 @@ impl OpenRecording {
     }
 }
 
-/// What is wrong with a file, in words; `span` is what was read up to its end.
+/// Describes the problem of a file; `span` is the range of ticks read up to its end.
 fn flaw(file: &Path, end: &ReadEnd, span: Option<(u64, u64)>) -> Option<String> {
     let place = span.map_or("before its first tick".to_owned(), |(_, last)| format!("after tick {last}"));
     let file = file.display();
@@ -171,7 +171,7 @@ fn own_texts(header: &Header) -> BTreeMap<String, String> {
     header.attachments().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
 }
 
-/// The files of a recording up to its n-th. If an earlier one is missing, only the n-th.
+/// Returns the files of a recording up to the n-th; only the n-th if an earlier one is missing.
 fn files_up_to(path: &Path, part: u32) -> Vec<PathBuf> {
     let alone = vec![path.to_owned()];
     let Some(first) = first_path(path, part) else { return alone };
@@ -179,7 +179,7 @@ fn files_up_to(path: &Path, part: u32) -> Vec<PathBuf> {
     if files.iter().all(|file| file.is_file()) { files } else { alone }
 }
 
-/// The first file, from the name of the n-th: `touch-3.mcap` gives `touch.mcap`.
+/// Returns the path of the first file from that of the n-th: `touch-3.mcap` gives `touch.mcap`.
 fn first_path(path: &Path, part: u32) -> Option<PathBuf> {
     if part <= 1 {
         return Some(path.to_owned());

@@ -1,9 +1,9 @@
-//! Keeping what was felt, and running it again.
+//! Recording of runs, and their replay.
 //!
 //! - [`simulated`]: records a simulation, in step with it; the daemon's recording is in `control::recording`.
-//! - [`kept`]: a recording that was opened: what it was made of, and in how many files.
-//! - [`replay`]: runs a recording again and compares every tick.
-//! - [`felt`]: what a run felt like, in figures that can be compared.
+//! - [`kept`]: an opened recording: its header, its texts and its files.
+//! - [`replay`]: replays a recording and compares every tick.
+//! - [`felt`]: statistics of a run, for comparison.
 
 pub mod felt;
 pub mod kept;
@@ -22,10 +22,10 @@ use haptic_record::recorder::Rotation;
 use haptic_record::worlds::{WorldSource, Worlds};
 use std::sync::Arc;
 
-/// Ticks in a minute.
+/// Ticks per minute.
 const TICKS_PER_MINUTE: f64 = 60_000.0;
 
-/// The beginning of a recording that starts with the first tick.
+/// Creates the header of a recording that starts with the first tick.
 pub fn header(setup: &Setup, device: &dyn Device, command: &str, epoch_ns: u64) -> Header {
     let sources = &setup.sources;
     Header {
@@ -50,13 +50,13 @@ fn text_of(source: &Source) -> Text {
     Text { name: source.name.clone(), text: source.text.clone() }
 }
 
-/// The worlds of a run that begins with this setup.
+/// Creates the list of worlds of a run that starts with this setup.
 pub fn worlds(setup: &Setup) -> Worlds {
     let Source { name, text, .. } = setup.sources.scene.clone();
     Worlds::starting_with(WorldSource { name, text, scene: Arc::new(setup.scene.clone()) })
 }
 
-/// When a new file is begun.
+/// Returns the limits after which a new file starts.
 pub fn rotation(arguments: &RecordArguments) -> Rotation {
     Rotation {
         bytes: arguments.record_rotate_mb.map(|megabytes| (megabytes * 1e6) as u64),
@@ -64,7 +64,7 @@ pub fn rotation(arguments: &RecordArguments) -> Rotation {
     }
 }
 
-/// A file that cannot be created is bad input; a disk that takes no more is a failure while running.
+/// A file that cannot be created is bad input; a full or failing disk is a failure while running.
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
         if error.is_unopened { Self::BadInput(error.to_string()) } else { Self::Runtime(error.to_string()) }

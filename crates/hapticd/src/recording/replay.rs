@@ -1,4 +1,4 @@
-//! Runs a recording again and compares every tick: the same texts, readings and orders must give the same bits.
+//! Replays a recording and compares every tick: the same texts, readings and commands must give the same bits.
 
 use super::kept::OpenRecording;
 use crate::failure::Failure;
@@ -18,84 +18,85 @@ use haptic_record::tick_message::{TickMessage, effort_hash};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a replay found.
+/// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayResult {
-    /// Ticks that were run again.
+    /// Number of ticks replayed.
     pub ticks: u64,
-    /// Of the final state, hexadecimal.
+    /// Hash of the final state, hexadecimal.
     pub state_hash: String,
-    /// The recording has no end: whoever wrote it was stopped.
+    /// The recording has no end, because its writer was interrupted.
     pub truncated: bool,
-    /// Where the replay first differs from the recording.
+    /// First difference between the replay and the recording.
     pub first_difference: Option<Difference>,
-    /// From where on nothing can be proven, and why; the first such stretch.
+    /// First unverified range, with the reason.
     pub unproved: Option<UnverifiedRange>,
 }
 
-/// Where the replay first differs.
+/// First difference of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// In which tick.
+    /// Tick of the difference.
     pub tick: u64,
-    /// `state`, `force`, `fault` or `phase`.
+    /// Quantity that differs: `state`, `force`, `fault` or `phase`.
     pub what: &'static str,
-    /// The body in which it began, as far as the next picture of the recording tells; the tool, if it is among several.
+    /// Body in which the difference started, as far as the next recorded pose set shows; the tool, if it is one of
+    /// several.
     pub body: Option<String>,
-    /// All bodies that differ in that picture.
+    /// All bodies that differ in that pose set.
     pub bodies: Vec<String>,
-    /// As recorded.
+    /// Recorded value.
     pub recorded: String,
-    /// As run again.
+    /// Replayed value.
     pub replayed: String,
 }
 
-/// From where on nothing can be proven.
+/// Range of ticks that cannot be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnverifiedRange {
-    /// The first tick of which nothing can be said.
+    /// First unverified tick.
     pub from_tick: u64,
-    /// From this tick on ticks are proven again, since a checkpoint tells how everything stood.
+    /// First tick that can be verified again, because a checkpoint before it holds the complete state.
     pub until_tick: Option<u64>,
-    /// Why.
+    /// Reason why the range cannot be verified.
     pub reason: String,
 }
 
-/// The gains and limits of a replay.
+/// Gains and limits of a replay.
 pub enum Settings {
-    /// As recorded, with every change while it ran; the result must be equal.
+    /// As recorded, with every change during the run; the results must be equal.
     AsRecorded,
     /// Those of another profile throughout; nothing is compared.
     Of(Box<Profile>),
 }
 
-/// A recording that is run again.
+/// Replay of a recording.
 pub struct Replay {
     rendering: HapticLoop,
     feeder: ReplayFeeder,
     axes: u8,
     commands: VecDeque<CommandRecord>,
     taken: u32,
-    /// Worlds that may be put in place of the first, by number.
+    /// Worlds that may replace the first, by number.
     worlds: BTreeMap<u64, World>,
-    /// The settings in place of those that were recorded.
+    /// Settings used instead of the recorded ones.
     instead: Option<LoopSettings>,
     expected_tick: u64,
-    /// Nothing can be run before the next checkpoint.
+    /// No tick can be run before the next checkpoint.
     is_unverified: bool,
     result: ReplayResult,
-    /// Hashes of our own last pictures; the recording's come a little later in the file.
+    /// Hashes of the last replayed pose sets; the recorded ones follow a little later in the file.
     poses: VecDeque<BodyHashes>,
 }
 
-/// Our own pictures that are kept: the recording's come at most a picture later.
+/// Number of replayed pose sets held: the recorded ones follow at most one pose set later.
 const POSES_KEPT: usize = 4;
 
 impl Replay {
     /// Builds the world from the recording alone.
     ///
     /// # Errors
-    /// When its texts are not those of a profile, a scene and a device.
+    /// When its texts are not a valid profile, scene and device.
     pub fn new(recording: &OpenRecording, settings: Settings) -> Result<Self, Failure> {
         let is_as_recorded = matches!(settings, Settings::AsRecorded);
         let recorded = profile::load(&source_of(&recording.header.texts.profile))?;
@@ -132,10 +133,10 @@ impl Replay {
         })
     }
 
-    /// Runs everything, and hands the loop to `visit` after every tick that could be run.
+    /// Replays all ticks and passes the loop to `visit` after each one that could be run.
     ///
     /// # Errors
-    /// Whatever `visit` answers, or a file that has gone.
+    /// Any error of `visit`, or a file that can no longer be opened.
     pub fn run(
         mut self,
         recording: &OpenRecording,
@@ -165,7 +166,7 @@ impl Replay {
         self.result.unproved.get_or_insert(UnverifiedRange { from_tick, until_tick: None, reason });
     }
 
-    /// A tick can be run if every tick and order before it is known, or a checkpoint.
+    /// Returns true if a tick can be run: every earlier tick and command is known, or there is a checkpoint.
     fn can_run(&mut self, message: &TickMessage) -> bool {
         let expected = self.expected_tick;
         if !self.is_unverified && message.tick != expected {
@@ -179,7 +180,7 @@ impl Replay {
         !self.is_unverified
     }
 
-    /// Goes on from a checkpoint where that is the only way: at the beginning, or after something that is missing.
+    /// Restores a checkpoint where no other start is possible: at the beginning, or after missing records.
     fn handle_checkpoint(&mut self, checkpoint: &CheckpointRecord) {
         let is_beginning = self.result.ticks == 0 && self.expected_tick == 1 && checkpoint.tick > 0;
         if !self.is_unverified && !is_beginning {
@@ -289,7 +290,7 @@ impl Replay {
         self.result.first_difference = found;
     }
 
-    /// Compares a picture: the first after a difference says where that is, and one that differs is a difference.
+    /// Compares a pose set. The first one after a difference locates it; one that differs is itself a difference.
     fn compare_bodies(&mut self, recorded: &BodyHashes) {
         let is_named = self
             .result

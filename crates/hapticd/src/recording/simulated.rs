@@ -1,4 +1,4 @@
-//! Records a simulation, in step with it: the same records on the same way, only that nobody has to hurry.
+//! Records a simulation, in step with it: the same records through the same tap, but without real-time constraints.
 
 use super::{header, rotation, worlds};
 use crate::cli::RecordArguments;
@@ -14,13 +14,13 @@ use haptic_record::tap::{Tap, Timing, small_tap};
 use haptic_record::worlds::Worlds;
 use std::path::Path;
 
-/// A recording of a simulation.
+/// Recording of a simulation.
 pub struct SimulatedRecording {
     tap: Tap,
     recorder: Recorder,
 }
 
-/// What is needed to begin one, taken before the setup becomes a loop.
+/// Data needed to start a recording, taken before the setup becomes a loop.
 pub struct Beginning {
     header: Header,
     worlds: Worlds,
@@ -28,29 +28,29 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Of a setup and its device.
+    /// Takes the data from a setup and its device.
     pub fn of(setup: &Setup, device: &dyn Device) -> Self {
         let moving_bodies = setup.scene.bodies.iter().filter(|body| !body.fixed).count();
         Self { header: header(setup, device, "simulate", 0), worlds: worlds(setup), moving_bodies }
     }
 
-    /// Of a run that has gone on for a while.
+    /// Takes the data of a run in progress.
     pub fn mid_run(header: Header, worlds: Worlds, rendering: &HapticLoop) -> Self {
         let moving_bodies = rendering.world().moving().len();
         Self { header: Header { first_tick: 0, ..header }, worlds, moving_bodies }
     }
 
-    /// What the file begins with.
+    /// Returns the header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The worlds that the recording knows.
+    /// Returns the worlds of the recording.
     pub fn worlds(&self) -> &Worlds {
         &self.worlds
     }
 
-    /// Creates the file, from the first tick on.
+    /// Creates the file of a recording that starts with the first tick.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -60,7 +60,7 @@ impl Beginning {
         Ok(SimulatedRecording { tap, recorder })
     }
 
-    /// Creates the file of a run that has gone on for a while, from the loop's next tick on.
+    /// Creates the file of a run in progress, starting with the loop's next tick.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -77,23 +77,23 @@ impl Beginning {
 }
 
 impl SimulatedRecording {
-    /// Notes an order that is about to be taken.
+    /// Records a command that is about to be applied.
     pub fn command(&mut self, command: &Command, before_tick: u64) {
         self.tap.record_command(command, before_tick);
     }
 
-    /// Writes down the newest tick of a loop.
+    /// Writes the newest tick of a loop.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn tick(&mut self, rendering: &HapticLoop) -> Result<(), Failure> {
         self.tick_as(rendering.last(), rendering)
     }
 
-    /// Writes down another report in place of the loop's own.
+    /// Writes the given report instead of the loop's own.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn tick_as(&mut self, report: &TickReport, rendering: &HapticLoop) -> Result<(), Failure> {
         self.tap.record_tick(report, rendering.world(), Timing::default());
         self.tap.record_checkpoint(rendering);
@@ -103,7 +103,7 @@ impl SimulatedRecording {
     /// Closes the file.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the disk is full or fails.
     pub fn finish(self) -> Result<RecordingSummary, Failure> {
         Ok(self.recorder.finish()?)
     }

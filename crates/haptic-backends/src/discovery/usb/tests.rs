@@ -55,8 +55,8 @@ impl Root {
         self.write(&format!("dev/input/event{number}"), b"");
     }
 
-    /// Port, backend and axes of all that is found.
-    fn told(&self) -> Vec<(String, &'static str, Option<usize>)> {
+    /// Port, backend and axes of every device found.
+    fn listed(&self) -> Vec<(String, &'static str, Option<usize>)> {
         found_under(self.0.path()).into_iter().map(|found| (found.port, found.backend, found.axes)).collect()
     }
 }
@@ -67,7 +67,7 @@ fn joysticks_and_boards_are_found_with_axes_and_what_they_can_do() {
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
     root.plug_in(1, &haptic_emulator::native::descriptor());
     root.plug_in(2, &MOUSE);
-    let [stick, board] = &found_under(root.0.path())[..] else { panic!("{:?}", root.told()) };
+    let [stick, board] = &found_under(root.0.path())[..] else { panic!("{:?}", root.listed()) };
     assert_eq!((stick.port.as_str(), stick.backend, stick.axes), ("/dev/hidraw0", "hid-pid", Some(2)));
     assert_eq!((stick.name.as_str(), stick.serial_number.as_str(), stick.usb.as_str()), ("Stick 0", "S0", "1209:ffb0"));
     assert_eq!(stick.capabilities, "constant force ±32767, directions, device gain, 500 Hz");
@@ -101,7 +101,7 @@ fn what_the_kernel_drives_as_well_is_told_once_with_the_better_backend() {
     let root = Root::new();
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
     root.let_the_kernel_drive("hid0", 5);
-    assert_eq!(root.told(), [("/dev/hidraw0".to_owned(), "hid-pid", Some(2))]);
+    assert_eq!(root.listed(), [("/dev/hidraw0".to_owned(), "hid-pid", Some(2))]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_only_the_kernel_can_drive_is_an_input_device() {
     root.let_the_kernel_drive("hid0", 5);
     root.let_the_kernel_drive("gameport", 6);
     let event = |number| (format!("/dev/input/event{number}"), "evdev", Some(2));
-    assert_eq!(root.told(), [event(5), event(6)]);
+    assert_eq!(root.listed(), [event(5), event(6)]);
     let found = &found_under(root.0.path())[0];
     assert_eq!(found.device_file(), "kind = \"evdev\"\npath = \"/dev/input/event5\"\naxes = 2\n");
 }
