@@ -39,9 +39,9 @@ pub enum LogFormat {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run on the wall clock until Ctrl-C, SIGTERM or --seconds.
+    /// Run in real time until Ctrl-C, SIGTERM or the --seconds limit.
     Run(RunArguments),
-    /// Run the same tick without a clock, as fast as possible; repeatable bit for bit.
+    /// Run the same loop as fast as possible, without a clock; reproducible bit for bit.
     Simulate(SimulateArguments),
     /// Validate scene, profile, device and hand files; the file type is detected automatically.
     Check(CheckArguments),
@@ -65,7 +65,7 @@ pub enum Command {
     Replay(ReplayArguments),
     /// Write plots of a recording to one self-contained HTML file.
     Report(ReportArguments),
-    /// Export a recording as a table with the columns of --trace, or the files that it was made with.
+    /// Export a recording as a table with the same columns as --trace, or extract the files it was made with.
     Export(ExportArguments),
     /// Send the stop frame to a device without a watchdog if the daemon dies or hangs.
     #[command(hide = true)]
@@ -96,7 +96,7 @@ impl<'a> From<&'a InputArguments> for FileNames<'a> {
 /// Options of a recording.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RecordArguments {
-    /// Record everything that a bit-for-bit replay needs.
+    /// Record to this file everything needed for a bit-for-bit replay.
     #[arg(long, value_name = "FILE.mcap")]
     pub record: Option<PathBuf>,
     /// Start a new file after this many megabytes.
@@ -122,7 +122,7 @@ pub struct RunArguments {
     /// On hardware, allow passivity = "off" in the profile, which disables the energy tank.
     #[arg(long)]
     pub i_know: bool,
-    /// Address and port of the viewer instead of the profile's; if the port is in use, the next free one.
+    /// Address and port of the viewer, overriding the profile; if the port is in use, the next free one is used.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "no_view", value_parser = address)]
     pub view: Option<SocketAddr>,
     /// Disable the viewer.
@@ -142,7 +142,8 @@ pub struct SimulateArguments {
     /// Input files.
     #[command(flatten)]
     pub input: InputArguments,
-    /// Prescribe the device position: columns t_s,x_m,y_m, linear between rows, constant after the last.
+    /// Prescribe the device position from a CSV file with columns t_s,x_m,y_m; interpolated linearly, held after the
+    /// last row.
     #[arg(long, value_name = "FILE.csv")]
     pub hand: Option<PathBuf>,
     /// Simulated time in seconds.
@@ -193,7 +194,7 @@ pub struct BenchArguments {
 /// Arguments of `doctor`.
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArguments {
-    /// Duration of the self-test of the loop in seconds.
+    /// Duration of the loop's self-test, in seconds.
     #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
     /// Print the findings as a JSON object.
@@ -277,7 +278,7 @@ pub struct EmulateArguments {
     /// Unplug once, after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, value_name = "SECONDS")]
     pub die_after: Option<f64>,
-    /// Reconnect after this many seconds.
+    /// Stay unplugged for this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
     /// Write one row per millisecond: time, handle position and motor force.
@@ -308,7 +309,7 @@ pub struct IdentifyArguments {
     /// Device: a file or the name of a built-in device.
     #[arg(long, value_name = "FILE")]
     pub device: String,
-    /// Device file to write: the given one with the measured values.
+    /// Device file to write: a copy of --device with the measured values filled in.
     #[arg(long, value_name = "FILE.toml")]
     pub out: PathBuf,
     /// Maximum travel of the handle from its start, in each direction, in metres.
@@ -320,10 +321,10 @@ pub struct IdentifyArguments {
         default_value = "0.02"
     )]
     pub travel_m: f64,
-    /// Maximum force in newtons, if below the limit of the device.
+    /// Maximum force in newtons, if lower than the device's own limit.
     #[arg(long, value_name = "NEWTONS", value_parser = above_zero, allow_negative_numbers = true)]
     pub max_force_n: Option<f64>,
-    /// Moving mass in kilograms, if known from a balance; gives the ratio of real to commanded force.
+    /// Moving mass in kilograms, if you have weighed it; used to determine the ratio of actual to commanded force.
     #[arg(long, value_name = "KG", value_parser = above_zero, allow_negative_numbers = true)]
     pub known_mass_kg: Option<f64>,
     /// Drive hardware even without real-time scheduling.
@@ -337,7 +338,7 @@ pub struct IdentifyArguments {
 /// Arguments of `zwidth`.
 #[derive(Args, Clone, Debug)]
 pub struct ZwidthArguments {
-    /// Device: a file or the name of a built-in device; by default that of the profile.
+    /// Device: a file or the name of a built-in device; defaults to the profile's device.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
     /// Profile whose gains are marked: a file or the name of a built-in profile.
@@ -354,7 +355,7 @@ pub struct ZwidthArguments {
         allow_negative_numbers = true
     )]
     pub points: u16,
-    /// Also test springs of rising stiffness on the free device; each test stops when the oscillation grows.
+    /// Also test springs of increasing stiffness with the handle free; each test stops when its oscillation grows.
     #[arg(long)]
     pub measure: bool,
     /// With --measure, drive hardware even without real-time scheduling.
@@ -388,7 +389,7 @@ pub struct ReplayArguments {
     /// Recording to read.
     #[arg(value_name = "FILE.mcap")]
     pub file: PathBuf,
-    /// Also run the same hand with the gains and limits of this profile, and compare the forces.
+    /// Also replay the same hand motion with the gains and limits of this profile, and compare the forces.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<String>,
     /// Print the findings as a JSON object.
@@ -467,7 +468,8 @@ fn seconds(text: &str) -> Result<f64, ValueError> {
     number(text, |seconds| (0.0..=MAX_SECONDS).contains(&seconds), ValueError::Seconds)
 }
 
-/// Duration of a measurement: without a tick there is nothing to measure, and an empty result would look good.
+/// Duration of a measurement: without a tick there is nothing to measure, and an empty result would look like
+/// a good one.
 fn seconds_above_zero(text: &str) -> Result<f64, ValueError> {
     number(text, |seconds| seconds > 0.0 && seconds <= MAX_SECONDS, ValueError::SecondsAboveZero)
 }
