@@ -10,7 +10,7 @@ use nalgebra::Vector2;
 /// Ticks per second.
 const TICKS_PER_S: f64 = 1000.0;
 
-/// Passes every n-th reading and effort.
+/// Passes on every n-th reading and effort.
 #[derive(Clone, Debug)]
 pub struct PacedDevice<D> {
     device: D,

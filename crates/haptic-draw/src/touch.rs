@@ -52,8 +52,8 @@ fn corners_near<'v>(
     })
 }
 
-/// Distance of a point from a body's surface, m, and the nearest point of its cores; inside a core, minus the radius
-/// and the point itself.
+/// Distance from a point to a body's surface, m, and the nearest point on its cores. For a point inside a core, the
+/// distance is minus the radius and the nearest point is the point itself.
 fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
     let point = PlacedPiece::new(&Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
     let each = body.pieces.iter().map(|piece| {

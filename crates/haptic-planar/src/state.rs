@@ -23,7 +23,7 @@ pub struct State {
     pub energy: EnergyBalance,
     /// Pieces in the world; follows from the poses.
     pub(crate) placed: Vec<PlacedPiece>,
-    /// Boxes and near pairs, with the features and impulses that they remember.
+    /// Boxes and near pairs, with the features and impulses stored for each pair.
     pub(crate) broad_phase: BroadPhase,
     /// By body: whether a contact carried load on it in the last tick. Never set for fixed bodies.
     pub(crate) had_contact_load: Vec<bool>,

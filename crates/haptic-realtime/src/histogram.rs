@@ -36,7 +36,7 @@ pub struct Percentiles {
     pub p99: u64,
     /// 99.9 % are no longer.
     pub p999: u64,
-    /// The longest, exact.
+    /// Maximum, exact.
     pub max: u64,
 }
 

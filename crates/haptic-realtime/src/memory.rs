@@ -33,7 +33,7 @@ pub enum LockedMemory {
 pub struct MemoryLock {
     /// What is locked.
     pub locked: LockedMemory,
-    /// Why not everything is locked, and the remedy.
+    /// Why some memory is not locked, and the remedy.
     pub reason: Option<String>,
 }
 

@@ -106,7 +106,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `uint64`.
     ///
     /// # Errors
-    /// When the message ends first.
+    /// If the message is too short.
     pub fn u64(&mut self) -> Result<u64, NotCdr> {
         self.take().map(u64::from_le_bytes)
     }

@@ -31,7 +31,7 @@ pub enum GaveUp {
     },
     /// The handle moved against the force.
     MovesBackwards {
-        /// N.
+        /// Force applied, N.
         force_n: f64,
     },
 }

@@ -1,6 +1,6 @@
 //! The `hapticd` command: reads files, runs the loop, writes results.
 //!
-//! [`cli`] defines the arguments and [`commands`] has one file per command. `haptic-config` reads the files,
+//! [`cli`] defines the arguments. [`commands`] has one file per command, except [`still`]. `haptic-config` reads the files,
 //! [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread, [`daemon`] runs the loop on it and
 //! supervises it, [`viewer`] and [`terminal`] show it, and [`control`] is what daemon and viewer share.
 #![forbid(unsafe_code)]

@@ -74,7 +74,7 @@ fn below(root: &Path, node: &Path) -> PathBuf {
     root.join(node.strip_prefix("/").unwrap_or(node))
 }
 
-/// Why no backend drives a joystick; none for keyboards, mice and the like.
+/// Why no backend drives a joystick; `None` for keyboards, mice and the like.
 fn problem(info: &HidrawInfo) -> Option<String> {
     let find = |axes| PidLayout::find(&info.descriptor, axes);
     match find(2).or_else(|_| find(1)).err()? {

@@ -24,7 +24,7 @@ const FF_CONSTANT: u16 = 0x52;
 const FF_GAIN: u16 = 0x60;
 /// Bytes of `struct input_event` on 64-bit Linux: two times, type, code, value.
 const EVENT_BYTES: usize = 24;
-/// Bytes of `struct ff_effect` and of `struct input_absinfo`.
+/// Sizes of `struct ff_effect` and `struct input_absinfo`, bytes.
 const EFFECT_BYTES: usize = 48;
 const AXIS_BYTES: usize = 24;
 
@@ -52,7 +52,7 @@ pub fn list() -> Vec<NodeInfo> {
     list_in(Path::new("/"))
 }
 
-/// The same with another root directory, for tests.
+/// Like [`list`], with a different root directory, for tests.
 pub fn list_in(root: &Path) -> Vec<NodeInfo> {
     let folder = root.join("sys/class/input");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();

@@ -27,7 +27,8 @@ const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_e
 /// meanwhile.
 const LOST_AFTER_NS: u64 = 250_000_000;
 
-/// Unanswered commands of a lost device. With fewer, the host may have stalled.
+/// Number of unanswered commands after which a silent device counts as lost. With fewer, the host itself may have
+/// stalled.
 const LOST_AFTER_COMMANDS: u64 = 20;
 
 /// Returns the name of the device's port. Called again after every loss, because names change.

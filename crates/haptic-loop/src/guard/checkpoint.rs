@@ -5,8 +5,8 @@ use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
 impl Guard {
-    /// All of it but the device, which stays the same, and what follows from the limits ([`Guard::set_limits`]).
-    /// Real-time: constant.
+    /// Everything except the device, which does not change, and the values derived from the limits
+    /// ([`Guard::set_limits`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             device: _,

@@ -157,7 +157,7 @@ pub enum RestitutionLaw {
 /// The state in which an impact is resolved: the choices of Chang & Colgate 1997, section 4.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImpactState {
-    /// Choice 5 made passive: events on virtual starts.
+    /// The paper's choice 5, made passive: see *Time and state of an impact* in `docs/physics.md`.
     #[default]
     InterState,
     /// Choice 5 as printed: gains energy; for comparison.

@@ -30,13 +30,13 @@ pub struct Scene {
     pub impact_state: ImpactState,
     /// Torque against rolling per newton of normal force, m.
     pub rolling_friction_m: f64,
-    /// N·m·s/rad.
+    /// Air drag on rotation, N·m·s/rad.
     pub air_drag_n_m_s_per_rad: f64,
     /// In file order.
     pub bodies: Vec<Body>,
     /// Convex pieces of all bodies, body by body.
     pub pieces: Vec<Piece>,
-    /// Overrides for single pairs, sorted by their bodies.
+    /// Overrides for individual pairs, sorted by body.
     pub pairs: Vec<PairOverride>,
     /// The tool, if any.
     pub tool: Option<Tool>,

@@ -14,7 +14,7 @@ pub enum CpuChoice {
     Number(usize),
 }
 
-/// A text that is not a core.
+/// Text that does not name a core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuChoiceError(String);
 

@@ -17,7 +17,7 @@ struct Devices {
 /// Runs the command.
 ///
 /// # Errors
-/// When nothing can be printed.
+/// If the list cannot be printed.
 pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
     let devices = found();
     if arguments.json {

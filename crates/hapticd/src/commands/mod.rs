@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, one file each; `snapshot` is in [`crate::still`].
 
 pub mod bench;
 pub mod check;

@@ -43,7 +43,7 @@ impl Root {
         self.write(&format!("dev/hidraw{number}"), b"");
     }
 
-    /// The input device of a HID device or of none, with constant force.
+    /// Adds an input device with constant force, with or without a HID parent.
     fn let_the_kernel_drive(&self, device: &str, number: u32) {
         let place = format!("{device}/input/input{number}");
         let attributes =
