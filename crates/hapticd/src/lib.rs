@@ -1,8 +1,9 @@
 //! The `hapticd` command: reads files, runs the loop, writes results.
 //!
-//! [`cli`] defines the arguments. [`commands`] has one file per command, except [`still`]. `haptic-config` reads the files,
-//! [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread, [`daemon`] runs the loop on it and
-//! supervises it, [`viewer`] and [`terminal`] show it, and [`control`] is what daemon and viewer share.
+//! [`cli`] defines the arguments. [`commands`] has one file per command, except `snapshot` ([`still`]).
+//! `haptic-config` reads the files, [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread,
+//! [`daemon`] runs the loop on it and supervises it, [`viewer`] and [`terminal`] show it, and [`control`] is what
+//! daemon and viewer share.
 #![forbid(unsafe_code)]
 
 pub mod admission;
