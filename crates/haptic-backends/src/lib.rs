@@ -1,9 +1,9 @@
 //! Devices with input and output, and the table of their kinds.
 //!
-//! [`kinds`] is the table: each [`Backend`] recognises and opens devices of one kind, and [`discovery`] lists the connected
-//! ones. [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] devices with a kernel driver.
-//! [`native`] is the native protocol for both links, [`threaded`] the device whose link may block, and [`pantograph`] the
-//! kinematics of linkages whose motors rotate while the handle moves in the plane. All of them are
+//! [`kinds`] is the table: each [`Backend`] recognises and opens devices of one kind, and [`discovery`] lists the
+//! connected ones. [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] devices with
+//! a kernel driver. [`native`] is the native protocol for both links, [`threaded`] the device whose link may block, and
+//! [`pantograph`] the kinematics of linkages whose motors rotate while the handle moves in the plane. All of them are
 //! [`haptic_device::Device`]s.
 //!
 //! ```

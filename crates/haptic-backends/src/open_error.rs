@@ -11,14 +11,14 @@ pub enum OpenError {
     Port(PortError),
     /// No connected device matches the device file.
     NotFound {
-        /// What the device file asks for.
+        /// The device that the file describes.
         wanted: &'static str,
         /// List of the connected devices; empty if there are none.
         present: String,
     },
     /// Several connected devices match the device file.
     Ambiguous {
-        /// Keys of a device file that tell them apart.
+        /// Keys of a device file that distinguish them.
         keys: &'static str,
         /// List of those devices.
         present: String,

@@ -242,7 +242,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Takes every report for a sample of the health that its first byte stands for: 1 is ready.
+    /// Decodes every report as a sample whose health is given by the first byte: 1 is ready.
     struct Healths(u32);
 
     impl ReceiveHalf for Healths {

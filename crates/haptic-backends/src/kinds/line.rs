@@ -1,4 +1,4 @@
-//! What devices on a serial line share.
+//! Shared by devices on a serial line.
 
 use super::{OpenContext, OpenResult};
 use crate::link_monitor::LinkMonitor;
