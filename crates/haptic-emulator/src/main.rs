@@ -42,7 +42,7 @@ impl Arguments {
         let [device, transport, options @ ..] = words else { return Err("give DEVICE and CARRIER".to_owned()) };
         let style = STYLES.into_iter().find(|style| style.name == device);
         if style.is_none() && device != "native" {
-            return Err(format!("{device} is no device; give openffboard, arduino, vpforce or native"));
+            return Err(format!("{device} is not a device; give openffboard, arduino, vpforce or native"));
         }
         let option = |name: &str| {
             let at = options.iter().position(|word| word == name)?;

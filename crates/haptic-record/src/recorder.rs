@@ -126,7 +126,7 @@ impl Recorder {
         rotation: Rotation,
     ) -> Result<Self, RecordError> {
         let world = header.world;
-        let unknown = || RecordError::ended(path, format!("nobody knows world {world}"));
+        let unknown = || RecordError::ended(path, format!("world {world} is unknown"));
         let source = worlds.get(world).ok_or_else(unknown)?;
         let part = Part::begin(path, &header)?;
         if header.first_tick != 1 {
@@ -295,7 +295,7 @@ impl Recorder {
             return self.log_event(
                 WARNING,
                 tick,
-                &format!("nobody knows world {number}: from here on nothing can be proven"),
+                &format!("world {number} is unknown: ticks from here on cannot be verified"),
             );
         };
         if self.attached.insert(number) {
@@ -346,7 +346,7 @@ impl Recorder {
             self.tap.request_checkpoint(&self.world.scene);
         }
         if let Some(fault) = &report.fault {
-            self.log_event(WARNING, report.tick, &format!("fault: {fault}; zero force, coming on anew"))?;
+            self.log_event(WARNING, report.tick, &format!("fault: {fault}; force off, re-engaging"))?;
         }
         match last {
             Some((_, phase)) if phase == report.phase => Ok(()),
