@@ -1,5 +1,5 @@
-//! Connected devices, as the kernel lists them: serial ports of USB devices here, HID and input devices in `usb`. Nothing
-//! is opened: opening a port raises its DTR line, which resets many boards.
+//! Connected devices, as the kernel lists them: serial ports of USB devices here, HID and input devices in `usb`.
+//! Nothing is opened: opening a port raises its DTR line, which resets many boards.
 
 mod usb;
 
@@ -15,7 +15,7 @@ pub struct Found {
     pub port: String,
     /// Serial number of the USB device; empty if it has none.
     pub serial_number: String,
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// USB vendor and product, as in `2341:0043`.
     pub usb: String,
@@ -25,7 +25,7 @@ pub struct Found {
     pub axes: Option<usize>,
     /// Its force feedback, as text; empty where it is not known before the device is opened.
     pub capabilities: String,
-    /// What prevents its use, with the remedy.
+    /// Obstacles to its use, each with the remedy.
     pub missing: Vec<String>,
 }
 
@@ -38,8 +38,8 @@ impl Found {
         self.backend != NO_BACKEND
     }
 
-    /// The shortest device file for this device: on a serial line by serial number where it has one, because the names of
-    /// ports change.
+    /// The shortest device file for this device: on a serial line by serial number where it has one, because the names
+    /// of ports change.
     pub fn device_file(&self) -> String {
         let is_serial = KINDS.iter().any(|kind| kind.name == self.backend && kind.keys.contains(&"port"));
         let (key, place) = match (is_serial, self.has_plain_number()) {
@@ -93,7 +93,7 @@ fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     missing
 }
 
-/// What the user lacks to open a node. The node is not opened.
+/// Permissions that the user lacks to open a node, with the remedy. The node is not opened.
 fn missing_rights(node: &Path) -> Vec<String> {
     use rustix::fs::{Access, access};
     let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";

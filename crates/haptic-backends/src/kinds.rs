@@ -25,14 +25,14 @@ pub struct Backend {
     pub spec: &'static KindSpec,
     /// Opens the device of a configuration, ready to be read and written.
     pub open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
-    /// Recognises a device before it is opened. None if the plug does not identify devices of this kind.
+    /// Recognises a device before it is opened. None if USB ids do not identify devices of this kind.
     pub recognise: Option<fn(&Candidate<'_>) -> Option<Recognised>>,
 }
 
 /// An open device, or why there is none.
 pub type OpenResult = Result<Box<dyn Device>, OpenError>;
 
-/// What opening a device needs besides its configuration.
+/// Parameters for opening a device besides its configuration.
 #[derive(Clone, Debug)]
 pub struct OpenContext {
     /// Priority of the real-time loop. Threads that serve a device run below it, so that they never delay the loop.
@@ -57,7 +57,7 @@ pub enum Candidate<'a> {
     Input(&'a NodeInfo),
 }
 
-/// What is known of a recognised device.
+/// Properties of a recognised device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recognised {
     /// Number of axes, where it is known.
@@ -86,7 +86,7 @@ pub fn backend_of(kind: &KindSpec) -> Option<&'static Backend> {
     BACKENDS.iter().copied().find(|backend| backend.spec == kind)
 }
 
-/// The backend that would drive a connected device, and what it knows of it.
+/// The backend that would drive a connected device, and the properties of the device.
 pub fn recognise(candidate: &Candidate<'_>) -> Option<(&'static KindSpec, Recognised)> {
     BACKENDS.iter().rev().find_map(|backend| Some((backend.spec, backend.recognise?(candidate)?)))
 }

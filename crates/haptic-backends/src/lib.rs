@@ -1,8 +1,24 @@
-//! Devices with input and output.
+//! Devices with input and output, and the table of their kinds.
 //!
-//! [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] what the kernel drives;
-//! [`threaded`] is the device that reads from a thread, for both of the last two. [`pantograph`] is the kinematics of
-//! linkages whose motors turn while the hand moves straight.
+//! [`kinds`] is the table: each [`Backend`] recognises and opens devices of one kind, and [`discovery`] lists the
+//! connected ones. [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] devices with
+//! a kernel driver. [`native`] is the native protocol for both links, [`threaded`] the device whose link may block, and
+//! [`pantograph`] the kinematics of linkages whose motors rotate while the handle moves in the plane. All of them are
+//! [`haptic_device::Device`]s.
+//!
+//! ```
+//! use haptic_backends::kinds::{OpenContext, backend_of};
+//! use haptic_backends::native::SERIAL;
+//! use haptic_device::DeviceConfig;
+//! use haptic_device::config::Address;
+//!
+//! let address = Address { port: Some("/dev/no-such-port".to_owned()), ..Address::default() };
+//! let config = DeviceConfig { kind: &SERIAL, address, ..DeviceConfig::default() };
+//! let context = OpenContext { loop_priority: 80, dead_man: None };
+//! let backend = backend_of(config.kind).expect("serial boards have a backend");
+//! let error = (backend.open)(&config, &context).err().expect("there is no such port");
+//! assert!(error.to_string().starts_with("/dev/no-such-port does not exist"));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod discovery;

@@ -1,36 +1,172 @@
-//! Why a device cannot be opened.
+//! Errors of opening a device.
 
-use crate::serial;
-use std::fmt;
+use crate::protocol::HandshakeError;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// Why a device cannot be opened, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// A device on a serial line.
-    Serial(serial::OpenError),
-    /// A device behind a node.
-    Node(String),
+    /// The serial port cannot be opened.
+    Port(PortError),
+    /// No connected device matches the device file.
+    NotFound {
+        /// The device that the file describes.
+        wanted: &'static str,
+        /// List of the connected devices; empty if there are none.
+        present: String,
+    },
+    /// Several connected devices match the device file.
+    Ambiguous {
+        /// Keys of a device file that distinguish them.
+        keys: &'static str,
+        /// List of those devices.
+        present: String,
+    },
+    /// The device node cannot be opened.
+    Node {
+        /// Path of the node.
+        path: PathBuf,
+        /// Error of the system.
+        reason: String,
+        /// Whether the user has the permission.
+        is_permitted: bool,
+    },
+    /// The device lacks something that the backend needs.
+    Unsupported(String),
+    /// The device rejected a request.
+    Rejected {
+        /// The request.
+        request: String,
+        /// Error of the system.
+        reason: String,
+    },
+    /// The handshake failed.
+    Handshake(HandshakeError),
+    /// The link was lost during the handshake, or a thread cannot be started.
+    System(String),
+    /// An error of a named device or port.
+    Of {
+        /// The name.
+        device: String,
+        /// The error.
+        cause: Box<OpenError>,
+    },
 }
+
+impl OpenError {
+    /// This error with the name of the device or port.
+    pub fn of(self, device: &str) -> Self {
+        Self::Of { device: device.to_owned(), cause: Box::new(self) }
+    }
+
+    /// The error of a node that cannot be opened.
+    pub fn node(path: &Path, error: &io::Error) -> Self {
+        let is_permitted = error.kind() != io::ErrorKind::PermissionDenied;
+        Self::Node { path: path.to_owned(), reason: error.to_string(), is_permitted }
+    }
+
+    /// The error of a request that the device rejected.
+    pub fn rejected(request: impl Into<String>, error: &io::Error) -> Self {
+        Self::Rejected { request: request.into(), reason: error.to_string() }
+    }
+}
+
+/// Remedy for a node that the user may not open.
+const ALLOW_NODES: &str = "run scripts/install-udev, or as root: echo 'SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\"' > \
+     /etc/udev/rules.d/70-hapticd.rules && udevadm control --reload && udevadm trigger";
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Serial(error) => error.fmt(f),
-            Self::Node(error) => error.fmt(f),
+            Self::Port(error) => error.fmt(f),
+            Self::NotFound { wanted, present } if present.is_empty() => {
+                write!(f, "no such {wanted} is connected; there are none")
+            }
+            Self::NotFound { wanted, present } => write!(f, "no such {wanted} is connected; there are: {present}"),
+            Self::Ambiguous { keys, present } => write!(f, "several devices match; write {keys}: {present}"),
+            Self::Node { path, reason, is_permitted: true } => write!(f, "cannot open {}: {reason}", path.display()),
+            Self::Node { path, reason, is_permitted: false } => {
+                write!(f, "cannot open {}: {reason}; {ALLOW_NODES}", path.display())
+            }
+            Self::Unsupported(text) => f.write_str(text),
+            Self::Rejected { request, reason } => write!(f, "it rejected {request}: {reason}"),
+            Self::Handshake(error) => error.fmt(f),
+            Self::System(reason) => write!(f, "{reason}; plug the device in again"),
+            Self::Of { device, cause } => write!(f, "{device}: {cause}"),
         }
     }
 }
 
 impl std::error::Error for OpenError {}
 
-impl From<serial::OpenError> for OpenError {
-    fn from(error: serial::OpenError) -> Self {
-        Self::Serial(error)
+impl From<PortError> for OpenError {
+    fn from(error: PortError) -> Self {
+        Self::Port(error)
     }
 }
 
-impl From<String> for OpenError {
-    fn from(error: String) -> Self {
-        Self::Node(error)
+impl From<HandshakeError> for OpenError {
+    fn from(error: HandshakeError) -> Self {
+        Self::Handshake(error)
     }
 }
+
+/// Why a port cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortError {
+    /// No port has this name.
+    Missing {
+        /// The name.
+        port: String,
+    },
+    /// No port belongs to a device with this serial number.
+    NoSuchSerialNumber {
+        /// The serial number.
+        serial_number: String,
+    },
+    /// Another process has it open.
+    Busy {
+        /// The name.
+        port: String,
+        /// That process, if it can be found.
+        process: Option<u32>,
+    },
+    /// This user lacks the permission.
+    NotPermitted {
+        /// The name.
+        port: String,
+    },
+    /// It cannot be used as a serial port.
+    Unusable {
+        /// The name.
+        port: String,
+        /// Error of the system.
+        reason: String,
+    },
+}
+
+impl fmt::Display for PortError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { port } => {
+                write!(f, "{port} does not exist; plug the device in; `hapticd devices` lists connected devices")
+            }
+            Self::NoSuchSerialNumber { serial_number } => {
+                write!(f, "no serial port has serial_number {serial_number}; `hapticd devices` lists connected devices")
+            }
+            Self::Busy { port, process: Some(process) } => {
+                write!(f, "{port} is in use by process {process}; end that process")
+            }
+            Self::Busy { port, process: None } => write!(f, "{port} is in use by another process; end that process"),
+            Self::NotPermitted { port } => write!(
+                f,
+                "permission denied on {port}; run scripts/install-udev and plug the device in again, or join the \
+                 group that owns it (usually dialout)"
+            ),
+            Self::Unusable { port, reason } => write!(f, "{port} cannot be used as a serial port: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for PortError {}

@@ -14,10 +14,10 @@ const MIN_LINK_SINE: f64 = 1e-3;
 /// A cosine this far beyond ±1 is rounding at the workspace's edge, not a handle out of reach.
 const EDGE_ROUNDING: f64 = 1e-12;
 
-/// Why a pose has no answer.
+/// Why a pose has no solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PoseError {
-    /// No assembly of the linkage gets there.
+    /// The pose is out of reach for the linkage.
     Unreachable,
     /// The lower links are parallel, or nearly: the sine of the angle between them.
     Singular {
@@ -53,7 +53,7 @@ pub struct Pantograph {
     pub base_m: f64,
 }
 
-/// Where the parts of the linkage are.
+/// Positions of the parts of the linkage.
 #[derive(Clone, Copy, Debug)]
 struct Pose {
     angles_rad: Vector2<f64>,
@@ -94,7 +94,7 @@ impl Pantograph {
         if on_the_far_side { Ok(angles_rad) } else { Err(PoseError::Unreachable) }
     }
 
-    /// From motor speeds to handle velocity, m/rad.
+    /// Jacobian from motor speeds to handle velocity, m/rad.
     ///
     /// Real-time: as [`Self::handle_m`] and one 2×2 inverse.
     pub fn jacobian(&self, angles_rad: Vector2<f64>) -> Result<Matrix2<f64>, PoseError> {
@@ -127,7 +127,7 @@ impl Pantograph {
         if height_squared < 0.0 {
             return Err(PoseError::Unreachable);
         }
-        // Elbows on one spot leave the handle free to turn about them: any direction would do, so none is right.
+        // Coincident elbows leave the handle free to turn about them, so its position is undetermined.
         let height_m = height_squared.sqrt();
         let link_sine = 2.0 * half_width * height_m / (self.lower_link_m * self.lower_link_m);
         if link_sine < MIN_LINK_SINE {
@@ -153,11 +153,11 @@ impl Pantograph {
         Matrix2::from_columns(&[column_1, column_2])
     }
 
-    /// Angle at a motor between the way to the handle and the way to the elbow, from the law of cosines.
+    /// Angle at a motor between the directions to the handle and to the elbow, from the law of cosines.
     fn bend_rad(&self, from_motor_m: Vector2<f64>) -> Result<f64, PoseError> {
         let (upper, lower, reach) = (self.upper_link_m, self.lower_link_m, from_motor_m.norm());
         let cosine = (upper * upper + reach * reach - lower * lower) / (2.0 * upper * reach);
-        // Also refuses the handle on the motor itself, where the cosine is no number.
+        // Also rejects a handle on the motor itself, where the cosine is not a number.
         if cosine.abs() <= 1.0 + EDGE_ROUNDING {
             Ok(libm::acos(cosine.clamp(-1.0, 1.0)))
         } else {
@@ -303,8 +303,8 @@ mod tests {
 
     #[test]
     fn a_handle_that_needs_the_other_assembly_is_unreachable() {
-        // The links are long enough for this place close below the motors, but forward kinematics would put the handle
-        // on the other side of the elbows.
+        // The links are long enough for this position close below the motors, but forward kinematics would put the
+        // handle on the other side of the elbows.
         let below = Vector2::new(0.0221, -0.0189);
         assert_eq!(Pantograph::HAPLY_V3.angles_rad(below), Err(PoseError::Unreachable));
     }
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn parallel_lower_links_are_singular_and_never_infinite() {
-        // Elbows on one spot.
+        // Coincident elbows.
         let folded = Vector2::new(1.0, 1.0);
         assert!(matches!(Pantograph::HAPLY_V2.jacobian(folded), Err(PoseError::Singular { .. })));
         // Lower links in one line: the elbows are exactly two lower links apart.

@@ -12,6 +12,7 @@ mod reporting_mode;
 mod sending;
 
 use crate::link_monitor::LinkMonitor;
+use crate::open_error::OpenError;
 use haptic_device::velocity::AdaptiveWindow;
 use haptic_device::{
     Device, Effort, FaultCode, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
@@ -43,7 +44,7 @@ pub trait Connector: Send {
     ///
     /// # Errors
     /// Text for the user: what is missing or was rejected, and what would be right.
-    fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, String>;
+    fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError>;
 }
 
 /// Both directions of an open device.

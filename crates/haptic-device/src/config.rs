@@ -3,7 +3,7 @@
 use crate::kind::{KindSpec, SIMULATED};
 use crate::simulated::{DeviceModel, HandModel};
 
-/// Everything that a device file says.
+/// Checked content of a device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceConfig {
     /// Backend that drives the device.
@@ -58,7 +58,7 @@ impl DeviceConfig {
     }
 }
 
-/// How a device is found: by the place where it is plugged in, or by what it reports about itself.
+/// How a device is found: by the port or node where it is plugged in, or by what it reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Serial port.

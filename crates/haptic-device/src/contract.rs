@@ -149,7 +149,7 @@ pub enum WriteOutcome {
 /// Identity of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
     /// Backend that drives it.
     pub kind: &'static KindSpec,
@@ -202,8 +202,8 @@ pub struct LinkStatistics {
 
 /// A haptic device, as the tick uses it.
 ///
-/// The tick calls `read` once, then `write` once, with the same `now`. Both return immediately: a backend whose link can
-/// block runs its own thread and exchanges latest values with it.
+/// The tick calls `read` once, then `write` once, with the same `now`. Both return immediately: a backend whose link
+/// can block runs its own thread and exchanges latest values with it.
 pub trait Device: Send {
     /// Identity; constant after opening.
     fn identity(&self) -> &Identity;
@@ -221,14 +221,14 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome;
 
-    /// Sets the target of a simulated hand, device frame, m, or releases the hand. May be called every tick. Hardware is
-    /// held by a real hand and ignores it.
+    /// Sets the target of a simulated hand, device frame, m, or releases the hand. May be called every tick. Hardware
+    /// is held by a real hand and ignores it.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn set_hand_target(&mut self, _target_m: Option<Vector2<f64>>) {}
 
-    /// Moves a simulated hand to the handle of a new tool, device frame, m, where its path restarts. Hardware is held by a
-    /// real hand and ignores it.
+    /// Moves a simulated hand to the handle of a new tool, device frame, m, where its path restarts. Hardware is held
+    /// by a real hand and ignores it.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn move_hand_to_tool(&mut self, _handle_m: Vector2<f64>) {}
@@ -238,8 +238,8 @@ pub trait Device: Send {
         None
     }
 
-    /// Sends zero force, disarms and closes the link. Not for the tick: it may wait for the device to confirm. Closing twice
-    /// has no effect.
+    /// Sends zero force, disarms and closes the link. Not for the tick: it may wait for the device to confirm. Closing
+    /// twice has no effect.
     fn close(&mut self);
 }
 

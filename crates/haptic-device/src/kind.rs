@@ -1,11 +1,11 @@
 //! Kinds of device, by the word of `kind` in a device file.
 
-/// What device files, reports and recordings need to know of a kind. Backends refer to it; nothing here does I/O.
+/// Properties of a kind for device files, reports and recordings. Backends refer to it; nothing here does I/O.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name in device files, messages and recordings.
     pub name: &'static str,
-    /// What it drives, for help and documentation.
+    /// Description of its devices, for help and documentation.
     pub about: &'static str,
     /// Whether efforts move real motors. The full safety path is then required.
     pub is_hardware: bool,
@@ -32,7 +32,7 @@ pub type Kinds = &'static [&'static KindSpec];
 /// A device model with a simulated hand.
 pub static SIMULATED: KindSpec = KindSpec::software("simulated", "a device model with a simulated hand");
 
-/// Positions given beforehand; efforts have no effect.
+/// Positions given in advance; efforts have no effect.
 pub static PRESCRIBED: KindSpec = KindSpec::software("prescribed", "positions given beforehand");
 
 /// A recording played back.

@@ -173,7 +173,7 @@ mod tests {
         );
     }
 
-    /// A tick that asks for a force.
+    /// A tick that requests a force.
     fn tick<D: Device>(device: &mut PacedDevice<D>, force_n: f64) -> WriteOutcome {
         device.read(NOW);
         device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)

@@ -1,8 +1,8 @@
 //! A device model with a simulated hand.
 //!
 //! Time is the tick count: each reading advances the model by one tick of 1 ms under the efforts written before, each
-//! delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on. No clock is
-//! read, so the same efforts give the same bits.
+//! delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on. No
+//! clock is read, so the same efforts give the same bits.
 
 mod axis;
 mod delay;
@@ -24,8 +24,8 @@ use nalgebra::Vector2;
 /// The tick of simulated devices, s.
 pub const TICK_S: f64 = 0.001;
 
-/// Ticks a second. A count of ticks is divided by this, never multiplied by the tick: only so are the times of rows
-/// that lie on a tick met exactly.
+/// Ticks per second. A count of ticks is divided by this, not multiplied by the tick: only then do rows that lie on a
+/// tick get their exact times.
 const TICKS_PER_S: f64 = 1000.0;
 
 pub(crate) fn seconds(ticks: u64) -> f64 {

@@ -1,7 +1,7 @@
 //! Velocity from quantised positions.
 //!
-//! A backward difference of an encoder with step Δ has an error of up to Δ/T, 10 mm/s at 10 µm and 1 ms. The adaptive window
-//! averages over many samples when the hand is slow and not at all when it is fast.
+//! A backward difference of an encoder with step Δ has an error of up to Δ/T, 10 mm/s at 10 µm and 1 ms. The adaptive
+//! window averages over many samples when the hand is slow and not at all when it is fast.
 
 use nalgebra::Vector2;
 

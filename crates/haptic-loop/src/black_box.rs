@@ -1,8 +1,8 @@
 //! The last two seconds before a fault and a tenth of a second after it, for diagnosis.
 //!
 //! Every tick writes its report directly into the next row of a ring that is allocated at the start; nothing is copied.
-//! After a fault and the ticks that follow it, the full ring is exchanged for a spare one, and an ordinary thread writes it
-//! to disk.
+//! After a fault and the ticks that follow it, the full ring is exchanged for a spare one, and an ordinary thread
+//! writes it to disk.
 
 use crate::report::TickReport;
 

@@ -1,7 +1,7 @@
 //! Columns of a tick: the names and values of traces, exported tables, black boxes and recorded ticks.
 //!
-//! The name of a column ends with its unit. Positions and velocities of the tool are those of the origin of its frame, so
-//! that one is the slope of the other.
+//! The name of a column ends with its unit. Positions and velocities of the tool are those of the origin of its frame,
+//! so that one is the slope of the other.
 
 use crate::report::TickReport;
 use haptic_planar::scene::Scene;

@@ -6,8 +6,8 @@ use haptic_coupling::coupling::Gains;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// One command. Its values were validated where they came in. A world arrives boxed and the old one is returned boxed, so
-/// that applying a command neither allocates nor frees.
+/// One command. Its values were validated where they came in. A world arrives boxed and the old one is returned boxed,
+/// so that applying a command neither allocates nor frees.
 ///
 /// `W` and `M` are the world and the mapping as the loop uses them; a [`RecordedCommand`] holds what identifies them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,8 +44,8 @@ impl Command {
 }
 
 impl RecordedCommand {
-    /// The command for a loop whose device has this number of axes; `world` returns the world with a number. None if there
-    /// is no such world or the mapping is invalid.
+    /// The command for a loop whose device has this number of axes; `world` returns the world with a number. None if
+    /// there is no such world or the mapping is invalid.
     pub fn resolve(&self, axes: u8, world: impl FnOnce(u64) -> Option<Box<World>>) -> Option<Command> {
         self.convert(|number| world(*number).ok_or(()), |mapping| mapping.activate(axes).map_err(drop)).ok()
     }

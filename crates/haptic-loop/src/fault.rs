@@ -35,7 +35,7 @@ pub enum Fault {
     },
     /// Too many consecutive ticks ended after their deadline.
     Overruns {
-        /// How many.
+        /// Number of late ticks.
         in_a_row: u32,
     },
 }

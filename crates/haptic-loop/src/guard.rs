@@ -1,9 +1,9 @@
 //! The only gate between the world and the device. Every force to the hand passes [`Guard::admit`].
 //!
-//! In this order: a value that is not finite is a fault; the force is clamped, direction kept; the engagement scales it;
-//! its rise is limited; the energy tank limits it last. A fall towards zero is never slowed down. Every fault leads to zero
-//! force in the same tick and to a new engagement. All of this acts on the device only; the work of the world that did not
-//! reach the hand is added to `withheld_j`.
+//! In this order: a value that is not finite is a fault; the force is clamped, direction kept; the engagement scales
+//! it; its rise is limited; the energy tank limits it last. A fall towards zero is never slowed down. Every fault leads
+//! to zero force in the same tick and to a new engagement. All of this acts on the device only; the work of the world
+//! that did not reach the hand is added to `withheld_j`.
 //!
 //! Everything here is in the device frame.
 
@@ -54,7 +54,7 @@ pub struct Admission {
     pub fault: Option<Fault>,
 }
 
-/// How often the guard intervened.
+/// Counts of the guard's interventions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GuardCounters {
     /// Ticks without force because the reading was stale.
@@ -90,7 +90,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A disengaged guard whose tank starts with the energy stored in the world. The smaller of the two force limits holds.
+    /// A disengaged guard whose tank starts with the energy stored in the world. The smaller of the two force limits
+    /// holds.
     pub fn new(safety: &Safety, device: &WorstAxisModel, stored: StoredEnergy) -> Self {
         Self {
             device: *device,
@@ -141,10 +142,10 @@ impl Guard {
         }
     }
 
-    /// Records the outcome of the write. After a force that was not sent the previous one still acts, and a failed write
-    /// is a fault in the next tick. A device that is gone exerts no force, for lack of power or because of its watchdog:
-    /// motion of its handle until it is reconnected is not charged to the tank, or the debt would hold back every later
-    /// force. Real-time: constant.
+    /// Records the outcome of the write. After a force that was not sent the previous one still acts, and a failed
+    /// write is a fault in the next tick. A device that is gone exerts no force, for lack of power or because of its
+    /// watchdog: motion of its handle until it is reconnected is not withdrawn from the tank, or the deficit would limit
+    /// every later force. Real-time: constant.
     pub fn acknowledge(&mut self, sent: WriteOutcome) {
         if sent != WriteOutcome::Written {
             let is_gone = sent == WriteOutcome::Failed(WriteError::NotConnected);
@@ -188,7 +189,7 @@ impl Guard {
         self.engagement.fraction()
     }
 
-    /// How often the guard intervened.
+    /// Counts of the guard's interventions.
     pub fn counters(&self) -> &GuardCounters {
         &self.counters
     }

@@ -101,8 +101,8 @@ impl ReadingMonitor {
         HandReading { position_m: self.position_m, is_new, validity }
     }
 
-    /// A repeated or reordered sample is not new. After a gap any other number is accepted: the device may have restarted
-    /// its count.
+    /// A repeated or reordered sample is not new. After a gap any other number is accepted: the device may have
+    /// restarted its count.
     fn is_newer(&self, sequence: u32) -> bool {
         let ahead = sequence.wrapping_sub(self.sequence) as i32;
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
@@ -122,8 +122,8 @@ impl ReadingMonitor {
         }
     }
 
-    /// The time in which the handle moved, s. A late tick reads the response to its last command, which is as old as the
-    /// tick is late; the next response then covers all of that time in one period.
+    /// The time in which the handle moved, s. A late tick reads the response to its last command, which is as old as
+    /// the tick is late; the next response then covers all of that time in one period.
     fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
         self.silent_s + (self.age_s - age_s(reading)).max(0.0)
     }

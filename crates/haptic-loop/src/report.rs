@@ -10,9 +10,9 @@ use nalgebra::Vector2;
 /// One tick, from reading to force. Positions and forces are in the world frame unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickReport {
-    /// Counts ticks, from 1.
+    /// Number of the tick, from 1.
     pub tick: u64,
-    /// When the tick began.
+    /// Start of the tick.
     pub now: MonotonicNs,
     /// Periods without a tick before this one.
     pub skipped: u32,

@@ -64,7 +64,7 @@ impl From<MappingError> for SettingsError {
 pub struct MappingSettings {
     /// World metres per device metre.
     pub scale: f64,
-    /// Of the device's frame in the world, rad, anticlockwise.
+    /// Rotation of the device frame in the world, rad, anticlockwise.
     pub rotation_rad: f64,
     /// World position of the device's origin, m.
     pub offset_m: Vector2<f64>,
@@ -84,7 +84,7 @@ impl Default for MappingSettings {
 /// A mapping ready for use, with the rail of the handle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveMapping {
-    /// Between device and world.
+    /// Mapping between device and world frame.
     mapping: Mapping,
     /// Unit direction of the rail in the world, if the handle stays on one.
     pub rail: Option<Vector2<f64>>,
@@ -129,22 +129,22 @@ impl ActiveMapping {
         (self.mapping, self.rail, self.scale) == (other.mapping, other.rail, other.scale)
     }
 
-    /// A position of the device in the world, m. Real-time: constant.
+    /// World position of a device position, m. Real-time: constant.
     pub fn position_to_world(&self, device_m: Vector2<f64>) -> Vector2<f64> {
         self.mapping.position_to_world(device_m)
     }
 
-    /// A position in the world on the device, m. Real-time: constant.
+    /// Device position of a world position, m. Real-time: constant.
     pub fn position_to_device(&self, world_m: Vector2<f64>) -> Vector2<f64> {
         self.mapping.position_to_device(world_m)
     }
 
-    /// A force in the world on the device, N. Real-time: constant.
+    /// Device force equivalent to a world force, N. Real-time: constant.
     pub fn force_to_device(&self, world_n: Vector2<f64>) -> Vector2<f64> {
         self.mapping.force_to_device(world_n)
     }
 
-    /// A force of the device in the world, N. Real-time: constant.
+    /// World force equivalent to a device force, N. Real-time: constant.
     pub fn force_to_world(&self, device_n: Vector2<f64>) -> Vector2<f64> {
         self.mapping.velocity_to_world(device_n) * self.force_scale
     }
@@ -222,11 +222,11 @@ pub const MAPPING_KEYS: [Key<MappingSettings>; 2] = [
 pub struct SimulationOnly {
     /// Its key in `[safety]`.
     pub key: &'static str,
-    /// What is wrong with it on hardware.
+    /// The problem with it on hardware.
     pub problem: &'static str,
-    /// What would be right.
+    /// The remedy, with an example.
     pub remedy: &'static str,
-    /// Permitted on hardware if the user insists (`--i-know`).
+    /// Permitted on hardware if the user confirms it (`--i-know`).
     pub can_be_confirmed: bool,
 }
 

@@ -53,8 +53,8 @@ impl Snapshot {
         snapshot
     }
 
-    /// Copies the state. Bodies beyond the capacity are left out; nothing is allocated. Real-time: a few copies for each
-    /// dynamic body and each contact.
+    /// Copies the state. Bodies beyond the capacity are left out; nothing is allocated. Real-time: a few copies for
+    /// each dynamic body and each contact.
     pub fn fill(&mut self, report: &TickReport, world: &World) {
         self.report = *report;
         self.poses.clear();

@@ -79,8 +79,8 @@ impl HapticLoop {
         std::mem::replace(&mut self.publisher, publisher)
     }
 
-    /// Runs one tick; `skipped` periods since the last one ran none. Real-time: no allocation, lock, wait or log; constant
-    /// except for the world, which is bounded by its scene, and the snapshot, which is bounded by its bodies.
+    /// Runs one tick; `skipped` periods since the last one ran none. Real-time: no allocation, lock, wait or log;
+    /// constant except for the world, which is bounded by its scene, and the snapshot, which is bounded by its bodies.
     pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> &TickReport {
         let periods = skipped.saturating_add(1);
         let reading = self.device.read(now);
@@ -160,7 +160,7 @@ impl HapticLoop {
         self.device.as_ref()
     }
 
-    /// How often the guard intervened.
+    /// Counts of the guard's interventions.
     pub fn counters(&self) -> &GuardCounters {
         self.guard.counters()
     }

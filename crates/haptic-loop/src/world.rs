@@ -10,8 +10,8 @@ use haptic_planar::state::State;
 use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// The hand can lower a body at least this far below its start, m: about the reach of an arm. The tank does not hold the
-/// energy beyond it, so a tool that is carried lower gradually loses its weight; it never gains any.
+/// The hand can lower a body at least this far below its start, m: about the reach of an arm. The tank does not hold
+/// the energy beyond it, so a tool that is carried lower gradually loses its weight; it never gains any.
 const REACH_M: f64 = 0.5;
 
 /// The world of the loop, with the constants that the energy tank needs.

@@ -403,7 +403,7 @@ impl Recorder {
             ("state_hash", format!("{hash:016x}")),
             ("ticks_dropped", ticks),
             ("poses_dropped", poses),
-            ("orders_dropped", commands),
+            ("commands_dropped", commands),
         ];
         let metadata: BTreeMap<String, String> =
             pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
@@ -412,14 +412,14 @@ impl Recorder {
     }
 
     fn invalid(&self, error: &serde_json::Error) -> RecordError {
-        RecordError::ended(self.path(), format!("an order cannot be written: {error}"))
+        RecordError::ended(self.path(), format!("a command cannot be written: {error}"))
     }
 }
 
 fn phase_text(phase: Phase) -> &'static str {
     match phase {
-        Phase::Waiting => "no force: waiting for the world to be quiet in the hand",
-        Phase::Ramping => "force comes on",
+        Phase::Waiting => "no force: waiting for the tool to be free of contact",
+        Phase::Ramping => "force ramping up",
         Phase::Engaged => "full force",
     }
 }

@@ -1,5 +1,5 @@
-//! Helpers that the tests of several crates share. No product crate depends on it, and it depends on none of them, so that the
-//! crate under test is compiled once.
+//! Helpers that the tests of several crates share. No product crate depends on it, and it depends on none of them, so
+//! that the crate under test is compiled once.
 //!
 //! ```
 //! let mut random = haptic_testing::Random(7);

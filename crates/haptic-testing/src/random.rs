@@ -2,7 +2,7 @@
 
 /// Marsaglia's xorshift, 64 bits: the same seed gives the same numbers everywhere. The seed must not be zero.
 ///
-/// Apart from the product's own generator, so that a change there leaves the cases of the tests as they are.
+/// Separate from the product's own generator, so that a change there does not change the test cases.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 

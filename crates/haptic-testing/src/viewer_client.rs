@@ -25,7 +25,7 @@ pub fn monotonic_ns() -> f64 {
 pub fn request_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
     let mut socket = TcpStream::connect(address)?;
     socket.set_nodelay(true)?;
-    // Any key serves: the answer to it is not checked.
+    // Any key will do: the answer to it is not checked.
     write!(
         socket,
         "GET /api/stream?hz={hz} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// Sends a text as one frame, with a mask of zeros: there is no proxy between that a random mask would protect.
+    /// Sends a text as one frame, with a mask of zeros: there is no proxy in between that a random mask would protect.
     ///
     /// # Errors
     /// If the connection is closed.

@@ -17,7 +17,7 @@ struct Whole {
     found: Found,
 }
 
-/// Everything on HID and input below a root.
+/// HID and input devices below a root folder.
 pub fn found_under(root: &Path) -> Vec<Found> {
     let mut wholes: Vec<Whole> = hidraw::list_in(root).iter().filter_map(|info| whole(root, info)).collect();
     for info in node::list_in(root) {

@@ -10,6 +10,7 @@
 pub mod node;
 
 use crate::hid::joystick::{JOYSTICK_KEYS, JoystickSettings};
+use crate::open_error::OpenError;
 use crate::scale::{AxisScale, encoder_step_m, limits};
 use crate::threaded::{
     Connection, Connector, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
@@ -46,13 +47,13 @@ pub static EVDEV: KindSpec = KindSpec {
 };
 
 /// Finds one of the connected devices.
-pub type Find = Box<dyn FnMut() -> Result<NodeInfo, String> + Send>;
+pub type Find = Box<dyn FnMut() -> Result<NodeInfo, OpenError> + Send>;
 
 /// Opens a device, uploads its effects without force and starts its threads with this priority.
 ///
 /// # Errors
-/// Text for the user: no device, not permitted, no force feedback, no free effect.
-pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, String> {
+/// No device, not permitted, no force feedback, no free effect.
+pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, OpenError> {
     let info = find()?;
     let name = info.name.clone();
     let identity = Identity {
@@ -63,11 +64,11 @@ pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<
         axes: settings.axes as u8,
     };
     let mut connector = EvdevConnector { find, settings };
-    let (connection, scales) = connector.arm(&info).map_err(|error| format!("{name}: {error}"))?;
+    let (connection, scales) = connector.arm(&info).map_err(|error| error.of(&name))?;
     let limits = limits(&scales, rate_hz(connector.settings.axes));
     let step_m = encoder_step_m(&scales);
     ThreadedDevice::start(identity, limits, step_m, Arc::default(), connection, Box::new(connector), priority)
-        .map_err(|error| format!("{name}: no thread for its events: {error}"))
+        .map_err(|error| OpenError::System(format!("no thread for its events: {error}")).of(&name))
 }
 
 struct EvdevConnector {
@@ -76,25 +77,26 @@ struct EvdevConnector {
 }
 
 impl Connector for EvdevConnector {
-    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
+    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, OpenError> {
         let info = (self.find)()?;
         self.arm(&info).map(|(connection, _)| connection)
     }
 }
 
 impl EvdevConnector {
-    fn arm(&mut self, info: &NodeInfo) -> Result<(Connection, Vec<AxisScale>), String> {
+    fn arm(&mut self, info: &NodeInfo) -> Result<(Connection, Vec<AxisScale>), OpenError> {
         let axes = self.settings.axes;
-        let open = || EventFile::open(&info.path).map_err(|error| crate::hid::hidraw::refusal(&info.path, &error));
+        let open = || EventFile::open(&info.path).map_err(|error| OpenError::node(&info.path, &error));
         let (reading, writing) = (open()?, open()?);
         if !writing.has_constant_force() {
-            return Err("it has no constant force; its driver offers none".to_owned());
+            return Err(OpenError::Unsupported("it has no constant force; its driver offers none".to_owned()));
         }
-        let unreadable = |error: io::Error| format!("its axes cannot be read: {error}");
+        let unreadable = |error: io::Error| OpenError::rejected("a request for its axes", &error);
         let described =
             (0..axes).map(|index| reading.axis(index as u16)).collect::<io::Result<Vec<Axis>>>().map_err(unreadable)?;
         if let Some(index) = described.iter().position(|axis| axis.minimum >= axis.maximum) {
-            return Err(format!("its {} axis has no range; write axes = 1 if it has only one", ["x", "y"][index]));
+            let text = format!("its {} axis has no range; write axes = 1 if it has only one", ["x", "y"][index]);
+            return Err(OpenError::Unsupported(text));
         }
         let scales: Vec<AxisScale> =
             described.iter().enumerate().map(|(index, axis)| self.settings.scale(index, range(axis), None)).collect();
@@ -130,11 +132,11 @@ struct EvdevSender {
 
 impl EvdevSender {
     /// Uploads and starts one effect without force for each axis.
-    fn arm(file: EventFile, settings: &JoystickSettings) -> Result<Self, String> {
+    fn arm(file: EventFile, settings: &JoystickSettings) -> Result<Self, OpenError> {
         let mut effects = Vec::new();
         for direction in &DIRECTIONS[..settings.axes] {
             let mut effect = Effect::constant(*direction, LENGTH_MS);
-            file.upload(&mut effect).map_err(|error| format!("it has no free effect for a constant force: {error}"))?;
+            file.upload(&mut effect).map_err(|error| OpenError::rejected("a constant force", &error))?;
             effects.push(effect);
         }
         let sign = |reversed: bool| if reversed { -1.0 } else { 1.0 };

@@ -1,6 +1,7 @@
 //! Input devices of Linux: found in `/sys/class/input`, opened as `/dev/input/event*`.
 
 use crate::hid::hidraw::Selection;
+use crate::open_error::OpenError;
 use haptic_realtime::ioctl::{Request, request};
 use haptic_realtime::poll::readable;
 use std::fs::{self, File, OpenOptions};
@@ -78,8 +79,8 @@ fn info(device: &Path, name: &str) -> Option<NodeInfo> {
 /// Chooses the device that meets the criteria.
 ///
 /// # Errors
-/// Text for the user: none or several devices match, with a list of the devices.
-pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, String> {
+/// None or several devices match, with a list of the devices.
+pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, OpenError> {
     let fits = |info: &&NodeInfo| {
         // A device that was named by its path is chosen even if it has no force feedback: opening it gives a better
         // error message.
@@ -91,11 +92,8 @@ pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, Strin
     let fitting: Vec<&NodeInfo> = all.iter().filter(fits).collect();
     match &fitting[..] {
         [only] => Ok((*only).clone()),
-        [] if all.is_empty() => {
-            Err("no such input device with constant force is plugged in; there is none at all".to_owned())
-        }
-        [] => Err(format!("no such input device with constant force is connected; there are: {}", describe(all))),
-        several => Err(format!("several input devices fit, write path: {}", describe(several.iter().copied()))),
+        [] => Err(OpenError::NotFound { wanted: "input device with constant force", present: describe(all) }),
+        several => Err(OpenError::Ambiguous { keys: "path", present: describe(several.iter().copied()) }),
     }
 }
 
@@ -403,11 +401,11 @@ mod tests {
     #[test]
     fn an_error_for_a_missing_device_lists_the_others() {
         let missing = Selection { vendor_id: Some(0x1209), ..Selection::default() };
-        let refusal = choose(&[node(0, false), node(1, true)], &missing).unwrap_err();
+        let refusal = choose(&[node(0, false), node(1, true)], &missing).unwrap_err().to_string();
         assert!(refusal.contains("/dev/input/event1 046d:0001 Wheel 1"), "{refusal}");
         assert!(refusal.contains("/dev/input/event0 046d:0000 Wheel 0, without constant force"), "{refusal}");
-        assert!(choose(&[], &missing).unwrap_err().contains("there is none at all"));
-        let several = choose(&[node(0, true), node(1, true)], &Selection::default()).unwrap_err();
+        assert!(choose(&[], &missing).unwrap_err().to_string().contains("there are none"));
+        let several = choose(&[node(0, true), node(1, true)], &Selection::default()).unwrap_err().to_string();
         assert!(
             several.contains("write path") && several.contains("event0") && several.contains("event1"),
             "{several}"

@@ -1,9 +1,9 @@
 //! Parser of HID report descriptors into a flat list of fields.
 //!
 //! A descriptor is a program for a small machine: items set globals (ranges, sizes) and locals (usages), and main items
-//! create fields from them. The position of a field in its report follows from the order alone, so the parser knows no
-//! device. For any input the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the caps below it, and the result is a
-//! list or an error that names the byte.
+//! create fields from them. The position of a field in its report follows from the order alone, so the parser needs no
+//! knowledge of devices. For any input the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the caps below it, and the
+//! result is a list or an error that names the byte.
 
 use super::field::{Field, MAX_FIELD_BITS, ReportKind, Usage};
 use core::fmt;

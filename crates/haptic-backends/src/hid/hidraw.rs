@@ -4,6 +4,7 @@
 
 use super::link::{HidLink, HidPort, Opened};
 use super::report::Report;
+use crate::open_error::OpenError;
 use haptic_realtime::ioctl::{Request, request};
 use haptic_realtime::poll::readable;
 use std::fs::{self, File, OpenOptions};
@@ -123,7 +124,7 @@ impl HidrawPort {
         Self { selection, is_wanted }
     }
 
-    fn find(&self) -> Result<HidrawInfo, String> {
+    fn find(&self) -> Result<HidrawInfo, OpenError> {
         let all = list();
         let by_name = all.iter().filter(|info| self.selection.fits(info));
         // A device that was named is chosen even if the backend cannot drive it: opening it gives a better error
@@ -134,29 +135,26 @@ impl HidrawPort {
         match (&fitting[..], &wanted[..]) {
             ([only], _) => Ok((*only).clone()),
             (_, [only]) => Ok((**only).clone()),
-            ([], _) => Err(format!("no such HID device is connected; there {}", those(&all))),
+            ([], _) => Err(OpenError::NotFound { wanted: "HID device", present: describe(&all) }),
             (several, _) => {
                 let several: Vec<HidrawInfo> = several.iter().map(|info| (*info).clone()).collect();
-                Err(format!("several devices fit, write path or serial_number; there {}", those(&several)))
+                Err(OpenError::Ambiguous { keys: "path or serial_number", present: describe(&several) })
             }
         }
     }
 }
 
-fn those(all: &[HidrawInfo]) -> String {
-    if all.is_empty() {
-        return "is none at all".to_owned();
-    }
+fn describe(all: &[HidrawInfo]) -> String {
     let one = |info: &HidrawInfo| {
         format!("{} {:04x}:{:04x} {}", info.path.display(), info.vendor_id, info.product_id, info.name)
     };
-    format!("are: {}", all.iter().map(one).collect::<Vec<_>>().join("; "))
+    all.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 impl HidPort for HidrawPort {
-    fn open(&mut self) -> Result<Opened, String> {
+    fn open(&mut self) -> Result<Opened, OpenError> {
         let info = self.find()?;
-        let open = || Hidraw::open(&info.path).map_err(|error| refusal(&info.path, &error));
+        let open = || Hidraw::open(&info.path).map_err(|error| OpenError::node(&info.path, &error));
         Ok(Opened {
             reading: Box::new(open()?),
             writing: Box::new(open()?),
@@ -166,17 +164,6 @@ impl HidPort for HidrawPort {
             interval_ns: info.interval_ns,
         })
     }
-}
-
-/// Error message for a node that cannot be opened, with the remedy.
-pub fn refusal(path: &Path, error: &io::Error) -> String {
-    let remedy = if error.kind() == io::ErrorKind::PermissionDenied {
-        "; run scripts/install-udev, or as root: echo 'SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\"' > \
-         /etc/udev/rules.d/70-hapticd.rules && udevadm control --reload && udevadm trigger"
-    } else {
-        ""
-    };
-    format!("cannot open {}: {error}{remedy}", path.display())
 }
 
 /// An open `/dev/hidraw*`.
@@ -242,7 +229,7 @@ HID_UNIQ=S1
 
     #[test]
     fn a_denied_permission_is_reported_with_the_remedy() {
-        let refused = |kind: io::ErrorKind| refusal(Path::new("/dev/hidraw0"), &kind.into());
+        let refused = |kind: io::ErrorKind| OpenError::node(Path::new("/dev/hidraw0"), &kind.into()).to_string();
         assert!(refused(io::ErrorKind::PermissionDenied).contains("udev"));
         assert!(!refused(io::ErrorKind::NotFound).contains("udev"));
     }

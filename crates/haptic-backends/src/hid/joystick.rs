@@ -9,8 +9,9 @@ mod effort_stream;
 
 use super::field::Field;
 use super::force::{ForceScale, PidEncoder};
-use super::layout::PidLayout;
+use super::layout::{LayoutError, PidLayout};
 use super::link::{HidLink, HidPort, Opened};
+use crate::open_error::OpenError;
 use crate::scale::{AxisScale, encoder_step_m, limits};
 use crate::threaded::{Connection, Connector, Received, Receiver, SendOutcome, ThreadedDevice, Transmitter};
 use arm::{arm, send_command};
@@ -98,11 +99,11 @@ pub(crate) const JOYSTICK_KEYS: &[&str] = &[
 /// Opens a joystick, arms it without force and starts its threads with this priority.
 ///
 /// # Errors
-/// Text for the user: no device, not permitted, no force feedback, no free effect.
-pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, String> {
+/// No device, not permitted, no force feedback, no free effect.
+pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, OpenError> {
     let opened = port.open()?;
     let name = opened.name.clone();
-    let about = |error: String| format!("{name}: {error}");
+    let unsupported = |error: LayoutError| OpenError::Unsupported(error.to_string()).of(&name);
     let identity = Identity {
         name: opened.name.clone(),
         kind: &HID_PID,
@@ -112,16 +113,16 @@ pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8
     };
     let descriptor = opened.descriptor.clone();
     let interval_ns = opened.interval_ns;
-    let layout = PidLayout::find(&descriptor, settings.axes).map_err(|error| about(error.to_string()))?;
+    let layout = PidLayout::find(&descriptor, settings.axes).map_err(unsupported)?;
     let scales: Vec<AxisScale> =
         layout.axes.iter().enumerate().map(|(axis, field)| scale(axis, field, &settings)).collect();
     let limits = limits(&scales, rate_hz(interval_ns, settings.axes));
     let step_m = encoder_step_m(&scales);
-    let code = PidEncoder::new(layout, settings.force).map_err(|error| about(error.to_string()))?;
+    let code = PidEncoder::new(layout, settings.force).map_err(unsupported)?;
     let mut connector = JoystickConnector { port, descriptor, code, scales };
-    let connection = connector.arm(opened).map_err(about)?;
+    let connection = connector.arm(opened).map_err(|error| error.of(&name))?;
     ThreadedDevice::start(identity, limits, step_m, Arc::default(), connection, Box::new(connector), priority)
-        .map_err(|error| format!("{name}: no thread for its reports: {error}"))
+        .map_err(|error| OpenError::System(format!("no thread for its reports: {error}")).of(&name))
 }
 
 fn scale(axis: usize, field: &Field, settings: &JoystickSettings) -> AxisScale {
@@ -145,20 +146,18 @@ struct JoystickConnector {
 }
 
 impl Connector for JoystickConnector {
-    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, String> {
+    fn connect(&mut self, _stop: &AtomicBool) -> Result<Connection, OpenError> {
         let opened = self.port.open()?;
         if opened.descriptor != self.descriptor {
-            return Err(format!(
-                "another device answers ({}); plug the first one in again, or restart hapticd",
-                opened.name
-            ));
+            let text = "another device answers; plug the first one in again, or restart hapticd";
+            return Err(OpenError::Unsupported(text.to_owned()).of(&opened.name));
         }
         self.arm(opened)
     }
 }
 
 impl JoystickConnector {
-    fn arm(&mut self, opened: Opened) -> Result<Connection, String> {
+    fn arm(&mut self, opened: Opened) -> Result<Connection, OpenError> {
         let Opened { reading, mut writing, interval_ns, .. } = opened;
         let blocks = arm(writing.as_mut(), &self.code)?;
         let layout = self.code.layout();

@@ -1,6 +1,7 @@
 //! Transport of HID reports, as traits, so that backends can be tested without a kernel.
 
 use super::report::Report;
+use crate::open_error::OpenError;
 use std::io;
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ pub trait HidPort: Send {
     ///
     /// # Errors
     /// Text for the user: no device, several devices, or not permitted.
-    fn open(&mut self) -> Result<Opened, String>;
+    fn open(&mut self) -> Result<Opened, OpenError>;
 }
 
 #[cfg(test)]

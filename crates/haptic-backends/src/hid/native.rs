@@ -14,6 +14,7 @@ use crate::link_monitor::LinkMonitor;
 use crate::native::NativeProtocol;
 pub use crate::native::NativeSettings;
 use crate::native::framing::HidReport;
+use crate::open_error::OpenError;
 use crate::protocol::{OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf, TxBytes};
 use crate::threaded::{
     Connection, Connector, Measurement, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
@@ -45,38 +46,38 @@ pub fn is_native(descriptor: &[u8]) -> bool {
     has_usage && [ReportKind::Input, ReportKind::Output].iter().all(|kind| bytes(*kind) == Some(REPORT_BYTES))
 }
 
-/// Error message for a device without the native protocol, with the kind that would drive it.
-fn not_native(descriptor: &[u8]) -> String {
+/// Error for a device without the native protocol, with the kind that would drive it.
+fn not_native(descriptor: &[u8]) -> OpenError {
     let remedy = if PidLayout::find(descriptor, 1).is_ok() {
         "it has force feedback of the HID specification, write kind = \"hid-pid\""
     } else {
         "flash the firmware of this release, or choose another device with `path` or `vendor_id`: `hapticd devices` lists \
          them"
     };
-    format!("its descriptor is not that of a board with the native protocol; {remedy}")
+    OpenError::Unsupported(format!("its descriptor is not that of a board with the native protocol; {remedy}"))
 }
 
 /// Opens a board, arms it without force and starts its threads with this priority.
 ///
 /// # Errors
-/// Text for the user: nothing there, not permitted, no answer, another version, another number of axes.
+/// No device, not permitted, no answer, another version, another number of axes.
 pub fn open(
     port: Box<dyn HidPort>,
     settings: NativeSettings,
     nonce: u32,
     priority: u8,
-) -> Result<ThreadedDevice, String> {
+) -> Result<ThreadedDevice, OpenError> {
     let monitor = Arc::new(LinkMonitor::default());
     let protocol = NativeProtocol::new(settings, Arc::clone(&monitor), nonce);
     let mut connector = NativeConnector { port, protocol, monitor: Arc::clone(&monitor) };
     let opened = connector.port.open()?;
     let (name, serial_number) = (opened.name.clone(), opened.serial_number.clone());
     let session = connector.open_session(opened, &AtomicBool::new(false));
-    let (connection, board, limits) = session.map_err(|error| format!("{name}: {error}"))?;
+    let (connection, board, limits) = session.map_err(|error| error.of(&name))?;
     let identity = Identity { name: name.clone(), serial_number, ..board };
     let limits = Limits { rate_hz: limits.rate_hz.min(MAX_RATE_HZ), ..limits };
     ThreadedDevice::start(identity, limits, NO_ENCODER_STEP, monitor, connection, Box::new(connector), priority)
-        .map_err(|error| format!("{name}: no thread for its reports: {error}"))
+        .map_err(|error| OpenError::System(format!("no thread for its reports: {error}")).of(&name))
 }
 
 struct NativeConnector {
@@ -86,22 +87,23 @@ struct NativeConnector {
 }
 
 impl Connector for NativeConnector {
-    fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, String> {
+    fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError> {
         let opened = self.port.open()?;
         self.open_session(opened, stop).map(|(connection, ..)| connection)
     }
 }
 
 impl NativeConnector {
-    fn open_session(&mut self, opened: Opened, stop: &AtomicBool) -> Result<(Connection, Identity, Limits), String> {
+    fn open_session(&mut self, opened: Opened, stop: &AtomicBool) -> Result<(Connection, Identity, Limits), OpenError> {
         if !is_native(&opened.descriptor) {
             return Err(not_native(&opened.descriptor));
         }
         self.monitor.forget_all();
         let mut link = ReportLink { reading: opened.reading, writing: opened.writing };
         let mut handshake = self.protocol.start_handshake(now());
-        let session = run_handshake(&mut link, handshake.as_mut(), stop).map_err(|error| error.to_string())?;
-        let OpenSession { identity, limits, transmit, receive } = *session.map_err(|error| error.to_string())?;
+        let session =
+            run_handshake(&mut link, handshake.as_mut(), stop).map_err(|error| OpenError::System(error.to_string()))?;
+        let OpenSession { identity, limits, transmit, receive } = *session?;
         let (reply_sender, replies) = sync_channel(1);
         let receiving = NativeReceiver::new(link.reading, receive, reply_sender, now());
         let sending = NativeSender { link: link.writing, transmit, replies, sent_ns: 0 };
@@ -240,7 +242,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Takes every report for a sample of the health that its first byte stands for: 1 is ready.
+    /// Decodes every report as a sample whose health is given by the first byte: 1 is ready.
     struct Healths(u32);
 
     impl ReceiveHalf for Healths {

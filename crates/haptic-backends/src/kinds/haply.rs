@@ -1,4 +1,4 @@
-//! `haply-2diy`: the Haply 2diy. Its plug is that of any board.
+//! `haply-2diy`: the Haply 2diy. Its USB ids do not identify it.
 
 use super::{Backend, OpenContext, OpenResult, line};
 use crate::serial::haply::{HAPLY_2DIY, HaplyProtocol, HaplyVariant};

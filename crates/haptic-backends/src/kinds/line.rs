@@ -1,11 +1,12 @@
-//! What devices on a serial line share.
+//! Shared by devices on a serial line.
 
 use super::{OpenContext, OpenResult};
 use crate::link_monitor::LinkMonitor;
+use crate::open_error::PortError;
 use crate::protocol::Protocol;
 use crate::serial::dead_man::DeadManProgram;
 use crate::serial::usb_port::port_of;
-use crate::serial::{FindPort, PortError, SerialDevice, SerialSettings};
+use crate::serial::{FindPort, SerialDevice, SerialSettings};
 use haptic_device::DeviceConfig;
 use std::sync::Arc;
 use std::time::Duration;

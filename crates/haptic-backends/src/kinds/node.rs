@@ -1,4 +1,4 @@
-//! What devices behind a device node share.
+//! Shared by devices behind a device node.
 
 use super::OpenContext;
 use crate::hid::force::ForceScale;

@@ -58,8 +58,8 @@ pub struct NativeSettings {
 impl NativeSettings {
     /// Settings of a link without a fixed speed.
     ///
-    /// A board is armed with the limit of the device, not with the smaller one of a profile. The profile can change while the
-    /// board stays armed, and the board would clip forces that the guard has already accounted for.
+    /// A board is armed with the limit of the device, not with the smaller one of a profile. The profile can change
+    /// while the board stays armed, and the board would clip forces that the guard has already accounted for.
     pub fn from_config(config: &DeviceConfig) -> Self {
         Self {
             axes: Some(config.axes as u8),

@@ -5,9 +5,10 @@ use super::dead_man::DeadManProgram;
 use super::in_flight_limit::InFlightLimit;
 use super::partial_frame::PartialFrame;
 use super::port::Port;
-use super::reader_thread::{Connection, FindPort, OpenError, ReaderThread, SerialConnector, TxLink};
+use super::reader_thread::{Connection, FindPort, ReaderThread, SerialConnector, TxLink};
 use crate::handshake::now;
 use crate::link_monitor::LinkMonitor;
+use crate::open_error::OpenError;
 use crate::protocol::{Protocol, ReceiveHalf, Sample};
 use haptic_device::{
     Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
@@ -217,5 +218,5 @@ fn start(
     };
     let name = port.name().to_owned();
     spawn(request, move |_granted| reader.run(receive, port))
-        .map_err(|error| OpenError::System { port: name, reason: error.to_string() })
+        .map_err(|error| OpenError::System(error.to_string()).of(&name))
 }

@@ -1,9 +1,9 @@
 //! The Haply 2diy: two motors and a five-bar linkage behind USB-CDC.
 //!
 //! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque
-//! is the first and the last thing it hears. The encoders are set to the home angles when it is set up, so the arm must
-//! then stand at its home stop; nothing on the line can tell whether it does. So it is set up once, when a person has
-//! just started the program and knows; a board that forgot its angles in the middle of a run is not taken up again.
+//! is sent first and last. Setting the board up sets its encoders to the home angles, so the arm must be at its home
+//! stop at that moment; the protocol cannot check this. The board is therefore set up only once, when the user has just
+//! started the program and knows where the arm is. A board that loses its angles during a run is rejected.
 
 mod handshake;
 pub mod message;
@@ -18,7 +18,7 @@ use haptic_device::{KindSpec, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// What the firmware cuts torques at, N·m.
+/// Torque at which the firmware clips, N·m.
 pub const MAX_TORQUE_N_M: f64 = 0.123;
 
 /// All variants of the 2diy.
@@ -36,15 +36,15 @@ pub static HAPLY_2DIY: KindSpec = KindSpec {
 pub struct HaplyVariant {
     /// Word of `variant` in a device file.
     pub variant: &'static str,
-    /// Name for people.
+    /// Name for the user.
     pub name: &'static str,
     /// Lengths of the links.
     pub linkage: Pantograph,
     /// Angles of joints 1 and 2 at the home stop, degrees.
     pub home_deg: [f32; 2],
-    /// Counts of the encoders in a turn.
+    /// Counts of the encoders per turn.
     pub counts_per_turn: f32,
-    /// Turning direction of the ports 1 and 2: 0 clockwise, 1 anticlockwise.
+    /// Rotation of ports 1 and 2: 0 clockwise, 1 anticlockwise.
     pub directions: [u8; 2],
     /// Joint 1 is on port 2 and joint 2 on port 1.
     pub ports_are_swapped: bool,
@@ -90,7 +90,7 @@ impl HaplyVariant {
         Self::ALL.into_iter().find(|known| known.variant == variant)
     }
 
-    /// Values of joints 1 and 2 in the order of the ports, and back again.
+    /// Converts values of joints 1 and 2 to the order of the ports, and back.
     pub fn by_port<T: Copy>(&self, [first, second]: [T; 2]) -> [T; 2] {
         if self.ports_are_swapped { [second, first] } else { [first, second] }
     }
@@ -100,7 +100,7 @@ impl HaplyVariant {
         Vector2::from_fn(|joint, _| f64::from(self.home_deg[joint]).to_radians())
     }
 
-    /// The force that full torque gives in the middle of the workspace in the worst direction, N.
+    /// Force at full torque in the middle of the workspace in the worst direction, N.
     pub fn max_force_n(&self) -> f64 {
         let linkage = &self.linkage;
         let middle_m = Vector2::new(linkage.base_m / 2.0, 0.65 * (linkage.upper_link_m + linkage.lower_link_m));
@@ -113,13 +113,13 @@ impl HaplyVariant {
 pub struct HaplyProtocol {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
-    /// A board that was set up before has kept its angles or is not taken up again: setting it up anew would take any
+    /// A board that was set up before is accepted only if it has kept its angles: setting it up again would take any
     /// pose for home.
     was_set_up: bool,
 }
 
 impl HaplyProtocol {
-    /// Ready to greet.
+    /// Protocol before its first session.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
         Self { variant, monitor, was_set_up: false }
     }

@@ -1,10 +1,10 @@
 //! Devices on a serial line.
 //!
-//! Protocols are pure ([`crate::protocol`]): [`crate::native`] is that of `firmware-protocol/PROTOCOL.md`, [`haply`] and
-//! [`odrive`] are those of two products. The rest is input and output: [`port`] opens a line exclusively, [`device`] is
-//! what the tick reads and writes, with a limit of commands in flight and the rest of partial frames for lines that
-//! stall, [`reader_thread`] receives and reconnects, and [`dead_man`] is the process that ends the force of a device
-//! without a watchdog.
+//! Protocols are pure ([`crate::protocol`]): [`crate::native`] is that of `firmware-protocol/PROTOCOL.md`, [`haply`]
+//! and [`odrive`] are those of two products. The rest is input and output: [`port`] opens a line exclusively,
+//! [`device`] is what the tick reads and writes, with a limit of commands in flight and the rest of partial frames for
+//! lines that stall, [`reader_thread`] receives and reconnects, and [`dead_man`] is the process that ends the force of
+//! a device without a watchdog.
 //!
 //! The tick writes to the port itself, with one call that does not wait, and reads a slot that the reader thread fills.
 //! `docs/decisions/0011-serial-lines.md` has the measurements behind this.
@@ -25,8 +25,8 @@ pub use crate::native::NativeSettings;
 pub use device::{SerialDevice, SerialSettings};
 pub use haply::{HaplyProtocol, HaplyVariant};
 pub use odrive::{OdriveProtocol, OdriveSettings};
-pub use port::{Port, PortError};
-pub use reader_thread::{FindPort, OpenError};
+pub use port::Port;
+pub use reader_thread::FindPort;
 
 /// The native protocol on a byte stream.
 pub type NativeProtocol = crate::native::NativeProtocol<crate::native::framing::Cobs>;

@@ -1,7 +1,7 @@
 //! An ODrive motor controller as a haptic device with one axis, over its ASCII protocol.
 //!
-//! Its watchdog is off unless enabled: its time is set and it is enabled first, both are read back, and every torque
-//! feeds it. Turns become metres over a lever.
+//! Its watchdog is off by default. The handshake sets its time and enables it first, and reads both back; every torque
+//! feeds it. A lever converts turns to metres.
 
 mod handshake;
 mod receive;
@@ -23,24 +23,24 @@ pub static ODRIVE: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// What the host wants of a controller.
+/// Settings of a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OdriveSettings {
-    /// Metres that the handle moves per radian of the motor.
+    /// Handle displacement per radian of the motor, m.
     pub lever_m: f64,
-    /// The controller lets go after so long a silence, s.
+    /// Time without a command after which the controller switches the motor off, s.
     pub watchdog_s: f64,
-    /// Bits a second of the line; none for native USB.
+    /// Speed of the line, bits per second; none for native USB.
     pub baud: Option<u32>,
 }
 
 impl OdriveSettings {
-    /// Metres per turn of the motor.
+    /// Handle displacement per turn of the motor, m.
     fn m_per_turn(&self) -> f64 {
         self.lever_m * core::f64::consts::TAU
     }
 
-    /// How often an exchange of about 20 bytes out and 24 back fits on the line, Hz.
+    /// Rate at which an exchange of about 20 bytes out and 24 back fits on the line, Hz.
     fn rate_hz(&self) -> f64 {
         const ANSWER_BITS: u32 = 240;
         self.baud.map_or(1000.0, |baud| f64::from(baud / ANSWER_BITS).min(1000.0))
@@ -54,7 +54,7 @@ pub struct OdriveProtocol {
 }
 
 impl OdriveProtocol {
-    /// Ready to greet.
+    /// Protocol before its first session.
     pub fn new(settings: OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
         Self { settings, monitor }
     }
@@ -66,31 +66,31 @@ impl Protocol for OdriveProtocol {
     }
 }
 
-/// What clears errors and takes up the torque control again; the torque is zero before the motor is on. The watchdog
-/// runs in every state, so it is fed before its error is cleared: the other way round it could expire again in between.
+/// Bytes that clear errors and resume torque control; the torque is zero before the motor is on. The watchdog runs in
+/// every state, so it is fed before its error is cleared: in the other order it could expire again in between.
 fn take_control() -> TxBytes {
     TxBytes::new(b"c 0 0\nsc\nw axis0.requested_state 8\n")
 }
 
-/// The state of an axis whose motor is on and controlled.
+/// State of an axis whose motor is on and controlled.
 const CLOSED_LOOP: f64 = 8.0;
 
-/// The number in an answer. Some firmwares write a `d` behind whole numbers, from a wrong format in their own code.
+/// Number in an answer. Some firmware versions append a `d` to whole numbers, because of a wrong format in their code.
 fn number_in(line: &str) -> Option<f64> {
     line.trim().trim_end_matches('d').parse().ok()
 }
 
-/// Collects bytes to lines; what is too long for one is dropped.
+/// Collects bytes into lines; the start of a line that is too long is dropped.
 #[derive(Clone, Debug, Default)]
 struct Lines {
     collected: String,
 }
 
 impl Lines {
-    /// No answer is longer.
+    /// Longest line, bytes; no answer is longer.
     const LONGEST: usize = 128;
 
-    /// Takes a byte; the line, if it ends one that is not empty.
+    /// Adds a byte. Returns the line if the byte ends one that is not empty.
     fn push(&mut self, byte: u8) -> Option<String> {
         match byte {
             b'\r' | b'\n' => Some(std::mem::take(&mut self.collected)).filter(|line| !line.is_empty()),

@@ -1,76 +1,18 @@
 //! A serial port, opened exclusively: raw, at its speed, without echo, and non-blocking.
 
+use crate::open_error::PortError;
 use haptic_realtime::poll::readable;
 use haptic_realtime::tty;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use std::fs;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
-use std::{fmt, fs};
 
 /// Longest wait for a port whose buffer is full.
 pub const WRITE_WITHIN: Duration = Duration::from_millis(100);
-
-/// Why a port cannot be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PortError {
-    /// No port has this name.
-    Missing {
-        /// The name.
-        port: String,
-    },
-    /// No port belongs to a device with this serial number.
-    NoSuchSerialNumber {
-        /// The serial number.
-        serial_number: String,
-    },
-    /// Another process has it open.
-    Busy {
-        /// The name.
-        port: String,
-        /// That process, if it can be found.
-        process: Option<u32>,
-    },
-    /// This user lacks the permission.
-    NotPermitted {
-        /// The name.
-        port: String,
-    },
-    /// It cannot be used as a serial port.
-    Unusable {
-        /// The name.
-        port: String,
-        /// Error of the system.
-        reason: String,
-    },
-}
-
-impl fmt::Display for PortError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { port } => {
-                write!(f, "{port} does not exist; plug the device in; `hapticd devices` lists connected devices")
-            }
-            Self::NoSuchSerialNumber { serial_number } => {
-                write!(f, "no serial port has serial_number {serial_number}; `hapticd devices` lists connected devices")
-            }
-            Self::Busy { port, process: Some(process) } => {
-                write!(f, "{port} is in use by process {process}; end that process")
-            }
-            Self::Busy { port, process: None } => write!(f, "{port} is in use by another process; end that process"),
-            Self::NotPermitted { port } => write!(
-                f,
-                "permission denied on {port}; run scripts/install-udev and plug the device in again, or join the \
-                 group that owns it (usually dialout)"
-            ),
-            Self::Unusable { port, reason } => write!(f, "{port} cannot be used as a serial port: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for PortError {}
 
 /// An open port.
 #[derive(Debug)]

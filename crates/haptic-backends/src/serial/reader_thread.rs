@@ -4,17 +4,18 @@
 //! sleeps in the kernel until bytes arrive.
 
 use super::dead_man::{DeadMan, DeadManProgram};
-use super::port::{Port, PortError};
+use super::port::Port;
 use crate::handshake::{Link, now, run_handshake};
 use crate::link_monitor::LinkMonitor;
+use crate::open_error::{OpenError, PortError};
 use crate::protocol::{HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf};
 use crate::reconnect::{Reconnect, log_lost, log_reconnected};
 use haptic_device::{Health, Identity, Limits, MonotonicNs};
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use std::{fmt, io};
 
 /// Longest wait for bytes before the stop flag is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
@@ -28,39 +29,6 @@ const LOST_AFTER_NS: u64 = 250_000_000;
 
 /// Unanswered commands of a lost device. With fewer, the host may have stalled.
 const LOST_AFTER_COMMANDS: u64 = 20;
-
-/// Why a device cannot be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpenError {
-    /// The port cannot be opened.
-    Port(PortError),
-    /// The handshake failed.
-    Handshake {
-        /// Name of the port.
-        port: String,
-        /// Reason.
-        cause: HandshakeError,
-    },
-    /// The port was lost during the handshake, or the thread cannot be started.
-    System {
-        /// Name of the port.
-        port: String,
-        /// Error of the system.
-        reason: String,
-    },
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Port(error) => error.fmt(f),
-            Self::Handshake { port, cause } => write!(f, "{port}: {cause}"),
-            Self::System { port, reason } => write!(f, "{port}: {reason}; plug the device in again"),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 /// Returns the name of the device's port. Called again after every loss, because names change.
 pub type FindPort = Box<dyn Fn() -> Result<String, PortError> + Send>;
@@ -105,12 +73,12 @@ impl SerialConnector {
     /// # Errors
     /// The reason, with the remedy.
     pub fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError> {
-        let name = (self.find)().map_err(OpenError::Port)?;
-        let port = Port::open(&name, self.baud).map_err(OpenError::Port)?;
+        let name = (self.find)()?;
+        let port = Port::open(&name, self.baud)?;
         let mut handshake = self.protocol.start_handshake(now());
         let session = run_handshake(&mut &port, handshake.as_mut(), stop)
-            .map_err(|error| OpenError::System { port: name.clone(), reason: error.to_string() })?
-            .map_err(|cause| OpenError::Handshake { port: name, cause })?;
+            .map_err(|error| OpenError::System(error.to_string()).of(&name))?
+            .map_err(|error| OpenError::from(error).of(&name))?;
         let OpenSession { identity, limits, transmit, receive } = *session;
         let dead_man = self.start_dead_man(&port);
         Ok(Connection { identity, limits, tx_link: TxLink { transmit, port: Arc::new(port) }, receive, dead_man })
@@ -228,7 +196,7 @@ impl ReaderThread {
         }
         let cause =
             HandshakeError::OtherBoard { wanted: wanted.serial_number.clone(), found: found.serial_number.clone() };
-        Err(OpenError::Handshake { port: connection.tx_link.port.name().to_owned(), cause })
+        Err(OpenError::from(cause).of(connection.tx_link.port.name()))
     }
 
     fn take_over(&mut self, connection: Connection) -> (Box<dyn ReceiveHalf>, Arc<Port>) {

@@ -1,5 +1,5 @@
-//! Serial ports of USB devices, as the kernel lists them. Nothing is opened: opening a port raises its DTR line, which resets
-//! many boards.
+//! Serial ports of USB devices, as the kernel lists them. Nothing is opened: opening a port raises its DTR line, which
+//! resets many boards.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct UsbPort {
     pub product: String,
     /// Serial number of the USB device; empty if it has none.
     pub serial_number: String,
-    /// Name for people.
+    /// Name for the user.
     pub name: String,
 }
 

@@ -51,7 +51,7 @@ impl Receiving {
 
     /// Forgets the samples of an earlier connection.
     fn restart(&mut self, mode: ReportingMode) {
-        // Faults are counted on; otherwise one that is over would be reported again.
+        // The count of faults continues; otherwise a past fault would be reported again.
         let Sample { newest_fault, faults, .. } = self.newest;
         let streams = mode == ReportingMode::Streams;
         self.newest = Sample { newest_fault, faults, streams, ..Sample::EMPTY };

@@ -1,5 +1,6 @@
 //! The `hid-native` backend against a scripted board, without a kernel: each test replaces single replies of the board.
 
+use haptic_backends::OpenError;
 use haptic_backends::hid::link::{HidLink, HidPort, Opened};
 use haptic_backends::hid::native::{self, NativeSettings};
 use haptic_backends::hid::report::Report;
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Longest time that a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a board does with a message.
 enum Reaction {
@@ -160,7 +161,7 @@ impl Socket {
         self.0.lock().unwrap()
     }
 
-    fn open(&self) -> Result<ThreadedDevice, String> {
+    fn open(&self) -> Result<ThreadedDevice, OpenError> {
         let settings = NativeSettings { axes: Some(2), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
         native::open(Box::new(self.clone()), settings, 7, 0)
     }
@@ -180,10 +181,10 @@ impl SocketLink {
 }
 
 impl HidPort for Socket {
-    fn open(&mut self) -> Result<Opened, String> {
+    fn open(&mut self) -> Result<Opened, OpenError> {
         let session = self.board().plugged;
         if session.is_none() {
-            return Err("nothing there".to_owned());
+            return Err(OpenError::NotFound { wanted: "HID device", present: String::new() });
         }
         let link = || Box::new(SocketLink { socket: self.clone(), session });
         Ok(Opened {
@@ -231,7 +232,7 @@ fn tick_until(device: &mut dyn Device, holds: impl Fn(&Reading) -> bool) -> Read
         if holds(&reading) {
             return reading;
         }
-        assert!(start.elapsed() < PATIENCE, "last reading: {reading:?}");
+        assert!(start.elapsed() < TIMEOUT, "last reading: {reading:?}");
         device.write(Effort::zero(), MonotonicNs(monotonic_ns()));
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -1,9 +1,10 @@
 //! One axis of the simulated device: a mass with viscous and dry friction on the hand's spring and damper.
 //!
-//! M·a = f + K·(p − x) + B·(p' − v) − b·v − (dry friction), where f is constant and the target p moves evenly over the
-//! time asked for. Between changes of direction this is a linear equation, and its solution's own Taylor series is
-//! summed to the last bit. One series covers free, damped and sprung axes alike, where closed forms would need a case
-//! each and lose digits between them, and it uses no library function whose bits could differ between machines.
+//! M·a = f + K·(p − x) + B·(p' − v) − b·v − (dry friction), where f is constant and the target p moves at constant
+//! velocity over the requested time. Between changes of direction this is a linear equation, and the Taylor series of
+//! its solution is summed to the last bit. One series covers free, damped and sprung axes alike, where closed forms
+//! would need a case each and lose digits between them, and it uses no library function whose bits could differ between
+//! machines.
 
 /// Terms of the series. With [`SPAN`] the first omitted term is below 0.5¹⁸/18! ≈ 10⁻²¹ of the motion.
 const TERMS: usize = 18;
@@ -15,15 +16,16 @@ const SPAN: f64 = 0.5;
 /// Maximum spans per tick; a model that would need more is rejected at load.
 pub(super) const MAX_SPANS: u32 = 64;
 
-/// Maximum stops and reversals per span. Two can happen; more would be rounding, and the axis then rests until the end of
-/// the span.
+/// Maximum stops and reversals per span. Two can happen; more would be rounding, and the axis then rests until the end
+/// of the span.
 const MAX_STOPS: usize = 4;
 
 /// Bisections at the start of the search for the instant of a stop. They leave 1/1024 of a span, in which the relative
 /// curvature of the motion is at most as large.
 const HALVINGS: usize = 10;
 
-/// Steps of that search. After the bisections each secant step is a thousand times closer: the third reaches the last bits.
+/// Steps of that search. After the bisections each secant step is a thousand times closer: the third reaches the last
+/// bits.
 const SEARCH_STEPS: usize = HALVINGS + 4;
 
 /// Parameters of an axis.
@@ -144,8 +146,8 @@ impl AxisModel {
 
     /// Advances the axis over a precomputed duration.
     ///
-    /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs two series of [`TERMS`]
-    /// terms and [`SEARCH_STEPS`] evaluations of each.
+    /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs two series of
+    /// [`TERMS`] terms and [`SEARCH_STEPS`] evaluations of each.
     pub fn advance(&self, state: &mut AxisState, mut drive: Drive, passage: &SpanPropagator) {
         for _ in 0..passage.spans {
             self.advance_span(state, drive, passage);
@@ -303,8 +305,8 @@ mod tests {
             hand_stiffness_n_per_m: 1000.0,
             hand_damping_n_s_per_m: 0.0,
         };
-        // Creeping forwards against friction while the target, 0.1 mm behind, rushes past at 1 m/s: the axis stops after
-        // 0.155 ms and breaks away at about 0.4 ms, when the spring is stretched by 0.3 mm.
+        // Creeping forwards against friction while the target, 0.1 mm behind, rushes past at 1 m/s: the axis stops
+        // after 0.155 ms and breaks away at about 0.4 ms, when the spring is stretched by 0.3 mm.
         let mut state = AxisState { position_m: 0.0, velocity_m_per_s: 0.5e-3 };
         let drive = Drive { force_n: 0.0, target_m: -1e-4, target_m_per_s: 1.0 };
         assert_eq!(model.spans(0.001), 1.0, "all of it in one span");

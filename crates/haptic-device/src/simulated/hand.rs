@@ -26,8 +26,8 @@ enum TargetSource {
     Return,
 }
 
-/// Target of the hand, tick by tick. The time of the path stops while the mouse leads, so that nothing is skipped and the
-/// return ends.
+/// Target of the hand, tick by tick. The time of the path stops while the mouse leads, so that nothing is skipped and
+/// the return ends.
 #[derive(Clone, Debug)]
 pub(super) struct HandTarget {
     path: Option<Path>,

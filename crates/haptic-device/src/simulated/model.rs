@@ -1,14 +1,14 @@
-//! What a simulated device and its hand are, as device files describe them, and what makes sense.
+//! Parameters of a simulated device and its hand, as device files give them, with their permitted values.
 
 use super::axis::{AxisModel, MAX_SPANS};
 use super::delay::MAX_DELAY_S;
 use crate::contract::MAX_AXES;
 use crate::path::{Path, PathError};
 
-/// The dynamics of a device, one value per axis; what `[model]` in a device file holds.
+/// The dynamics of a device, one value per axis: the content of `[model]` in a device file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceModel {
-    /// Moving mass felt at the handle, kg.
+    /// Moving mass at the handle, kg.
     pub mass_kg: [f64; MAX_AXES],
     /// Viscous damping to the ground, N·s/m.
     pub damping_n_s_per_m: [f64; MAX_AXES],
@@ -16,7 +16,7 @@ pub struct DeviceModel {
     pub coulomb_n: [f64; MAX_AXES],
     /// Step of the encoder, m; zero for a perfect one.
     pub encoder_step_m: [f64; MAX_AXES],
-    /// From a command to its effect, s.
+    /// Delay from a command to its effect, s.
     pub delay_s: [f64; MAX_AXES],
     /// Largest force of each axis, N; infinity for none.
     pub max_force_n: [f64; MAX_AXES],
@@ -35,18 +35,18 @@ impl Default for DeviceModel {
     }
 }
 
-/// The simulated hand; what `[hand]` in a device file holds.
+/// The simulated hand: the content of `[hand]` in a device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandModel {
     /// Spring from the path to the device, N/m.
     pub stiffness_n_per_m: f64,
     /// Damper from the path to the device, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Mass that rides rigidly on the device, kg.
+    /// Mass rigidly attached to the device, kg.
     pub mass_kg: f64,
     /// Rows t_s, x_m, y_m in the device frame, linear between them; none: the hand rests at the origin.
     pub path: Vec<[f64; 3]>,
-    /// Whether the path begins again; its first and last points must then agree.
+    /// Whether the path repeats; its first and last points must then agree.
     pub looped: bool,
 }
 
@@ -81,7 +81,7 @@ pub enum ModelError {
     },
     /// Springs and dampers so strong for the mass that a tick would need too many steps.
     TooFast {
-        /// Which axis, from zero.
+        /// Axis, from zero.
         axis: usize,
         /// Steps that a tick would take.
         spans: f64,

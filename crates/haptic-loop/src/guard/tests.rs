@@ -4,7 +4,7 @@ use haptic_coupling::tank::Passivity;
 use haptic_device::{FaultCode, WriteError};
 use haptic_testing::Random;
 
-/// Energy that has nothing to do with height.
+/// Energy that does not depend on height.
 fn lively(total_j: f64) -> StoredEnergy {
     StoredEnergy { total_j, height_j: 0.0 }
 }
@@ -36,7 +36,7 @@ fn guard(safety: &Safety) -> Guard {
     Guard::new(safety, &WorstAxisModel::default(), lively(10.0))
 }
 
-/// A guard that has been given time to engage.
+/// A guard that has had time to engage.
 fn engaged(safety: &Safety) -> Guard {
     let mut guard = guard(safety);
     (0..10_000).for_each(|_| _ = guard.admit(&request(0.0), &hand(0.0)));
@@ -260,7 +260,7 @@ fn no_hand_gets_more_than_was_on_account_in_a_million_ticks_of_a_lying_world() {
         let stored = StoredEnergy { total_j: 1e6, height_j: 100.0 * random.between(-1.0, 1.0) };
         let here = HandReading { position_m: Some(place_m), ..hand(0.0) };
         let given_n = guard.admit(&ForceRequest { force_n, stored, ..request(0.0) }, &here).force_n;
-        // The hand knows the force: mostly it takes all it can, sometimes it moves at random.
+        // The hand responds to the force: mostly it extracts all the energy it can, sometimes it moves at random.
         let greedy_m = given_n * (TICK_S / (2.0 * device.damping_n_s_per_m));
         let step_m = if random.between(-1.0, 1.0) > -0.5 {
             greedy_m

@@ -20,8 +20,8 @@ impl World {
 }
 
 impl HapticLoop {
-    /// Writes everything that lasts from tick to tick; call it between two ticks. Real-time: once over the dynamic bodies
-    /// and near pairs of the world, about a nanosecond per word.
+    /// Writes everything that lasts from tick to tick; call it between two ticks. Real-time: once over the dynamic
+    /// bodies and near pairs of the world, about a nanosecond per word.
     pub fn write_checkpoint(&self, image: &mut Checkpoint) {
         let mut out = image.begin();
         out.word(&mut { self.ticks });

@@ -2,9 +2,9 @@
 //!
 //!     hostile-client ADDRESS:PORT
 //!
-//! One round: 500 connections at once, a body of 10 MB, a WebSocket message of 10 MB, malformed JSON, a foreign origin, a foreign
-//! host, paths that lead out of the page's folder. Prints one JSON object: the count of each status (`0`: closed without a
-//! response), and the kinds of requests that were ever accepted.
+//! One round: 500 connections at once, a body of 10 MB, a WebSocket message of 10 MB, malformed JSON, a foreign origin,
+//! a foreign host, paths that lead out of the page's folder. Prints one JSON object: the count of each status (`0`:
+//! closed without a response), and the kinds of requests that were ever accepted.
 
 use haptic_testing::viewer_client::Stream;
 use serde_json::{Value, json};

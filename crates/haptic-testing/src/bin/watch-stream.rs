@@ -2,14 +2,14 @@
 //!
 //!     watch-stream [--stalled] [--lead] ADDRESS:PORT
 //!
-//! Opens four streams of 60 frames a second. With `--stalled` four clients request such streams and never read them, and a fifth,
-//! which reads one frame a second, waits for the end. With `--lead` the first stream sets the hand's target, as a mouse does.
-//! Prints one JSON object, times in ms:
+//! Opens four streams of 60 frames a second. With `--stalled` four clients request such streams and never read them,
+//! and a fifth, which reads one frame a second, waits for the end. With `--lead` the first stream sets the hand's
+//! target, as a mouse does. Prints one JSON object, times in ms:
 //!
-//! - `tick_to_client`: from the start of a tick to the arrival of its state as text at a client. The daemon sends the start of
-//!   the tick; both use the same clock.
-//! - `mouse_to_hand`: from sending a mouse position to the first sampled tick in which the hand has moved. Includes the time that
-//!   a hand with mass needs to move two encoder steps, and up to 8 ms between two samples.
+//! - `tick_to_client`: from the start of a tick to the arrival of its state as text at a client. The daemon sends the
+//!   start of the tick; both use the same clock.
+//! - `mouse_to_hand`: from sending a mouse position to the first sampled tick in which the hand has moved. Includes the
+//!   time that a hand with mass needs to move two encoder steps, and up to 8 ms between two samples.
 
 use haptic_testing::viewer_client::{Stream, monotonic_ns, request_stream};
 use serde_json::{Value, json};

@@ -58,7 +58,8 @@ fn stamp() -> String {
     format!("{seconds}-{}", std::process::id())
 }
 
-/// Writes the table of a black box into a new file in `folder`, which is created if it is missing, and returns its path.
+/// Writes the table of a black box into a new file in `folder`, which is created if it is missing, and returns its
+/// path.
 fn dump(black_box: &BlackBox, folder: &Path, stamp: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let name = match black_box.reports().filter(|report| report.fault.is_some()).last() {

@@ -21,7 +21,7 @@ const EVENT_CAPACITY: usize = 1024;
 /// retired values per request.
 const EVENT_RESERVE: usize = 1 + 2 * REQUESTS_PER_TICK;
 
-/// What the real-time thread works on.
+/// State of the real-time thread.
 pub struct LoopBody {
     pub(super) rendering: HapticLoop,
     pub(super) extremes: RunExtremes,
@@ -45,7 +45,7 @@ struct Taps {
 }
 
 impl Taps {
-    /// Records from the next tick on, after a checkpoint if the tap wants one. Returns the tap that it replaces.
+    /// Records from the next tick on, after a checkpoint if the tap needs one. Returns the tap that it replaces.
     fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
         tap.record_checkpoint(rendering);
         self.recording.replace(tap)

@@ -68,7 +68,7 @@ pub fn paced(device: Box<dyn Device>) -> Box<dyn Device> {
     if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device }
 }
 
-/// What the real-time thread works on.
+/// State of the real-time thread.
 struct MeasurementBody<M> {
     measurement: M,
     device: Box<dyn Device>,

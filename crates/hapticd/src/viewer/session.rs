@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// State shared by the supervisor and the viewer.
 pub struct ViewerSession {
-    /// What the viewer streams.
+    /// Data that the viewer streams.
     pub telemetry: Telemetry,
     pub(super) facts: DeviceFacts,
     /// The recording, if one runs.

@@ -14,31 +14,31 @@ use haptic_view::message::settings::{
     DeviceMessage, LimitsMessage, ModelMessage, RegionPoint, SettingsMessage, StabilityMessage,
 };
 
-/// Points of the region's edge.
+/// Number of points on the edge of the region.
 const REGION_POINTS: usize = 48;
-/// The first damping above none is this share of the last; the passive region lies far below the stable one.
+/// Smallest damping above zero, as a fraction of the largest; the passive region lies far below the stable one.
 const MIN_FRACTION: f64 = 1e-4;
-/// Beyond so many periods of delay the eigenvalues take too long for a picture.
+/// Longest delay for which the region is computed, periods; beyond it the eigenvalues take too long for a picture.
 const MAX_DELAY_PERIODS: f64 = 20.0;
-/// Stiffest turning spring that can be set, N·m/rad, unless the profile has a stiffer one: a rigid grip of a fist.
+/// Largest angular stiffness that can be set, N·m/rad, unless the profile has a larger one: a rigid grip of a fist.
 const MAX_ANGULAR_STIFFNESS_N_M_PER_RAD: f64 = 10.0;
-/// Likewise the damper, N·m·s/rad.
+/// Largest angular damping, likewise, N·m·s/rad.
 const MAX_ANGULAR_DAMPING_N_M_S_PER_RAD: f64 = 0.1;
 
-/// What does not change while the loop runs.
+/// Properties that are constant while the loop runs.
 #[derive(Clone, Debug)]
 pub struct DeviceFacts {
     device: DeviceMessage,
     model: WorstAxisModel,
     hand: HandImpedance,
-    /// In the device's frame; the world's units follow from the mapping in force.
+    /// Device frame; the mapping in force converts it to world units.
     region: Vec<RegionPoint>,
-    /// What the profile had at the start: that much can always be set.
+    /// Gains of the profile at the start; these can always be set.
     own: Gains,
 }
 
 impl DeviceFacts {
-    /// Of a setup; works the region out, which takes some milliseconds.
+    /// Properties of a setup. Computes the region, which takes some milliseconds.
     pub fn of(setup: &Setup, device_name: &str) -> Self {
         let (model, hand) = (setup.device_model(), hand_impedance(setup));
         let device = device(&setup.device, device_name, &model, setup.max_force_n());
@@ -66,12 +66,12 @@ impl DeviceFacts {
         self.device.kind == SIMULATED.name
     }
 
-    /// What the hand holds.
+    /// The device, for the viewer.
     pub fn device(&self) -> &DeviceMessage {
         &self.device
     }
 
-    /// Everything that is set, with its margins for the tool of a scene.
+    /// All settings, with their margins for the tool of a scene.
     pub fn message(&self, settings: &Settings, scene: &Scene) -> SettingsMessage {
         let tool_mass_kg = scene.tool.map(|tool| scene.bodies[tool.body].mass_kg);
         let Settings { coupling, mapping, safety } = settings;
@@ -109,9 +109,9 @@ fn device(file: &DeviceConfig, name: &str, model: &WorstAxisModel, max_force_n: 
     }
 }
 
-/// Largest gains in the viewer: no value beyond the largest that could be stable with the known hand, unless the profile
-/// itself has a larger one. Both linear gains at their maximum may be unstable together; the page shows that, and the tank
-/// protects the hand.
+/// Largest gains in the viewer: no value beyond the largest that could be stable with the known hand, unless the
+/// profile itself has a larger one. Both linear gains at their maximum may be unstable together; the page shows that,
+/// and the tank protects the hand.
 fn max_gains(region: &[RegionPoint], own: &Gains) -> Gains {
     let stiffness = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
     let damping = region.last().map_or(0.0, |point| point.damping_n_s_per_m);
@@ -123,7 +123,7 @@ fn max_gains(region: &[RegionPoint], own: &Gains) -> Gains {
     }
 }
 
-/// To three digits: a limit that people can read.
+/// Rounds down to three digits, so that the limit is easy to read.
 fn rounded_down(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;
@@ -132,7 +132,7 @@ fn rounded_down(value: f64) -> f64 {
     (value / digit).floor() * digit
 }
 
-/// The region in the world's units: a mapping that magnifies makes the device feel a stiffer spring.
+/// The region in world units: a mapping that magnifies makes the device feel a stiffer spring.
 fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
     let to_world = 1.0 / (scale * scale);
     let point = |point: &RegionPoint| RegionPoint {
@@ -143,8 +143,8 @@ fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
     region.iter().map(point).collect()
 }
 
-/// The stiffest passive and the stiffest stable coupling from no damping to the most that comes to rest, in the device's
-/// frame; empty for a device that is so late that no picture is worth its cost.
+/// The stiffest passive and the stiffest stable coupling, from no damping to the largest stable one, device frame.
+/// Empty if the delay of the device is so long that the picture is not worth its cost.
 fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
     if model.delay_s > MAX_DELAY_PERIODS * model.period_s {
         return Vec::new();
@@ -160,7 +160,7 @@ fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
     std::iter::once(0.0).chain(above_none).map(point).collect()
 }
 
-/// The most damping with which some stiffness still comes to rest: it is bounded, because the damper's force is late too.
+/// Largest damping with which some stiffness is stable. It is bounded because the damper's force is delayed too.
 fn max_damping_n_s_per_m(model: &WorstAxisModel, hand: &HandImpedance) -> f64 {
     let (mut low, mut high) = (0.0, 4.0 * (model.mass_kg + hand.mass_kg) / model.period_s);
     for _ in 0..20 {

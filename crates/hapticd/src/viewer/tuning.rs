@@ -6,7 +6,7 @@ use haptic_coupling::key::Key;
 use haptic_loop::control::ControlError;
 use serde_json::{Map, Value};
 
-/// The only form there is: the keys themselves, not in a table as a profile has them.
+/// The only accepted form: the keys themselves, not inside a table as in a profile.
 const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
 
 /// The gains in force with some keys changed; none may exceed `max`.
@@ -40,7 +40,7 @@ fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
     )))
 }
 
-/// The number of a key. Only keys that are given are compared with the limits: the profile may exceed them in the others.
+/// Number of a key. Only the given keys are compared with the limits: the profile may exceed them in the others.
 fn checked(key: &Key<Gains>, value: &Value, max: &Gains) -> Result<f64, String> {
     let example = format!("send e.g. {{\"{}\":{:?}}}", key.name, key.get(&Gains::default()));
     let number = value.as_f64().ok_or_else(|| format!("must be a number, got {value}; {example}"))?;

@@ -55,7 +55,7 @@ impl Root {
         self.write(&format!("dev/input/event{number}"), b"");
     }
 
-    /// Port, backend and axes of all that is found.
+    /// Port, backend and axes of every device found.
     fn listed(&self) -> Vec<(String, &'static str, Option<usize>)> {
         found_under(self.0.path()).into_iter().map(|found| (found.port, found.backend, found.axes)).collect()
     }

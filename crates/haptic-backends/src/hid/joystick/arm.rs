@@ -4,6 +4,7 @@ use crate::hid::force::PidEncoder;
 use crate::hid::layout::{Choice, PidLayout};
 use crate::hid::link::HidLink;
 use crate::hid::report::{Report, Shape};
+use crate::open_error::OpenError;
 use std::time::Duration;
 
 /// Number of times that the result of a new effect is requested, and the interval.
@@ -15,8 +16,8 @@ const RESET_WAIT: Duration = Duration::from_millis(10);
 /// Creates and starts one effect without force for each axis, and returns their blocks.
 ///
 /// # Errors
-/// Text for the user: what the device rejected, and the remedy.
-pub fn arm(link: &mut dyn HidLink, code: &PidEncoder) -> Result<Vec<i64>, String> {
+/// What the device rejected, with the remedy.
+pub fn arm(link: &mut dyn HidLink, code: &PidEncoder) -> Result<Vec<i64>, OpenError> {
     let layout = code.layout();
     let axes = layout.axes.len();
     send_command(link, layout.control.reset.as_ref())?;
@@ -28,7 +29,7 @@ pub fn arm(link: &mut dyn HidLink, code: &PidEncoder) -> Result<Vec<i64>, String
     }
     let mut blocks = Vec::new();
     for axis in 0..axes {
-        let block = create(link, code).map_err(|error| format!("{error}, for axis {} of {axes}", axis + 1))?;
+        let block = create(link, code).map_err(|error| error.of(&format!("effect {} of {axes}", axis + 1)))?;
         for report in [code.set_effect(axis, block), code.set_magnitude(block, 0), code.start(block)] {
             write(link, &report)?;
         }
@@ -37,20 +38,20 @@ pub fn arm(link: &mut dyn HidLink, code: &PidEncoder) -> Result<Vec<i64>, String
     Ok(blocks)
 }
 
-fn write(link: &mut dyn HidLink, report: &Report) -> Result<(), String> {
-    link.write(report).map_err(|error| format!("it rejected report {}: {error}", report.bytes()[0]))
+fn write(link: &mut dyn HidLink, report: &Report) -> Result<(), OpenError> {
+    link.write(report).map_err(|error| OpenError::rejected(format!("report {}", report.bytes()[0]), &error))
 }
 
 /// Sends a command of Device Control, if the device has it.
 ///
 /// # Errors
 /// If the device rejects it.
-pub fn send_command(link: &mut dyn HidLink, command: Option<&(Shape, Choice)>) -> Result<(), String> {
+pub fn send_command(link: &mut dyn HidLink, command: Option<&(Shape, Choice)>) -> Result<(), OpenError> {
     command.map_or(Ok(()), |(shape, choice)| write(link, &shape.empty().with(&choice.field, choice.value)))
 }
 
 /// Rejects a device that reports too small a pool. A device that does not answer may still work.
-fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Result<(), String> {
+fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Result<(), OpenError> {
     let Some((shape, field)) = &layout.simultaneous else { return Ok(()) };
     let mut report = shape.empty();
     if link.get_feature(&mut report).is_err() {
@@ -58,28 +59,30 @@ fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Re
     }
     match report.get(field) {
         capacity if capacity > 0 && capacity < axes as i64 => {
-            Err(format!("it plays {capacity} effects at once, {axes} axes need {axes}; write axes = 1"))
+            let text = format!("it plays {capacity} effects at once, {axes} axes need {axes}; write axes = 1");
+            Err(OpenError::Unsupported(text))
         }
         _ => Ok(()),
     }
 }
 
 /// Creates one constant effect and returns its block.
-fn create(link: &mut dyn HidLink, code: &PidEncoder) -> Result<i64, String> {
+fn create(link: &mut dyn HidLink, code: &PidEncoder) -> Result<i64, OpenError> {
     let load = &code.layout().load;
-    link.set_feature(&code.create()).map_err(|error| format!("it rejected a new effect: {error}"))?;
+    link.set_feature(&code.create()).map_err(|error| OpenError::rejected("a new effect", &error))?;
     for _ in 0..LOAD_ATTEMPTS {
         let mut report = load.shape.empty();
         link.get_feature(&mut report)
-            .map_err(|error| format!("it does not report the result of a new effect: {error}"))?;
+            .map_err(|error| OpenError::rejected("a request for the result of a new effect", &error))?;
         let (block, status) = (report.get(&load.block_index), report.get(&load.success.field));
         if status == load.success.value && block > 0 {
             return Ok(block);
         }
         if Some(status) == load.full {
-            return Err("it has no free effect; unplug it, or stop the program that uses it".to_owned());
+            let text = "it has no free effect; unplug it, or stop the program that uses it";
+            return Err(OpenError::Unsupported(text.to_owned()));
         }
         std::thread::sleep(LOAD_WAIT);
     }
-    Err("it created no effect and gave no reason".to_owned())
+    Err(OpenError::Unsupported("it created no effect and gave no reason".to_owned()))
 }

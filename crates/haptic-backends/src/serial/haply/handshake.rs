@@ -1,5 +1,5 @@
-//! At the first opening: flush, set up, ask for zero torque until an answer comes. Later: realign, ask; a board that
-//! does not know its angles any more is refused.
+//! Handshake. At the first opening: flush, set up, then write zero torque until the board answers. Later: realign, then
+//! write; a board that has lost its angles is rejected.
 
 use super::message::{AnswerFinder, flush, realign, setup, write};
 use super::receive::HaplyReceiveHalf;
@@ -12,14 +12,14 @@ use nalgebra::Vector2;
 use std::sync::Arc;
 
 const MILLISECOND_NS: u64 = 1_000_000;
-/// The board has no way to say that it has understood; it gets this long.
+/// Wait after a message that the board does not acknowledge.
 const SETTLE_NS: u64 = 20 * MILLISECOND_NS;
-/// A question is repeated after this.
+/// Interval after which a request is repeated.
 const REPEAT_NS: u64 = 60 * MILLISECOND_NS;
-/// After so many questions without an answer it all begins again.
+/// Unanswered requests after which the handshake starts over.
 const QUESTIONS: u32 = 3;
 const WITHIN_S: u64 = 5;
-/// How far from home the arm may be read right after it was set up, degrees.
+/// Largest deviation of the arm from home right after setup, degrees.
 const HOME_TOLERANCE_DEG: f32 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,23 +30,23 @@ enum Stage {
     Ask(u32),
 }
 
-/// A conversation up to the first answer.
+/// Handshake up to the first answer.
 pub struct HaplyHandshake {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
     stage: Stage,
-    /// Nothing is said before this.
+    /// Nothing is sent before this time.
     next_at: MonotonicNs,
     deadline: MonotonicNs,
     finder: AnswerFinder,
     bytes_heard: usize,
     answer_deg: Option<[f32; 2]>,
-    /// It was set up before: it must know its angles.
+    /// The board was set up before and must have kept its angles.
     keeps_angles: bool,
 }
 
 impl HaplyHandshake {
-    /// Begins now; a board that must have kept its angles is asked for them and never set up.
+    /// Starts at `now`. A board that must have kept its angles is asked for them and never set up.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>, keeps_angles: bool, now: MonotonicNs) -> Self {
         Self {
             variant,
@@ -68,7 +68,7 @@ impl HaplyHandshake {
             Stage::Realign => (realign(), SETTLE_NS, Stage::Ask(0)),
             Stage::Ask(count) => (write(&self.variant, [0.0; 2]), REPEAT_NS, self.after_question(count)),
         };
-        // What came before belongs to another question, and scraps of several answers must not add up to one.
+        // Earlier bytes belong to another request, and fragments of several answers must not form one.
         (self.finder, self.answer_deg) = (AnswerFinder::default(), None);
         (self.stage, self.next_at) = (next, now.after(wait_ns));
         Step::Send(words)
@@ -101,7 +101,7 @@ impl HaplyHandshake {
     fn give_up(&self) -> HandshakeError {
         match self.bytes_heard {
             0 => HandshakeError::Silent { within_s: WITHIN_S },
-            // A board that was reset has no angles to answer with.
+            // A board that was reset has no angles to send.
             _ if self.keeps_angles => HandshakeError::PositionLost,
             bytes => HandshakeError::NotUnderstood { bytes, expected: "like a Haply 2diy" },
         }
@@ -120,8 +120,7 @@ impl Handshake for HaplyHandshake {
 
     fn step(&mut self, now: MonotonicNs) -> Step {
         match self.answer_deg {
-            // Only an answer to a question counts, not what arrives in the middle of setting up. The stage is the one
-            // to come.
+            // Only the answer to a request counts, not bytes that arrive during setup. `stage` is the next stage.
             Some(answer_deg) if matches!(self.stage, Stage::Ask(1..) | Stage::Flush | Stage::Realign) => {
                 self.conclude(answer_deg)
             }

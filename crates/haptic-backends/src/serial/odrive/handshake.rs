@@ -1,4 +1,5 @@
-//! Who is it; torque control; time and enabling of the watchdog, both read back; zero torque; motor on and read back.
+//! Handshake: identify the controller; select torque control; set the time of the watchdog and enable it, both read
+//! back; send zero torque; switch the motor on and read its state back.
 
 use super::receive::OdriveReceiveHalf;
 use super::transmit::OdriveTransmitHalf;
@@ -11,18 +12,19 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 const MILLISECOND_NS: u64 = 1_000_000;
-/// A question is repeated after this.
+/// Interval after which a request is repeated.
 const REPEAT_NS: u64 = 200 * MILLISECOND_NS;
-/// Coming on takes the motor some milliseconds; so often it is asked whether it is, and the watchdog is fed.
+/// The same while the motor switches on, which takes some milliseconds. Each request also feeds the watchdog.
 const REPEAT_STATE_NS: u64 = 20 * MILLISECOND_NS;
-/// A motor that is still off after so many questions is switched on again.
+/// Requests after which a motor that is still off is switched on again.
 const QUESTIONS_BEFORE_SWITCHING_ON: u32 = 25;
 const WITHIN_S: u64 = 5;
-/// The watchdog's time is written in whole milliseconds and kept as a short float: it may be read back so far off, s.
+/// Largest difference between the watchdog time written and read back, s: it is written in whole milliseconds and
+/// stored in single precision.
 const WATCHDOG_TOLERANCE_S: f64 = 1e-3;
 
-/// What is being asked; each has one number for an answer, but the serial number is too long for the answer of some
-/// firmwares and may come as anything.
+/// Current request. Each is answered by one number. Only the serial number is too long for some firmware versions, so
+/// any line counts as its answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Question {
     Firmware,
@@ -34,7 +36,7 @@ enum Question {
     State,
 }
 
-/// A conversation up to the first torque.
+/// Handshake up to the first torque.
 pub struct OdriveHandshake {
     settings: OdriveSettings,
     monitor: Arc<LinkMonitor>,
@@ -46,13 +48,13 @@ pub struct OdriveHandshake {
     bytes_heard: usize,
     firmware: String,
     serial_number: String,
-    /// What was read back of the watchdog's time and is not what was written, s.
+    /// Watchdog time that was read back, if it differs from the one written, s.
     wrong_watchdog_s: Option<f64>,
     outcome: Option<Result<(), HandshakeError>>,
 }
 
 impl OdriveHandshake {
-    /// Begins now.
+    /// Starts at `now`.
     pub fn new(settings: OdriveSettings, monitor: Arc<LinkMonitor>, now: MonotonicNs) -> Self {
         Self {
             settings,
@@ -70,17 +72,17 @@ impl OdriveHandshake {
         }
     }
 
-    /// Settings are written and read back in one breath.
+    /// Bytes of the current request. A setting is written and read back in one message.
     fn words(&self) -> TxBytes {
         let mut words = TxBytes::EMPTY;
         match self.question {
-            // The empty line ends whatever half command the line may hold.
+            // The empty line terminates a partial command that the line may hold.
             Question::Firmware => words.append(b"\nr fw_version_major\n"),
             Question::SerialNumber => words.append(b"r serial_number\n"),
             Question::ControlMode => write_and_read(&mut words, "axis0.controller.config.control_mode", 1.0),
             Question::InputMode => write_and_read(&mut words, "axis0.controller.config.input_mode", 1.0),
             Question::WatchdogTime => {
-                // There is room for it.
+                // It fits into the buffer.
                 let property = "axis0.config.watchdog_timeout";
                 let _ = writeln!(words, "w {property} {:.3}\nr {property}", self.settings.watchdog_s);
             }
@@ -109,14 +111,15 @@ impl OdriveHandshake {
             (Question::InputMode, 1.0) => self.ask(Question::WatchdogTime),
             (Question::WatchdogTime, found_s) => self.take_watchdog_time(found_s),
             (Question::Watchdog, 1.0) => self.ask(Question::State),
-            // Anything else is a late answer to the question before.
+            // Any other value is a late answer to the previous request.
             (Question::Watchdog, 0.0) => self.refuse("its watchdog cannot be enabled; update its firmware"),
             (Question::State, CLOSED_LOOP) => self.outcome = Some(Ok(())),
             _ => {}
         }
     }
 
-    /// A wrong one may be a late answer to the question before, so it is asked for again before it is believed.
+    /// Handles the watchdog time that was read back. A wrong value may be a late answer to the previous request, so it
+    /// is requested again before it counts.
     fn take_watchdog_time(&mut self, found_s: f64) {
         if (found_s - self.settings.watchdog_s).abs() <= WATCHDOG_TOLERANCE_S {
             self.ask(Question::Watchdog);
@@ -172,7 +175,7 @@ impl OdriveHandshake {
 }
 
 fn write_and_read(words: &mut TxBytes, property: &str, value: f64) {
-    // There is room for the longest of our settings.
+    // The longest setting fits into the buffer.
     let _ = writeln!(words, "w {property} {value}\nr {property}");
 }
 
