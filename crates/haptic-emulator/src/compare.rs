@@ -1,11 +1,11 @@
 //! Compares the forces at the motors with those that the host permitted.
 //!
-//! The log of a device and the trace of a host come from two programs, each once per millisecond and with its own start.
-//! They are aligned where they match best; then every force at a motor must be one that was permitted within a few
-//! milliseconds of that time.
+//! The log of a device and the trace of a host come from two programs, each once per millisecond and with its own
+//! start. They are aligned where they match best; then every force at a motor must be one that was permitted within a
+//! few milliseconds of that time.
 //!
-//! Where directions are coarse, the effect of one axis leaks into the other, and the host compensates for it. The two effects
-//! are set by two reports, so a motor can be wrong for a moment by that part of the change of the other axis.
+//! Where directions are coarse, the effect of one axis leaks into the other, and the host compensates for it. The two
+//! effects are set by two reports, so a motor can be wrong for a moment by that part of the change of the other axis.
 
 use serde::Serialize;
 use std::ops::RangeInclusive;
@@ -23,7 +23,8 @@ pub struct AxisMatch {
     pub lag_spread_ms: i64,
 }
 
-/// Tolerance in steps: two rounded magnitudes of directions that differ slightly from the axes, and the digits of the log.
+/// Tolerance in steps: two rounded magnitudes of directions that differ slightly from the axes, and the digits of the
+/// log.
 const STEPS_OFF: f64 = 1.5;
 /// Largest distance from the aligned time, ms.
 const WINDOW_MS: i64 = 12;
@@ -32,8 +33,8 @@ const STARTS_MS: RangeInclusive<i64> = -100..=5000;
 /// Stride of the forces that are used for alignment.
 const STRIDE: usize = 37;
 
-/// Compares both axes of a device's log with a host's trace, both as CSV, within `step_n`. `leak` is the fraction of the
-/// force of one axis that leaks into the other.
+/// Compares both axes of a device's log with a host's trace, both as CSV, within `step_n`. `leak` is the fraction of
+/// the force of one axis that leaks into the other.
 ///
 /// # Errors
 /// If a column is missing or a number is invalid.

@@ -215,7 +215,8 @@ impl ForceFeedback {
         (id == style.load_id).then_some(vec![id, block, status, 0xFF, 0xFF])
     }
 
-    /// Force of the motors as a fraction of full scale, along x and y of the HID specification. Expired effects end here.
+    /// Force of the motors as a fraction of full scale, along x and y of the HID specification. Expired effects end
+    /// here.
     pub fn force(&mut self, now_us: u64) -> [f64; 2] {
         let mut total = [0.0; 2];
         for effect in self.effects.iter_mut().flatten() {

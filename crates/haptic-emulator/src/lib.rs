@@ -8,7 +8,8 @@
 //! - [`gadget`]: a USB device as reports in and reports out; [`transport`]: its connection to a kernel.
 //! - [`audit`]: what the device observed of its host; [`compare`]: whether that agrees with the host's recording.
 //!
-//! Nothing here shares code with the host's reader of descriptors: offsets of fields are counted in bytes, as in firmware.
+//! Nothing here shares code with the host's reader of descriptors: offsets of fields are counted in bytes, as in
+//! firmware.
 //!
 //! ```
 //! use haptic_device::DeviceModel;

@@ -1,9 +1,9 @@
 //! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //!
-//! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Runs for this many
-//! seconds, then prints its audit of the host as a JSON object. With --unplug the device is disconnected for a second at that
-//! time (uhid only).
+//! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Runs for this
+//! many seconds, then prints its audit of the host as a JSON object. With --unplug the device is disconnected for a
+//! second at that time (uhid only).
 //!
 //! `compare` checks that all forces at the motors, from the log of a device, are forces that the host permitted, from the
 //! table of `hapticd export --csv`, within STEP_N newtons.

@@ -294,7 +294,8 @@ impl Style {
         });
     }
 
-    /// Set Envelope, without which the kernel's driver offers no constant force: attack and fade, level and time of each.
+    /// Set Envelope, without which the kernel's driver offers no constant force: attack and fade, level and time of
+    /// each.
     fn write_envelope(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x5A, |writer| {
             writer.report_id(self.envelope_id);

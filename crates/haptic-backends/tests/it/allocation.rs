@@ -31,8 +31,8 @@ fn linkage_kinematics_do_not_allocate() {
     assert_no_allocator_calls(work);
 }
 
-/// Long enough for any machine; only a broken test waits so long.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Bounds every wait: long enough for any machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads and writes on this thread until the device was unplugged, found again, and has answered often; allocations of
 /// the other threads are not counted.
@@ -48,7 +48,7 @@ fn allocations_on_a_line(
     let emulator = std::thread::spawn(move || serve(board().as_mut(), &life, &stop_inside, &mut |_, _| {}).unwrap());
     let start = Instant::now();
     while !link.exists() {
-        assert!(start.elapsed() < PATIENCE, "no port");
+        assert!(start.elapsed() < TIMEOUT, "no port");
         std::thread::sleep(Duration::from_millis(1));
     }
     let (monitor, port) = (Arc::new(LinkMonitor::default()), link.to_str().unwrap().to_owned());
@@ -58,7 +58,7 @@ fn allocations_on_a_line(
     let mut device = SerialDevice::open(settings).unwrap();
     let (mut allocations, mut fresh_after_loss) = (0, 0);
     while fresh_after_loss < 200 {
-        assert!(start.elapsed() < PATIENCE, "{name}: {fresh_after_loss} readings after the loss");
+        assert!(start.elapsed() < TIMEOUT, "{name}: {fresh_after_loss} readings after the loss");
         let mut is_fresh = false;
         allocations += allocator_calls_in(|| {
             let now = MonotonicNs(monotonic_ns());

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const FULL_SCALE_N: f64 = 4.0;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A device in a socket: it can be pulled, and plugged in again.
 struct Socket {
@@ -159,7 +159,7 @@ fn native_settings() -> NativeSettings {
 fn tick_until(device: &mut dyn Device, force_n: Vector2<f64>, holds: impl Fn(&mut dyn Device) -> bool) {
     let began = Instant::now();
     while !holds(device) {
-        assert!(began.elapsed() < PATIENCE, "what was waited for never came");
+        assert!(began.elapsed() < TIMEOUT, "what was waited for never came");
         device.write(Effort { force_n }, MonotonicNs(monotonic_ns()));
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -237,7 +237,7 @@ fn a_tick_that_falls_silent_gets_no_force() {
     tick_until(device.as_mut(), Vector2::new(3.0, 0.0), |_| motor_n(&socket).x > 2.9);
     let began = Instant::now();
     while motor_n(&socket) != Vector2::zeros() {
-        assert!(began.elapsed() < PATIENCE, "the force outlived its tick");
+        assert!(began.elapsed() < TIMEOUT, "the force outlived its tick");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -381,8 +381,8 @@ fn a_device_whose_reports_fail_alone_is_let_go_before_its_link_is_dropped() {
 }
 
 #[test]
-fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
-    let refusal = |style: Option<Style>, change: fn(&mut Socket), axes: u8| {
+fn a_board_of_another_make_is_rejected_with_its_kind() {
+    let rejection = |style: Option<Style>, change: fn(&mut Socket), axes: u8| {
         let socket = socket(style, None);
         change(&mut socket.lock().unwrap());
         native::open(Box::new(SocketPort(socket)), NativeSettings { axes: Some(axes), ..native_settings() }, 7, 0)
@@ -390,32 +390,32 @@ fn a_board_of_another_make_is_refused_with_what_would_drive_it() {
             .unwrap()
             .to_string()
     };
-    let joystick = refusal(Some(ARDUINO), |_| {}, 2);
+    let joystick = rejection(Some(ARDUINO), |_| {}, 2);
     assert!(joystick.contains("kind = \"hid-pid\""), "{joystick}");
-    let keyboard = refusal(None, |socket| socket.descriptor = vec![0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0xC0], 2);
+    let keyboard = rejection(None, |socket| socket.descriptor = vec![0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0xC0], 2);
     assert!(keyboard.contains("flash the firmware") && keyboard.contains("hapticd devices"), "{keyboard}");
-    let silent = refusal(None, |socket| socket.is_hung = true, 2);
+    let silent = rejection(None, |socket| socket.is_hung = true, 2);
     assert!(silent.contains("no answer within 5 s; check that it is powered"), "{silent}");
-    let one_axis = refusal(None, |_| {}, 1);
+    let one_axis = rejection(None, |_| {}, 1);
     assert!(one_axis.contains("has 2 axes, the device file 1; write axes = 2"), "{one_axis}");
 }
 
 #[test]
-fn a_full_pool_is_told_with_what_would_help() {
-    let refusal = open(&socket(Some(ARDUINO), Some(0))).err().unwrap().to_string();
-    assert!(refusal.contains("no free effect"), "{refusal}");
-    let refusal = open(&socket(Some(ARDUINO), Some(1))).err().unwrap().to_string();
-    assert!(refusal.contains("axes = 1"), "{refusal}");
+fn a_full_pool_is_rejected_with_the_remedy() {
+    let rejection = open(&socket(Some(ARDUINO), Some(0))).err().unwrap().to_string();
+    assert!(rejection.contains("no free effect"), "{rejection}");
+    let rejection = open(&socket(Some(ARDUINO), Some(1))).err().unwrap().to_string();
+    assert!(rejection.contains("axes = 1"), "{rejection}");
 }
 
-/// Opens a device with another descriptor than its own; the refusal, after which nothing must have been written to it.
-fn refusal_of(descriptor: Vec<u8>) -> String {
+/// Opens a device with another descriptor than its own; the rejection, after which nothing must have been written to it.
+fn rejection_of(descriptor: Vec<u8>) -> String {
     let socket = socket(Some(OPEN_FFBOARD), None);
     socket.lock().unwrap().descriptor = descriptor;
-    let refusal = open(&socket).err().unwrap().to_string();
+    let rejection = open(&socket).err().unwrap().to_string();
     let Firmware::Joystick(joystick, _) = &socket.lock().unwrap().gadget.firmware else { panic!() };
     assert_eq!((joystick.heard_us, joystick.plays()), (None, false), "it was written to");
-    refusal
+    rejection
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn a_joystick_without_force_feedback_is_refused_and_never_written_to() {
         0x05, 0x01, 0x09, 0x04, 0xA1, 0x01, 0x15, 0x00, 0x26, 0xFF, 0x03, 0x75, 0x10, 0x95, 0x02, 0x09, 0x30, 0x09,
         0x31, 0x81, 0x02, 0xC0,
     ];
-    assert!(refusal_of(pad.to_vec()).contains("no force feedback"));
+    assert!(rejection_of(pad.to_vec()).contains("no force feedback"));
 }
 
 #[test]
@@ -433,13 +433,13 @@ fn a_descriptor_that_lacks_or_contradicts_something_is_refused_and_never_written
     let magnitude = descriptor.windows(2).position(|pair| pair == [0x09, 0x70]).unwrap();
     let mut lacking = descriptor.clone();
     lacking[magnitude + 1] = 0x71;
-    assert!(refusal_of(lacking).contains("magnitude of a constant force"));
+    assert!(rejection_of(lacking).contains("magnitude of a constant force"));
     // Its range does not fit 8 bits any more: the size is the first after the usage.
     let size = magnitude + descriptor[magnitude..].windows(2).position(|pair| pair == [0x75, 0x10]).unwrap();
     let mut contradictory = descriptor.clone();
     contradictory[size + 1] = 0x08;
-    assert!(refusal_of(contradictory).contains("contradicts itself"));
-    assert!(refusal_of(descriptor[..descriptor.len() / 2].to_vec()).contains("report descriptor"));
+    assert!(rejection_of(contradictory).contains("contradicts itself"));
+    assert!(rejection_of(descriptor[..descriptor.len() / 2].to_vec()).contains("report descriptor"));
 }
 
 #[test]

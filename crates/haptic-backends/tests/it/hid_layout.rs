@@ -64,7 +64,7 @@ fn the_force_at_the_motor_is_the_one_asked_for_in_every_quadrant() {
 }
 
 /// What OpenFFBoard makes of a constant effect: its axes' shares of the magnitude are (sin, −cos) of the direction, in
-/// hundredths of a degree, and the force is minus magnitude times share, along x and y of the HID specification.
+/// hundredths of a degree, and the force is minus magnitude times fraction, along x and y of the HID specification.
 fn open_ffboard_force(direction: i64, magnitude: i64) -> Vector2<f64> {
     let (sine, cosine) = (direction as f64 / 100.0).to_radians().sin_cos();
     let shares = Vector2::new(sine, -cosine);
@@ -79,10 +79,10 @@ fn directions_are_those_of_open_ffboard() {
     let per_n = OPEN_FFBOARD.magnitude_max as f64 / FULL_SCALE_N;
     for force_n in [[1.0, 0.0], [0.0, 1.0], [-2.0, 0.5], [0.7, -1.9]].map(Vector2::from) {
         let [x, y] = code.magnitudes(force_n);
-        let felt = open_ffboard_force(direction(0), x) + open_ffboard_force(direction(1), y);
+        let exerted = open_ffboard_force(direction(0), x) + open_ffboard_force(direction(1), y);
         // Its y grows towards the user.
         let wanted = Vector2::new(force_n.x, -force_n.y) * per_n;
-        assert!((felt - wanted).amax() < 1.0, "{force_n}: {felt} in place of {wanted}");
+        assert!((exerted - wanted).amax() < 1.0, "{force_n}: {exerted} in place of {wanted}");
     }
 }
 
@@ -176,14 +176,14 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Xorshift) {
 fn a_million_mutated_descriptors_are_found_or_refused_and_nothing_panics() {
     let mut random = Xorshift::new(11);
     let originals = STYLES.map(|style| style.descriptor());
-    let (mut found, mut refused) = (0, 0);
+    let (mut found, mut rejected) = (0, 0);
     for round in 0..1_000_000 {
         let mut bytes = originals[round % originals.len()].clone();
         for _ in 0..=(random.between(0.0, 4.0) as u32) {
             mutate(&mut bytes, &mut random);
         }
         match PidLayout::find(&bytes, 2) {
-            Err(_) => refused += 1,
+            Err(_) => rejected += 1,
             Ok(layout) => {
                 found += 1;
                 exercise(layout);
@@ -191,8 +191,8 @@ fn a_million_mutated_descriptors_are_found_or_refused_and_nothing_panics() {
         }
     }
     assert!(
-        found > 10_000 && refused > 10_000,
-        "{found} found, {refused} refused: the mutations do not reach far enough"
+        found > 10_000 && rejected > 10_000,
+        "{found} found, {rejected} rejected: the mutations do not reach far enough"
     );
 }
 

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Longest time that a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a board does with a message.
 enum Reaction {
@@ -232,7 +232,7 @@ fn tick_until(device: &mut dyn Device, holds: impl Fn(&Reading) -> bool) -> Read
         if holds(&reading) {
             return reading;
         }
-        assert!(start.elapsed() < PATIENCE, "last reading: {reading:?}");
+        assert!(start.elapsed() < TIMEOUT, "last reading: {reading:?}");
         device.write(Effort::zero(), MonotonicNs(monotonic_ns()));
         std::thread::sleep(Duration::from_millis(1));
     }

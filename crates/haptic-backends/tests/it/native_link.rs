@@ -139,14 +139,14 @@ fn velocity_is_estimated_where_the_board_gives_none() {
 
 #[test]
 fn another_version_another_number_of_axes_silence_and_garbage_have_errors_of_their_own() {
-    let refusal = |traits: NativeTraits| {
+    let rejection = |traits: NativeTraits| {
         let (mut protocol, mut board) =
             (NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1), board(traits));
         open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).err().unwrap()
     };
-    let version = refusal(NativeTraits { major_version: 9, ..NativeTraits::default() });
+    let version = rejection(NativeTraits { major_version: 9, ..NativeTraits::default() });
     assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: (1, 0) });
-    let axes = refusal(NativeTraits { axes: 1, ..NativeTraits::default() });
+    let axes = rejection(NativeTraits { axes: 1, ..NativeTraits::default() });
     assert_eq!(axes, HandshakeError::Axes { wanted: 2, found: 1 });
     let alone = |answer: &[u8]| {
         let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1);

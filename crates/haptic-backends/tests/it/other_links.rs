@@ -1,4 +1,4 @@
-//! Host and device of the protocols that people's devices speak, in one room: no port, no clock.
+//! Host and device of the Haply and ODrive protocols, connected directly: no port, no clock.
 
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::{HaplyProtocol, HaplyVariant, LinkMonitor, OdriveProtocol, OdriveSettings};
@@ -11,18 +11,18 @@ use std::sync::Arc;
 const MILLISECOND_NS: u64 = 1_000_000;
 const VARIANTS: [HaplyVariant; 3] = [HaplyVariant::V3, HaplyVariant::V2, HaplyVariant::KIT];
 
-fn heard_by(board: &mut dyn Board, bytes: &[u8]) -> Vec<u8> {
+fn replies_of(board: &mut dyn Board, bytes: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
     board.receive(bytes, &mut answers);
     answers.concat()
 }
 
-fn greet(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenSession>, HandshakeError> {
+fn run_handshake(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenSession>, HandshakeError> {
     let mut handshake = protocol.start_handshake(MonotonicNs(0));
     for round in 0..20_000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
         match handshake.step(now) {
-            Step::Send(words) => handshake.receive(&heard_by(board, words.bytes()), now),
+            Step::Send(frame) => handshake.receive(&replies_of(board, frame.bytes()), now),
             Step::Wait { .. } => board.tick(&mut Vec::new()),
             Step::Done(session) => return Ok(session),
             Step::Failed(error) => return Err(error),
@@ -31,8 +31,8 @@ fn greet(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenS
     panic!("neither done nor failed");
 }
 
-/// A host and a device that have greeted each other.
-struct Room<B> {
+/// A host and a device after their handshake.
+struct Link<B> {
     board: B,
     session: Box<OpenSession>,
     monitor: Arc<LinkMonitor>,
@@ -40,29 +40,29 @@ struct Room<B> {
     newest: Sample,
 }
 
-impl<B: Board> Room<B> {
+impl<B: Board> Link<B> {
     fn new(mut board: B, make: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>) -> Self {
         let monitor = Arc::new(LinkMonitor::default());
-        let session = greet(make(Arc::clone(&monitor)).as_mut(), &mut board).unwrap();
+        let session = run_handshake(make(Arc::clone(&monitor)).as_mut(), &mut board).unwrap();
         Self { board, session, monitor, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::default() }
     }
 
     fn exchange(&mut self, force_n: Vector2<f64>, is_lost: bool) {
-        let (words, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
-        let answer = heard_by(&mut self.board, words.bytes());
+        let (frame, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
+        let answer = replies_of(&mut self.board, frame.bytes());
         self.board.tick(&mut Vec::new());
         self.now = self.now.after(MILLISECOND_NS / 2);
-        self.listen(if is_lost { &[] } else { &answer });
+        self.receive(if is_lost { &[] } else { &answer });
         self.now = self.now.after(MILLISECOND_NS / 2);
     }
 
-    fn listen(&mut self, bytes: &[u8]) {
-        let heard = self.session.receive.receive(bytes, self.now);
-        self.newest = heard.sample.unwrap_or(self.newest);
-        if let Some(reply) = heard.reply {
-            let answer = heard_by(&mut self.board, reply.bytes());
-            let heard = self.session.receive.receive(&answer, self.now);
-            self.newest = heard.sample.unwrap_or(self.newest);
+    fn receive(&mut self, bytes: &[u8]) {
+        let received = self.session.receive.receive(bytes, self.now);
+        self.newest = received.sample.unwrap_or(self.newest);
+        if let Some(reply) = received.reply {
+            let answer = replies_of(&mut self.board, reply.bytes());
+            let received = self.session.receive.receive(&answer, self.now);
+            self.newest = received.sample.unwrap_or(self.newest);
         }
     }
 
@@ -73,34 +73,34 @@ impl<B: Board> Room<B> {
     }
 }
 
-fn haply(variant: HaplyVariant) -> Room<HaplyBoard> {
+fn haply(variant: HaplyVariant) -> Link<HaplyBoard> {
     let board = HaplyBoard::new(variant, &DeviceModel::default(), None).unwrap();
-    Room::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)))
+    Link::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)))
 }
 
 /// A hand that rests where the arm's path puts it after two seconds: in the middle of the workspace.
-fn resting_haply(variant: HaplyVariant, hand_n_per_m: f64) -> Room<HaplyBoard> {
+fn resting_haply(variant: HaplyVariant, hand_n_per_m: f64) -> Link<HaplyBoard> {
     let mut hand = haptic_emulator::serial::haply::usual_hand(&variant);
     hand.path.truncate(3);
     let hand = HandModel { looped: false, stiffness_n_per_m: hand_n_per_m, ..hand };
     let model = DeviceModel { coulomb_n: [0.0; 2], ..DeviceModel::default() };
     let board = HaplyBoard::new(variant, &model, Some(hand)).unwrap();
-    let mut room = Room::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)));
-    room.run(4000, Vector2::zeros());
-    room
+    let mut link = Link::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)));
+    link.run(4000, Vector2::zeros());
+    link
 }
 
 #[test]
 fn every_make_of_the_haply_is_greeted_at_home_and_followed_through_its_workspace() {
     for variant in VARIANTS {
-        let mut room = haply(variant);
+        let mut link = haply(variant);
         let home_m = variant.linkage.handle_m(variant.home_rad()).unwrap();
-        room.run(100, Vector2::zeros());
-        assert!((room.newest.position_m - home_m).norm() < 1e-3, "{} at {}", variant.name, room.newest.position_m);
-        room.run(1900, Vector2::zeros());
+        link.run(100, Vector2::zeros());
+        assert!((link.newest.position_m - home_m).norm() < 1e-3, "{} at {}", variant.name, link.newest.position_m);
+        link.run(1900, Vector2::zeros());
         let middle_m = 0.65 * (variant.linkage.upper_link_m + variant.linkage.lower_link_m);
-        assert!((room.newest.position_m.y - middle_m).abs() < 5e-3, "{} at {}", variant.name, room.newest.position_m);
-        assert_eq!((room.newest.health, room.monitor.statistics(1000.0).frames_lost), (Health::Ready, 0));
+        assert!((link.newest.position_m.y - middle_m).abs() < 5e-3, "{} at {}", variant.name, link.newest.position_m);
+        assert_eq!((link.newest.health, link.monitor.statistics(1000.0).frames_lost), (Health::Ready, 0));
     }
 }
 
@@ -108,32 +108,32 @@ fn every_make_of_the_haply_is_greeted_at_home_and_followed_through_its_workspace
 fn a_force_on_the_haply_stretches_the_hand_s_spring_by_force_over_stiffness() {
     for variant in VARIANTS {
         let (stiffness, force_n) = (300.0, Vector2::new(0.4, -0.6));
-        let mut room = resting_haply(variant, stiffness);
-        let before_m = room.newest.position_m;
-        room.run(3000, force_n);
+        let mut link = resting_haply(variant, stiffness);
+        let before_m = link.newest.position_m;
+        link.run(3000, force_n);
         let expected_m = force_n / stiffness;
-        let moved_m = room.newest.position_m - before_m;
+        let moved_m = link.newest.position_m - before_m;
         assert!((moved_m - expected_m).norm() < 0.1 * expected_m.norm(), "{}: {moved_m} {expected_m}", variant.name);
     }
 }
 
 #[test]
 fn torques_beyond_what_the_motors_give_keep_the_direction_of_the_force() {
-    let mut room = resting_haply(HaplyVariant::V3, 3000.0);
-    let before_m = room.newest.position_m;
-    room.run(2000, Vector2::new(0.0, -50.0));
-    let moved_m = room.newest.position_m - before_m;
+    let mut link = resting_haply(HaplyVariant::V3, 3000.0);
+    let before_m = link.newest.position_m;
+    link.run(2000, Vector2::new(0.0, -50.0));
+    let moved_m = link.newest.position_m - before_m;
     assert!(moved_m.y < 0.0 && moved_m.x.abs() < 0.15 * moved_m.y.abs(), "{moved_m}");
 }
 
 #[test]
 fn the_last_thing_a_haply_hears_is_zero_torque() {
-    let mut room = haply(HaplyVariant::V3);
-    room.run(10, Vector2::new(1.0, 1.0));
-    assert_ne!(room.board.force_n(), Vector2::zeros());
-    let words = room.session.transmit.stop_frame();
-    heard_by(&mut room.board, words.bytes());
-    assert_eq!(room.board.force_n(), Vector2::zeros());
+    let mut link = haply(HaplyVariant::V3);
+    link.run(10, Vector2::new(1.0, 1.0));
+    assert_ne!(link.board.force_n(), Vector2::zeros());
+    let frame = link.session.transmit.stop_frame();
+    replies_of(&mut link.board, frame.bytes());
+    assert_eq!(link.board.force_n(), Vector2::zeros());
 }
 
 #[test]
@@ -142,19 +142,19 @@ fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
     let mut board = HaplyBoard::new(variant, &DeviceModel::default(), None).unwrap();
     let monitor = Arc::new(LinkMonitor::default());
     let mut protocol = HaplyProtocol::new(variant, Arc::clone(&monitor));
-    greet(&mut protocol, &mut board).unwrap();
+    run_handshake(&mut protocol, &mut board).unwrap();
     (0..2000).for_each(|_| board.tick(&mut Vec::new()));
-    let session = greet(&mut protocol, &mut board).unwrap();
-    let mut room = Room { board, session, monitor, now: MonotonicNs(1), newest: Sample::default() };
-    room.run(2, Vector2::zeros());
-    assert!(room.newest.position_m.y > 0.09, "not taken for home: {}", room.newest.position_m);
+    let session = run_handshake(&mut protocol, &mut board).unwrap();
+    let mut link = Link { board, session, monitor, now: MonotonicNs(1), newest: Sample::default() };
+    link.run(2, Vector2::zeros());
+    assert!(link.newest.position_m.y > 0.09, "not taken for home: {}", link.newest.position_m);
 }
 
-/// A Haply that was greeted and moved to the middle of its workspace, with the protocol that will find it again.
+/// A Haply after its handshake, moved to the middle of its travel, with the protocol for the reconnect.
 fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
     let mut board = HaplyBoard::new(HaplyVariant::V3, &DeviceModel::default(), None).unwrap();
     let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(LinkMonitor::default()));
-    greet(&mut protocol, &mut board).unwrap();
+    run_handshake(&mut protocol, &mut board).unwrap();
     (0..2000).for_each(|_| board.tick(&mut Vec::new()));
     while board.next_event().is_some() {}
     (protocol, board)
@@ -163,52 +163,56 @@ fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
 #[test]
 fn a_haply_that_forgot_its_angles_away_from_home_is_not_set_up_there_but_refused_with_the_remedy() {
     let (mut protocol, mut board) = haply_in_the_middle();
-    heard_by(&mut board, &[0, 0]);
+    replies_of(&mut board, &[0, 0]);
     for _ in 0..3 {
-        let refusal = greet(&mut protocol, &mut board).err().expect("wrong angles were taken for right ones");
-        assert_eq!(refusal, HandshakeError::PositionLost);
-        assert!(refusal.to_string().contains("hold the arm against its home stop and restart hapticd"), "{refusal}");
+        let rejection = run_handshake(&mut protocol, &mut board).err().expect("wrong angles were accepted");
+        assert_eq!(rejection, HandshakeError::PositionLost);
+        assert!(
+            rejection.to_string().contains("hold the arm against its home stop and restart hapticd"),
+            "{rejection}"
+        );
         assert_eq!((board.next_event(), board.force_n()), (None, Vector2::zeros()), "it was set up");
     }
 }
 
 #[test]
 fn a_haply_that_waits_for_the_rest_of_a_message_keeps_its_angles_when_it_is_found_again() {
-    for heard in 1..10 {
+    for received in 1..10 {
         let (mut protocol, mut board) = haply_in_the_middle();
         let push = haptic_backends::serial::haply::message::write(&HaplyVariant::V3, [0.1, 0.1]);
-        heard_by(&mut board, &push.bytes()[..heard]);
-        let session = greet(&mut protocol, &mut board).unwrap_or_else(|error| panic!("{heard} bytes: {error}"));
-        assert_eq!(board.force_n(), Vector2::zeros(), "{heard} bytes");
+        replies_of(&mut board, &push.bytes()[..received]);
+        let session =
+            run_handshake(&mut protocol, &mut board).unwrap_or_else(|error| panic!("{received} bytes: {error}"));
+        assert_eq!(board.force_n(), Vector2::zeros(), "{received} bytes");
         let (monitor, newest) = (Arc::new(LinkMonitor::default()), Sample::default());
-        let mut room = Room { board, session, monitor, now: MonotonicNs(1), newest };
-        room.run(2, Vector2::zeros());
-        assert!(room.newest.position_m.y > 0.09, "{heard} bytes: {}", room.newest.position_m);
+        let mut link = Link { board, session, monitor, now: MonotonicNs(1), newest };
+        link.run(2, Vector2::zeros());
+        assert!(link.newest.position_m.y > 0.09, "{received} bytes: {}", link.newest.position_m);
     }
 }
 
 #[test]
 fn the_last_words_end_the_torques_of_a_haply_wherever_a_message_was_cut_short() {
-    for heard in 0..10 {
-        let mut room = haply(HaplyVariant::V3);
-        room.run(10, Vector2::new(1.0, 1.0));
-        assert_ne!(room.board.force_n(), Vector2::zeros());
-        let (words, _) =
-            room.session.transmit.encode(Effort { force_n: Vector2::new(1.0, 1.0) }, &room.newest, room.now);
-        heard_by(&mut room.board, &words.bytes()[..heard]);
-        let words = room.session.transmit.stop_frame();
-        heard_by(&mut room.board, words.bytes());
-        assert_eq!(room.board.force_n(), Vector2::zeros(), "after {heard} bytes");
+    for received in 0..10 {
+        let mut link = haply(HaplyVariant::V3);
+        link.run(10, Vector2::new(1.0, 1.0));
+        assert_ne!(link.board.force_n(), Vector2::zeros());
+        let (frame, _) =
+            link.session.transmit.encode(Effort { force_n: Vector2::new(1.0, 1.0) }, &link.newest, link.now);
+        replies_of(&mut link.board, &frame.bytes()[..received]);
+        let frame = link.session.transmit.stop_frame();
+        replies_of(&mut link.board, frame.bytes());
+        assert_eq!(link.board.force_n(), Vector2::zeros(), "after {received} bytes");
     }
 }
 
 #[test]
-fn what_is_lost_on_the_way_from_a_haply_is_counted() {
-    let mut room = haply(HaplyVariant::V3);
+fn frames_lost_from_a_haply_are_counted() {
+    let mut link = haply(HaplyVariant::V3);
     for tick in 0..5000 {
-        room.exchange(Vector2::zeros(), tick % 250 == 100);
+        link.exchange(Vector2::zeros(), tick % 250 == 100);
     }
-    let lost = room.monitor.statistics(1000.0).frames_lost;
+    let lost = link.monitor.statistics(1000.0).frames_lost;
     assert!((19..=20).contains(&lost), "{lost}");
 }
 
@@ -231,15 +235,15 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
             None
         }
     }
-    let refusal = |words| {
+    let rejection = |frame| {
         let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(LinkMonitor::default()));
         let body = EmulatedHandle::new(2, &DeviceModel::default(), None).unwrap();
-        greet(&mut protocol, &mut Stranger(words, body)).err().unwrap()
+        run_handshake(&mut protocol, &mut Stranger(frame, body)).err().unwrap()
     };
-    assert_eq!(refusal(b""), HandshakeError::Silent { within_s: 5 });
-    assert!(matches!(refusal(b"what?\r\n"), HandshakeError::NotUnderstood { .. }));
+    assert_eq!(rejection(b""), HandshakeError::Silent { within_s: 5 });
+    assert!(matches!(rejection(b"what?\r\n"), HandshakeError::NotUnderstood { .. }));
     // Zeros after the board's number are angles, of an arm that stands far from home.
-    assert!(matches!(refusal(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), HandshakeError::NotHome { .. }));
+    assert!(matches!(rejection(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), HandshakeError::NotHome { .. }));
 }
 
 const ODRIVE: OdriveSettings = OdriveSettings { lever_m: 0.02, watchdog_s: 0.05, baud: None };
@@ -249,20 +253,20 @@ fn odrive_board() -> OdriveBoard {
     OdriveBoard::new(0.02, EmulatedHandle::new(1, &model, None).unwrap())
 }
 
-fn odrive() -> Room<OdriveBoard> {
-    Room::new(odrive_board(), |monitor| Box::new(OdriveProtocol::new(ODRIVE, monitor)))
+fn odrive() -> Link<OdriveBoard> {
+    Link::new(odrive_board(), |monitor| Box::new(OdriveProtocol::new(ODRIVE, monitor)))
 }
 
-/// An ODrive that never gets to hear one kind of line, or hears another in its place.
+/// An ODrive that receives another text in place of one kind of line.
 struct Deafened {
     board: OdriveBoard,
     line: &'static str,
-    heard: &'static str,
+    received: &'static str,
 }
 
 impl Board for Deafened {
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
-        let text = String::from_utf8(bytes.to_vec()).unwrap().replace(self.line, self.heard);
+        let text = String::from_utf8(bytes.to_vec()).unwrap().replace(self.line, self.received);
         self.board.receive(text.as_bytes(), out);
     }
     fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
@@ -287,12 +291,13 @@ fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_
         ("watchdog_timeout 0.050\n", "watchdog_timeout 0.5\n", "write watchdog_s = 0.5"),
         ("w axis0.config.enable_watchdog 1\n", "", "cannot be enabled; update its firmware"),
     ];
-    for (line, heard, told) in cases {
-        let mut board = Deafened { board: odrive_board(), line, heard };
+    for (line, received, expected) in cases {
+        let mut board = Deafened { board: odrive_board(), line, received };
         let mut protocol = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default()));
-        let refusal = greet(&mut protocol, &mut board).err().expect("a controller that would not let go was taken");
-        assert!(refusal.to_string().contains(told), "{refusal}");
-        assert!(std::iter::from_fn(|| board.next_event()).all(|news| !news.contains("motor on")), "after {line:?}");
+        let rejection =
+            run_handshake(&mut protocol, &mut board).err().expect("a controller that does not switch off was accepted");
+        assert!(rejection.to_string().contains(expected), "{rejection}");
+        assert!(std::iter::from_fn(|| board.next_event()).all(|event| !event.contains("motor on")), "after {line:?}");
     }
 }
 
@@ -303,11 +308,11 @@ fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
     for round in 0..5000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
         match handshake.step(now) {
-            Step::Send(words) => {
-                let is_timeout = String::from_utf8_lossy(words.bytes()).contains("watchdog_timeout");
+            Step::Send(frame) => {
+                let is_timeout = String::from_utf8_lossy(frame.bytes()).contains("watchdog_timeout");
                 // What the input mode answered, once more.
                 handshake.receive(if is_timeout { b"1\r\n" } else { b"" }, now);
-                handshake.receive(&heard_by(&mut board, words.bytes()), now);
+                handshake.receive(&replies_of(&mut board, frame.bytes()), now);
             }
             Step::Wait { .. } => board.tick(&mut Vec::new()),
             Step::Done(_) => return,
@@ -319,45 +324,45 @@ fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
 
 #[test]
 fn an_odrive_moves_the_handle_as_mechanics_says_over_its_lever() {
-    let mut room = odrive();
-    room.run(101, Vector2::new(0.2, 0.0));
+    let mut link = odrive();
+    link.run(101, Vector2::new(0.2, 0.0));
     let speed = 0.2 / 0.5 * (1.0 - (-0.5f64 * 0.1 / 0.1).exp());
-    let Sample { velocity_m_per_s, position_m, health, .. } = room.newest;
+    let Sample { velocity_m_per_s, position_m, health, .. } = link.newest;
     assert!((velocity_m_per_s.x - speed).abs() < 0.02 * speed, "{velocity_m_per_s}");
     assert!(position_m.x > 0.0 && health == Health::Ready);
-    let statistics = room.monitor.statistics(1000.0);
+    let statistics = link.monitor.statistics(1000.0);
     assert_eq!((statistics.frames_lost, statistics.crc_errors), (0, 0));
 }
 
 #[test]
 fn an_odrive_s_watchdog_is_on_lets_go_and_is_told_of_and_the_motor_comes_back() {
-    let mut room = odrive();
-    room.run(10, Vector2::new(0.5, 0.0));
-    assert_ne!(room.board.force_n(), Vector2::zeros());
-    (0..60).for_each(|_| room.board.tick(&mut Vec::new()));
-    assert_eq!(room.board.force_n(), Vector2::zeros());
+    let mut link = odrive();
+    link.run(10, Vector2::new(0.5, 0.0));
+    assert_ne!(link.board.force_n(), Vector2::zeros());
+    (0..60).for_each(|_| link.board.tick(&mut Vec::new()));
+    assert_eq!(link.board.force_n(), Vector2::zeros());
     let mut worst = Health::Ready;
     for _ in 0..250 {
-        room.exchange(Vector2::zeros(), false);
-        worst = if room.newest.health == Health::Ready { worst } else { room.newest.health };
+        link.exchange(Vector2::zeros(), false);
+        worst = if link.newest.health == Health::Ready { worst } else { link.newest.health };
     }
     assert_eq!(worst, Health::Faulted(FaultCode::Device { code: 0, detail: 2048 }));
-    assert_eq!(room.newest.health, Health::Ready);
-    room.run(2, Vector2::new(0.5, 0.0));
-    assert_ne!(room.board.force_n(), Vector2::zeros());
+    assert_eq!(link.newest.health, Health::Ready);
+    link.run(2, Vector2::new(0.5, 0.0));
+    assert_ne!(link.board.force_n(), Vector2::zeros());
 }
 
 #[test]
 fn before_the_first_tick_the_odrive_s_watchdog_is_fed_and_the_farewell_switches_the_motor_off() {
-    let mut room = odrive();
+    let mut link = odrive();
     for _ in 0..20 {
-        (0..20).for_each(|_| room.board.tick(&mut Vec::new()));
-        room.listen(&[]);
+        (0..20).for_each(|_| link.board.tick(&mut Vec::new()));
+        link.receive(&[]);
     }
-    room.run(2, Vector2::new(0.5, 0.0));
-    assert_eq!(room.newest.health, Health::Ready);
-    assert_ne!(room.board.force_n(), Vector2::zeros());
-    let words = room.session.transmit.stop_frame();
-    heard_by(&mut room.board, words.bytes());
-    assert_eq!(room.board.force_n(), Vector2::zeros());
+    link.run(2, Vector2::new(0.5, 0.0));
+    assert_eq!(link.newest.health, Health::Ready);
+    assert_ne!(link.board.force_n(), Vector2::zeros());
+    let frame = link.session.transmit.stop_frame();
+    replies_of(&mut link.board, frame.bytes());
+    assert_eq!(link.board.force_n(), Vector2::zeros());
 }

@@ -19,34 +19,34 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Long enough for any machine; only a broken test waits so long.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Bounds every wait: long enough for any machine.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Emulator {
     port: PathBuf,
     stop: Arc<AtomicBool>,
-    told: Arc<Mutex<Vec<String>>>,
+    events: Arc<Mutex<Vec<String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Emulator {
     fn start(name: &str, traits: NativeTraits, life: ServeOptions) -> Self {
         let port = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
-        let (stop, told) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
+        let (stop, events) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let life = ServeOptions { link: Some(port.clone()), ..life };
-        let (stop_inside, told_inside) = (Arc::clone(&stop), Arc::clone(&told));
+        let (stop_inside, events_inside) = (Arc::clone(&stop), Arc::clone(&events));
         let thread = std::thread::spawn(move || {
             let body = EmulatedHandle::new(traits.axes, &DeviceModel::default(), None).unwrap();
-            let mut tell = |_: f64, text: &str| told_inside.lock().unwrap().push(text.to_owned());
-            serve(&mut NativeBoard::new(traits, body), &life, &stop_inside, &mut tell).unwrap();
+            let mut log = |_: f64, text: &str| events_inside.lock().unwrap().push(text.to_owned());
+            serve(&mut NativeBoard::new(traits, body), &life, &stop_inside, &mut log).unwrap();
         });
-        let emulator = Self { port, stop, told, thread: Some(thread) };
+        let emulator = Self { port, stop, events, thread: Some(thread) };
         wait_until("the port appears", || emulator.port.exists());
         emulator
     }
 
-    fn has_told(&self, text: &str) -> bool {
-        self.told.lock().unwrap().iter().any(|line| line.contains(text))
+    fn has_event(&self, text: &str) -> bool {
+        self.events.lock().unwrap().iter().any(|line| line.contains(text))
     }
 }
 
@@ -60,7 +60,7 @@ impl Drop for Emulator {
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "never: {what}");
+        assert!(start.elapsed() < TIMEOUT, "never: {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -103,9 +103,9 @@ fn readings_come_and_forces_go_until_the_device_is_closed() {
     });
     let link = device.link_statistics().unwrap();
     assert!(link.round_trip.p50_ns > 0 && link.frames_lost == 0 && link.crc_errors == 0, "{link:?}");
-    wait_until("the motor pushes", || emulator.has_told("motor 0 on"));
+    wait_until("the motor pushes", || emulator.has_event("motor 0 on"));
     device.close();
-    wait_until("the board was stopped", || emulator.has_told("stopped by the host"));
+    wait_until("the board was stopped", || emulator.has_event("stopped by the host"));
     assert_eq!(tick(&mut device).1, WriteOutcome::Failed(haptic_device::WriteError::NotConnected));
 }
 
@@ -233,6 +233,6 @@ fn a_full_line_is_busy_and_never_waits() {
     let pty = haptic_emulator::serial::pty::Pty::open(None).unwrap();
     let port = Port::open(pty.name().to_str().unwrap(), 115_200).unwrap();
     // Nobody reads the far end, so its buffer fills up.
-    let refused = (0..100_000).find_map(|_| port.write(&[1; 64]).err()).expect("the buffer is finite");
-    assert_eq!(refused.kind(), std::io::ErrorKind::WouldBlock);
+    let rejected = (0..100_000).find_map(|_| port.write(&[1; 64]).err()).expect("the buffer is finite");
+    assert_eq!(rejected.kind(), std::io::ErrorKind::WouldBlock);
 }

@@ -1,4 +1,4 @@
-//! Reading and writing allocate nothing, whatever goes wrong.
+//! Reading and writing allocate nothing, with any fault.
 
 use haptic_device::faulty::PerKind;
 use haptic_device::{

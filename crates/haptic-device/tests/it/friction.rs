@@ -8,7 +8,7 @@ const NOW: MonotonicNs = MonotonicNs(0);
 const FINE_STEPS: u32 = 1000;
 const FINE_S: f64 = 1e-6;
 
-/// One axis by Moreau's time stepping: friction takes what speed it can and no more.
+/// One axis by Moreau's time stepping: friction removes speed up to its limit.
 struct Reference {
     mass_kg: f64,
     damping: f64,
@@ -78,13 +78,13 @@ fn reference(case: &Case) -> Reference {
 }
 
 fn target_m(case: &Case, tick: usize) -> f64 {
-    let (row, share) = (tick / 10, (tick % 10) as f64 / 10.0);
+    let (row, fraction) = (tick / 10, (tick % 10) as f64 / 10.0);
     let last = case.hand.path.len() - 1;
     let (from, to) = (case.hand.path[row.min(last)][1], case.hand.path[(row + 1).min(last)][1]);
-    from + (to - from) * share
+    from + (to - from) * fraction
 }
 
-/// Largest distance between the two over a run, and ticks in which the device stood still.
+/// Maximum distance between the two over a run, and ticks in which the device did not move.
 fn compare(case: &Case, random: &mut Xorshift) -> (f64, usize) {
     let mut device = SimulatedDevice::new(1, &case.model, Some(&case.hand)).unwrap();
     let mut reference = reference(case);

@@ -8,7 +8,7 @@ use nalgebra::Vector2;
 const NOW: MonotonicNs = MonotonicNs(0);
 const TICK_S: f64 = 0.001;
 
-/// A mass and nothing else.
+/// A mass without friction, delay or encoder steps.
 fn bare(mass_kg: f64) -> DeviceModel {
     DeviceModel {
         mass_kg: [mass_kg; 2],
@@ -103,7 +103,7 @@ fn a_force_within_friction_moves_nothing_and_one_beyond_it_does() {
 
 #[test]
 fn a_swing_against_dry_friction_loses_the_same_length_every_half_period() {
-    // Amplitude falls by 2·f_c/K each half swing, and the mass rests for good once the spring cannot break it away.
+    // Amplitude falls by 2·f_c/K each half swing, and the mass stays at rest once the spring cannot break it away.
     let (stiffness, dry) = (300.0, 0.15);
     let model = DeviceModel { coulomb_n: [dry; 2], ..bare(0.1) };
     let mut device = SimulatedDevice::new(1, &model, Some(&resting_hand(stiffness, 0.0, 0.2))).unwrap();
@@ -136,9 +136,9 @@ fn upward_passes(device: &mut SimulatedDevice, ticks: usize) -> Vec<(f64, f64)> 
         device.read(NOW);
         let after = device.true_state();
         if before.position_m.x < 0.0 && after.position_m.x >= 0.0 {
-            let share = before.position_m.x / (before.position_m.x - after.position_m.x);
-            let speed = before.velocity_m_per_s.x + share * (after.velocity_m_per_s.x - before.velocity_m_per_s.x);
-            passes.push(((tick as f64 + share) * TICK_S, speed));
+            let fraction = before.position_m.x / (before.position_m.x - after.position_m.x);
+            let speed = before.velocity_m_per_s.x + fraction * (after.velocity_m_per_s.x - before.velocity_m_per_s.x);
+            passes.push(((tick as f64 + fraction) * TICK_S, speed));
         }
     }
     passes
@@ -181,7 +181,7 @@ fn a_stiff_overdamped_hand_follows_its_closed_form() {
 }
 
 #[test]
-fn a_stiff_hand_that_sets_off_swings_the_device_along_its_closed_form() {
+fn a_stiff_hand_that_starts_to_move_drives_the_device_along_its_closed_form() {
     let (mass, stiffness, speed) = (0.02f64, 2e4f64, 0.1);
     let hand = HandModel { path: vec![[0.0, 0.0, 0.0], [1.0, speed, 0.0]], ..resting_hand(stiffness, 0.0, 0.0) };
     let mut device = SimulatedDevice::new(1, &bare(mass), Some(&hand)).unwrap();
@@ -267,7 +267,7 @@ fn saturation_keeps_the_direction() {
 }
 
 #[test]
-fn a_missing_second_axis_takes_no_share_of_the_force() {
+fn a_missing_second_axis_takes_no_part_of_the_force() {
     let mut device = SimulatedDevice::new(1, &DeviceModel { max_force_n: [4.0; 2], ..bare(1.0) }, None).unwrap();
     push(&mut device, 3.0, 400.0);
     run(&mut device, 1000);
@@ -275,7 +275,7 @@ fn a_missing_second_axis_takes_no_share_of_the_force() {
 }
 
 #[test]
-fn an_effort_that_is_no_number_becomes_no_force() {
+fn a_non_finite_effort_becomes_zero_force() {
     let mut device = free(&bare(0.1));
     push(&mut device, 1.0, 0.0);
     let sent = device.write(Effort { force_n: Vector2::new(f64::NAN, 1.0) }, NOW);
@@ -326,7 +326,7 @@ fn hash_of_a_run() -> u64 {
             device.set_hand_target(None);
         }
         let reading = device.read(NOW);
-        // A wall at y = 0 and a little stirring across.
+        // A wall at y = 0 and a small lateral force.
         push(&mut device, 0.3 * f64::from(tick % 7) - 0.9, (-400.0 * reading.position_m.y).max(0.0));
         let state = device.true_state();
         for value in reading.position_m.iter().chain(state.position_m.iter()).chain(state.velocity_m_per_s.iter()) {

@@ -1,5 +1,5 @@
-//! A Haply 2diy: no framing, no watchdog, and the last torque is held indefinitely. A reset clears ports and angles but leaves
-//! the torque on; bytes that are not a command are skipped one by one.
+//! A Haply 2diy: no framing, no watchdog, and the last torque is held indefinitely. A reset clears ports and angles but
+//! leaves the torque on; bytes that are not a command are skipped one by one.
 
 use super::Board;
 use crate::handle::EmulatedHandle;

@@ -1,5 +1,5 @@
-//! An ODrive with firmware 0.5: lines of ASCII, properties, a state machine with delays, and a watchdog that is off until it is
-//! enabled and then runs in every state.
+//! An ODrive with firmware 0.5: lines of ASCII, properties, a state machine with delays, and a watchdog that is off
+//! until it is enabled and then runs in every state.
 
 use super::Board;
 use crate::handle::EmulatedHandle;

@@ -96,7 +96,7 @@ fn replace_link(name: &Path, link: &Path) -> io::Result<()> {
     match fs::symlink_metadata(link) {
         Ok(there) if there.is_symlink() => fs::remove_file(link)?,
         Ok(_) => {
-            let problem = format!("{} is there and is no link; choose another path", link.display());
+            let problem = format!("{} exists and is not a link; choose another path", link.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
         }
         Err(_) => {}

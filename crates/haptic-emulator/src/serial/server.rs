@@ -197,7 +197,8 @@ impl<'b> Server<'b> {
             self.board.tick(&mut answers);
             let due_s = (self.start_ns + self.ticks * TICK_NS - self.started_ns) as f64 * 1e-9;
             self.trace.write(due_s, self.board.handle())?;
-            // In every millisecond, so that the times of the motors are in the board's time, without stalls of this machine.
+            // In every millisecond, so that the times of the motors are in the board's time, without stalls of this
+            // machine.
             self.log_motors(log);
         }
         self.hold(answers);
@@ -225,8 +226,8 @@ impl<'b> Server<'b> {
         }
     }
 
-    /// Logs a motor that starts or stops; when it stops, with the silence of the host before, in the board's own time. The
-    /// message that ends a silence may have stopped it.
+    /// Logs a motor that starts or stops; when it stops, with the silence of the host before, in the board's own time.
+    /// The message that ends a silence may have stopped it.
     fn log_motors(&mut self, log: &mut dyn FnMut(f64, &str)) {
         let force_n = self.board.force_n();
         for axis in 0..2 {

@@ -1,7 +1,7 @@
 //! A USB device on the kernel's FunctionFS, with a controller that is looped back to a host.
 //!
-//! The folder is a mounted FunctionFS: `ep0` is for descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt
-//! out.
+//! The folder is a mounted FunctionFS: `ep0` is for descriptors and control requests, `ep1` is interrupt in, `ep2`
+//! interrupt out.
 
 use super::{now_us, wait};
 use crate::audit::{HostAudit, HostAuditor};
@@ -152,8 +152,9 @@ const EVENT_BYTES: usize = 12;
 
 /// The next event, if one came soon.
 ///
-/// It waits with `poll`. A blocking read holds a lock of the function, which disconnection needs as well, right after its event:
-/// a reader that gets the event and starts its next read before the lock is taken would block the disconnection forever.
+/// It waits with `poll`. A blocking read holds a lock of the function, which disconnection needs as well, right after
+/// its event: a reader that gets the event and starts its next read before the lock is taken would block the
+/// disconnection forever.
 fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
     const SOON_US: u64 = 1_000_000;
     if !wait(control, now_us() + SOON_US)? {

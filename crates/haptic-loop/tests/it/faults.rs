@@ -1,4 +1,4 @@
-//! Every way in which a device can fail, through the whole tick: zero force, a report, a way back, and no allocation.
+//! Every device fault through the whole tick: zero force, a report, re-engagement, and no allocation.
 
 use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
@@ -36,7 +36,7 @@ fn a_fault_of_the_device_is_zero_force_in_the_same_tick() {
         let report = rendering.tick(MonotonicNs(0), 0);
         assert_eq!(report.fault.map(|fault| fault.kind()), Some(kind));
         assert_eq!((report.force_n, report.phase), (Vector2::zeros(), Phase::Waiting), "{kind}");
-        assert_eq!(report.stale, kind == "lost", "a device that is gone has sent nothing new: {kind}");
+        assert_eq!(report.stale, kind == "lost", "a lost device sends nothing new: {kind}");
         assert!(report.felt.force_on_hand_n.iter().all(|part| part.is_finite()));
     }
 }
@@ -51,7 +51,7 @@ fn a_write_that_fails_is_zero_force_in_the_next_tick() {
 }
 
 #[test]
-fn single_dropped_repeated_late_and_busy_ticks_are_no_fault() {
+fn single_dropped_repeated_late_and_busy_ticks_are_not_faults() {
     let mild = [InjectedFault::Drop, InjectedFault::Repeat, InjectedFault::Late { ticks: 3 }, InjectedFault::WriteBusy];
     for fault in mild {
         let mut rendering = pressing(scheduled(&[(2000, fault)]));
@@ -73,7 +73,7 @@ fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
 }
 
 #[test]
-fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
+fn after_a_fault_force_re_engages_only_without_contact() {
     let cases = [
         InjectedFault::NotANumber,
         InjectedFault::Jump { distance_m: 0.02 },
@@ -81,7 +81,7 @@ fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
         InjectedFault::WriteFailure,
     ];
     for fault in cases {
-        // Fails from here on, or from the next tick on.
+        // Starts with this tick or the next.
         let mut rendering = pressing(scheduled(&[(2000, fault)]));
         rendering.tick(MonotonicNs(0), 0);
         run(&mut rendering, 1000, |report| assert_eq!(report.force_n, Vector2::zeros(), "{fault:?}"));
@@ -92,7 +92,7 @@ fn after_a_fault_the_hand_must_come_off_before_force_comes_on_again() {
         }
         assert!(rendering.last().force_n.y > 0.5, "{fault:?}: {} N", rendering.last().force_n.y);
         let steepest = ramp.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
-        assert!(steepest < 0.01, "{fault:?}: force came back {steepest} at once");
+        assert!(steepest < 0.01, "{fault:?}: force rose by {steepest} in one tick");
     }
 }
 
@@ -116,7 +116,7 @@ impl SnapshotSink for CopyingSink {
 }
 
 #[test]
-fn a_clone_of_a_snapshot_has_room_for_contacts() {
+fn a_clone_of_a_snapshot_keeps_its_capacity_for_contacts() {
     let empty = Snapshot::with_capacity_for(&world(&floor_and_tool(9.81)));
     assert!(empty.contacts.is_empty() && empty.contacts.capacity() > 0);
     let clone = empty.clone();
@@ -125,7 +125,7 @@ fn a_clone_of_a_snapshot_has_room_for_contacts() {
 }
 
 #[test]
-fn no_tick_allocates_or_frees_whatever_goes_wrong() {
+fn no_tick_allocates_or_frees_with_any_fault() {
     let chance = PerKind {
         dropped: 0.02,
         repeated: 0.01,
@@ -151,5 +151,5 @@ fn no_tick_allocates_or_frees_whatever_goes_wrong() {
             _ => {}
         });
     });
-    assert!(kinds.iter().all(|&count| count > 5), "too few faults to prove anything: {kinds:?}");
+    assert!(kinds.iter().all(|&count| count > 5), "too few faults: {kinds:?}");
 }

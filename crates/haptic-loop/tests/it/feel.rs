@@ -1,4 +1,4 @@
-//! What a hand feels through the whole tick: walls, weight, blows, and a stiffness that no device could bear.
+//! Forces on the hand through the whole tick: walls, weight, impacts, and unstable stiffness.
 
 use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
 use haptic_coupling::tank::Passivity;
@@ -9,12 +9,12 @@ use haptic_loop::settings::{Safety, Settings};
 use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use nalgebra::Vector2;
 
-/// Comes down from 30 mm and wants to be 10 mm deeper than the floor lets it.
+/// Moves down from 30 mm to 10 mm below the floor.
 const PRESSING: [[f64; 3]; 3] = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [2.0, 0.0, 0.0]];
 
 /// Mean force and peak to peak of the hand's height over the last second of five.
 fn press(settings: &Settings, gravity_m_per_s2: f64) -> (f64, f64) {
-    // A light, limp hand: the spring of an arm, hardly any of its damping.
+    // A light, limp hand: the stiffness of an arm with little of its damping.
     let limp = HandModel { mass_kg: 0.05, damping_n_s_per_m: 0.5, ..hand(&PRESSING) };
     let smooth = DeviceModel { coulomb_n: [0.0; 2], ..DeviceModel::default() };
     let device = SimulatedDevice::new(2, &smooth, Some(&limp)).unwrap();
@@ -30,14 +30,14 @@ fn press(settings: &Settings, gravity_m_per_s2: f64) -> (f64, f64) {
 }
 
 #[test]
-fn a_floor_pushes_back_and_passive_gains_lie_still_on_it() {
+fn a_floor_pushes_back_and_passive_gains_rest_on_it() {
     let (force_n, swing_m) = press(&settings(400.0, 0.1), 0.0);
     assert!((1.0..3.5).contains(&force_n), "{force_n} N");
     assert!(swing_m <= 3e-5, "{swing_m} m");
 }
 
 #[test]
-fn stiffness_that_no_device_could_bear_is_quiet_with_the_tank_in_any_gravity_and_hums_without() {
+fn unstable_stiffness_is_quiet_with_the_tank_in_any_gravity_and_oscillates_without() {
     for (stiffness, damping) in [(2000.0, 0.1), (5000.0, 0.5), (10_000.0, 0.1), (10_000.0, 5.0)] {
         let stiff = settings(stiffness, damping);
         for gravity_m_per_s2 in [0.0, 9.81] {
@@ -47,7 +47,7 @@ fn stiffness_that_no_device_could_bear_is_quiet_with_the_tank_in_any_gravity_and
         }
         let untamed = Safety { passivity: Passivity::Observer, ..stiff.safety };
         let (_, swing_m) = press(&Settings { safety: untamed, ..stiff }, 0.0);
-        assert!(swing_m > 5e-4, "without the tank it hums: {swing_m} m at {stiffness} N/m, {damping} N·s/m");
+        assert!(swing_m > 5e-4, "without the tank it oscillates: {swing_m} m at {stiffness} N/m, {damping} N·s/m");
     }
 }
 
@@ -64,13 +64,13 @@ fn a_tool_held_still_in_the_air_keeps_its_weight_for_a_minute() {
 }
 
 #[test]
-fn a_tool_lifted_before_the_force_is_on_leaves_no_debt_that_silences_a_wall() {
+fn lifting_a_tool_before_the_force_is_on_does_not_weaken_a_wall_later() {
     let mut description = floor_and_tool(9.81);
     let mut wall = BodyDescription::new("wall", ShapeDescription::Box { size_m: Vector2::new(0.02, 0.1) });
     wall.fixed = true;
     wall.position_m = Vector2::new(0.05, 0.09);
     description.bodies.push(wall);
-    // Up at once, while the force is still off; then against the wall, which ends the tool's way at 30 mm.
+    // Up at once while the force is off; then against the wall, which stops the tool at 30 mm.
     let path = [[0.0, 0.0, 0.03], [0.2, 0.0, 0.09], [1.0, 0.0, 0.09], [2.0, 0.036, 0.09]];
     let mut rendering = rendering(simulated(Some(&hand(&path))), world(&description), &settings(400.0, 0.1));
     run(&mut rendering, 3500, |_| {});
@@ -82,7 +82,7 @@ fn a_tool_lifted_before_the_force_is_on_leaves_no_debt_that_silences_a_wall() {
 }
 
 #[test]
-fn a_hand_that_starts_inside_a_floor_and_leaves_it_unfelt_feels_it_when_it_comes_back() {
+fn a_hand_that_starts_inside_a_floor_without_force_feels_the_floor_when_it_returns() {
     let up_m = |t_s: f64| (-0.03 + 0.06 * (t_s - 0.3)).clamp(-0.03, 0.03);
     let down_m = |t_s: f64| (0.03 - 0.03 * (t_s - 2.5)).clamp(0.0, 0.03);
     let led = PrescribedDevice::new(2, move |t_s: f64| Vector2::new(0.0, up_m(t_s).min(down_m(t_s))));
@@ -95,8 +95,8 @@ fn a_hand_that_starts_inside_a_floor_and_leaves_it_unfelt_feels_it_when_it_comes
     });
 }
 
-/// Largest force on a hand that holds still, along a direction: what the world wanted and what the hand got.
-fn strike(gravity_m_per_s2: f64, from_m: Vector2<f64>, speed_m_per_s: Vector2<f64>) -> (f64, f64) {
+/// Maximum force on a resting hand that a ball hits: requested and admitted.
+fn hit(gravity_m_per_s2: f64, from_m: Vector2<f64>, speed_m_per_s: Vector2<f64>) -> (f64, f64) {
     let mut description = floor_and_tool(gravity_m_per_s2);
     let mut ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.01 });
     ball.mass_kg = Some(0.05);
@@ -114,19 +114,19 @@ fn strike(gravity_m_per_s2: f64, from_m: Vector2<f64>, speed_m_per_s: Vector2<f6
 }
 
 #[test]
-fn a_ball_that_strikes_a_still_hand_is_felt_in_full() {
-    let (wanted_n, given_n) = strike(0.0, Vector2::new(-0.5, 0.03), Vector2::new(0.5, 0.0));
+fn a_ball_that_hits_a_resting_hand_is_felt_in_full() {
+    let (wanted_n, given_n) = hit(0.0, Vector2::new(-0.5, 0.03), Vector2::new(0.5, 0.0));
     assert!(wanted_n > 1.0 && given_n > 0.98 * wanted_n, "{given_n} of {wanted_n} N");
 }
 
 #[test]
-fn a_ball_that_falls_on_a_still_hand_is_felt_in_full() {
-    let (wanted_n, given_n) = strike(2.0, Vector2::new(0.0, 0.3), Vector2::zeros());
+fn a_ball_that_falls_on_a_resting_hand_is_felt_in_full() {
+    let (wanted_n, given_n) = hit(2.0, Vector2::new(0.0, 0.3), Vector2::zeros());
     assert!(wanted_n > 1.0 && given_n > 0.98 * wanted_n, "{given_n} of {wanted_n} N");
 }
 
 #[test]
-fn a_free_device_feels_no_jump_when_force_comes_on() {
+fn a_free_device_feels_no_jump_when_force_ramps_up() {
     let mut rendering = rendering(simulated(None), world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
     let mut last_n = Vector2::zeros();
     run(&mut rendering, 3000, |report| {
@@ -136,7 +136,7 @@ fn a_free_device_feels_no_jump_when_force_comes_on() {
 }
 
 #[test]
-fn passive_gains_are_never_cut() {
+fn passive_gains_are_never_limited() {
     let path = [[0.0, 0.0, 0.03], [0.5, 0.0, 0.03], [0.8, 0.03, 0.0], [1.0, -0.03, 0.005], [1.2, 0.0, 0.03]];
     let device = simulated(Some(&hand(&path)));
     let mut rendering = rendering(device, world(&floor_and_tool(9.81)), &settings(400.0, 0.1));

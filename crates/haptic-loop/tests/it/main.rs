@@ -1,9 +1,9 @@
 //! Integration tests of this crate in one program: one link step instead of one for each file.
 
+mod commands;
 mod common;
 mod faults;
 mod feel;
-mod orders;
 mod stability;
 
 #[global_allocator]

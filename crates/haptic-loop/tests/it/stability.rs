@@ -1,4 +1,4 @@
-//! A device pressed against a wall: where it begins to swing by itself, by simulation and by formula.
+//! The stability limit of a device pressed against a wall, by simulation and by formula.
 
 use crate::common::{floor_and_tool, hand, world};
 use haptic_coupling::coupling::Gains;
@@ -11,15 +11,15 @@ use nalgebra::Vector2;
 
 const PERIOD_S: f64 = 0.001;
 
-/// Spring of the hand, that wants to be 10 mm deeper than the tool can be.
+/// Stiffness of the hand, whose target is 10 mm deeper than the tool can go.
 const HAND_N_PER_M: f64 = 200.0;
 
-/// How deep the hand is when its spring and the coupling's are in balance.
+/// Depth of the hand at which its spring and the coupling balance.
 fn depth_at_rest_m(stiffness_n_per_m: f64) -> f64 {
     0.01 * HAND_N_PER_M / (stiffness_n_per_m + HAND_N_PER_M)
 }
 
-/// What the formula speaks of.
+/// Parameters of the formula.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     device_damping: f64,
@@ -34,7 +34,7 @@ impl Case {
         (self.device_damping + self.hand_damping + self.coupling_damping) / (PERIOD_S / 2.0 + self.delay_s)
     }
 
-    /// No dry friction, no encoder steps, no force limit, nothing between world and hand.
+    /// No dry friction, encoder steps or force limit, and no guard between world and hand.
     fn rendering(&self, stiffness_n_per_m: f64) -> HapticLoop {
         let model = DeviceModel {
             damping_n_s_per_m: [self.device_damping; 2],
@@ -48,7 +48,7 @@ impl Case {
         let held =
             HandModel { damping_n_s_per_m: self.hand_damping, stiffness_n_per_m: HAND_N_PER_M, ..hand(&pressing) };
         let mut device = SimulatedDevice::new(2, &model, Some(&held)).unwrap();
-        // The tool touches the floor when its centre is at 10 mm. Half as deep as at rest it swings without lifting off.
+        // The tool touches the floor when its centre is at 10 mm. At half the depth of rest it oscillates without lifting off.
         let depth_m = 0.5 * depth_at_rest_m(stiffness_n_per_m);
         device.place(Vector2::new(0.0, 0.01 - depth_m), Vector2::zeros());
         let safety = Safety {
@@ -66,7 +66,7 @@ impl Case {
         HapticLoop::new(Box::new(device), &worst_axis(&model, 2, PERIOD_S), world(&scene), &settings).unwrap()
     }
 
-    /// Whether a swing dies down, however slowly.
+    /// Whether an oscillation decays.
     fn comes_to_rest(&self, stiffness_n_per_m: f64) -> bool {
         let mut rendering = self.rendering(stiffness_n_per_m);
         let mut swing = |ticks: u32| {

@@ -1,4 +1,4 @@
-//! The boundaries beside each other, and the proposed gains on devices that were measured.
+//! The stability boundaries compared, and the proposed gains on measured devices.
 
 use crate::common::{measured, random_device};
 use haptic_coupling::coupling::Gains;
@@ -21,7 +21,7 @@ fn truth(seed: u64) -> WorstAxisModel {
     worst_axis(&random_device(seed), 1, 0.001)
 }
 
-/// The device as a person knows it after measuring it.
+/// The device as estimated by a measurement.
 fn known(seed: u64) -> WorstAxisModel {
     let found = measured(&random_device(seed), 4.0).unwrap();
     let EncoderStep::Step(encoder_step_m) = found.grid else { panic!("no step for {seed}") };
@@ -36,14 +36,14 @@ fn known(seed: u64) -> WorstAxisModel {
 }
 
 #[test]
-fn the_loop_itself_rings_up_where_the_eigenvalues_say_if_nothing_rubs() {
+fn without_friction_the_loop_becomes_unstable_where_the_eigenvalues_do() {
     for seed in 0..8 {
         let device = WorstAxisModel { coulomb_n: 0.0, max_force_n: 1e4, ..truth(seed) };
         for hand in [HandImpedance::default(), SOFT_HAND] {
             let tapped = TapTest::new(&device, &hand).unwrap();
             for damping in dampings(&device, &hand, 9).into_iter().step_by(2) {
                 let Limits { simulated_n_per_m, .. } = Limits::of(&device, &hand, &tapped, damping);
-                // Where the boundary falls steeply, a tenth of the damping beside it is as near as a tenth of stiffness.
+                // Where the boundary is steep, a tenth of the damping is as near as a tenth of the stiffness.
                 let near =
                     [0.9, 1.0, 1.1].map(|fraction| max_stable_stiffness_n_per_m(&device, &hand, fraction * damping));
                 let low = near.iter().copied().fold(f64::MAX, f64::min);
@@ -93,7 +93,7 @@ fn proposed_gains_are_stable_on_every_measured_device() {
 }
 
 #[test]
-fn springs_tried_on_a_device_ring_up_where_theory_says() {
+fn springs_measured_on_a_device_become_unstable_where_theory_predicts() {
     for seed in [1, 2, 4, 5] {
         let device = WorstAxisModel { coulomb_n: 0.0, ..truth(seed) };
         let axes = haptic_device::DeviceModel { coulomb_n: [0.0; 2], ..random_device(seed) };
@@ -113,7 +113,7 @@ fn springs_tried_on_a_device_ring_up_where_theory_says() {
 }
 
 #[test]
-fn a_device_that_goes_away_ends_the_springs_at_zero_force() {
+fn a_lost_device_ends_the_measurement_at_zero_force() {
     let rungs = vec![DampingTrial { damping_n_s_per_m: 0.1, predicted_n_per_m: 700.0 }];
     let mut test =
         SpringTest::new(rungs, 1, &WorstAxisModel::default(), &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });

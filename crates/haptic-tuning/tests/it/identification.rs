@@ -1,4 +1,4 @@
-//! Random simulated devices, measured as a person would measure them, and the errors when that cannot work.
+//! Measurements of random simulated devices, and the errors when a measurement cannot work.
 
 use crate::common::{measured, random_device};
 use haptic_device::{Device, Identity, Limits, MonotonicNs, SimulatedDevice};
@@ -9,7 +9,7 @@ use haptic_tuning::excitation::GaveUp;
 use haptic_tuning::experiment::Experiment;
 use haptic_tuning::measurement::{End, Measurement, MeasurementLimits};
 
-/// Devices measured; the environment can ask for more, to see the rate rather than hold it.
+/// Number of devices; the environment can raise it, to estimate the rate of errors.
 fn devices() -> u64 {
     std::env::var("HAPTIC_TUNING_DEVICES").map_or(30, |text| text.parse().expect("a whole number of devices"))
 }
@@ -31,7 +31,7 @@ fn compared(found: &AxisEstimate, model: &DeviceModel) -> [(&'static str, Interv
     ]
 }
 
-/// What is wrong with an estimate; empty if it is right.
+/// Errors of an estimate; empty if it is correct.
 fn errors(found: &AxisEstimate, model: &DeviceModel) -> Vec<String> {
     let is_right = |value: f64, truth: f64, allowed: f64| (value - truth).abs() <= allowed;
     let wrong = compared(found, model)
@@ -41,7 +41,7 @@ fn errors(found: &AxisEstimate, model: &DeviceModel) -> Vec<String> {
 }
 
 #[test]
-fn random_devices_are_measured_right_and_none_is_wrong_in_silence() {
+fn random_devices_are_measured_correctly_or_with_a_doubt() {
     let (mut right, mut rejected) = (0, Vec::new());
     for seed in 0..devices() {
         let model = random_device(seed);
@@ -73,7 +73,7 @@ fn weak_and_strong_motors_give_the_same_answers() {
 }
 
 #[test]
-fn intervals_hold_the_truth_most_of_the_time() {
+fn intervals_contain_the_truth_most_of_the_time() {
     let (mut held, mut all) = (0, 0);
     for seed in 200..200 + devices() {
         let model = random_device(seed);
@@ -87,7 +87,7 @@ fn intervals_hold_the_truth_most_of_the_time() {
     assert!(held * 100 >= 85 * all, "{held} of {all} intervals of 95 % hold the truth");
 }
 
-/// Motors that give no more than a part of what the file says.
+/// Motors that saturate at a fraction of the force in the file.
 struct Weak {
     device: SimulatedDevice,
     limit_n: f64,
@@ -121,7 +121,7 @@ fn free() -> SimulatedDevice {
     SimulatedDevice::new(1, &DeviceModel::default(), None).unwrap()
 }
 
-/// Runs a measurement to its end, and gives the effort that went out last.
+/// Runs a measurement to its end and returns the last effort.
 fn driven(device: &mut dyn Device) -> (Experiment, Effort) {
     let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });
     let mut last = Effort::zero();

@@ -1,5 +1,4 @@
-//! Boards on a serial line, measured through their protocol in virtual time: what the wall clock adds are stalls, and those are
-//! here too, at chosen moments.
+//! Boards on a serial line, measured through their protocol in virtual time, with stalls of the host at chosen times.
 
 use haptic_backends::protocol::{OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings};
@@ -34,7 +33,7 @@ impl Linked {
         let mut handshake = protocol.start_handshake(MonotonicNs(1));
         let session = loop {
             match handshake.step(MonotonicNs(1)) {
-                Step::Send(words) => handshake.receive(&heard(&mut board, words.bytes()), MonotonicNs(1)),
+                Step::Send(frame) => handshake.receive(&replies(&mut board, frame.bytes()), MonotonicNs(1)),
                 Step::Done(session) => break session,
                 Step::Wait { .. } => panic!("the board answers at once"),
                 Step::Failed(error) => panic!("{error}"),
@@ -43,13 +42,13 @@ impl Linked {
         Self { board, session, newest: Sample::default(), handed_out: 0, last_effort: Effort::zero() }
     }
 
-    /// Time passes on the board.
+    /// Advances the board's time.
     fn pass(&mut self, milliseconds: u32) {
         (0..milliseconds).for_each(|_| self.board.tick(&mut Vec::new()));
     }
 }
 
-fn heard(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
+fn replies(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
     board.receive(bytes, &mut answers);
     answers.concat()
@@ -77,11 +76,11 @@ impl Device for Linked {
         }
     }
 
-    /// The answer is there long before the next tick.
+    /// The reply arrives long before the next tick.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         self.last_effort = effort;
-        let (words, _) = self.session.transmit.encode(effort, &self.newest, now);
-        let answer = heard(&mut self.board, words.bytes());
+        let (frame, _) = self.session.transmit.encode(effort, &self.newest, now);
+        let answer = replies(&mut self.board, frame.bytes());
         let taken = self.session.receive.receive(&answer, now.after(TICK_NS / 5));
         self.newest = taken.sample.unwrap_or(self.newest);
         WriteOutcome::Written
@@ -90,7 +89,7 @@ impl Device for Linked {
     fn close(&mut self) {}
 }
 
-/// Runs a measurement; before each tick `stall` says how many periods the host misses, and may do things to the device.
+/// Runs a measurement; before each tick `stall` returns the number of periods that the host misses, and may change the device.
 fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (Experiment, End) {
     let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });
     let (mut now, mut tick) = (MonotonicNs(TICK_NS), 0);
@@ -110,7 +109,7 @@ fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (
     }
 }
 
-/// The effects of an effort are seen a tick later, in the answer to the next command.
+/// The effect of an effort shows a tick later, in the reply to the next command.
 fn assert_right(found: &AxisEstimate, model: &DeviceModel) {
     let checks = [
         ("mass", found.mass_kg.value, model.mass_kg[0], 0.05 * model.mass_kg[0]),
@@ -121,7 +120,7 @@ fn assert_right(found: &AxisEstimate, model: &DeviceModel) {
     for (name, value, truth, allowed) in checks {
         assert!((value - truth).abs() <= allowed, "{name} {value} for {truth}; {found:?}");
     }
-    // The board counts in hundredths of a millimetre, whatever its encoder does.
+    // The board counts in hundredths of a millimetre, independent of its encoder.
     assert!(matches!(found.grid, EncoderStep::Step(step_m) if (step_m - 1e-5).abs() < 1e-12), "{found:?}");
 }
 
@@ -141,7 +140,7 @@ fn a_board_is_measured_through_its_protocol() {
 }
 
 #[test]
-fn a_host_that_stalls_now_and_then_measures_right_nevertheless() {
+fn a_host_that_stalls_now_and_then_still_measures_correctly() {
     let model = DeviceModel::default();
     // Every tenth of a second 1 to 7 periods are missed, as on a shared machine.
     let stall = |tick: u32, _: &mut Linked| if tick.is_multiple_of(100) { 1 + tick / 100 % 7 } else { 0 };
@@ -151,7 +150,7 @@ fn a_host_that_stalls_now_and_then_measures_right_nevertheless() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_with_its_reason() {
+fn a_failed_measurement_is_rejected_with_its_reason() {
     let stuck = DeviceModel { coulomb_n: [9.0; 2], ..DeviceModel::default() };
     let (_, end) = run(&mut Linked::new(&stuck), |_, _| 0);
     assert!(matches!(end, End::GaveUp { why: GaveUp::DoesNotMove { .. }, .. }), "{end}");

@@ -1,6 +1,6 @@
 //! The recording of a black box replays bit for bit, from the start of a run and mid-run, with all commands in between.
 //!
-//! No test here measures time; a machine that skips periods changes ticks, not what is proven of them.
+//! No test here measures time; skipped periods change the ticks, not the claims.
 
 use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
@@ -23,9 +23,9 @@ fn recordings(folder: &TestFolder) -> Vec<PathBuf> {
 }
 
 fn replayed(file: &Path) -> (OpenRecording, ReplayResult) {
-    let kept = OpenRecording::open(file).unwrap();
-    let proof = Replay::new(&kept, Settings::AsRecorded).unwrap().run(&kept, |_| Ok(())).unwrap().0;
-    (kept, proof)
+    let recording = OpenRecording::open(file).unwrap();
+    let result = Replay::new(&recording, Settings::AsRecorded).unwrap().run(&recording, |_| Ok(())).unwrap().0;
+    (recording, result)
 }
 
 const PROFILE: &str = "scene = \"tower\"\ndevice = \"simulated-2dof\"\n[coupling]\nstiffness_n_per_m = ";
@@ -49,12 +49,16 @@ fn faults_at_the_start_and_mid_run_replay_with_the_reload_between_them() {
     reload.join().unwrap();
     let recordings = recordings(&folder);
     for (index, file) in recordings.iter().enumerate() {
-        let (kept, proof) = replayed(file);
-        assert_eq!((&proof.first_difference, &proof.unproved), (&None, &None), "{}", file.display());
-        assert_eq!(proof.ticks, kept.ticks);
-        let (first, last) = kept.span.unwrap();
-        let fault = kept.events.iter().rfind(|event| event.message.starts_with("fault")).unwrap().tick;
-        println!("{}: ticks {first} to {last}, fault in {fault}, {} orders", file.display(), kept.commands.len());
+        let (recording, result) = replayed(file);
+        assert_eq!((&result.first_difference, &result.unproved), (&None, &None), "{}", file.display());
+        assert_eq!(result.ticks, recording.ticks);
+        let (first, last) = recording.span.unwrap();
+        let fault = recording.events.iter().rfind(|event| event.message.starts_with("fault")).unwrap().tick;
+        println!(
+            "{}: ticks {first} to {last}, fault in {fault}, {} commands",
+            file.display(),
+            recording.commands.len()
+        );
         assert!(first <= fault && fault <= last);
         assert!(first == 1 || fault - first >= 2000, "two seconds before the fault: {first} {fault}");
         assert!(index > 0 || first == 1);

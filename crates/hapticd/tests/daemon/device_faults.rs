@@ -81,7 +81,7 @@ fn run_with(faults: &[(u64, InjectedFault)], on_read: fn(u64), periods: Option<u
 fn nothing_else(_: u64) {}
 
 #[track_caller]
-fn assert_let_go(log: &Shared) {
+fn assert_closed(log: &Shared) {
     assert!(log.lock().unwrap().closed, "the device was not closed");
 }
 
@@ -101,7 +101,7 @@ fn every_fault_gives_zero_force_is_reported_and_written_to_a_black_box() {
         for ending in [".csv", ".mcap"] {
             assert!(ran.black_boxes.iter().any(|name| name.ends_with(ending)), "{kind}: {:?}", ran.black_boxes);
         }
-        assert_let_go(&ran.log);
+        assert_closed(&ran.log);
         let at_fault = ran.log.lock().unwrap().efforts[if kind == "not-sent" { 300 } else { 299 }];
         assert_eq!(at_fault, Effort::zero(), "{kind}");
     }
@@ -113,15 +113,15 @@ fn a_device_that_fails_for_good_gets_no_more_force() {
     let ran = run_with(&[(300, failure)], nothing_else, Some(1500), &Signals::default());
     let log = ran.log.lock().unwrap();
     assert!(log.efforts[299..].iter().all(|effort| *effort == Effort::zero()));
-    let told = ran.result.unwrap().faults.iter().filter(|fault| fault.kind == "device").count();
-    assert_eq!(told, 1, "a trouble that goes on is told once");
+    let reported = ran.result.unwrap().faults.iter().filter(|fault| fault.kind == "device").count();
+    assert_eq!(reported, 1, "a lasting fault is reported once");
 }
 
 #[test]
 fn a_black_box_cut_short_by_the_end_is_still_written() {
     let ran = run_with(&[(300, InjectedFault::NotANumber)], nothing_else, Some(310), &Signals::default());
     assert!(ran.result.is_ok());
-    // A machine that skips periods may end the run before the fault; then there is nothing to keep.
+    // A machine that skips periods may end the run before the fault; then there is no black box.
     if ran.log.lock().unwrap().efforts.len() >= 300 {
         assert!(!ran.black_boxes.is_empty());
     }
@@ -137,7 +137,7 @@ fn a_panic_in_the_loop_closes_the_device_writes_a_black_box_and_is_a_failure() {
         failure.to_string().contains("deliberate, in a test, at crates/hapticd/tests/daemon/device_faults.rs:"),
         "{failure}"
     );
-    assert_let_go(&ran.log);
+    assert_closed(&ran.log);
     assert_eq!(ran.log.lock().unwrap().efforts.len(), 199);
     let mut endings: Vec<&str> = ran.black_boxes.iter().filter_map(|name| name.rsplit('.').next()).collect();
     endings.sort_unstable();
@@ -172,7 +172,7 @@ fn a_raised_stop_flag_ends_the_run_with_the_device_closed() {
     let ran = run_with(&[], nothing_else, None, &signals);
     raise.join().unwrap();
     assert!(ran.result.is_ok());
-    assert_let_go(&ran.log);
+    assert_closed(&ran.log);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every message of the viewer is as docs/api.schema.json says, as a daemon that runs sends them.
+//! Every message of a running daemon's viewer matches docs/api.schema.json.
 #![cfg(unix)]
 
 use crate::common::daemon::Daemon;
@@ -38,7 +38,7 @@ impl Documented {
     }
 }
 
-/// Keys that a message has and the schema does not name: what is not documented.
+/// Keys of a message that the schema does not document.
 fn undocumented(schema: &Value, definitions: &Value, message: &Value) -> Vec<String> {
     let schema = match schema["$ref"].as_str() {
         Some(reference) => &definitions[reference.trim_start_matches("#/$defs/")],
@@ -63,7 +63,7 @@ fn undocumented(schema: &Value, definitions: &Value, message: &Value) -> Vec<Str
 }
 
 #[test]
-fn what_is_asked_for_is_as_documented() {
+fn every_response_is_as_documented() {
     let (daemon, documented) = (Daemon::start(&[]), Documented::read());
     for (path, name) in [
         ("/api/scene", "scene"),
@@ -123,7 +123,7 @@ fn every_message_of_the_stream_is_as_documented() {
 }
 
 #[test]
-fn the_schema_notices_what_is_wrong() {
+fn the_schema_rejects_wrong_messages() {
     let (daemon, documented) = (Daemon::start(&[]), Documented::read());
     let state = daemon.state();
     let is_valid = |name: &str, message: &Value| documented.validator(name).is_valid(message);
@@ -136,6 +136,6 @@ fn the_schema_notices_what_is_wrong() {
     let mut odd = state.clone();
     odd["hand_m"] = json!([1.0, 2.0, 3.0]);
     assert!(!is_valid("state", &odd));
-    assert!(!is_valid("stream", &state), "a state in the stream says that it is one");
+    assert!(!is_valid("stream", &state), "a state in the stream has a type");
     assert!(!is_valid("hand", &json!({ "type": "hand" })));
 }

@@ -1,4 +1,4 @@
-//! The command as a user meets it: what is typed, what is printed, how it ends.
+//! The command line: arguments, output, exit codes.
 
 use crate::common::{Folder, stderr};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn json(output: &Output) -> Value {
 }
 
 #[track_caller]
-fn assert_refused(output: &Output, code: i32, start: &str) {
+fn assert_rejected(output: &Output, code: i32, start: &str) {
     let text = stderr(output);
     assert_eq!(output.status.code(), Some(code), "{text}");
     assert!(text.starts_with(start), "expected the start {start:?}, got {text:?}");
@@ -24,7 +24,7 @@ fn assert_done(output: &Output) {
 }
 
 #[test]
-fn only_commands_that_exist_are_offered() {
+fn help_lists_the_commands_and_unknown_ones_are_rejected() {
     let folder = Folder::new();
     let help = folder.hapticd(&["--help"]);
     assert_done(&help);
@@ -39,7 +39,7 @@ fn only_commands_that_exist_are_offered() {
 }
 
 #[test]
-fn simulate_answers_with_every_promised_figure() {
+fn simulate_prints_every_documented_figure() {
     let folder = Folder::new();
     let output = folder.hapticd(&["simulate", "--seconds", "0.25", "--json"]);
     assert_done(&output);
@@ -78,7 +78,7 @@ fn the_same_input_gives_the_same_hash_and_another_scene_another() {
 }
 
 #[test]
-fn the_trace_has_the_promised_columns_and_a_row_for_each_tick() {
+fn the_trace_has_the_documented_columns_and_a_row_for_each_tick() {
     let folder = Folder::new();
     let hand = folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n0.01,0.001,0.03\n");
     let arguments = ["simulate", "--profile", "bare", "--hand", &hand, "--seconds", "0.02", "--trace", "t.csv"];
@@ -143,7 +143,7 @@ fn pressing_on_a_floor_pushes_the_hand_up() {
     assert_done(&folder.hapticd(&arguments));
     let last = folder.read("t.csv").lines().last().unwrap().to_owned();
     let force_y_n: f64 = last.split(',').nth(10).unwrap().parse().unwrap();
-    // The hand is 5 mm inside: 400 N/m makes 2 N, less the weight that the floor carries in the tool's stead.
+    // The hand is 5 mm inside: 400 N/m give 2 N, less the weight of the tool, which the floor carries.
     assert!((force_y_n - 2.0).abs() < 0.05, "{force_y_n}");
 }
 
@@ -155,8 +155,8 @@ fn flags_override_the_profile_and_its_paths_start_from_its_folder() {
     folder.file("deep/p.toml", "scene = \"s.toml\"\n");
     folder.file("deep/missing.toml", "\nscene = \"nowhere.toml\"\n");
     assert_done(&folder.hapticd(&["simulate", "--profile", "deep/p.toml", "--seconds", "0.01"]));
-    let refused = folder.hapticd(&["simulate", "--profile", "deep/missing.toml", "--seconds", "0.01"]);
-    assert_refused(&refused, 2, "deep/missing.toml:2:9: scene: 'deep/nowhere.toml': no such file");
+    let rejected = folder.hapticd(&["simulate", "--profile", "deep/missing.toml", "--seconds", "0.01"]);
+    assert_rejected(&rejected, 2, "deep/missing.toml:2:9: scene: 'deep/nowhere.toml': no such file");
     assert_done(&folder.hapticd(&[
         "simulate",
         "--profile",
@@ -169,25 +169,25 @@ fn flags_override_the_profile_and_its_paths_start_from_its_folder() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_bad_input() {
+fn a_file_that_cannot_be_opened_is_invalid_input() {
     let folder = Folder::new();
     let simulate = |scene: &str| folder.hapticd(&["simulate", "--scene", scene, "--seconds", "0.01"]);
     folder.file("latin1.toml", b"# caf\xe9\n");
-    assert_refused(&simulate("nowhere.toml"), 2, "nowhere.toml: no such file; ");
-    assert_refused(
+    assert_rejected(&simulate("nowhere.toml"), 2, "nowhere.toml: no such file; ");
+    assert_rejected(
         &simulate("tabel"),
         2,
         "tabel: no such file, and no built-in scene of that name; name a file or one of table,",
     );
-    assert_refused(&simulate("."), 2, ".: is a folder, not a file");
-    assert_refused(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not valid UTF-8");
-    assert_refused(
+    assert_rejected(&simulate("."), 2, ".: is a folder, not a file");
+    assert_rejected(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not valid UTF-8");
+    assert_rejected(
         &simulate(&folder.file("empty.toml", "")),
         2,
         "empty.toml:1:1: body: a scene needs at least one body",
     );
     let hand = folder.hapticd(&["simulate", "--hand", "nowhere.csv", "--seconds", "0.01"]);
-    assert_refused(&hand, 2, "nowhere.csv: no such file");
+    assert_rejected(&hand, 2, "nowhere.csv: no such file");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn problems_of_the_whole_scene_are_reported_with_their_location_in_the_file() {
         ),
     ] {
         let file = folder.file(name, text);
-        assert_refused(&folder.hapticd(&["check", &file]), 2, start);
+        assert_rejected(&folder.hapticd(&["check", &file]), 2, start);
     }
 }
 
@@ -214,9 +214,9 @@ fn problems_of_the_whole_scene_are_reported_with_their_location_in_the_file() {
 fn a_trace_that_cannot_be_written_is_reported_plainly() {
     let folder = Folder::new();
     let trace = |path: &str| folder.hapticd(&["simulate", "--seconds", "1", "--trace", path]);
-    assert_refused(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be written: ");
+    assert_rejected(&trace("nowhere/t.csv"), 2, "nowhere/t.csv: cannot be written: ");
     if Path::new("/dev/full").exists() {
-        assert_refused(&trace("/dev/full"), 1, "/dev/full: cannot be written: ");
+        assert_rejected(&trace("/dev/full"), 1, "/dev/full: cannot be written: ");
     }
 }
 
@@ -258,7 +258,7 @@ fn no_output_destroys_an_input_or_another_output() {
     ] {
         let output = folder.hapticd(&[command, more].concat());
         let [written, other] = flags;
-        assert_refused(&output, 2, written);
+        assert_rejected(&output, 2, written);
         assert!(stderr(&output).contains(&format!("is the same file as {other} ")), "{}", stderr(&output));
     }
     files.iter().for_each(|(name, text)| assert_eq!(folder.read(name), *text, "{name}"));
@@ -274,7 +274,7 @@ fn a_file_of_another_kind_is_reported_with_the_flag_that_accepts_it() {
     folder.file("p.toml", "[coupling]\nstiffness_n_per_m = 300\n");
     folder.file("d.toml", "kind = \"simulated\"\n");
     folder.file("h.csv", "t_s,x_m,y_m\n0,0,0.03\n");
-    for (flag, file, told) in [
+    for (flag, file, expected) in [
         ("--profile", "s.toml", "s.toml: is a scene, not a profile; give it with --scene\n"),
         ("--profile", "h.csv", "h.csv: is a hand, not a profile; give it with --hand\n"),
         ("--scene", "p.toml", "p.toml: is a profile, not a scene; give it with --profile\n"),
@@ -283,17 +283,21 @@ fn a_file_of_another_kind_is_reported_with_the_flag_that_accepts_it() {
         ("--hand", "d.toml", "d.toml: is a device, not a hand; give it with --device\n"),
     ] {
         let output = folder.hapticd(&["simulate", flag, file, "--seconds", "0.01"]);
-        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), told), "{flag} {file}");
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), expected), "{flag} {file}");
     }
-    // A slip in a file of the right kind is still told as such.
+    // An error in a file of the right kind is still reported as such.
     folder.file("p.toml", "[coupling]\n[tool]\n");
-    assert_refused(&folder.hapticd(&["simulate", "--profile", "p.toml", "--seconds", "0.01"]), 2, "p.toml:2:2: tool: ");
+    assert_rejected(
+        &folder.hapticd(&["simulate", "--profile", "p.toml", "--seconds", "0.01"]),
+        2,
+        "p.toml:2:2: tool: ",
+    );
 }
 
 #[test]
 fn invalid_values_are_rejected_with_what_would_be_accepted() {
     let folder = Folder::new();
-    for (arguments, words) in [
+    for (arguments, expected) in [
         (&["doctor", "--seconds", "0"][..], "a number of seconds above 0"),
         (&["latency", "--seconds", "0"], "a number of seconds above 0"),
         (&["latency", "--seconds", "-1"], "a number of seconds above 0"),
@@ -304,7 +308,7 @@ fn invalid_values_are_rejected_with_what_would_be_accepted() {
     ] {
         let output = folder.hapticd(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
 }
 
@@ -322,9 +326,9 @@ fn address_and_summary_of_a_run_are_printed_whatever_the_log_filters() {
     assert!(text.contains("INFO hapticd: Viewer: http://127.0.0.1:") && text.contains(" Ran "), "{text}");
     assert!(!text.contains("Ctrl-C stops it"), "RUST_LOG=off leaves out the rest: {text}");
     let lines: Vec<Value> = run("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let has_line = |words: &str| {
-        let has_words = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(words));
-        lines.iter().any(has_words)
+    let has_line = |expected: &str| {
+        let has_text = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(expected));
+        lines.iter().any(has_text)
     };
     assert!(has_line("Viewer: http://127.0.0.1:") && has_line("Maximum force "), "{lines:?}");
 }
@@ -336,17 +340,17 @@ fn a_golden_file_is_written_compared_and_its_differences_are_named() {
         let fixed = ["simulate", "--scene", "tower", "--seconds", seconds, "--golden", "g.json"];
         folder.hapticd(&[&fixed[..], more].concat())
     };
-    // It is looked at first: the summary does not come before.
-    assert_refused(&simulate("0.1", &[]), 2, "g.json: cannot be read");
+    // The file is read first, before the summary is printed.
+    assert_rejected(&simulate("0.1", &[]), 2, "g.json: cannot be read");
     assert_done(&simulate("0.1", &["--update-golden"]));
     assert_done(&simulate("0.1", &[]));
     let differs = simulate("0.2", &[]);
     assert_eq!(differs.status.code(), Some(4));
     assert!(stderr(&differs).contains("g.json: ticks: was 100, is 200"), "{}", stderr(&differs));
     folder.file("g.json", "{\n  \"ticks\": x }");
-    assert_refused(&simulate("0.1", &[]), 2, "g.json:2:12: is not a golden file");
+    assert_rejected(&simulate("0.1", &[]), 2, "g.json:2:12: is not a golden file");
     let nowhere = ["simulate", "--seconds", "0.1", "--golden", "nowhere/g.json", "--update-golden"];
-    assert_refused(&folder.hapticd(&nowhere), 2, "nowhere/g.json: cannot be written");
+    assert_rejected(&folder.hapticd(&nowhere), 2, "nowhere/g.json: cannot be written");
     assert_eq!(folder.hapticd(&["simulate", "--seconds", "1", "--update-golden"]).status.code(), Some(2));
 }
 
@@ -355,10 +359,10 @@ fn check_reports_every_file_as_text_and_as_json() {
     let folder = Folder::new();
     let good = folder.file("good.toml", BALL);
     let bad = folder.file("bad.toml", format!("{BALL}fricton = 1\n"));
-    let words = folder.hapticd(&["check", &good, &bad]);
-    assert_refused(&words, 2, "bad.toml:5:1: body[0].fricton: unknown key; did you mean friction?");
+    let output = folder.hapticd(&["check", &good, &bad]);
+    assert_rejected(&output, 2, "bad.toml:5:1: body[0].fricton: unknown key; did you mean friction?");
     assert!(
-        String::from_utf8(words.stdout)
+        String::from_utf8(output.stdout)
             .unwrap()
             .starts_with("good.toml: valid scene\n  bodies: 1 (0 fixed, 1 dynamic)")
     );
@@ -382,15 +386,19 @@ fn check_warns_of_hardware_that_was_never_measured() {
 }
 
 #[test]
-fn what_bares_the_physics_is_refused_on_hardware_and_allowed_with_a_prescribed_hand() {
+fn settings_for_simulation_only_are_rejected_on_hardware_and_accepted_with_a_prescribed_hand() {
     let folder = Folder::new();
     folder.file("d.toml", "kind = \"serial\"\n");
     folder.file("hand.csv", "t_s,x_m,y_m\n0,0,0.03\n");
     let bare = "device = \"d.toml\"\n[safety]\nengage_ramp_s = 0\nslew_n_per_s = 0\npassivity = \"observer\"\n";
     let profile = folder.file("p.toml", bare);
-    let refused = folder.hapticd(&["check", &profile]);
-    assert_refused(&refused, 2, "p.toml:3:17: safety.engage_ramp_s: no ramp is only permitted with a simulated device");
-    let text = stderr(&refused);
+    let rejected = folder.hapticd(&["check", &profile]);
+    assert_rejected(
+        &rejected,
+        2,
+        "p.toml:3:17: safety.engage_ramp_s: no ramp is only permitted with a simulated device",
+    );
+    let text = stderr(&rejected);
     assert!(
         text.contains("\np.toml:4:16: safety.slew_n_per_s: ") && text.contains("\np.toml:5:13: safety.passivity: ")
     );
@@ -427,29 +435,29 @@ fn run_ends_by_itself_and_prints_a_summary() {
 }
 
 #[test]
-fn run_without_a_device_to_find_says_what_to_do() {
+fn run_without_a_device_reports_what_to_do() {
     let folder = Folder::new();
     let output = folder.hapticd(&["run", "--device", "auto", "--seconds", "0.01"]);
-    assert_refused(&output, 1, "--device auto: no device found; plug one in");
+    assert_rejected(&output, 1, "--device auto: no device found; plug one in");
 }
 
 #[test]
-fn hardware_without_its_tank_needs_the_users_word() {
+fn hardware_without_its_tank_needs_a_confirmation() {
     let folder = Folder::new();
     folder.file("d.toml", "kind = \"serial\"\nport = \"/dev/no-such-port\"\n");
     let profile = folder.file("p.toml", "device = \"d.toml\"\nscene = \"s.toml\"\n[safety]\npassivity = \"off\"\n");
     folder.file("s.toml", BALL);
     let run = |more: &[&str]| folder.hapticd(&[&["run", "--profile", &profile, "--seconds", "0.01"], more].concat());
-    assert_refused(
+    assert_rejected(
         &run(&[]),
         2,
         "p.toml:4:13: safety.passivity: is off: without the energy tank the force can hurt a hand",
     );
-    assert_refused(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port does not exist");
+    assert_rejected(&run(&["--i-know"]), 1, "d.toml: /dev/no-such-port does not exist");
 }
 
 #[test]
-fn latency_answers_with_its_figures() {
+fn latency_prints_its_figures() {
     let folder = Folder::new();
     let figures = json(&folder.hapticd(&["latency", "--seconds", "0.1", "--json"]));
     for key in ["p50", "p99", "p999", "max"] {
@@ -473,8 +481,8 @@ fn the_doctor_names_every_finding_and_its_exit_code_is_the_verdict() {
 fn check_reports_the_stability_margins_of_a_profile() {
     let folder = Folder::new();
     let profile = folder.file("p.toml", "scene = \"wall\"\n[coupling]\nstiffness_n_per_m = 2000\n");
-    let words = String::from_utf8(folder.hapticd(&["check", &profile]).stdout).unwrap();
-    assert!(words.contains("not passive: device damping 0.500 N·s/m"), "{words}");
+    let output = String::from_utf8(folder.hapticd(&["check", &profile]).stdout).unwrap();
+    assert!(output.contains("not passive: device damping 0.500 N·s/m"), "{output}");
     let facts = json(&folder.hapticd(&["check", "--json", &profile]));
     let stability = &facts["files"][0]["profile"]["stability"];
     assert_eq!(stability["passive"], false);
@@ -482,11 +490,11 @@ fn check_reports_the_stability_margins_of_a_profile() {
 }
 
 #[test]
-fn run_refuses_what_has_no_bound() {
+fn run_rejects_scenes_without_a_bound() {
     let folder = Folder::new();
     let scene = folder.file("s.toml", format!("[world]\nimpact_state = \"exact\"\n{BALL}"));
     let output = folder.hapticd(&["run", "--scene", &scene, "--seconds", "0.01"]);
-    assert_refused(&output, 2, "s.toml: world.impact_state: \"exact\" has no bound");
+    assert_rejected(&output, 2, "s.toml: world.impact_state: \"exact\" has no bound");
     let profile = folder.file("p.toml", "scene = \"s.toml\"\n");
     for file in [scene, profile] {
         let output = folder.hapticd(&["check", "--json", &file]);
@@ -498,7 +506,7 @@ fn run_refuses_what_has_no_bound() {
 
 #[cfg(unix)]
 #[test]
-fn run_ends_well_on_sigterm() {
+fn run_succeeds_on_sigterm() {
     use std::process::Stdio;
     let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
     command.args(["run", "--json"]).env("RUST_LOG", "info").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -510,7 +518,7 @@ fn run_ends_well_on_sigterm() {
     assert!(json(&output)["state_hash"].is_string());
 }
 
-/// The first log line comes when the signals are watched.
+/// The first log line follows the installation of the signal handlers.
 #[cfg(unix)]
 fn wait_for_first_line(from: &mut impl std::io::Read) {
     let mut byte = [0];

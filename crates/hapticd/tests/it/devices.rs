@@ -1,4 +1,4 @@
-//! Whole runs against emulated devices behind pseudo-terminals. Nothing here asserts a time.
+//! Complete runs with emulated devices on pseudo-terminals. No test here asserts a time.
 
 use crate::common::{Folder, Process};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::process::{ChildStdout, Command, Output, Stdio};
 struct Bench {
     folder: Folder,
     _emulator: Process,
-    told: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Bench {
@@ -18,9 +18,9 @@ impl Bench {
         let folder = Folder::new();
         let mut command = folder.command(&[&["emulate", kind, "--link", "port"], flags].concat());
         let mut emulator = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut told = BufReader::new(emulator.stdout.take().unwrap());
-        told.read_line(&mut String::new()).unwrap();
-        Self { folder, _emulator: Process(emulator), told }
+        let mut output = BufReader::new(emulator.stdout.take().unwrap());
+        output.read_line(&mut String::new()).unwrap();
+        Self { folder, _emulator: Process(emulator), output }
     }
 
     fn device(&self, kind: &str, more: &str) {
@@ -41,12 +41,12 @@ impl Bench {
         (serde_json::from_slice(&output.stdout).unwrap(), log)
     }
 
-    /// Waits until the emulator tells something; fails when it ends first.
+    /// Waits for a line of the emulator; fails if it ends first.
     fn wait_for(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
             line.clear();
-            assert!(self.told.read_line(&mut line).unwrap() > 0, "the emulator never told: {text}");
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the emulator never printed: {text}");
         }
         line
     }
@@ -54,7 +54,7 @@ impl Bench {
 
 #[test]
 fn every_emulated_device_is_driven_and_closed() {
-    for (emulated, kind, last_words) in [
+    for (emulated, kind, last_line) in [
         ("native-1dof", "serial", "stopped by the host"),
         ("native-2dof", "serial", "stopped by the host"),
         ("odrive", "odrive", "motor off"),
@@ -66,7 +66,7 @@ fn every_emulated_device_is_driven_and_closed() {
         let link = &summary["device"];
         assert!(link["round_trip_ns"]["p50"].as_u64().unwrap() > 0, "{emulated}: {summary}\n{log}");
         assert_eq!((&link["rate_hz"], &link["reconnects"]), (&1000.0.into(), &0.into()), "{emulated}");
-        bench.wait_for(last_words);
+        bench.wait_for(last_line);
     }
 }
 
@@ -85,12 +85,12 @@ fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
         .try_into()
         .unwrap_or_else(|numbers| panic!("{numbers:?}"));
     assert!(dropped > 5.0, "{dropped}");
-    // A host that stalls sends several commands in one piece, and all of them are lost with it.
+    // A host that stalls sends several commands at once, and all of them are lost together.
     let lost = link["frames_lost"].as_f64().unwrap();
     assert!(lost >= 0.5 * dropped, "{lost} lost of {dropped} dropped and {damaged} damaged: {summary}\n{log}");
     assert_eq!(link["crc_errors"].as_u64().unwrap() > 0, damaged > 0.0, "{damaged} damaged: {summary}");
     let given = bench.wait_for("energy to the hand");
-    // The world can give what it had at the start: 0.1 kg some 3 cm above the floor.
+    // The scene can deliver its energy at the start: 0.1 kg about 3 cm above the floor.
     assert!(given.split_whitespace().find_map(|word| word.parse::<f64>().ok()).unwrap() < 0.05, "{given}");
 }
 
@@ -115,7 +115,7 @@ fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     let on_again_s = first_second(&bench.wait_for("motor 0 on"));
     bench.wait_for("ms emulated");
     let forces = forces_between(&bench.folder.join("trace.csv"), unplugged_s, on_again_s + 0.1);
-    // A tenth of the ramp: a tenth of what the world wants, which is within 4 N.
+    // After a tenth of the ramp, a tenth of the requested force, which is within 4 N.
     assert!(!forces.is_empty() && forces.iter().all(|force| force.abs() < 0.6), "{forces:?}");
 }
 
@@ -123,7 +123,7 @@ fn first_second(line: &str) -> f64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Forces of the motor in a stretch of the emulator's life, N.
+/// Forces of the motor in a time range of the trace, N.
 fn forces_between(trace: &Path, from_s: f64, to_s: f64) -> Vec<f64> {
     let text = std::fs::read_to_string(trace).unwrap();
     let rows = text.lines().skip(1).map(|row| row.split(',').map(|cell| cell.parse().unwrap()).collect::<Vec<f64>>());
@@ -140,7 +140,7 @@ fn a_slow_line_is_served_less_often_with_a_warning() {
 }
 
 #[test]
-fn another_version_of_the_protocol_is_refused_with_the_remedy() {
+fn another_version_of_the_protocol_is_rejected_with_the_remedy() {
     let bench = Bench::new("native-2dof", &["--protocol-version", "3"]);
     bench.device("serial", "");
     let output = bench.run("0.1", &["--allow-no-rt"]);
@@ -150,8 +150,8 @@ fn another_version_of_the_protocol_is_refused_with_the_remedy() {
 }
 
 impl Bench {
-    /// What is said when a run is refused.
-    fn refusal(&self) -> String {
+    /// The error of a run that must be rejected.
+    fn rejection(&self) -> String {
         let output = self.run("0.1", &["--allow-no-rt"]);
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{text}");
@@ -161,49 +161,49 @@ impl Bench {
 }
 
 #[test]
-fn a_port_in_use_is_refused_and_the_process_is_named() {
+fn a_port_in_use_is_rejected_and_the_process_is_named() {
     let mut bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     let first = ["run", "--scene", "wall", "--device", "d.toml", "--no-view", "--allow-no-rt"];
     let mut first = bench.folder.command(&first).stderr(Stdio::null()).spawn().unwrap();
     bench.wait_for("armed");
-    let text = bench.refusal();
+    let text = bench.rejection();
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(text.contains(&format!("in use by process {}; end that process", first.id())), "{text}");
 }
 
 #[test]
-fn a_port_that_is_not_there_is_refused_with_where_to_look() {
+fn a_missing_port_is_rejected_with_the_command_that_lists_ports() {
     let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     std::fs::remove_file(bench.folder.join("port")).unwrap();
-    let text = bench.refusal();
+    let text = bench.rejection();
     assert!(text.contains("does not exist; plug the device in; `hapticd devices` lists connected devices"), "{text}");
 }
 
 #[test]
-fn other_boards_than_the_file_says_are_refused_with_what_to_write() {
+fn a_board_that_contradicts_the_file_is_rejected_with_the_correction() {
     let bench = Bench::new("native-1dof", &[]);
     bench.device("serial", "axes = 2");
-    let text = bench.refusal();
+    let text = bench.rejection();
     assert!(text.contains("the board has 1 axis, the device file 2; write axes = 1"), "{text}");
-    // It stays silent until it is greeted in its own protocol.
+    // It does not respond to the handshake of another protocol.
     bench.device("odrive", "");
-    let text = bench.refusal();
+    let text = bench.rejection();
     assert!(text.contains("no answer within 5 s") && text.contains("firmware for this kind"), "{text}");
     let bench = Bench::new("odrive", &[]);
     bench.device("serial", "");
-    let text = bench.refusal();
+    let text = bench.rejection();
     assert!(text.contains("not in the native protocol; check `kind` and `baud`"), "{text}");
 }
 
-/// Nobody may open a terminal without any permission bits, but root may: it must give that up.
+/// Only root may open a terminal without permission bits, so root drops that right.
 #[test]
-fn a_port_that_this_user_may_not_open_is_refused_with_the_remedy() {
+fn a_port_without_permission_is_rejected_with_the_remedy() {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
     if is_root && Command::new("setpriv").arg("--version").output().is_err() {
-        println!("left out: root needs setpriv to give up the right to open everything");
+        println!("SKIPPED: root needs setpriv to drop its right to open every file");
         return;
     }
     let bench = Bench::new("native-2dof", &[]);
@@ -221,7 +221,7 @@ fn a_port_that_this_user_may_not_open_is_refused_with_the_remedy() {
     assert!(text.contains("permission denied on ") && text.contains("; run scripts/install-udev"), "{text}");
 }
 
-/// However busy this machine is, a measurement that fails writes nothing and leaves no force.
+/// A failed measurement writes nothing and leaves no force, on a machine of any load.
 #[test]
 fn a_device_that_is_unplugged_midway_or_stuck_is_not_measured_and_nothing_is_written() {
     let midway: &[&str] = &["--die-after", "6", "--dead-for", "100"];
@@ -244,19 +244,19 @@ fn a_device_that_is_unplugged_midway_or_stuck_is_not_measured_and_nothing_is_wri
     }
 }
 
-/// Without the right to real-time scheduling: as a user that has none. Root must give its rights up for that.
+/// Runs without the right to real-time scheduling, which root drops.
 #[test]
-fn hardware_is_refused_without_real_time() {
+fn hardware_is_rejected_without_real_time() {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
     let tools = ["setpriv", "prlimit"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok());
     if !is_root || !tools {
-        println!("left out: only root with setpriv and prlimit can give up the right to real-time scheduling here");
+        println!("SKIPPED: only root with setpriv and prlimit can drop the right to real-time scheduling");
         return;
     }
     let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     let run = |flags: &[&str]| {
-        // Capabilities go, root's name stays, so that the port can still be opened.
+        // Drops the capabilities, not the user, so that the port can still be opened.
         let mut command = Command::new("prlimit");
         command.args(["--rtprio=0:0", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]);
         command.arg(env!("CARGO_BIN_EXE_hapticd"));
@@ -264,9 +264,9 @@ fn hardware_is_refused_without_real_time() {
         bench.folder.run_here(&mut command);
         command.output().unwrap()
     };
-    let refused = run(&[]);
-    let text = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!(refused.status.code(), Some(3), "{text}");
+    let rejected = run(&[]);
+    let text = String::from_utf8(rejected.stderr).unwrap();
+    assert_eq!(rejected.status.code(), Some(3), "{text}");
     assert!(text.contains("--allow-no-rt"), "{text}");
     assert_eq!(run(&["--allow-no-rt"]).status.code(), Some(0));
 }

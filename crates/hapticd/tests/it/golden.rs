@@ -1,6 +1,6 @@
-//! Kept runs of the example profiles and scenes, held bit for bit: states, forces and figures.
+//! Golden runs of the example profiles and scenes, compared bit for bit: states, forces and figures.
 //!
-//! `config/golden/PROFILE+SCENE.json` is what `scripts/update-golden` wrote.
+//! `scripts/update-golden` writes `config/golden/PROFILE+SCENE.json`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +10,12 @@ fn golden_folder() -> PathBuf {
 }
 
 #[test]
-fn every_kept_run_comes_out_the_same_again() {
+fn every_golden_run_is_reproduced() {
     let entries = std::fs::read_dir(golden_folder()).unwrap().map(|entry| entry.unwrap().path());
-    let kept: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
-    assert!(kept.len() >= 12, "only {} kept runs", kept.len());
+    let files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
+    assert!(files.len() >= 12, "only {} golden runs", files.len());
     let mut differences = String::new();
-    for path in kept {
+    for path in files {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         let (profile, scene) = stem.split_once('+').expect("PROFILE+SCENE.json");
         let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));

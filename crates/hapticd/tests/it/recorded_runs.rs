@@ -1,4 +1,4 @@
-//! Recordings as a user makes and uses them: flags, exit codes, disks that fail, kills.
+//! Recordings from the command line: flags, exit codes, failing disks, killed daemons.
 #![cfg(unix)]
 
 use crate::common::daemon::Daemon;
@@ -35,26 +35,27 @@ fn the_exported_table_is_the_trace_byte_for_byte() {
     assert!(replay["first_difference"].is_null());
 }
 
-/// Starts again from what `export --files` took out of `a.mcap`, exactly as it said.
+/// Runs the command that `export --files` prints for `a.mcap`.
 fn run_again_from_files(folder: &Folder) -> Value {
-    let output = folder.hapticd(&["export", "a.mcap", "--files", "kept"]);
+    let output = folder.hapticd(&["export", "a.mcap", "--files", "files"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = String::from_utf8(output.stdout).unwrap();
-    let arguments: Vec<&str> = said.split_whitespace().skip(1).chain(["--record", "b.mcap", "--json"]).collect();
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let arguments: Vec<&str> = messages.split_whitespace().skip(1).chain(["--record", "b.mcap", "--json"]).collect();
     folder.json(&arguments)
 }
 
 /// State hashes and forces of all ticks of a recording.
 fn outputs(folder: &Folder, name: &str) -> Vec<(u64, u32)> {
-    let kept = hapticd::recording::kept::OpenRecording::open(&folder.join(name)).unwrap();
+    let recording = hapticd::recording::kept::OpenRecording::open(&folder.join(name)).unwrap();
     let mut outputs = Vec::new();
-    kept.visit(|item| {
-        if let haptic_record::reader::Item::Tick(tick) = item {
-            outputs.push((tick.state_hash, tick.effort_hash));
-        }
-        Ok(())
-    })
-    .unwrap();
+    recording
+        .visit(|item| {
+            if let haptic_record::reader::Item::Tick(tick) = item {
+                outputs.push((tick.state_hash, tick.effort_hash));
+            }
+            Ok(())
+        })
+        .unwrap();
     outputs
 }
 
@@ -77,7 +78,7 @@ fn a_second_run_from_the_files_of_a_recording_has_the_same_hash_and_force_in_eve
         assert_eq!((&first["state_hash"], &first["ticks"]), (&second["state_hash"], &second["ticks"]), "{input:?}");
         assert!(outputs(&folder, "a.mcap") == outputs(&folder, "b.mcap"), "{input:?}");
         assert_eq!(folder.json(&["replay", "a.mcap", "--json"])["state_hash"], first["state_hash"], "{input:?}");
-        std::fs::remove_dir_all(folder.join("kept")).unwrap();
+        std::fs::remove_dir_all(folder.join("files")).unwrap();
     }
 }
 
@@ -86,13 +87,13 @@ fn another_profile_gives_its_own_forces_and_the_report_is_one_page() {
     let folder = Folder::new();
     folder.json(&["simulate", "--seconds", "3", "--record", "a.mcap", "--json"]);
     std::fs::write(folder.join("soft.toml"), "[coupling]\nstiffness_n_per_m = 100.0\n").unwrap();
-    let told = folder.json(&["replay", "a.mcap", "--profile", "./soft.toml", "--json"]);
-    assert!(told["first_difference"].is_null());
-    let (then, now) = (&told["recorded"]["force_rms_n"], &told["instead"]["force_rms_n"]);
+    let report = folder.json(&["replay", "a.mcap", "--profile", "./soft.toml", "--json"]);
+    assert!(report["first_difference"].is_null());
+    let (then, now) = (&report["recorded"]["force_rms_n"], &report["instead"]["force_rms_n"]);
     assert!(now.as_f64().unwrap() < then.as_f64().unwrap(), "{then} {now}");
     assert!(folder.hapticd(&["report", "a.mcap", "--out", "a.html"]).status.success());
     let page = folder.read("a.html");
-    for plot in ["Force on the hand", "Friction circle", "Energy", "Spectrum of the force", "ways of hand and tool"] {
+    for plot in ["Force on the hand", "Friction circle", "Energy", "Spectrum of the force", "paths of hand and tool"] {
         assert!(page.contains(plot), "{plot}");
     }
     assert!(
@@ -103,11 +104,11 @@ fn another_profile_gives_its_own_forces_and_the_report_is_one_page() {
 }
 
 #[test]
-fn a_killed_daemon_leaves_a_recording_that_opens_and_proves_what_it_holds() {
+fn the_recording_of_a_killed_daemon_opens_and_replays() {
     let folder = Folder::new();
     let mut child = folder.command(&["run", "--record", "a.mcap"]).stderr(Stdio::null()).spawn().unwrap();
     let file = folder.join("a.mcap");
-    wait_until("the third second", || length(&file) > 120_000 || child_holds_ticks(&file, 2000));
+    wait_until("the third second", || length(&file) > 120_000 || has_ticks(&file, 2000));
     child.kill().unwrap();
     child.wait().unwrap();
     let replay = folder.json(&["replay", "a.mcap", "--json"]);
@@ -116,8 +117,8 @@ fn a_killed_daemon_leaves_a_recording_that_opens_and_proves_what_it_holds() {
     assert!(replay["ticks"].as_u64().unwrap() >= 1000, "{replay}");
 }
 
-fn child_holds_ticks(file: &Path, ticks: u64) -> bool {
-    hapticd::recording::kept::OpenRecording::open(file).is_ok_and(|kept| kept.ticks >= ticks)
+fn has_ticks(file: &Path, ticks: u64) -> bool {
+    hapticd::recording::kept::OpenRecording::open(file).is_ok_and(|recording| recording.ticks >= ticks)
 }
 
 #[test]
@@ -129,16 +130,16 @@ fn a_recording_started_mid_run_replays_with_the_scenes_before_and_after() {
     std::thread::sleep(Duration::from_millis(500));
     post("/api/record/start", &json!({ "file": "a.mcap" }));
     let file = folder.join("hapticd/recordings/a.mcap");
-    wait_until("the first second", || child_holds_ticks(&file, 500));
+    wait_until("the first second", || has_ticks(&file, 500));
     post("/api/scene", &json!({ "name": "peg" }));
     std::thread::sleep(Duration::from_millis(500));
     post("/api/record/stop", &json!({}));
     daemon.end();
-    let kept = hapticd::recording::kept::OpenRecording::open(&file).unwrap();
-    let proof = folder.json(&["replay", "hapticd/recordings/a.mcap", "--json"]);
-    assert!(kept.span.unwrap().0 > 1 && proof["ticks"] == kept.ticks, "{proof}");
-    assert!(proof["first_difference"].is_null() && proof["unproved"].is_null(), "{proof}");
-    assert!(proof["truncated"] == false && !kept.commands.is_empty(), "{proof}");
+    let recording = hapticd::recording::kept::OpenRecording::open(&file).unwrap();
+    let replay = folder.json(&["replay", "hapticd/recordings/a.mcap", "--json"]);
+    assert!(recording.span.unwrap().0 > 1 && replay["ticks"] == recording.ticks, "{replay}");
+    assert!(replay["first_difference"].is_null() && replay["unproved"].is_null(), "{replay}");
+    assert!(replay["truncated"] == false && !recording.commands.is_empty(), "{replay}");
 }
 
 #[test]
@@ -148,26 +149,26 @@ fn a_daemon_whose_recording_is_removed_reports_it_and_continues() {
     let log = std::fs::File::create(folder.join("log")).unwrap();
     let process = Process(command.stdout(Stdio::piped()).stderr(log).spawn().unwrap());
     let file = folder.join("a.mcap");
-    wait_until("the first chunk", || child_holds_ticks(&file, 500));
+    wait_until("the first chunk", || has_ticks(&file, 500));
     std::fs::remove_file(&file).unwrap();
-    let said = || folder.read("log");
-    wait_until("the word", || said().contains("somebody has removed the file"));
+    let messages = || folder.read("log");
+    wait_until("the warning", || messages().contains("the file was removed"));
     let summary = process.end("-TERM");
     assert!(summary["ticks"].as_u64().unwrap() > 500);
 }
 
 #[test]
-fn a_disk_without_room_ends_the_recording_but_not_the_daemon_and_what_was_written_opens() {
+fn a_full_disk_ends_the_recording_but_not_the_daemon_and_the_file_opens() {
     let folder = Folder::new();
     let binary = env!("CARGO_BIN_EXE_hapticd");
-    // A limit on the size of files refuses a write as a full disk does; 100 blocks are 50 or 100 KiB.
+    // A limit on the file size rejects a write like a full disk; 100 blocks are 50 or 100 KiB.
     let script = format!("trap '' XFSZ; ulimit -f 100; exec {binary} run --seconds 6 --record a.mcap --json");
     let mut command = Command::new("sh");
     folder.run_here(command.args(["-c", &script]));
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("the recording has ended") && said.contains("the loop continues"), "{said}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{messages}");
+    assert!(messages.contains("the recording has ended") && messages.contains("the loop continues"), "{messages}");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     let replay = folder.json(&["replay", "a.mcap", "--json"]);
     assert!(replay["ticks"].as_u64().unwrap() < summary["ticks"].as_u64().unwrap());
@@ -178,7 +179,7 @@ fn a_disk_without_room_ends_the_recording_but_not_the_daemon_and_what_was_writte
 }
 
 #[test]
-fn what_is_no_recording_or_cannot_be_created_is_refused_with_a_reason() {
+fn an_invalid_recording_or_path_is_rejected_with_a_reason() {
     let folder = Folder::new();
     std::fs::write(folder.join("a.mcap"), "not a recording, but long enough to look like one").unwrap();
     for arguments in [&["replay", "a.mcap"][..], &["replay", "missing.mcap"], &["report", "a.mcap", "--out", "a.html"]]
@@ -201,17 +202,20 @@ fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() 
     let whole = folder.read_bytes("a.mcap");
     let chunks: Vec<usize> = chunk_starts(&whole);
     let flawed = |bytes: &[u8]| std::fs::write(folder.join("b.mcap"), bytes).unwrap();
-    // The first chunk holds the scene; each of the others a second, or what is left of one.
+    // The first chunk contains the scene, each of the others a second or the rest of one.
     let cut = &whole[..chunks[2] + 100];
     let mut damaged = whole.clone();
     damaged[chunks[2] + 1000] ^= 0xFF;
-    for (bytes, words) in
-        [(cut, "b.mcap: is cut short after tick 1000: "), (&damaged, "b.mcap: is damaged after tick 1000: ")]
+    for (bytes, expected) in
+        [(cut, "b.mcap: is truncated after tick 1000: "), (&damaged, "b.mcap: is damaged after tick 1000: ")]
     {
         flawed(bytes);
         for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
-            let said = folder.ended(0, arguments);
-            assert!(said.contains(words) && said.contains("; 1000 ticks are saved"), "{arguments:?}: {said}");
+            let messages = folder.ended(0, arguments);
+            assert!(
+                messages.contains(expected) && messages.contains("; 1000 ticks are saved"),
+                "{arguments:?}: {messages}"
+            );
         }
         assert_eq!(folder.read("b.csv").lines().count(), 1001);
         assert!(folder.read("b.html").contains("1000 ticks are saved"));
@@ -219,13 +223,13 @@ fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() 
     }
     flawed(&whole[..chunks[1] + 100]);
     for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
-        let said = folder.ended(2, arguments);
-        assert!(said.contains("b.mcap: is cut short before its first tick: "), "{arguments:?}: {said}");
+        let messages = folder.ended(2, arguments);
+        assert!(messages.contains("b.mcap: is truncated before its first tick: "), "{arguments:?}: {messages}");
         assert!(!folder.join("b.csv").exists(), "an empty table was written");
     }
 }
 
-/// Where chunks begin: records of a one-byte kind and an eight-byte length, after eight bytes of magic.
+/// Offsets of the chunks: records of a one-byte kind and an eight-byte length, after eight bytes of magic.
 fn chunk_starts(bytes: &[u8]) -> Vec<usize> {
     const CHUNK: u8 = 0x06;
     let (mut at, mut starts) = (8, Vec::new());
@@ -241,11 +245,11 @@ fn chunk_starts(bytes: &[u8]) -> Vec<usize> {
 #[test]
 fn a_full_disk_is_reported_with_the_error_of_the_system() {
     if !Path::new("/dev/full").exists() {
-        eprintln!("SKIPPED: /dev/full is not here");
+        eprintln!("SKIPPED: /dev/full does not exist");
         return;
     }
     let folder = Folder::new();
-    let said = folder.ended(1, &["simulate", "--seconds", "1", "--record", "/dev/full"]);
-    assert!(said.starts_with("/dev/full: the recording has ended: No space left on device"), "{said}");
-    assert!(said.contains("nothing of it is kept"), "{said}");
+    let messages = folder.ended(1, &["simulate", "--seconds", "1", "--record", "/dev/full"]);
+    assert!(messages.starts_with("/dev/full: the recording has ended: No space left on device"), "{messages}");
+    assert!(messages.contains("nothing of it is kept"), "{messages}");
 }

@@ -1,7 +1,7 @@
-//! What was recorded comes out the same to the bit when it is run again, and where it cannot, the place is named.
+//! Recordings replay bit for bit; where they cannot, the result names the tick.
 //!
-//! `HAPTICD_REPLAY_SECONDS` makes the runs of the matrix longer, and `HAPTICD_REPLAY_FOLDER` keeps their recordings, to be
-//! replayed by another build.
+//! `HAPTICD_REPLAY_SECONDS` makes the runs of the matrix longer, and `HAPTICD_REPLAY_FOLDER` stores their recordings for a
+//! replay by another build.
 
 use haptic_config::builtin::SCENES;
 use haptic_config::setup::Setup;
@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub const DEVICES: [&str; 2] = ["simulated-2dof", "simulated-1dof"];
-/// Orders come again after so many ticks.
+/// Ticks after which the commands repeat.
 const TICKS_PER_ROUND: u64 = 6000;
-/// The scene of the matrix that another takes the place of.
+/// The scene of the matrix that another one replaces.
 const CHANGED_SCENE: &str = "tower";
 
 fn ticks() -> u64 {
@@ -37,7 +37,7 @@ fn ticks() -> u64 {
     seconds.unwrap_or(2) * 1000
 }
 
-/// A run in virtual time that is recorded.
+/// A recorded run in virtual time.
 pub struct Run {
     pub rendering: HapticLoop,
     recording: SimulatedRecording,
@@ -62,7 +62,7 @@ impl Run {
         Self { rendering: setup.into_loop(device).unwrap(), recording, worlds, header, axes }
     }
 
-    /// Ends the recording and begins another in the midst of the run.
+    /// Ends the recording and starts another mid-run.
     pub fn record_from_here(&mut self, file: &Path) {
         let mut header = self.header.clone();
         let world = self.rendering.world().number();
@@ -76,14 +76,14 @@ impl Run {
         Self::new(scene, DEVICES[0], FaultPlan::default(), file, &RecordArguments::default())
     }
 
-    pub fn order(&mut self, command: Command) {
+    pub fn apply(&mut self, command: Command) {
         self.recording.command(&command, self.rendering.last().tick + 1);
         drop(self.rendering.apply(command));
     }
 
     pub fn tick_without_record(&mut self) -> TickReport {
         let tick = self.rendering.last().tick + 1;
-        // Now and then a period is skipped, as on a busy machine.
+        // Skips a period now and then, as a busy machine does.
         self.tick_after(u32::from(tick.is_multiple_of(701)) * 3)
     }
 
@@ -110,24 +110,24 @@ impl Run {
         format!("{:016x}", self.rendering.world().state.hash())
     }
 
-    /// Everything that a profile, a viewer and a mouse can tell the loop but for another world, in the first two of every six
-    /// seconds; every round has gains, limits and a mapping of its own.
+    /// Every command of a profile, a viewer and a mouse except another world, in the first two of every six seconds. Every
+    /// round has gains, limits and a mapping of its own.
     fn order_of(&mut self, tick: u64) {
         let round = tick / TICKS_PER_ROUND;
-        let share = (round % 5) as f64;
-        let gains = Gains { stiffness_n_per_m: 250.0 + 80.0 * share, damping_n_s_per_m: 0.2, ..Gains::default() };
-        let safety = Safety { max_force_n: 2.5 + 0.3 * share, engage_ramp_s: 0.1, ..Safety::default() };
+        let fraction = (round % 5) as f64;
+        let gains = Gains { stiffness_n_per_m: 250.0 + 80.0 * fraction, damping_n_s_per_m: 0.2, ..Gains::default() };
+        let safety = Safety { max_force_n: 2.5 + 0.3 * fraction, engage_ramp_s: 0.1, ..Safety::default() };
         let scale = if round.is_multiple_of(2) { 1.25 } else { 1.0 };
         let mapping = MappingSettings { scale, ..MappingSettings::default() };
         match tick % TICKS_PER_ROUND {
-            300 => self.order(Command::SetGains(gains)),
-            420 => self.order(Command::SetSafety(safety)),
-            600 => self.order(Command::SetMapping(mapping.activate(self.axes).unwrap())),
-            800 => self.order(Command::Pause),
-            850 => self.order(Command::Step(20)),
-            900 => self.order(Command::Resume),
-            1100 => self.order(Command::GuideHand(Some(Vector2::new(0.01, 0.02)))),
-            1300 => self.order(Command::GuideHand(None)),
+            300 => self.apply(Command::SetGains(gains)),
+            420 => self.apply(Command::SetSafety(safety)),
+            600 => self.apply(Command::SetMapping(mapping.activate(self.axes).unwrap())),
+            800 => self.apply(Command::Pause),
+            850 => self.apply(Command::Step(20)),
+            900 => self.apply(Command::Resume),
+            1100 => self.apply(Command::GuideHand(Some(Vector2::new(0.01, 0.02)))),
+            1300 => self.apply(Command::GuideHand(None)),
             _ => {}
         }
     }
@@ -137,12 +137,12 @@ impl Run {
         let scene = haptic_config::scene::load(&source).unwrap();
         let notes = WorldSource { name: source.name, text: source.text, scene: Arc::new(scene.clone()) };
         let number = self.worlds.add(notes);
-        self.order(Command::ReplaceWorld(Box::new(World::new(scene).numbered(number))));
+        self.apply(Command::ReplaceWorld(Box::new(World::new(scene).numbered(number))));
     }
 }
 
-/// Faults of every kind, by chance and on schedule: about one in two seconds, so that there is force in between.
-fn troubles(seed: u64) -> FaultPlan {
+/// Faults of every kind, random and scheduled: about one in two seconds, so that there is force in between.
+fn random_faults(seed: u64) -> FaultPlan {
     let chance = PerKind {
         dropped: 0.01,
         repeated: 0.005,
@@ -162,15 +162,15 @@ fn troubles(seed: u64) -> FaultPlan {
 }
 
 pub fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
-    let kept = OpenRecording::open(file).unwrap();
-    let events = kept.events.iter().map(|event| event.message.clone()).collect();
-    let replay = Replay::new(&kept, Settings::AsRecorded).unwrap();
-    (replay.run(&kept, |_| Ok(())).unwrap().0, events)
+    let recording = OpenRecording::open(file).unwrap();
+    let events = recording.events.iter().map(|event| event.message.clone()).collect();
+    let replay = Replay::new(&recording, Settings::AsRecorded).unwrap();
+    (replay.run(&recording, |_| Ok(())).unwrap().0, events)
 }
 
-/// One run of the matrix: its own scene all the time, but for one that is changed when three quarters are over.
+/// One run of the matrix. It keeps its scene, except for one that is replaced after three quarters.
 fn run_of_matrix(scene: &str, device: &str, seed: u64, file: &Path) -> (Run, u64) {
-    let mut run = Run::new(scene, device, troubles(seed), file, &RecordArguments::default());
+    let mut run = Run::new(scene, device, random_faults(seed), file, &RecordArguments::default());
     let mut with_force = 0;
     for tick in 1..=ticks() {
         run.order_of(tick);
@@ -184,23 +184,27 @@ fn run_of_matrix(scene: &str, device: &str, seed: u64, file: &Path) -> (Run, u64
 }
 
 #[test]
-fn ten_scenes_with_two_devices_faults_and_reloads_replay_to_the_bit() {
+fn ten_scenes_with_two_devices_faults_and_reloads_replay_bit_for_bit() {
     let folder = TestFolder::new();
-    let kept = std::env::var_os("HAPTICD_REPLAY_FOLDER").map(PathBuf::from);
+    let stored = std::env::var_os("HAPTICD_REPLAY_FOLDER").map(PathBuf::from);
     for (index, (scene, _)) in SCENES.entries.iter().take(10).enumerate() {
         for device in DEVICES {
             let name = format!("{scene}-{device}.mcap");
-            let file = kept.as_ref().map_or_else(|| folder.join(&name), |kept| kept.join(&name));
+            let file = stored.as_ref().map_or_else(|| folder.join(&name), |stored| stored.join(&name));
             let (run, with_force) = run_of_matrix(scene, device, index as u64 + 1, &file);
             let faults = run.rendering.counters().faults;
             let hash = run.end();
-            let (proof, _) = replayed(&file);
-            println!("{scene} {device}: {} ticks, {with_force} with force, {faults} faults, {hash}", proof.ticks);
+            let (result, _) = replayed(&file);
+            println!("{scene} {device}: {} ticks, {with_force} with force, {faults} faults, {hash}", result.ticks);
             assert!(faults > 2, "{scene} {device}: {faults} faults");
-            assert!(with_force > ticks() / 100, "{scene} {device}: force came on in {with_force} ticks only");
-            assert_eq!((&proof.first_difference, &proof.unproved), (&None, &None), "{scene} {device}");
-            assert_eq!((proof.ticks, &proof.state_hash, proof.truncated), (ticks(), &hash, false), "{scene} {device}");
-            if kept.is_none() {
+            assert!(with_force > ticks() / 100, "{scene} {device}: force in {with_force} ticks only");
+            assert_eq!((&result.first_difference, &result.unproved), (&None, &None), "{scene} {device}");
+            assert_eq!(
+                (result.ticks, &result.state_hash, result.truncated),
+                (ticks(), &hash, false),
+                "{scene} {device}"
+            );
+            if stored.is_none() {
                 std::fs::remove_file(&file).unwrap();
             }
         }
@@ -216,8 +220,8 @@ fn a_device_that_fails_for_good_is_replayed_too() {
     let mut run = Run::new("table", DEVICES[0], plan, &file, &RecordArguments::default());
     run.ticks(500);
     let hash = run.end();
-    let (proof, events) = replayed(&file);
-    assert_eq!((proof.first_difference, proof.state_hash), (None, hash));
+    let (result, events) = replayed(&file);
+    assert_eq!((result.first_difference, result.state_hash), (None, hash));
     assert!(events.iter().any(|event| event.contains("fault 7, detail 1234")), "{events:?}");
 }
 
@@ -264,24 +268,24 @@ fn missing_ticks_end_the_verified_range_up_to_a_checkpoint_and_are_reported() {
     (0..10).for_each(|_| _ = run.tick_without_record());
     run.ticks(100);
     run.end();
-    let (proof, events) = replayed(&file);
-    let unproved = proof.unproved.unwrap();
-    // The image that is asked for then comes after tick 511.
-    assert_eq!((unproved.from_tick, unproved.until_tick, proof.first_difference), (500, Some(512), None));
-    assert_eq!(proof.ticks, 499 + 98);
+    let (result, events) = replayed(&file);
+    let unproved = result.unproved.unwrap();
+    // The checkpoint requested there comes after tick 511.
+    assert_eq!((unproved.from_tick, unproved.until_tick, result.first_difference), (500, Some(512), None));
+    assert_eq!(result.ticks, 499 + 98);
     assert!(unproved.reason.contains("500 to 509"), "{}", unproved.reason);
     assert!(events.iter().any(|event| event.starts_with("10 ticks are missing")), "{events:?}");
 }
 
 #[test]
-fn missing_orders_end_what_can_be_proven_up_to_a_checkpoint() {
+fn missing_commands_end_the_verified_range_up_to_a_checkpoint() {
     let folder = TestFolder::new();
     let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(100);
-    // More than the ring for commands holds.
-    (0..70).for_each(|_| run.order(Command::Pause));
-    run.order(Command::Resume);
+    // More than the capacity of the command ring.
+    (0..70).for_each(|_| run.apply(Command::Pause));
+    run.apply(Command::Resume);
     run.ticks(50);
     run.end();
     let unproved = replayed(&file).0.unproved.unwrap();
@@ -295,7 +299,7 @@ fn a_recording_that_starts_mid_run_replays_from_there_in_every_scene() {
     let file = folder.join("a.mcap");
     for (index, (scene, _)) in SCENES.entries.iter().take(10).enumerate() {
         for (device, begin) in DEVICES.into_iter().zip([700 + 13 * index as u64, 830]) {
-            let mut run = Run::new(scene, device, troubles(index as u64), &file, &RecordArguments::default());
+            let mut run = Run::new(scene, device, random_faults(index as u64), &file, &RecordArguments::default());
             for tick in 1..=1600 {
                 if tick == begin {
                     run.record_from_here(&file);
@@ -304,9 +308,9 @@ fn a_recording_that_starts_mid_run_replays_from_there_in_every_scene() {
                 run.tick();
             }
             let hash = run.end();
-            let proof = replayed(&file).0;
-            assert_eq!((&proof.first_difference, &proof.unproved), (&None, &None), "{scene} {device}");
-            assert_eq!((proof.ticks, &proof.state_hash), (1601 - begin, &hash), "{scene} {device}");
+            let result = replayed(&file).0;
+            assert_eq!((&result.first_difference, &result.unproved), (&None, &None), "{scene} {device}");
+            assert_eq!((result.ticks, &result.state_hash), (1601 - begin, &hash), "{scene} {device}");
         }
     }
 }
@@ -319,45 +323,45 @@ fn a_mid_run_recording_has_the_gains_the_pause_and_the_world_from_before_it() {
     run.ticks(400);
     run.replace_world("tower");
     run.ticks(400);
-    run.order(Command::SetGains(Gains { stiffness_n_per_m: 700.0, ..Gains::default() }));
+    run.apply(Command::SetGains(Gains { stiffness_n_per_m: 700.0, ..Gains::default() }));
     run.ticks(20);
-    run.order(Command::Pause);
+    run.apply(Command::Pause);
     run.ticks(5);
-    run.order(Command::Step(10));
+    run.apply(Command::Step(10));
     run.ticks(3);
     run.record_from_here(&file);
     run.ticks(50);
-    run.order(Command::Resume);
+    run.apply(Command::Resume);
     run.ticks(700);
     let hash = run.end();
-    let proof = replayed(&file).0;
-    assert_eq!((proof.first_difference, proof.unproved), (None, None));
-    assert_eq!((proof.ticks, proof.state_hash), (750, hash));
-    let kept = OpenRecording::open(&file).unwrap();
+    let result = replayed(&file).0;
+    assert_eq!((result.first_difference, result.unproved), (None, None));
+    assert_eq!((result.ticks, result.state_hash), (750, hash));
+    let recording = OpenRecording::open(&file).unwrap();
     let soft = haptic_config::profile::load(&Source::in_memory("soft", "[coupling]\nstiffness_n_per_m = 100.0\n"));
-    let replay = Replay::new(&kept, Settings::Of(Box::new(soft.unwrap()))).unwrap();
-    let (proof, rendering) = replay.run(&kept, |_| Ok(())).unwrap();
-    assert_eq!((proof.ticks, rendering.gains().stiffness_n_per_m), (750, 100.0));
+    let replay = Replay::new(&recording, Settings::Of(Box::new(soft.unwrap()))).unwrap();
+    let (result, rendering) = replay.run(&recording, |_| Ok(())).unwrap();
+    assert_eq!((result.ticks, rendering.gains().stiffness_n_per_m), (750, 100.0));
 }
 
 #[test]
-fn a_file_cut_anywhere_opens_up_to_its_last_whole_chunk() {
+fn a_truncated_file_opens_up_to_its_last_complete_chunk() {
     let folder = TestFolder::new();
     let file = folder.join("a.mcap");
     let mut run = Run::plain("table", &file);
     run.ticks(3500);
     run.end();
     let bytes = std::fs::read(&file).unwrap();
-    let mut most = 0;
-    for share in [0.3, 0.5, 0.75, 0.9, 0.97, 0.999] {
-        std::fs::write(&file, &bytes[..(bytes.len() as f64 * share) as usize]).unwrap();
-        let proof = replayed(&file).0;
-        assert!(proof.truncated, "{share}");
-        assert_eq!((&proof.first_difference, &proof.unproved), (&None, &None), "{share}");
-        assert!(proof.ticks >= most, "{share}");
-        most = proof.ticks;
+    let mut longest = 0;
+    for fraction in [0.3, 0.5, 0.75, 0.9, 0.97, 0.999] {
+        std::fs::write(&file, &bytes[..(bytes.len() as f64 * fraction) as usize]).unwrap();
+        let result = replayed(&file).0;
+        assert!(result.truncated, "{fraction}");
+        assert_eq!((&result.first_difference, &result.unproved), (&None, &None), "{fraction}");
+        assert!(result.ticks >= longest, "{fraction}");
+        longest = result.ticks;
     }
-    assert!(most >= 3000, "{most}");
+    assert!(longest >= 3000, "{longest}");
 }
 
 #[test]
@@ -371,10 +375,10 @@ fn damage_is_reported_and_the_part_before_it_is_still_compared() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
     std::fs::write(&file, bytes).unwrap();
-    let proof = replayed(&file).0;
-    assert_eq!(proof.first_difference, None);
-    assert!(proof.ticks >= 1000 && proof.ticks < 3500, "{}", proof.ticks);
-    assert!(proof.unproved.is_some_and(|unproved| unproved.reason.starts_with("the file is damaged")));
+    let result = replayed(&file).0;
+    assert_eq!(result.first_difference, None);
+    assert!(result.ticks >= 1000 && result.ticks < 3500, "{}", result.ticks);
+    assert!(result.unproved.is_some_and(|unproved| unproved.reason.starts_with("the file is damaged")));
 }
 
 #[test]
@@ -382,16 +386,16 @@ fn a_recording_in_several_files_is_replayed_through_all_of_them_and_each_alone()
     let folder = TestFolder::new();
     let file = folder.join("a.mcap");
     let arguments = RecordArguments { record_rotate_minutes: Some(1.0 / 60.0), ..RecordArguments::default() };
-    let mut run = Run::new("tower", DEVICES[0], troubles(3), &file, &arguments);
+    let mut run = Run::new("tower", DEVICES[0], random_faults(3), &file, &arguments);
     for tick in 1..=2500 {
         run.order_of(tick);
         run.tick();
     }
     let hash = run.end();
     let third = folder.join("a-3.mcap");
-    let proof = replayed(&third).0;
-    assert_eq!((proof.ticks, &proof.state_hash, proof.first_difference), (2500, &hash, None));
-    // A file ends with the tick after the one in which it was long enough: then the image for the next has come.
+    let result = replayed(&third).0;
+    assert_eq!((result.ticks, &result.state_hash, result.first_difference), (2500, &hash, None));
+    // A file ends one tick after it reached its length: then the checkpoint for the next one is there.
     assert_eq!(replayed(&folder.join("a-2.mcap")).0.ticks, 2002);
     std::fs::remove_file(&file).unwrap();
     let alone = replayed(&third).0;

@@ -1,4 +1,4 @@
-//! A profile that changes under a running daemon, as a user saves it.
+//! A profile saved while the daemon runs.
 #![cfg(unix)]
 
 use crate::common::{Folder, Process, TIMEOUT};
@@ -32,14 +32,15 @@ impl Daemon {
         self.folder.write("p.toml", profile);
     }
 
-    /// What was logged up to the first line with these words, that line included.
+    /// The log up to and including the first line with this text.
     #[track_caller]
-    fn wait_for(&self, words: &str) -> Vec<String> {
+    fn wait_for(&self, text: &str) -> Vec<String> {
         let mut seen = Vec::new();
         loop {
-            let line = self.lines.recv_timeout(TIMEOUT).unwrap_or_else(|_| panic!("{words:?} never came: {seen:?}"));
+            let line =
+                self.lines.recv_timeout(TIMEOUT).unwrap_or_else(|_| panic!("{text:?} was never logged: {seen:?}"));
             seen.push(line);
-            if seen.last().is_some_and(|line| line.contains(words)) {
+            if seen.last().is_some_and(|line| line.contains(text)) {
                 return seen;
             }
         }
@@ -72,12 +73,12 @@ fn a_renamed_file_counts_as_saved_and_an_unchanged_one_logs_nothing() {
     std::fs::rename(&new, daemon.folder.join("p.toml")).unwrap();
     let seen = daemon.wait_for("new mapping; force re-engages");
     let is_change = |line: &String| line.contains("new coupling") || line.contains("new limits");
-    assert!(!seen.iter().any(is_change), "the unchanged file was taken for a change: {seen:?}");
+    assert!(!seen.iter().any(is_change), "the unchanged file caused a change: {seen:?}");
     daemon.process.end("-INT");
 }
 
 #[test]
-fn a_hang_up_has_the_profile_read_again() {
+fn a_hang_up_signal_reloads_the_profile() {
     let daemon = Daemon::start("");
     daemon.process.signal("-HUP");
     std::thread::sleep(Duration::from_millis(100));

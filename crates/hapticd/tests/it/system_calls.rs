@@ -1,4 +1,4 @@
-//! The real-time thread asks nothing of the system but to sleep. Counted from outside, in a real run.
+//! The only system call of the real-time thread is its sleep; counted with strace in a real run.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Folder, Process, stderr};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-/// One call as strace writes it: which thread, and what it did.
+/// One call as strace prints it.
 struct Call<'t> {
     thread: &'t str,
     name: &'t str,
@@ -24,7 +24,7 @@ fn calls(trace: &str) -> Vec<Call<'_>> {
     trace.lines().filter_map(parse).collect()
 }
 
-/// The trace of a run of one second, or why there is none.
+/// The trace of a run of one second, or the reason for its absence.
 fn trace_of_a_run(arguments: &[&str]) -> Result<String, String> {
     let folder = Folder::new();
     let mut strace = Command::new("strace");
@@ -43,10 +43,10 @@ fn is_sleep(call: &Call<'_>) -> bool {
     call.name == "clock_nanosleep" && call.text.contains("TIMER_ABSTIME")
 }
 
-/// Which calls the real-time thread made between its first sleep and its last, and how often.
+/// Calls of the real-time thread between its first and its last sleep, with their counts.
 fn calls_of_the_loop(trace: &str) -> BTreeMap<String, usize> {
     let calls = calls(trace);
-    let sleeper = calls.iter().find(|call| is_sleep(call)).expect("nobody sleeps until a deadline").thread;
+    let sleeper = calls.iter().find(|call| is_sleep(call)).expect("no thread sleeps until a deadline").thread;
     let of_sleeper: Vec<&Call<'_>> = calls.iter().filter(|call| call.thread == sleeper).collect();
     let first = of_sleeper.iter().position(|call| is_sleep(call)).unwrap();
     let last = of_sleeper.iter().rposition(|call| is_sleep(call)).unwrap();
@@ -59,7 +59,7 @@ fn calls_of_the_loop(trace: &str) -> BTreeMap<String, usize> {
 fn the_real_time_thread_only_sleeps() {
     let trace = match trace_of_a_run(&[]) {
         Ok(trace) => trace,
-        Err(reason) => return println!("SKIPPED: strace is not installed, or may not trace here: {reason}"),
+        Err(reason) => return println!("SKIPPED: strace is missing or not permitted: {reason}"),
     };
     let counts = calls_of_the_loop(&trace);
     assert!(counts["clock_nanosleep"] > 100, "{counts:?}");
@@ -95,13 +95,13 @@ watchdog_s = 0.1
 }
 
 #[test]
-fn with_a_serial_device_the_real_time_thread_sleeps_and_writes_its_command_and_no_more() {
+fn with_a_serial_device_the_real_time_thread_only_sleeps_and_writes_its_command() {
     let emulator = Emulator::new();
     let device = emulator.folder.join("d.toml");
     let arguments = ["--scene", "wall", "--device", device.to_str().unwrap(), "--allow-no-rt", "--no-view"];
     let trace = match trace_of_a_run(&arguments) {
         Ok(trace) => trace,
-        Err(reason) => return println!("SKIPPED: strace is not installed, or may not trace here: {reason}"),
+        Err(reason) => return println!("SKIPPED: strace is missing or not permitted: {reason}"),
     };
     let counts = calls_of_the_loop(&trace);
     let [sleeps, writes] = ["clock_nanosleep", "write"].map(|name| counts.get(name).copied().unwrap_or(0));

@@ -22,7 +22,7 @@ const ROUND_TICKS: u64 = 12_000;
 /// Ticks between two pictures: 30 per second.
 const PICTURE_TICKS: u64 = 33;
 
-/// A probe that stands on a floor, and a ball.
+/// A probe on a floor, and a ball.
 const SMALL_SCENE: &str = r#"
 [[body]]
 name = "floor"
@@ -64,7 +64,7 @@ fn text(buffer: &Buffer) -> Vec<String> {
 }
 
 #[test]
-fn a_small_scene_looks_as_it_should() {
+fn a_small_scene_matches_its_stored_picture() {
     let view = small_view();
     let picture = text(&render(&view, &small_frame(&view), Rect::new(0, 0, 40, 12)));
     let golden = include_str!("terminal/small.txt");
@@ -149,7 +149,7 @@ impl Tour {
 }
 
 #[test]
-fn the_first_round_taps_slides_pulls_off_topples_and_finds_the_slot_and_says_so() {
+fn the_captions_of_the_first_round_follow_taps_slides_pull_off_fall_and_slot() {
     let mut tour = Tour::begin();
     let captions = tour.run(ROUND_TICKS);
     let mut remaining = captions.iter();
@@ -166,11 +166,11 @@ fn the_first_round_taps_slides_pulls_off_topples_and_finds_the_slot_and_says_so(
         assert!(remaining.any(|caption| caption.contains(expected)), "no '{expected}' in its turn: {captions:#?}");
     }
     let upper_box = &tour.rendering.world().state.bodies[tour.index("upper box")];
-    assert!(upper_box.centre_m.y < 0.03, "the stack still stands: {upper_box:?}");
+    assert!(upper_box.centre_m.y < 0.03, "the stack is still upright: {upper_box:?}");
 }
 
 #[test]
-fn many_rounds_stay_gentle_and_lose_nothing() {
+fn many_rounds_stay_within_4_n_and_keep_every_body() {
     let mut tour = Tour::begin();
     for round in 1..=10 {
         let captions = tour.run(ROUND_TICKS);

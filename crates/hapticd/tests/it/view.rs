@@ -1,6 +1,6 @@
-//! The viewer of a running daemon: what is seen is what the loop does, and what is asked for is done by the loop.
+//! The viewer of a running daemon: it shows the state of the loop, and the loop executes its requests.
 //!
-//! No test here measures time; they wait for what must come.
+//! No test here measures time; they wait for the expected state.
 #![cfg(unix)]
 
 use crate::common::daemon::{Daemon, exchange, hapticd};
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tungstenite::Message;
 
-/// The stiffness that the loop really has: from the coupling's energy and its stretch, if it is stretched enough to tell.
+/// The stiffness of the loop, from the energy and the stretch of the coupling, if it is stretched enough.
 fn stiffness_in_loop_n_per_m(state: &Value) -> Option<f64> {
     let place = |value: &Value| [0, 1].map(|axis| value[axis].as_f64().unwrap());
     let (hand, handle) = (place(&state["hand_m"]), place(&state["tool"]["handle_m"]));
@@ -30,14 +30,14 @@ fn new_gains_are_those_of_the_loop_and_wrong_ones_change_nothing() {
     daemon.wait_for("250 N/m in the loop", |state| {
         stiffness_in_loop_n_per_m(state).is_some_and(|stiffness| (stiffness / 250.0 - 1.0).abs() < 0.01)
     });
-    for (wrong, words) in [
+    for (wrong, expected) in [
         (json!({ "stiffness_n_per_m": -1 }), "coupling.stiffness_n_per_m: must be zero or more"),
         (json!({ "stiffness_n_per_m": 1e9 }), "coupling.stiffness_n_per_m: must not be more than"),
         (json!({ "stifness": 1 }), "did you mean stiffness_n_per_m?"),
     ] {
         let (status, answer) = daemon.ask("PATCH", "/api/coupling", &wrong);
         assert_eq!(status, 422, "{answer}");
-        assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(expected), "{answer}");
     }
     let settings = daemon.get("/api/settings");
     assert_eq!(settings["coupling"]["stiffness_n_per_m"], 250.0);
@@ -64,7 +64,7 @@ fn the_mouse_leads_the_hand_and_the_path_resumes_afterwards() {
 fn a_larger_scene_is_switched_to_completely_and_force_re_engages() {
     let daemon = Daemon::start(&["--scene", "wall"]);
     let mut stream = daemon.open_stream();
-    // It reads all the time: who takes nothing for some seconds is dropped.
+    // It reads all the time: a client that reads nothing for some seconds is dropped.
     let reader = std::thread::spawn(move || {
         let mut scene_id = json!(1);
         while scene_id != json!(4) {
@@ -72,7 +72,7 @@ fn a_larger_scene_is_switched_to_completely_and_force_re_engages() {
             let message: Value = serde_json::from_str(&text).unwrap();
             match message["type"].as_str() {
                 Some("scene") => scene_id = message["scene_id"].clone(),
-                Some("state") => assert_eq!(message["scene_id"], scene_id, "every scene is told before its states"),
+                Some("state") => assert_eq!(message["scene_id"], scene_id, "every scene comes before its states"),
                 _ => {}
             }
         }
@@ -99,11 +99,12 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!(daemon.get("/api/scene")["bodies"][0]["name"], "ball");
     let exact = format!("[world]\nimpact_state = \"exact\"\n{ball}");
-    for (toml, words) in [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "works with `simulate` only"), ("[", "TOML")]
+    for (toml, expected) in
+        [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "works with `simulate` only"), ("[", "TOML")]
     {
         let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": toml }));
         assert_eq!(status, 422, "{answer}");
-        assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(expected), "{answer}");
     }
     assert_eq!(daemon.ask("POST", "/api/scene", &json!({ "name": "nowhere" })).0, 422);
     assert_eq!(daemon.get("/api/scene")["scene_id"], 2);
@@ -124,11 +125,11 @@ fn a_paused_world_does_not_move_steps_on_request_and_resets() {
     assert_eq!(daemon.ask("POST", "/api/step", &json!({ "ticks": 100 })).0, 200);
     daemon.wait_for("some steps", |state| state["bodies"] != start["bodies"]);
     assert_eq!(daemon.ask("POST", "/api/pause", &json!({ "paused": false })).0, 200);
-    daemon.wait_for("it goes on", |state| state["paused"] == false);
+    daemon.wait_for("a resumed run", |state| state["paused"] == false);
 }
 
 #[test]
-fn recordings_that_follow_each_other_at_once_have_files_of_their_own() {
+fn recordings_in_quick_succession_have_files_of_their_own() {
     let folder = Folder::new();
     let daemon = Daemon::start_with(&[], |command| folder.run_here(command));
     let files: Vec<String> = (0..3)
@@ -139,13 +140,13 @@ fn recordings_that_follow_each_other_at_once_have_files_of_their_own() {
         })
         .collect();
     daemon.end();
-    let is_kept = |file: &String| std::fs::metadata(file).is_ok_and(|metadata| metadata.len() > 0);
-    assert!(files.iter().all(is_kept), "{files:?}");
+    let is_written = |file: &String| std::fs::metadata(file).is_ok_and(|metadata| metadata.len() > 0);
+    assert!(files.iter().all(is_written), "{files:?}");
     assert!(files[0] != files[1] && files[1] != files[2], "{files:?}");
 }
 
 #[test]
-fn after_a_recording_that_failed_another_can_begin_and_of_two_at_once_one() {
+fn after_a_failed_recording_another_can_start_and_of_two_at_once_only_one() {
     let folder = Folder::new();
     let daemon = Daemon::start_with(&[], |command| folder.run_here(command));
     let file = start_recording(&daemon);
@@ -159,7 +160,7 @@ fn after_a_recording_that_failed_another_can_begin_and_of_two_at_once_one() {
             [scope.spawn(start), scope.spawn(start)].map(|one| one.join().unwrap())
         })
     };
-    // Both are refused until the last one is whole.
+    // Both are rejected until the last recording is complete.
     let deadline = Instant::now() + TIMEOUT;
     let mut statuses = both_start();
     while statuses == [409, 409] && Instant::now() < deadline {
@@ -174,7 +175,7 @@ fn after_a_recording_that_failed_another_can_begin_and_of_two_at_once_one() {
     assert!(std::fs::metadata(&again).is_ok_and(|metadata| metadata.len() > 0), "{again}");
 }
 
-/// Begins to record as soon as the recording before is whole, and says where.
+/// Starts a recording as soon as the one before is complete, and returns its path.
 #[track_caller]
 fn start_recording(daemon: &Daemon) -> String {
     let deadline = Instant::now() + TIMEOUT;
@@ -197,13 +198,13 @@ fn metrics_count_the_ticks_of_the_loop() {
     };
     let (before, deadline) = (ticks(), Instant::now() + TIMEOUT);
     while ticks() <= before {
-        assert!(Instant::now() < deadline, "the ticks stand still");
+        assert!(Instant::now() < deadline, "the ticks do not advance");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn a_taken_port_moves_on_and_an_impossible_address_ends_nothing() {
+fn a_port_in_use_is_replaced_and_an_impossible_address_only_disables_the_viewer() {
     let daemon = Daemon::start(&[]);
     let run = |arguments: &[&str]| hapticd(&["run", "--seconds", "0.1"]).args(arguments).output().unwrap();
     let moved = stderr_of(&run(&["--view", &daemon.address]));
@@ -221,7 +222,7 @@ fn stderr_of(output: &Output) -> String {
 }
 
 #[test]
-fn the_python_example_does_what_it_says() {
+fn the_python_example_works() {
     let daemon = Daemon::start(&[]);
     let Some(printed) = run_example("python3", &[], "watch.py", &daemon.address) else { return };
     assert!(printed.contains("scene: table") && printed.contains("stiffness now 300.0 N/m"), "{printed}");
@@ -229,7 +230,7 @@ fn the_python_example_does_what_it_says() {
 }
 
 #[test]
-fn the_javascript_example_does_what_it_says() {
+fn the_javascript_example_works() {
     let daemon = Daemon::start(&[]);
     let Some(printed) = run_example("node", &["--experimental-websocket"], "circle.mjs", &daemon.address) else {
         return;
@@ -237,12 +238,12 @@ fn the_javascript_example_does_what_it_says() {
     assert!(printed.contains("scene: table") && printed.contains(" s  hand "), "{printed}");
 }
 
-/// What an example prints; none if its language is not here, which is said.
+/// The output of an example; `None` with a message if its language is not installed.
 fn run_example(program: &str, flags: &[&str], name: &str, address: &str) -> Option<String> {
     let path = format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
     let ran = Command::new(program).args(flags).args([&*path, &format!("http://{address}"), "1"]).output();
     let Ok(output) = ran else {
-        eprintln!("SKIPPED: {program} is not here, so {name} was not run");
+        eprintln!("SKIPPED: {program} is not installed, so {name} did not run");
         return None;
     };
     assert!(output.status.success(), "{name}: {}", stderr_of(&output));

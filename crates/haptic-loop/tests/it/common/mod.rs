@@ -1,4 +1,4 @@
-//! Small worlds and devices that the tests of the whole tick share.
+//! Small worlds and devices for the tests of the whole tick.
 
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::model::WorstAxisModel;
@@ -32,7 +32,7 @@ pub fn world(description: &SceneDescription) -> World {
     World::new(Scene::build(description).unwrap())
 }
 
-/// A hand that goes along a path of rows t, x, y, once.
+/// A hand that follows a path of rows t, x, y once.
 pub fn hand(path: &[[f64; 3]]) -> HandModel {
     HandModel { path: path.to_vec(), looped: false, ..HandModel::default() }
 }
@@ -41,7 +41,7 @@ pub fn simulated(hand: Option<&HandModel>) -> SimulatedDevice {
     SimulatedDevice::new(2, &haptic_device::simulated::DeviceModel::default(), hand).unwrap()
 }
 
-/// What a simulated device runs with.
+/// Settings for a simulated device.
 pub fn settings(stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Settings {
     Settings {
         coupling: Gains { stiffness_n_per_m, damping_n_s_per_m, ..Gains::default() },
@@ -54,9 +54,9 @@ pub fn rendering(device: impl Device + 'static, world: World, settings: &Setting
     HapticLoop::new(Box::new(device), &WorstAxisModel::default(), world, settings).unwrap()
 }
 
-/// Runs on for so many ticks, time going on with them.
-pub fn run(rendering: &mut HapticLoop, ticks: u64, mut look: impl FnMut(&TickReport)) {
+/// Runs this many ticks, a period apart; calls `check` with every report.
+pub fn run(rendering: &mut HapticLoop, ticks: u64, mut check: impl FnMut(&TickReport)) {
     for _ in 0..ticks {
-        look(rendering.tick(MonotonicNs(0), 0));
+        check(rendering.tick(MonotonicNs(0), 0));
     }
 }

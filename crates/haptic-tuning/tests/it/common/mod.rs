@@ -1,4 +1,4 @@
-//! Random devices, and measuring one of them.
+//! Random devices and their measurement.
 
 use haptic_device::xorshift::Xorshift;
 use haptic_device::{DeviceModel, SimulatedDevice};
@@ -6,7 +6,7 @@ use haptic_tuning::estimate::{AxisEstimate, estimate};
 use haptic_tuning::experiment::Experiment;
 use haptic_tuning::measurement::{End, MeasurementLimits, run_in_virtual_time};
 
-/// A device from the range that hands meet; small values are as likely as large ones, and some have no dry friction.
+/// A device from the usual range, logarithmically distributed; some have no dry friction.
 pub fn random_device(seed: u64) -> DeviceModel {
     let mut random = Xorshift::new(seed);
     let mut between = |low: f64, high: f64| low * libm::pow(high / low, random.unit());
@@ -22,7 +22,7 @@ pub fn random_device(seed: u64) -> DeviceModel {
     }
 }
 
-/// Measures a device with one axis and nobody holding it.
+/// Measures a device with one axis and without a hand.
 pub fn measured(model: &DeviceModel, force_n: f64) -> Result<AxisEstimate, String> {
     let mut device = SimulatedDevice::new(1, model, None).unwrap();
     let mut experiment = Experiment::new(1, &MeasurementLimits { force_n, travel_m: 0.02 });

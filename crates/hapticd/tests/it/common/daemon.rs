@@ -1,4 +1,4 @@
-//! A daemon that runs, with its viewer on a free port.
+//! A running daemon with its viewer on a free port.
 
 use super::{Process, TIMEOUT};
 use serde_json::Value;
@@ -21,7 +21,7 @@ impl Daemon {
         Self::start_with(arguments, |_| ())
     }
 
-    /// The same, with something said to its command first.
+    /// The same with a prepared command.
     pub fn start_with(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = hapticd(&["run", "--view", "127.0.0.1:0", "--json"]);
         prepare(&mut command);
@@ -31,14 +31,14 @@ impl Daemon {
         let (_, address) = first.split_once("http://").unwrap_or_else(|| panic!("the first line is {first}"));
         let address = address.split('/').next().unwrap().to_owned();
         let log = Arc::new(Mutex::new(String::new()));
-        let kept = log.clone();
-        std::thread::spawn(move || lines.for_each(|line| *kept.lock().unwrap() += &(line + "\n")));
+        let shared = log.clone();
+        std::thread::spawn(move || lines.for_each(|line| *shared.lock().unwrap() += &(line + "\n")));
         let daemon = Self { process: Process(child), address, log };
         daemon.wait_for("a first state", |state| state["tick"].as_u64().is_some_and(|tick| tick > 0));
         daemon
     }
 
-    /// What it has logged since its first line.
+    /// The log since its first line.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
@@ -57,7 +57,7 @@ impl Daemon {
         self.get("/api/state")
     }
 
-    /// The first state for which something holds.
+    /// The first state that meets a condition.
     #[track_caller]
     pub fn wait_for(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + TIMEOUT;
@@ -66,7 +66,7 @@ impl Daemon {
             if holds(&state) {
                 return state;
             }
-            assert!(Instant::now() < deadline, "never came: {what}; last: {state}");
+            assert!(Instant::now() < deadline, "missing: {what}; last: {state}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

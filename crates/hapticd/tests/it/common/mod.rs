@@ -41,7 +41,7 @@ impl Folder {
         self.command(arguments).output().unwrap()
     }
 
-    /// What a command prints that must succeed.
+    /// The output of a command that must succeed.
     #[track_caller]
     pub fn done(&self, arguments: &[&str]) -> String {
         let output = self.hapticd(arguments);

@@ -1,7 +1,7 @@
-//! Recordings that are kept as test data replay to the bit as long as the physics version stays.
+//! Recordings stored as test data replay bit for bit as long as the physics version stays.
 //!
-//! `tests/data/recordings` is what `scripts/update-recordings` writes, with `HAPTICD_UPDATE_RECORDINGS` set; the file of
-//! format 2 was written by an earlier version and stays.
+//! `scripts/update-recordings` writes `tests/data/recordings`, with `HAPTICD_UPDATE_RECORDINGS` set. The file of format 2
+//! was written by an earlier version and stays.
 
 use crate::recording::{DEVICES, Run, replayed};
 use haptic_config::builtin::{DEVICES as DEVICE_FILES, SCENES};
@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 
 /// Ticks of a short recording.
 const TICKS: u64 = 500;
-/// The fault of a recording of one begins in this tick, after force has come on.
+/// Tick in which the fault of a recording starts, after the ramp.
 const FAULT_TICK: u64 = 60;
 /// Ticks of such a recording.
 const FAULT_TICKS: u64 = 90;
-/// Force comes on in time.
+/// Force is on before the fault.
 const PROFILE: &str = "[safety]\nengage_ramp_s = 0.03\n";
 
 fn folder() -> PathBuf {
@@ -43,7 +43,7 @@ fn fault_file(number: u8) -> String {
 }
 
 #[test]
-fn kept_recordings_replay_to_the_bit() {
+fn stored_recordings_replay_bit_for_bit() {
     if std::env::var_os("HAPTICD_UPDATE_RECORDINGS").is_some() {
         write_recordings(&folder());
     }
@@ -103,14 +103,14 @@ fn write_from_tick_1(file: &Path) {
     let mapping = MappingSettings { scale: 1.25, ..MappingSettings::default() };
     for tick in 1..=TICKS {
         match tick {
-            50 => run.order(Command::SetGains(Gains { stiffness_n_per_m: 300.0, ..Gains::default() })),
-            100 => run.order(Command::SetSafety(Safety { max_force_n: 2.5, engage_ramp_s: 0.1, ..Safety::default() })),
-            150 => run.order(Command::SetMapping(mapping.activate(2).unwrap())),
-            250 => run.order(Command::Pause),
-            260 => run.order(Command::Step(5)),
-            270 => run.order(Command::Resume),
-            300 => run.order(Command::GuideHand(Some(Vector2::new(0.01, 0.02)))),
-            350 => run.order(Command::GuideHand(None)),
+            50 => run.apply(Command::SetGains(Gains { stiffness_n_per_m: 300.0, ..Gains::default() })),
+            100 => run.apply(Command::SetSafety(Safety { max_force_n: 2.5, engage_ramp_s: 0.1, ..Safety::default() })),
+            150 => run.apply(Command::SetMapping(mapping.activate(2).unwrap())),
+            250 => run.apply(Command::Pause),
+            260 => run.apply(Command::Step(5)),
+            270 => run.apply(Command::Resume),
+            300 => run.apply(Command::GuideHand(Some(Vector2::new(0.01, 0.02)))),
+            350 => run.apply(Command::GuideHand(None)),
             400 => run.replace_world("wall"),
             _ => {}
         }
@@ -125,7 +125,7 @@ fn write_mid_run(file: &Path) {
     run.ticks(200);
     run.replace_world("tower");
     run.ticks(200);
-    run.order(Command::SetGains(Gains { stiffness_n_per_m: 700.0, ..Gains::default() }));
+    run.apply(Command::SetGains(Gains { stiffness_n_per_m: 700.0, ..Gains::default() }));
     run.ticks(20);
     run.record_from_here(file);
     run.ticks(TICKS);
@@ -169,7 +169,7 @@ fn write_fault(number: u8, file: &Path) {
     let plan = FaultPlan { scheduled, ..FaultPlan::default() };
     let mut run = Run::of_setup(setup_of(scene, PROFILE), plan, file, &RecordArguments::default());
     if number == 2 {
-        run.order(Command::SetSafety(Safety { max_speed_m_per_s: 1e300, engage_ramp_s: 0.03, ..Safety::default() }));
+        run.apply(Command::SetSafety(Safety { max_speed_m_per_s: 1e300, engage_ramp_s: 0.03, ..Safety::default() }));
     }
     for tick in 1..=FAULT_TICKS {
         let is_late = number == 8 && tick >= FAULT_TICK;

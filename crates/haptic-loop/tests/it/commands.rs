@@ -1,4 +1,4 @@
-//! Orders between ticks: new gains, limits, mappings and worlds, pauses and single steps.
+//! Commands between ticks: new gains, limits, mappings and worlds, pauses and single steps.
 
 use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
 use haptic_coupling::coupling::Gains;
@@ -8,7 +8,7 @@ use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
 use nalgebra::Vector2;
 
-/// Pressing on the floor since half a second, all force on.
+/// Has pressed on the floor for half a second with full force.
 fn pressing() -> HapticLoop {
     let path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [1.5, 0.0, 0.003]];
     let mut rendering = rendering(simulated(Some(&hand(&path))), world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
@@ -16,7 +16,7 @@ fn pressing() -> HapticLoop {
     rendering
 }
 
-/// Retunes, and checks for so many ticks that nothing jumps.
+/// Sets gains, and checks for this many ticks that the force does not jump.
 fn set_gains(rendering: &mut HapticLoop, gains: Gains, ticks: u64) {
     let mut last_n = rendering.tick(Default::default(), 0).force_n;
     assert!(rendering.apply(Command::SetGains(gains)).is_none());
@@ -38,14 +38,14 @@ fn new_gains_in_the_air_are_there_in_50_ms_and_no_tick_feels_a_jump() {
 }
 
 #[test]
-fn new_gains_under_pressure_go_as_far_as_the_tank_can_pay_and_wait_for_the_hand_to_let_go() {
+fn new_gains_in_contact_ramp_as_far_as_the_tank_permits_and_complete_without_contact() {
     let mut rendering = pressing();
     let (before_j, stiffer) =
         (rendering.tick(Default::default(), 0).tank_j, Gains { stiffness_n_per_m: 900.0, ..Gains::default() });
     set_gains(&mut rendering, stiffer, 200);
     let waiting = rendering.gains().stiffness_n_per_m;
     assert!((410.0..899.0).contains(&waiting), "{waiting} N/m");
-    assert!(rendering.tick(Default::default(), 0).tank_j < before_j, "stiffening is paid for");
+    assert!(rendering.tick(Default::default(), 0).tank_j < before_j, "stiffening withdraws energy");
     rendering.apply(Command::GuideHand(Some(Vector2::new(0.0, 0.04))));
     run(&mut rendering, 1000, |report| assert_eq!(report.fault, None));
     assert_eq!(rendering.gains(), stiffer);
@@ -53,31 +53,35 @@ fn new_gains_under_pressure_go_as_far_as_the_tank_can_pay_and_wait_for_the_hand_
 
 #[test]
 fn stiffening_a_stretched_coupling_is_drawn_from_the_tank() {
-    let (mut told, mut untold) = (pressing(), pressing());
-    let before = *told.tick(Default::default(), 0);
-    untold.tick(Default::default(), 0);
-    told.apply(Command::SetGains(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
-    let (told_j, untold_j) = (told.tick(Default::default(), 0).tank_j, untold.tick(Default::default(), 0).tank_j);
+    let (mut changed, mut unchanged) = (pressing(), pressing());
+    let before = *changed.tick(Default::default(), 0);
+    unchanged.tick(Default::default(), 0);
+    changed.apply(Command::SetGains(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
+    let (changed_j, unchanged_j) =
+        (changed.tick(Default::default(), 0).tank_j, unchanged.tick(Default::default(), 0).tank_j);
     let stretch_m = (before.hand_m - before.tool.centre_m).norm();
-    let owed_j = 0.5 * (500.0 / 50.0) * stretch_m * stretch_m;
-    assert!(owed_j > 1e-6 && (untold_j - told_j - owed_j).abs() < 1e-12, "{untold_j} − {told_j} for {owed_j} J");
+    let needed_j = 0.5 * (500.0 / 50.0) * stretch_m * stretch_m;
+    assert!(
+        needed_j > 1e-6 && (unchanged_j - changed_j - needed_j).abs() < 1e-12,
+        "{unchanged_j} − {changed_j} for {needed_j} J"
+    );
 }
 
 #[test]
 fn the_same_settings_again_leave_every_later_hash_as_it_was() {
-    let (mut told, mut untold) = (pressing(), pressing());
+    let (mut changed, mut unchanged) = (pressing(), pressing());
     let same = settings(400.0, 0.1);
-    told.apply(Command::SetGains(same.coupling));
-    told.apply(Command::SetSafety(same.safety));
-    told.apply(Command::SetMapping(same.mapping.activate(2).unwrap()));
+    changed.apply(Command::SetGains(same.coupling));
+    changed.apply(Command::SetSafety(same.safety));
+    changed.apply(Command::SetMapping(same.mapping.activate(2).unwrap()));
     for _ in 0..500 {
-        let (a, b) = (*told.tick(Default::default(), 0), *untold.tick(Default::default(), 0));
-        assert_eq!((a.force_n, told.world().state.hash()), (b.force_n, untold.world().state.hash()));
+        let (a, b) = (*changed.tick(Default::default(), 0), *unchanged.tick(Default::default(), 0));
+        assert_eq!((a.force_n, changed.world().state.hash()), (b.force_n, unchanged.world().state.hash()));
     }
 }
 
 #[test]
-fn a_lower_limit_is_kept_and_comes_without_a_jump() {
+fn a_lower_limit_holds_and_starts_without_a_jump() {
     let mut rendering = pressing();
     let mut last_n = rendering.tick(Default::default(), 0).force_n;
     rendering.apply(Command::SetSafety(Safety { max_force_n: 0.5, ..settings(400.0, 0.1).safety }));
@@ -89,7 +93,7 @@ fn a_lower_limit_is_kept_and_comes_without_a_jump() {
 }
 
 #[test]
-fn a_new_mapping_lets_go_and_engages_anew() {
+fn a_new_mapping_switches_force_off_and_re_engages() {
     let mut rendering = pressing();
     let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
     rendering.apply(Command::SetMapping(shifted.activate(2).unwrap()));
@@ -100,7 +104,7 @@ fn a_new_mapping_lets_go_and_engages_anew() {
 }
 
 #[test]
-fn a_paused_world_stands_still_gives_no_force_and_does_single_ticks() {
+fn a_paused_world_does_not_move_gives_no_force_and_steps_single_ticks() {
     let mut rendering = pressing();
     rendering.apply(Command::Pause);
     let before = rendering.world().state.hash();
@@ -113,13 +117,13 @@ fn a_paused_world_stands_still_gives_no_force_and_does_single_ticks() {
         hashes.push(rendering.world().state.hash());
     }
     hashes.dedup();
-    assert_eq!(hashes.len(), 3, "two ticks and no more");
+    assert_eq!(hashes.len(), 3, "exactly two ticks");
     rendering.apply(Command::Resume);
     assert_eq!(rendering.tick(Default::default(), 0).phase, Phase::Waiting);
 }
 
 #[test]
-fn a_replaced_world_starts_anew_and_the_old_one_comes_back() {
+fn a_replaced_world_re_engages_and_the_old_one_is_returned() {
     let mut rendering = pressing();
     let fresh = world(&floor_and_tool(9.81));
     let start = fresh.state.hash();
@@ -131,18 +135,18 @@ fn a_replaced_world_starts_anew_and_the_old_one_comes_back() {
 }
 
 #[test]
-fn a_simulated_hand_takes_hold_of_the_tool_of_a_replaced_world() {
+fn a_simulated_hand_moves_to_the_tool_of_a_replaced_world() {
     let mut rendering = pressing();
-    // Meanwhile the hand is 30 mm too low for this tool, which lies on a floor of its own.
+    // The hand is 30 mm too low for this tool, which rests on a floor of its own.
     rendering.apply(Command::ReplaceWorld(Box::new(world(&floor_and_tool(9.81)))));
     run(&mut rendering, 1000, |report| assert_eq!(report.fault, None));
     assert_eq!(rendering.last().phase, Phase::Engaged);
     run(&mut rendering, 3000, |report| assert_eq!(report.fault, None));
-    assert!(rendering.last().force_n.y > 0.5, "the path was begun anew, and presses: {}", rendering.last().force_n);
+    assert!(rendering.last().force_n.y > 0.5, "the restarted path does not press: {}", rendering.last().force_n);
 }
 
 #[test]
-fn what_a_pause_or_new_gains_or_a_new_mapping_bring_is_no_energy_from_nowhere() {
+fn a_pause_new_gains_and_a_new_mapping_are_no_energy_gain() {
     let mut rendering = pressing();
     rendering.apply(Command::Pause);
     rendering.apply(Command::GuideHand(Some(Vector2::new(0.0, 0.10))));
@@ -162,7 +166,7 @@ fn what_a_pause_or_new_gains_or_a_new_mapping_bring_is_no_energy_from_nowhere() 
 }
 
 #[test]
-fn a_guided_hand_goes_where_it_is_led() {
+fn a_guided_hand_follows_its_target() {
     let mut rendering = pressing();
     rendering.apply(Command::GuideHand(Some(Vector2::new(0.05, 0.04))));
     run(&mut rendering, 1500, |_| {});
