@@ -287,7 +287,11 @@ impl Board for Deafened {
 #[test]
 fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_remedy_and_its_motor_off() {
     let cases = [
-        ("w axis0.config.watchdog_timeout 0.050\n", "", "waits 0 s although 0.05 s were written; update its firmware"),
+        (
+            "w axis0.config.watchdog_timeout 0.050\n",
+            "",
+            "time is 0 s although 0.05 s were written; update its firmware",
+        ),
         ("watchdog_timeout 0.050\n", "watchdog_timeout 0.5\n", "write watchdog_s = 0.5"),
         ("w axis0.config.enable_watchdog 1\n", "", "cannot be enabled; update its firmware"),
     ];
