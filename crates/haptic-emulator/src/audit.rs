@@ -1,4 +1,4 @@
-//! What a device saw of its host: counted while it runs, told at the end.
+//! Audit of the host by a device: counts while it runs, with a summary at the end.
 
 use crate::gadget::{Firmware, Gadget};
 use serde::Serialize;
@@ -9,84 +9,84 @@ use std::io::Write;
 pub struct Quadrant {
     /// Signs of x and y.
     pub signs: [i8; 2],
-    /// Samples with the handle well inside the post, on its way through this quadrant.
+    /// Samples with the handle well inside the post, in this quadrant.
     pub samples: u64,
-    /// Of those, samples without a force away from the middle.
+    /// Of those, samples without a force away from the centre.
     pub wrong: u64,
     /// Mean force, N.
     pub mean_force_n: [f64; 2],
-    /// Largest angle between the force and the direction away from the middle, degrees.
+    /// Largest angle between the force and the direction away from the centre, degrees.
     pub angle_max_deg: f64,
 }
 
-/// From plugging in to pulling the plug.
+/// From connection to disconnection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PlugSession {
-    /// Forces or commands taken.
+    /// Forces or commands received.
     pub taken: u64,
-    /// Commands that never arrived, where they are numbered.
+    /// Commands lost, where they are numbered.
     pub lost: u64,
     /// Mistakes of the host.
     pub mistakes: u64,
     /// Largest force on an axis, N.
     pub force_max_n: f64,
-    /// Force when it ended, N.
+    /// Force at disconnection, N.
     pub force_end_n: [f64; 2],
-    /// From plugging in to the first force, ms.
+    /// From connection to the first force, ms.
     pub first_force_after_ms: Option<f64>,
-    /// From the last word of the host to the end of a force that ran out of time, ms.
+    /// From the last message of the host to the end of an expired force, ms.
     pub expired_after_ms: Option<f64>,
 }
 
-/// The whole account; the names are those of the JSON.
+/// The audit. The field names are those of the JSON.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HostAudit {
-    /// Steps of a millisecond.
+    /// Steps of 1 ms.
     pub steps: u64,
     /// Mistakes of the host.
     pub mistakes: u64,
     /// The first of them.
     pub mistake_texts: Vec<String>,
-    /// Commands that never arrived, where they are numbered.
+    /// Commands lost, where they are numbered.
     pub lost: u64,
-    /// Forces or commands taken in the second with most of them.
+    /// Forces or commands in the busiest second.
     pub taken_in_busiest_s: u64,
     /// Input reports sent.
     pub inputs: u64,
-    /// Longest time that a force acted after the last word of the host, ms.
+    /// Longest time that a force acted after the last message of the host, ms.
     pub force_outlives_host_ms: f64,
-    /// What happened in each quadrant.
+    /// Results of each quadrant.
     pub quadrants: [Quadrant; 4],
-    /// Every time that it was plugged in.
+    /// Every connection.
     pub lives: Vec<PlugSession>,
 }
 
-/// Keeps the account of a gadget.
+/// Audits the host of a gadget.
 pub struct HostAuditor {
     account: HostAudit,
     life: PlugSession,
     born_us: Option<u64>,
     sums_n: [[f64; 2]; 4],
-    /// The last step's place and push, judged only when the next step still pushes.
+    /// Position and force of the last step, checked only if the next step still has a force.
     unjudged: Option<([f64; 2], [f64; 2])>,
     heard_us: u64,
-    /// Forces taken when the current second began.
+    /// Forces received at the start of the current second.
     taken_before: u64,
     log: Option<Box<dyn Write + Send>>,
 }
 
-/// Where a tool begins to touch the post, by the middle of both, m: the scene of the guest has it so.
+/// Distance of the centres of tool and post at contact, m, in the scene of the guest.
 const TOUCH_M: f64 = 0.015;
-/// How far inside a handle must be for its force to be judged, m: past the onset of contact.
+/// Penetration from which the force is checked, m: past the onset of contact.
 const WELL_INSIDE_M: f64 = 0.002;
-/// Nearer to an axis of the plane than this no quadrant is meant, m.
+/// Distance from the axes below which no quadrant applies, m.
 const BESIDE_AXIS_M: f64 = 0.001;
-/// Forces below this do not count as pushing, N.
+/// Smallest force that counts, N.
 const LEAST_PUSH_N: f64 = 0.1;
 const STEPS_A_SECOND: u64 = 1000;
 
 impl HostAuditor {
-    /// An account; each step is logged if there is a log.
+    /// An empty audit; each step is logged if there is a log.
     pub fn new(mut log: Option<Box<dyn Write + Send>>) -> Self {
         if let Some(log) = &mut log {
             let _ = writeln!(log, "t_us,x_m,y_m,force_x_n,force_y_n");
@@ -109,7 +109,7 @@ impl HostAuditor {
         }
     }
 
-    /// Takes note of a step.
+    /// Adds a step.
     pub fn step(&mut self, gadget: &Gadget, now_us: u64) {
         let ([x, y], [force_x, force_y]) = (gadget.handle.encoder_m().into(), gadget.force_n);
         self.account.steps += 1;
@@ -138,7 +138,7 @@ impl HostAuditor {
         self.taken_before = taken;
     }
 
-    /// When the force ends, one axis is off a report before the other: the direction of that moment means nothing.
+    /// When the force ends, one axis ends a report before the other: its direction is not meaningful then.
     fn note_push(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
         let ends = force_n == [0.0; 2];
         if let Some((position_m, force_n)) = self.unjudged.take()
@@ -178,12 +178,12 @@ impl HostAuditor {
         }
     }
 
-    /// An input report went out.
+    /// Counts an input report.
     pub fn sent(&mut self) {
         self.account.inputs += 1;
     }
 
-    /// The plug was pulled, or the time is over: what a gadget saw until now is one life. One that was never plugged in had none.
+    /// Ends a connection: the counts so far are one session. A gadget that was never connected has none.
     pub fn end_life(&mut self, gadget: &Gadget) {
         if self.born_us.take().is_none() {
             return;
@@ -201,7 +201,7 @@ impl HostAuditor {
         self.taken_before = 0;
     }
 
-    /// The account so far.
+    /// The audit so far.
     pub fn conclude(&mut self, gadget: &Gadget) -> HostAudit {
         self.end_life(gadget);
         let mut account = self.account.clone();
@@ -219,14 +219,14 @@ fn milliseconds(from_us: u64, to_us: u64) -> f64 {
     to_us.saturating_sub(from_us) as f64 * 1e-3
 }
 
-/// The angle between two directions; 180 if one of them is none.
+/// Angle between two directions, degrees; 180 if one of them is zero.
 fn angle_deg(a: [f64; 2], b: [f64; 2]) -> f64 {
     let (dot, cross) = (a[0] * b[0] + a[1] * b[1], a[0] * b[1] - a[1] * b[0]);
     if dot == 0.0 && cross == 0.0 { 180.0 } else { libm::atan2(cross, dot).abs().to_degrees() }
 }
 
 impl Firmware {
-    /// Forces or commands taken.
+    /// Forces or commands received.
     fn taken(&self) -> u64 {
         match self {
             Self::Joystick(joystick, _) => joystick.forces_taken,
@@ -234,7 +234,7 @@ impl Firmware {
         }
     }
 
-    /// Commands that never arrived.
+    /// Commands lost.
     fn lost(&self) -> u64 {
         match self {
             Self::Joystick(..) => 0,
@@ -242,7 +242,7 @@ impl Firmware {
         }
     }
 
-    /// Whether a host has switched its motors on and not off again: only then it owes a force.
+    /// Whether a host has enabled the motors. Only then a force is expected.
     fn is_driven(&self) -> bool {
         match self {
             Self::Joystick(joystick, _) => joystick.plays(),

@@ -1,43 +1,43 @@
-//! Is what the motors did what the host let through?
+//! Compares the forces at the motors with those that the host permitted.
 //!
-//! The log of a device and the trace of a host are written by two programs, each once a millisecond and each from a beginning of
-//! its own. They are laid over each other where they fit best; then every force at a motor must be one that was let through within
-//! a few milliseconds of that moment.
+//! The log of a device and the trace of a host come from two programs, each once per millisecond and with its own
+//! start. They are aligned where they match best; then every force at a motor must be one that was permitted within a
+//! few milliseconds of that time.
 //!
-//! Where directions are coarse, the effect of one axis pushes a little along the other, and the host makes up for it; but the two
-//! effects are set by two reports, so that for a moment a motor is off by that part of what the other axis has changed.
+//! Where directions are coarse, the effect of one axis leaks into the other, and the host compensates for it. The two
+//! effects are set by two reports, so a motor can be wrong for a moment by that part of the change of the other axis.
 
 use serde::Serialize;
 use std::ops::RangeInclusive;
 
-/// How the forces of one axis match.
+/// Result of one axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AxisMatch {
-    /// Forces other than zero that the motor had, one a millisecond.
+    /// Non-zero forces of the motor, one per millisecond.
     pub forces: usize,
-    /// Of all forces, those that were not let through at about that time.
+    /// Forces that were not permitted at about that time.
     pub unmatched: usize,
-    /// The first of them: when on the device's clock, µs, and how much, N.
+    /// The first of them: time on the device's clock, µs, and force, N.
     pub first_unmatched: Option<(f64, f64)>,
-    /// The longest time between letting a force through and its effect, less the shortest, ms.
+    /// Longest time from permission to effect less the shortest, ms.
     pub lag_spread_ms: i64,
 }
 
-/// A force counts as the same if it is off by at most so many steps: two rounded magnitudes of directions that are not quite those
-/// of the axes, and the log's digits.
+/// Tolerance in steps: two rounded magnitudes of directions that differ slightly from the axes, and the digits of the
+/// log.
 const STEPS_OFF: f64 = 1.5;
-/// How far from the moment that fits best a force may have been let through, ms.
+/// Largest distance from the aligned time, ms.
 const WINDOW_MS: i64 = 12;
-/// How much later than the device the host may have begun, ms.
+/// Latest start of the host after the device, ms.
 const STARTS_MS: RangeInclusive<i64> = -100..=5000;
-/// Every so many-th force is enough to see what fits best.
+/// Stride of the forces that are used for alignment.
 const STRIDE: usize = 37;
 
-/// Compares both axes of a device's log with a host's trace, both as CSV, to `step_n`; `leak` is how much of the force of one axis
-/// its effect pushes along the other.
+/// Compares both axes of a device's log with a host's trace, both as CSV, within `step_n`. `leak` is the fraction of
+/// the force of one axis that leaks into the other.
 ///
 /// # Errors
-/// When a column is missing or a number is none.
+/// If a column is missing or a number is invalid.
 pub fn compare(log: &str, trace: &str, step_n: f64, leak: f64) -> Result<[AxisMatch; 2], String> {
     let [times_us, motor_x_n, motor_y_n] = columns(log, ["t_us", "force_x_n", "force_y_n"])?;
     let admitted_n = columns(trace, ["force_x_n", "force_y_n"])?;
@@ -76,12 +76,12 @@ fn columns<const N: usize>(csv: &str, names: [&str; N]) -> Result<[Vec<f64>; N],
     Ok(columns)
 }
 
-/// What was let through at a moment; before the first and after the last row nothing.
+/// Permitted force at a time, N; zero before the first and after the last row.
 fn at(admitted_n: &[f64], moment_ms: i64) -> f64 {
     usize::try_from(moment_ms).ok().and_then(|row| admitted_n.get(row)).copied().unwrap_or(0.0)
 }
 
-/// How much later than the log the trace begins, by the least sum of differences.
+/// Start of the trace after the log, by the least sum of differences.
 fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2]) -> i64 {
     let difference_n = |start_ms: i64| -> f64 {
         let rows = (0..at_ms.len()).step_by(STRIDE);
@@ -95,7 +95,7 @@ fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2
     sums.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, start_ms)| start_ms)
 }
 
-/// One axis of a log laid over one of a trace.
+/// One axis of a log, aligned with one of a trace.
 struct Laid<'a> {
     at_ms: &'a [i64],
     motor_n: &'a [f64],
@@ -106,7 +106,7 @@ struct Laid<'a> {
 
 impl Laid<'_> {
     fn judge(&self, times_us: &[f64], steps_n: f64, leak: f64) -> AxisMatch {
-        let mut told = AxisMatch::default();
+        let mut result = AxisMatch::default();
         let (mut earliest_ms, mut latest_ms) = (i64::MAX, i64::MIN);
         for ((at_ms, force_n), time_us) in self.at_ms.iter().zip(self.motor_n).zip(times_us) {
             let tolerance_n = steps_n + leak * self.change_of_other_n(*at_ms);
@@ -114,26 +114,26 @@ impl Laid<'_> {
                 let admitted_n = at(self.admitted_n, at_ms - self.start_ms - lag_ms);
                 (admitted_n - force_n).abs() <= tolerance_n
             };
-            // The nearest moment first: 0, 1, −1, 2, −2, …
+            // The nearest time first: 0, 1, −1, 2, −2, …
             let nearest = (0..=WINDOW_MS).flat_map(|lag_ms| [lag_ms, -lag_ms]).find(fits);
             let is_force = *force_n != 0.0;
-            told.forces += usize::from(is_force);
+            result.forces += usize::from(is_force);
             match nearest {
                 Some(lag_ms) if is_force => {
                     (earliest_ms, latest_ms) = (earliest_ms.min(lag_ms), latest_ms.max(lag_ms));
                 }
                 Some(_) => {}
                 None => {
-                    told.unmatched += 1;
-                    told.first_unmatched.get_or_insert((*time_us, *force_n));
+                    result.unmatched += 1;
+                    result.first_unmatched.get_or_insert((*time_us, *force_n));
                 }
             }
         }
-        told.lag_spread_ms = latest_ms.saturating_sub(earliest_ms).max(0);
-        told
+        result.lag_spread_ms = latest_ms.saturating_sub(earliest_ms).max(0);
+        result
     }
 
-    /// How much the force that was let through on the other axis differs within the window.
+    /// Variation of the permitted force of the other axis within the window, N.
     fn change_of_other_n(&self, at_ms: i64) -> f64 {
         let forces_n = (-WINDOW_MS..=WINDOW_MS).map(|lag_ms| at(self.other_n, at_ms - self.start_ms - lag_ms));
         let (least, most) = forces_n
@@ -146,7 +146,7 @@ impl Laid<'_> {
 mod tests {
     use super::*;
 
-    /// What is let through in a tick, N: rises, stays a while, falls, and is never the same on both axes.
+    /// Permitted force of a tick, N: rises, stays, falls, and differs between the axes.
     fn let_through(tick: i64) -> [f64; 2] {
         let force_n = 0.01 * tick.min(400 - tick).clamp(0, 100) as f64;
         [force_n, -0.5 * force_n]
@@ -157,7 +157,7 @@ mod tests {
         format!("{name},force_x_n,force_y_n\n{}", lines.collect::<String>())
     }
 
-    /// A device that began 70 ms before its host, takes every other force and gives it 3 ms later, changed by `spoil`.
+    /// A device that started 70 ms before its host, applies every other force 3 ms later, changed by `spoil`.
     fn compared(spoil: impl Fn(i64, [f64; 2]) -> [f64; 2]) -> [AxisMatch; 2] {
         compared_with_leak(0.0, spoil)
     }
@@ -194,7 +194,7 @@ mod tests {
         let leaking = |ms: i64, [x, y]: [f64; 2]| [x + 0.02 * (let_through((ms - 70 - 5) / 2 * 2)[1] - y), y];
         assert!(compared(leaking)[0].unmatched > 100);
         assert_eq!(compared_with_leak(0.02, leaking)[0].unmatched, 0);
-        // While the other axis holds still nothing leaks.
+        // While the other axis is constant, nothing leaks.
         let steady = |ms: i64, [x, y]: [f64; 2]| if ms == 300 { [x + 0.001, y] } else { [x, y] };
         assert_eq!(compared_with_leak(0.02, steady)[0].unmatched, 1);
     }

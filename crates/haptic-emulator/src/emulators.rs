@@ -1,4 +1,5 @@
-//! The table of boards that can be emulated on a pseudo-terminal. A new one needs a [`Board`] and a line in [`EMULATORS`].
+//! The table of boards that can be emulated on a pseudo-terminal. A new one needs a [`Board`] and a line in
+//! [`EMULATORS`].
 
 use crate::handle::EmulatedHandle;
 use crate::native::NativeTraits;

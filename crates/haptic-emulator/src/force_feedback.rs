@@ -1,20 +1,20 @@
-//! The firmware of a force-feedback device: takes reports, keeps effects and their time, and says what its motors do.
+//! Firmware of a force-feedback device: handles reports, stores effects and their time, and computes the motor force.
 
-use crate::style::{Control, Order, Part, Style, width};
+use crate::style::{Control, ControlCommand, Part, Style, width};
 
-/// What went wrong in the eyes of the device. Each is a mistake of the host.
+/// A mistake of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// When, µs.
+    /// Time, µs.
     pub at_us: u64,
-    /// What.
+    /// Text.
     pub what: String,
 }
 
-/// Mistakes kept in words; more are only counted.
+/// Mistakes stored as text; more are only counted.
 const MISTAKES_KEPT: usize = 20;
 
-/// What came of Create New Effect, until it is asked for.
+/// Result of Create New Effect, until it is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loaded {
     Nothing,
@@ -26,12 +26,12 @@ enum Loaded {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Effect {
     is_set: bool,
-    /// Where the force comes from, turns.
+    /// Direction that the force comes from, turns.
     bearing: f64,
     gain: f64,
-    /// Microseconds it plays; 0 for ever.
+    /// Duration, µs; 0 for no limit.
     duration_us: u64,
-    /// Share of full scale.
+    /// Fraction of full scale.
     magnitude: f64,
     started_us: Option<u64>,
 }
@@ -46,16 +46,16 @@ pub struct ForceFeedback {
     gain: f64,
     mistakes: Vec<Mistake>,
     mistake_count: u64,
-    /// Set Constant Force reports taken.
+    /// Set Constant Force reports received.
     pub forces_taken: u64,
-    /// When an effect last ran out of time, µs.
+    /// Time at which an effect last expired, µs.
     pub expired_us: Option<u64>,
-    /// When the last output report came, µs.
+    /// Time of the last output report, µs.
     pub heard_us: Option<u64>,
 }
 
 impl ForceFeedback {
-    /// A device that was just plugged in, with room for so many effects; its style's own number if none is given.
+    /// A device after connection, with a capacity for this many effects, or that of its style.
     pub fn new(style: Style, room: Option<usize>) -> Self {
         let room = room.unwrap_or(usize::from(style.blocks));
         Self {
@@ -72,7 +72,7 @@ impl ForceFeedback {
         }
     }
 
-    /// Mistakes of the host, the first of them in words.
+    /// Mistakes of the host; the first of them as text.
     pub fn mistakes(&self) -> (u64, &[Mistake]) {
         (self.mistake_count, &self.mistakes)
     }
@@ -89,7 +89,7 @@ impl ForceFeedback {
         }
     }
 
-    /// Takes an output report, id first.
+    /// Handles an output report, id first.
     pub fn output(&mut self, report: &[u8], now_us: u64) {
         self.heard_us = Some(now_us);
         if let Err(what) = self.take(report, now_us) {
@@ -102,7 +102,7 @@ impl ForceFeedback {
         let id = *report.first().ok_or("empty")?;
         match id {
             id if id == style.effect_id => self.set_effect(sized(report, style.effect_bytes())?),
-            // Constant forces come on at once; an envelope is taken for any effect there is, and changes nothing.
+            // Constant forces act immediately; an envelope is accepted for any existing effect and has no effect.
             id if id == style.envelope_id => self.effect(sized(report, style.envelope_bytes())?[1]).map(drop),
             id if id == style.constant_id => self.set_magnitude(sized(report, 4)?),
             id if id == style.operation_id => self.operate(sized(report, 4)?, now_us),
@@ -162,14 +162,14 @@ impl ForceFeedback {
     fn control(&mut self, report: &[u8]) -> Result<(), String> {
         let index = match self.style.control {
             Control::Bits if report[1].count_ones() == 1 => report[1].trailing_zeros() as usize,
-            Control::Bits => return Err(format!("{} orders at once", report[1].count_ones())),
+            Control::Bits => return Err(format!("{} commands at once", report[1].count_ones())),
             Control::Numbers => usize::from(report[1]).wrapping_sub(1),
         };
-        match self.style.orders.get(index).ok_or("no such order")? {
-            Order::Enable => self.is_enabled = true,
-            Order::Disable => self.is_enabled = false,
-            Order::Stop => self.effects.iter_mut().flatten().for_each(|effect| effect.started_us = None),
-            Order::Reset => self.effects.fill(None),
+        match self.style.commands.get(index).ok_or("no such command")? {
+            ControlCommand::Enable => self.is_enabled = true,
+            ControlCommand::Disable => self.is_enabled = false,
+            ControlCommand::Stop => self.effects.iter_mut().flatten().for_each(|effect| effect.started_us = None),
+            ControlCommand::Reset => self.effects.fill(None),
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ impl ForceFeedback {
         Ok(())
     }
 
-    /// Takes a feature report, id first.
+    /// Handles a feature report, id first.
     pub fn set_feature(&mut self, report: &[u8], now_us: u64) {
         if report.first() != Some(&self.style.create_id) || report.len() != 4 {
             return self.mistake(now_us, format!("feature {report:02x?}: no such report"));
@@ -215,8 +215,8 @@ impl ForceFeedback {
         (id == style.load_id).then_some(vec![id, block, status, 0xFF, 0xFF])
     }
 
-    /// The force of the motors as a share of full scale, along x and y of the HID specification. Effects whose time is over
-    /// end here.
+    /// Force of the motors as a fraction of full scale, along x and y of the HID specification. Expired effects end
+    /// here.
     pub fn force(&mut self, now_us: u64) -> [f64; 2] {
         let mut total = [0.0; 2];
         for effect in self.effects.iter_mut().flatten() {
@@ -233,7 +233,7 @@ impl ForceFeedback {
         if self.is_enabled { total } else { [0.0; 2] }
     }
 
-    /// The input report for axes at a share of their travel, −1 to 1, along x and y of the HID specification.
+    /// The input report for axes at a fraction of their travel, −1 to 1, along x and y of the HID specification.
     pub fn input(&self, axes: [f64; 2]) -> Vec<u8> {
         let (minimum, maximum) = self.style.axis_range;
         let count = |share: f64| {

@@ -1,4 +1,4 @@
-//! One emulated device as whatever carries it sees it: reports in, reports out, and a handle that moves meanwhile.
+//! An emulated USB device, as a transport sees it: reports in, reports out, and a handle that moves.
 
 use crate::force_feedback::ForceFeedback;
 use crate::handle::EmulatedHandle;
@@ -13,7 +13,7 @@ const TRAVEL_M: f64 = 0.05;
 /// Step of the device's own clock, µs.
 pub const STEP_US: u64 = 1000;
 
-/// What kind of device it is.
+/// Firmware of a device.
 #[derive(Clone, Debug)]
 pub enum Firmware {
     /// A joystick with force feedback, and its force at full scale, N.
@@ -25,11 +25,11 @@ pub enum Firmware {
 /// A device and its handle.
 #[derive(Clone, Debug)]
 pub struct Gadget {
-    /// What it runs.
+    /// Firmware.
     pub firmware: Firmware,
-    /// What it moves.
+    /// Handle.
     pub handle: EmulatedHandle,
-    /// The force of the motors at the last step, N, device frame: y away from the user.
+    /// Force of the motors in the last step, N, device frame: y away from the user.
     pub force_n: [f64; 2],
     stream: CobsStream,
     advanced_us: Option<u64>,
@@ -62,7 +62,7 @@ impl Gadget {
         style.map_or_else(native::descriptor, Style::descriptor)
     }
 
-    /// Takes an output report, with its id if it has one; the report it answers with, if any.
+    /// Handles an output report, with its id if it has one; returns the reply, if any.
     pub fn output(&mut self, report: &[u8], now_us: u64) -> Option<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
@@ -80,7 +80,7 @@ impl Gadget {
         }
     }
 
-    /// Takes bytes of a serial line and returns the replies.
+    /// Handles bytes of a serial line and returns the replies.
     pub fn serial(&mut self, bytes: &[u8], now_us: u64) -> Vec<u8> {
         let Firmware::Native(board) = &mut self.firmware else { return Vec::new() };
         let mut replies = Vec::new();
@@ -88,7 +88,7 @@ impl Gadget {
         replies.concat()
     }
 
-    /// Takes a feature report.
+    /// Handles a feature report.
     pub fn set_feature(&mut self, report: &[u8], now_us: u64) {
         if let Firmware::Joystick(joystick, _) = &mut self.firmware {
             joystick.set_feature(report, now_us);
@@ -103,7 +103,7 @@ impl Gadget {
         }
     }
 
-    /// Advances to `now_us`, the handle in whole milliseconds; returns an input report that needs no request, if there is one.
+    /// Advances to `now_us`, the handle in whole milliseconds. Returns an input report that needs no request, if any.
     pub fn advance(&mut self, now_us: u64) -> Option<Vec<u8>> {
         let (force_n, fault) = match &mut self.firmware {
             Firmware::Joystick(joystick, full_scale_n) => {

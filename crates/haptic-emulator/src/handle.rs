@@ -70,8 +70,8 @@ impl EmulatedHandle {
         self.device.true_state()
     }
 
-    /// Maximum net energy from the motors to the hand, J: a passive host returns what it received, and what its world stored
-    /// at the start.
+    /// Maximum net energy from the motors to the hand, J: a passive host returns what it received, and what its world
+    /// stored at the start.
     pub fn given_most_j(&self) -> f64 {
         self.given_most_j
     }

@@ -1,15 +1,33 @@
-//! Force-feedback devices made of software, so that backends can be tested against what a device really does with a report.
+//! Emulated boards and USB devices, to test backends against the real behaviour of a device.
 //!
-//! - [`style`], [`writer`]: what joysticks and boards of different makers say of themselves; descriptors written from facts.
-//! - [`force_feedback`]: the firmware of such a device: effects, their time, the force at the motor.
+//! - [`emulators`]: the table of boards on a pseudo-terminal; [`serial`]: those boards and their server.
 //! - [`native`]: the firmware of a board with the native protocol.
-//! - [`handle`]: the handle between the motors and a hand that follows a path.
-//! - [`gadget`]: one of those devices as bytes in and reports out, however they are carried.
-//! - [`transport`]: how they get into a kernel: `uhid`, FunctionFS, a serial line.
-//! - [`serial`]: boards on a pseudo-terminal.
-//! - [`audit`]: what came of it; [`compare`]: whether it is what the host says.
+//! - [`force_feedback`]: the firmware of a USB force-feedback device: effects, their time, the force at the motor.
+//! - [`style`], [`writer`]: report descriptors of joysticks and boards of several makers.
+//! - [`handle`]: the handle between the motors and a simulated hand.
+//! - [`gadget`]: a USB device as reports in and reports out; [`transport`]: its connection to a kernel.
+//! - [`audit`]: what the device observed of its host; [`compare`]: whether that agrees with the host's recording.
 //!
-//! Nothing here knows how a host reads descriptors: places of fields are counted in bytes, as firmware does.
+//! Nothing here shares code with the host's reader of descriptors: offsets of fields are counted in bytes, as in
+//! firmware.
+//!
+//! ```
+//! use haptic_device::DeviceModel;
+//! use haptic_emulator::handle::EmulatedHandle;
+//! use haptic_emulator::native::NativeTraits;
+//! use haptic_emulator::serial::{Board, NativeBoard};
+//! use haptic_wire::{Hello, Message, VERSION, WIRE_MAX, encode};
+//!
+//! let handle = EmulatedHandle::new(2, &DeviceModel::default(), None)?;
+//! let mut board = NativeBoard::new(NativeTraits::default(), handle);
+//! let mut wire = [0; WIRE_MAX];
+//! let hello = Message::Hello(Hello { version: VERSION, nonce: 7 });
+//! let length = encode(&hello, 0, &mut wire).expect("the buffer holds any message");
+//! let mut answers = Vec::new();
+//! board.receive(&wire[..length], &mut answers);
+//! assert_eq!(answers.len(), 1);
+//! # Ok::<(), haptic_device::simulated::ModelError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod audit;

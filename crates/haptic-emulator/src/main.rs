@@ -1,11 +1,12 @@
-//! `haptic-emulator DEVICE CARRIER [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
+//! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //!
-//! DEVICE: openffboard, arduino, vpforce or native. CARRIER: uhid, functionfs=FOLDER or serial=PATH. Runs for so many seconds, then
-//! prints what it saw of its host as a JSON object. With --unplug the device is gone for a second at that time (uhid only).
+//! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Runs for this
+//! many seconds, then prints its audit of the host as a JSON object. With --unplug the device is disconnected for a
+//! second at that time (uhid only).
 //!
-//! `compare` says whether all forces at the motors, which a device wrote to its log, are forces that a host let through, as
-//! `hapticd export --csv` tells of them, to so many newtons.
+//! `compare` checks that all forces at the motors, from the log of a device, are forces that the host permitted, from the
+//! table of `hapticd export --csv`, within STEP_N newtons.
 #![forbid(unsafe_code)]
 
 use haptic_emulator::audit::{HostAudit, HostAuditor};
@@ -22,7 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Hardware does not wait for software: above the threads that talk to it, below the loop.
+/// As hardware, the device does not wait for software: above the threads that serve it, below the loop.
 const PRIORITY: u8 = 75;
 /// Vendor and product of the native board.
 const NATIVE_IDS: (u16, u16) = (0x1209, 0x4850);
@@ -39,10 +40,10 @@ struct Arguments {
 
 impl Arguments {
     fn parse(words: &[String]) -> Result<Self, String> {
-        let [device, transport, options @ ..] = words else { return Err("give DEVICE and CARRIER".to_owned()) };
+        let [device, transport, options @ ..] = words else { return Err("give DEVICE and TRANSPORT".to_owned()) };
         let style = STYLES.into_iter().find(|style| style.name == device);
         if style.is_none() && device != "native" {
-            return Err(format!("{device} is no device; give openffboard, arduino, vpforce or native"));
+            return Err(format!("{device} is not a device; give openffboard, arduino, vpforce or native"));
         }
         let option = |name: &str| {
             let at = options.iter().position(|word| word == name)?;
@@ -83,12 +84,12 @@ impl Arguments {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let told = match &words[..] {
+    let outcome = match &words[..] {
         [word, log, trace, step_n] if word == "compare" => compared(log, trace, step_n, "0"),
         [word, log, trace, step_n, leak] if word == "compare" => compared(log, trace, step_n, leak),
         _ => emulated(&words),
     };
-    match told {
+    match outcome {
         Ok(text) => {
             println!("{text}");
             ExitCode::SUCCESS
@@ -127,7 +128,7 @@ fn run(arguments: Arguments) -> io::Result<HostAudit> {
             alone(move || on_serial(Path::new(&path), &arguments, gadget, accountant))
         }
         Some(("functionfs", folder)) => on_function_fs(Path::new(folder), &arguments, gadget, accountant),
-        _ => Err(io::Error::other("give uhid, functionfs=FOLDER or serial=PATH as CARRIER")),
+        _ => Err(io::Error::other("give uhid, functionfs=FOLDER or serial=PATH as TRANSPORT")),
     }
 }
 
@@ -141,7 +142,7 @@ fn request() -> ThreadRequest {
     }
 }
 
-/// Runs on a thread of a device's priority.
+/// Runs on a thread with the priority of a device.
 fn alone(body: impl FnOnce() -> io::Result<HostAudit> + Send + 'static) -> io::Result<HostAudit> {
     spawn(request(), move |_| body())?.join().map_err(io::Error::other)?
 }
@@ -157,7 +158,7 @@ fn on_uhid(arguments: &Arguments, mut gadget: Gadget, mut accountant: HostAudito
     for (index, (from_s, to_s)) in parts.into_iter().enumerate() {
         std::thread::sleep(std::time::Duration::from_micros(at(from_s).saturating_sub(now_us())));
         if index > 0 {
-            // Plugged in again it has forgotten everything.
+            // A device loses its state with its power.
             accountant.end_life(&gadget);
             gadget = arguments.gadget()?;
         }

@@ -1,7 +1,7 @@
 //! Firmware of a board with the native protocol, as `firmware-protocol/PROTOCOL.md` specifies it.
 //!
-//! Pure: messages, times and the handle's motion in, messages and efforts out. [`crate::serial::NativeBoard`] runs it on a
-//! byte stream, [`crate::gadget::Gadget`] in HID reports or on a USB serial line.
+//! Pure: messages, times and the handle's motion in, messages and efforts out. [`crate::serial::NativeBoard`] runs it
+//! on a byte stream, [`crate::gadget::Gadget`] in HID reports or on a USB serial line.
 
 use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,

@@ -1,8 +1,8 @@
-//! Force-feedback devices as makers build them: the same usages, and everything else different.
+//! Force-feedback devices of several makers: the same usages, with everything else different.
 
 use crate::writer::{DescriptorWriter, GENERIC_DESKTOP, Main, PHYSICAL_INTERFACE};
 
-/// How Device Control tells its orders apart.
+/// Encoding of the commands of Device Control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// A bit for each.
@@ -11,20 +11,20 @@ pub enum Control {
     Numbers,
 }
 
-/// An order of Device Control.
+/// A command of Device Control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ControlCommand {
     /// Motors on.
     Enable,
     /// Motors off.
     Disable,
     /// All effects stop.
     Stop,
-    /// All effects are forgotten.
+    /// All effects are deleted.
     Reset,
 }
 
-impl Order {
+impl ControlCommand {
     fn usage(self) -> i64 {
         match self {
             Self::Enable => 0x97,
@@ -46,17 +46,17 @@ pub enum Part {
     SamplePeriod,
     /// u16, ms.
     StartDelay,
-    /// As wide as the style says.
+    /// Width from the style.
     Gain,
     /// u8.
     TriggerButton,
     /// A byte: x, y, direction enable.
     Enables,
-    /// Two directions, as wide as the style says.
+    /// Two directions, width from the style.
     Directions,
 }
 
-/// A make of force-feedback device with two axes.
+/// A force-feedback device of one maker, with two axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "ids and ranges of the reports they name")]
 pub struct Style {
@@ -78,7 +78,7 @@ pub struct Style {
     pub control_id: u8,
     pub control: Control,
     /// In the order of their bits or numbers.
-    pub orders: [Order; 4],
+    pub commands: [ControlCommand; 4],
     pub gain_id: u8,
     pub gain_max: i64,
     pub create_id: u8,
@@ -89,7 +89,7 @@ pub struct Style {
 
 use Part::{Directions, Duration, Enables, Gain, SamplePeriod, StartDelay, TriggerButton, TriggerRepeat};
 
-/// Like OpenFFBoard: 16-bit directions, a bit for each order of Device Control, features above the outputs.
+/// Like OpenFFBoard: 16-bit directions, a bit for each command of Device Control, features above the outputs.
 pub const OPEN_FFBOARD: Style = Style {
     name: "openffboard",
     vendor: 0x1209,
@@ -108,7 +108,7 @@ pub const OPEN_FFBOARD: Style = Style {
     free_id: 0x0B,
     control_id: 0x0C,
     control: Control::Bits,
-    orders: [Order::Enable, Order::Disable, Order::Stop, Order::Reset],
+    commands: [ControlCommand::Enable, ControlCommand::Disable, ControlCommand::Stop, ControlCommand::Reset],
     gain_id: 0x0D,
     gain_max: 255,
     create_id: 0x11,
@@ -117,7 +117,7 @@ pub const OPEN_FFBOARD: Style = Style {
     blocks: 40,
 };
 
-/// Like the Arduino force-feedback library: 8-bit directions, no start delay, a number for each order.
+/// Like the Arduino force-feedback library: 8-bit directions, no start delay, a number for each command.
 pub const ARDUINO: Style = Style {
     name: "arduino",
     vendor: 0x2341,
@@ -136,7 +136,7 @@ pub const ARDUINO: Style = Style {
     free_id: 0x0B,
     control_id: 0x0C,
     control: Control::Numbers,
-    orders: [Order::Enable, Order::Disable, Order::Stop, Order::Reset],
+    commands: [ControlCommand::Enable, ControlCommand::Disable, ControlCommand::Stop, ControlCommand::Reset],
     gain_id: 0x0D,
     gain_max: 255,
     create_id: 5,
@@ -164,7 +164,7 @@ pub const VPFORCE: Style = Style {
     free_id: 111,
     control_id: 112,
     control: Control::Numbers,
-    orders: [Order::Disable, Order::Enable, Order::Stop, Order::Reset],
+    commands: [ControlCommand::Disable, ControlCommand::Enable, ControlCommand::Stop, ControlCommand::Reset],
     gain_id: 113,
     gain_max: 4096,
     create_id: 5,
@@ -173,7 +173,7 @@ pub const VPFORCE: Style = Style {
     blocks: 30,
 };
 
-/// All of them.
+/// All styles.
 pub const STYLES: [Style; 3] = [OPEN_FFBOARD, ARDUINO, VPFORCE];
 
 /// Bytes of a number up to `maximum`: one, or two.
@@ -238,7 +238,7 @@ impl Style {
         writer.numbers(Main::Input, 16, 2, self.axis_range);
     }
 
-    /// PID State: two flags that a host may look at.
+    /// PID State: two flags for the host.
     fn write_state(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x92, |writer| {
             writer.report_id(2);
@@ -284,7 +284,7 @@ impl Style {
     }
 
     fn write_directions(&self, writer: &mut DescriptorWriter) {
-        /// Ordinals page: the first and the second of their kind.
+        /// Ordinals page: the first and the second.
         const INSTANCES: [i64; 2] = [0x000A_0001, 0x000A_0002];
         writer.logical(0x57, |writer| {
             writer.usages(&INSTANCES);
@@ -294,7 +294,8 @@ impl Style {
         });
     }
 
-    /// Set Envelope, without which the kernel's driver offers no constant force: attack and fade, level and time of each.
+    /// Set Envelope, without which the kernel's driver offers no constant force: attack and fade, level and time of
+    /// each.
     fn write_envelope(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x5A, |writer| {
             writer.report_id(self.envelope_id);
@@ -333,7 +334,7 @@ impl Style {
     }
 
     fn write_control(&self, writer: &mut DescriptorWriter) {
-        let usages = self.orders.map(Order::usage);
+        let usages = self.commands.map(ControlCommand::usage);
         writer.logical(0x96, |writer| {
             writer.report_id(self.control_id);
             writer.usages(&usages);

@@ -1,6 +1,6 @@
 //! Report descriptors, written item by item.
 
-/// Which main item.
+/// A main item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Main {
@@ -8,7 +8,7 @@ pub enum Main {
     Input = 0x80,
     /// To the device.
     Output = 0x90,
-    /// Either way, on request.
+    /// In both directions, on request.
     Feature = 0xB0,
 }
 
@@ -17,7 +17,7 @@ pub const PHYSICAL_INTERFACE: i64 = 0x0F;
 /// Usage page of pointers and joysticks.
 pub const GENERIC_DESKTOP: i64 = 0x01;
 
-/// Collects a descriptor.
+/// Builds a descriptor.
 #[derive(Clone, Debug, Default)]
 pub struct DescriptorWriter {
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ impl DescriptorWriter {
         self.bytes
     }
 
-    /// One item with as few bytes of data as its value needs with its sign.
+    /// One item with the fewest bytes that hold its signed value.
     fn item(&mut self, tag: u8, value: i64) {
         let little = value.to_le_bytes();
         let (code, size) = match value {
@@ -46,17 +46,17 @@ impl DescriptorWriter {
         self.item(0x04, page);
     }
 
-    /// Usages of what comes next.
+    /// Usages of the next item.
     pub fn usages(&mut self, usages: &[i64]) {
         usages.iter().for_each(|usage| self.usage(*usage));
     }
 
-    /// Usage of what comes next; two bytes where one would be read with a sign.
+    /// Usage of the next item; two bytes where one would be read as negative.
     pub fn usage(&mut self, usage: i64) {
         self.item(0x08, usage);
     }
 
-    /// Report id of all that follows.
+    /// Report id of the following items.
     pub fn report_id(&mut self, id: u8) {
         self.bytes.extend_from_slice(&[0x85, id]);
     }
@@ -78,13 +78,13 @@ impl DescriptorWriter {
         self.bytes.push(0xC0);
     }
 
-    /// Physical range of all that follows; equal ends for none.
+    /// Physical range of the following items; equal ends for none.
     pub fn physical(&mut self, range: (i64, i64)) {
         self.item(0x34, range.0);
         self.item(0x44, range.1);
     }
 
-    /// Unit and its power of ten of all that follows.
+    /// Unit and its power of ten of the following items.
     pub fn unit(&mut self, unit: i64, exponent: i64) {
         self.item(0x64, unit);
         self.item(0x54, exponent);
@@ -108,7 +108,7 @@ impl DescriptorWriter {
         self.item(main as u8, flags);
     }
 
-    /// Bits that mean nothing.
+    /// Padding bits.
     pub fn padding(&mut self, main: Main, bits: i64) {
         self.item(0x74, bits);
         self.item(0x94, 1);

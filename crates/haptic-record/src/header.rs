@@ -200,7 +200,7 @@ fn require_version(
 }
 
 fn missing(what: &str) -> BadHeader {
-    BadHeader(format!("has no {what}; it is no recording of hapticd, or its beginning is damaged"))
+    BadHeader(format!("has no {what}; it is not a hapticd recording, or its start is damaged"))
 }
 
 fn word(metadata: &BTreeMap<String, String>, key: &str) -> Result<String, BadHeader> {
@@ -209,7 +209,7 @@ fn word(metadata: &BTreeMap<String, String>, key: &str) -> Result<String, BadHea
 
 fn number<T: FromStr>(metadata: &BTreeMap<String, String>, key: &str) -> Result<T, BadHeader> {
     let text = word(metadata, key)?;
-    text.parse().map_err(|_| BadHeader(format!("has senseless metadata: {key} is {text:?}")))
+    text.parse().map_err(|_| BadHeader(format!("has invalid metadata: {key} is {text:?}")))
 }
 
 #[cfg(test)]

@@ -173,12 +173,12 @@ impl RecordingReader {
                 _ => break,
             }
         }
-        let told = |problem| ReadError { path: self.path.clone(), problem };
+        let error_of = |problem| ReadError { path: self.path.clone(), problem };
         if let (None, Some(ReadEnd::Damaged(problem))) = (&metadata, &self.end) {
-            return Err(told(format!("is no recording: {problem}; name a file that `--record` has written")));
+            return Err(error_of(format!("is not an MCAP recording: {problem}; name a file written by `--record`")));
         }
-        let metadata = metadata.ok_or_else(|| told("is no recording of hapticd".to_owned()))?;
-        Header::from_file(&metadata, &attachments).map_err(|BadHeader(problem)| told(problem))
+        let metadata = metadata.ok_or_else(|| error_of("is not a hapticd recording".to_owned()))?;
+        Header::from_file(&metadata, &attachments).map_err(|BadHeader(problem)| error_of(problem))
     }
 }
 

@@ -126,7 +126,7 @@ impl Recorder {
         rotation: Rotation,
     ) -> Result<Self, RecordError> {
         let world = header.world;
-        let unknown = || RecordError::ended(path, format!("nobody knows world {world}"));
+        let unknown = || RecordError::ended(path, format!("world {world} is unknown"));
         let source = worlds.get(world).ok_or_else(unknown)?;
         let part = Part::begin(path, &header)?;
         if header.first_tick != 1 {
@@ -295,7 +295,7 @@ impl Recorder {
             return self.log_event(
                 WARNING,
                 tick,
-                &format!("nobody knows world {number}: from here on nothing can be proven"),
+                &format!("world {number} is unknown: ticks from here on cannot be verified"),
             );
         };
         if self.attached.insert(number) {
@@ -346,7 +346,7 @@ impl Recorder {
             self.tap.request_checkpoint(&self.world.scene);
         }
         if let Some(fault) = &report.fault {
-            self.log_event(WARNING, report.tick, &format!("fault: {fault}; zero force, coming on anew"))?;
+            self.log_event(WARNING, report.tick, &format!("fault: {fault}; force off, re-engaging"))?;
         }
         match last {
             Some((_, phase)) if phase == report.phase => Ok(()),
@@ -403,7 +403,7 @@ impl Recorder {
             ("state_hash", format!("{hash:016x}")),
             ("ticks_dropped", ticks),
             ("poses_dropped", poses),
-            ("orders_dropped", commands),
+            ("commands_dropped", commands),
         ];
         let metadata: BTreeMap<String, String> =
             pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
@@ -412,14 +412,14 @@ impl Recorder {
     }
 
     fn invalid(&self, error: &serde_json::Error) -> RecordError {
-        RecordError::ended(self.path(), format!("an order cannot be written: {error}"))
+        RecordError::ended(self.path(), format!("a command cannot be written: {error}"))
     }
 }
 
 fn phase_text(phase: Phase) -> &'static str {
     match phase {
-        Phase::Waiting => "no force: waiting for the world to be quiet in the hand",
-        Phase::Ramping => "force comes on",
+        Phase::Waiting => "no force: waiting for the tool to be free of contact",
+        Phase::Ramping => "force ramping up",
         Phase::Engaged => "full force",
     }
 }

@@ -83,7 +83,7 @@ fn record(
         }
         rounds = rounds.wrapping_add(1);
         if rounds.is_multiple_of(ROUNDS_PER_LOOK) && recorder.is_removed() {
-            let problem = "somebody has removed the file: the recording has ended, and what it held is gone".to_owned();
+            let problem = "the file was removed: the recording has ended and its data are lost".to_owned();
             return Err(RecordError::ended(recorder.path(), problem));
         }
         std::thread::sleep(ROUND);

@@ -146,7 +146,7 @@ impl fmt::Display for Summary {
             writeln!(f, "{frames_lost} frames lost, {crc_errors} damaged, {reconnects} reconnects")?;
         }
         if self.pairs_dropped > 0 {
-            writeln!(f, "{} near pairs found no room", self.pairs_dropped)?;
+            writeln!(f, "{} near pairs dropped: the pair table is full", self.pairs_dropped)?;
         }
         for fault in &self.faults {
             writeln!(f, "fault in tick {}: {}: {}", fault.tick, fault.kind, fault.text)?;

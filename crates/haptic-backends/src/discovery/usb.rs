@@ -23,7 +23,8 @@ pub fn found_under(root: &Path) -> Vec<Found> {
     for info in node::list_in(root) {
         let Some(found) = input_device(root, &info) else { continue };
         let folder = folder_of(root, "input", &info.path);
-        let is_part = |whole: &&mut Whole| matches!((&folder, &whole.folder), (Some(part), Some(folder)) if part.starts_with(folder));
+        let contains = |whole: &Whole| Some(folder.as_ref()?.starts_with(whole.folder.as_ref()?));
+        let is_part = |whole: &&mut Whole| contains(whole) == Some(true);
         match wholes.iter_mut().find(is_part) {
             Some(whole) if whole.found.can_be_driven() => {}
             Some(whole) => whole.found = found,

@@ -51,8 +51,8 @@ fn not_native(descriptor: &[u8]) -> OpenError {
     let remedy = if PidLayout::find(descriptor, 1).is_ok() {
         "it has force feedback of the HID specification, write kind = \"hid-pid\""
     } else {
-        "flash the firmware of this release, or choose another device with `path` or `vendor_id`: `hapticd devices` lists \
-         them"
+        "flash the firmware of this release, or choose another device with `path` or `vendor_id`: \
+         `hapticd devices` lists them"
     };
     OpenError::Unsupported(format!("its descriptor is not that of a board with the native protocol; {remedy}"))
 }

@@ -23,7 +23,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Boards on a serial line.
 pub static SERIAL: KindSpec = KindSpec {
     name: "serial",
-    about: "boards with the [native protocol](firmware-protocol/PROTOCOL.md), such as a Hapkit with the reference firmware",
+    about: "boards with the [native protocol](firmware-protocol/PROTOCOL.md), such as a Hapkit with the reference \
+            firmware",
     is_hardware: true,
     axes: None,
     keys: &["port", "baud", "serial_number", "lever_m", "watchdog_s"],

@@ -114,8 +114,8 @@ fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
 struct Powered(HaplyBoard);
 
 impl Board for Powered {
-    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
-        self.0.hear(bytes, out);
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+        self.0.receive(bytes, out);
     }
 
     fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
@@ -130,12 +130,12 @@ impl Board for Powered {
         self.0.force_n()
     }
 
-    fn body(&self) -> &EmulatedHandle {
-        self.0.body()
+    fn handle(&self) -> &EmulatedHandle {
+        self.0.handle()
     }
 
-    fn news(&mut self) -> Option<String> {
-        self.0.news()
+    fn next_event(&mut self) -> Option<String> {
+        self.0.next_event()
     }
 }
 

@@ -43,7 +43,7 @@ fn open_session(
 
 fn replies_of(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
-    board.hear(bytes, &mut answers);
+    board.receive(bytes, &mut answers);
     answers.concat()
 }
 

@@ -13,7 +13,7 @@ const VARIANTS: [HaplyVariant; 3] = [HaplyVariant::V3, HaplyVariant::V2, HaplyVa
 
 fn replies_of(board: &mut dyn Board, bytes: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
-    board.hear(bytes, &mut answers);
+    board.receive(bytes, &mut answers);
     answers.concat()
 }
 
@@ -156,7 +156,7 @@ fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
     let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(LinkMonitor::default()));
     run_handshake(&mut protocol, &mut board).unwrap();
     (0..2000).for_each(|_| board.tick(&mut Vec::new()));
-    while board.news().is_some() {}
+    while board.next_event().is_some() {}
     (protocol, board)
 }
 
@@ -171,7 +171,7 @@ fn a_haply_that_forgot_its_angles_away_from_home_is_not_set_up_there_but_refused
             rejection.to_string().contains("hold the arm against its home stop and restart hapticd"),
             "{rejection}"
         );
-        assert_eq!((board.news(), board.force_n()), (None, Vector2::zeros()), "it was set up");
+        assert_eq!((board.next_event(), board.force_n()), (None, Vector2::zeros()), "it was set up");
     }
 }
 
@@ -220,7 +220,7 @@ fn frames_lost_from_a_haply_are_counted() {
 fn a_silent_and_a_babbling_haply_are_told_apart() {
     struct Stranger(&'static [u8], EmulatedHandle);
     impl Board for Stranger {
-        fn hear(&mut self, _: &[u8], out: &mut Vec<Vec<u8>>) {
+        fn receive(&mut self, _: &[u8], out: &mut Vec<Vec<u8>>) {
             out.push(self.0.to_vec());
         }
         fn tick(&mut self, _: &mut Vec<Vec<u8>>) {}
@@ -228,10 +228,10 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
         fn force_n(&self) -> Vector2<f64> {
             Vector2::zeros()
         }
-        fn body(&self) -> &EmulatedHandle {
+        fn handle(&self) -> &EmulatedHandle {
             &self.1
         }
-        fn news(&mut self) -> Option<String> {
+        fn next_event(&mut self) -> Option<String> {
             None
         }
     }
@@ -265,9 +265,9 @@ struct Deafened {
 }
 
 impl Board for Deafened {
-    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
         let text = String::from_utf8(bytes.to_vec()).unwrap().replace(self.line, self.received);
-        self.board.hear(text.as_bytes(), out);
+        self.board.receive(text.as_bytes(), out);
     }
     fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
         self.board.tick(out);
@@ -276,18 +276,22 @@ impl Board for Deafened {
     fn force_n(&self) -> Vector2<f64> {
         self.board.force_n()
     }
-    fn body(&self) -> &EmulatedHandle {
-        self.board.body()
+    fn handle(&self) -> &EmulatedHandle {
+        self.board.handle()
     }
-    fn news(&mut self) -> Option<String> {
-        self.board.news()
+    fn next_event(&mut self) -> Option<String> {
+        self.board.next_event()
     }
 }
 
 #[test]
 fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_remedy_and_its_motor_off() {
     let cases = [
-        ("w axis0.config.watchdog_timeout 0.050\n", "", "waits 0 s although 0.05 s were written; update its firmware"),
+        (
+            "w axis0.config.watchdog_timeout 0.050\n",
+            "",
+            "time is 0 s although 0.05 s were written; update its firmware",
+        ),
         ("watchdog_timeout 0.050\n", "watchdog_timeout 0.5\n", "write watchdog_s = 0.5"),
         ("w axis0.config.enable_watchdog 1\n", "", "cannot be enabled; update its firmware"),
     ];
@@ -297,7 +301,7 @@ fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_
         let rejection =
             run_handshake(&mut protocol, &mut board).err().expect("a controller that does not switch off was accepted");
         assert!(rejection.to_string().contains(expected), "{rejection}");
-        assert!(std::iter::from_fn(|| board.news()).all(|news| !news.contains("motor on")), "after {line:?}");
+        assert!(std::iter::from_fn(|| board.next_event()).all(|event| !event.contains("motor on")), "after {line:?}");
     }
 }
 

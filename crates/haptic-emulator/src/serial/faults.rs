@@ -1,22 +1,22 @@
-//! What can go wrong on a line: frames are lost, damaged or late. Chance comes from a seed.
+//! Faults of a line: frames are lost, damaged or late, at random from a seed.
 
 use haptic_device::xorshift::Xorshift;
 use std::collections::VecDeque;
 
-/// What shall go wrong, and how often.
+/// Faults to inject, with their probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LineFaults {
-    /// Share of exchanges that are lost, half of them on the way in and half on the way out.
+    /// Fraction of exchanges that are lost, half of them in each direction.
     pub drop: f64,
-    /// Share of exchanges that are damaged, likewise.
+    /// Fraction of exchanges that are damaged, likewise.
     pub garbage: f64,
-    /// Answers come up to this late, at random, in order, ns.
+    /// Largest delay of answers, random, in order, ns.
     pub delay_ns: u64,
-    /// Where chance begins.
+    /// Random seed.
     pub seed: u64,
 }
 
-/// What went wrong so far.
+/// Faults so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCount {
     /// Frames lost.
@@ -25,27 +25,27 @@ pub struct FaultCount {
     pub damaged: u64,
 }
 
-/// A line that spoils what passes, and holds what is late.
+/// A line that injects faults and delays answers.
 #[derive(Clone, Debug)]
-pub struct SpoilingLine {
+pub struct FaultyLine {
     faults: LineFaults,
     random: Xorshift,
     late: VecDeque<(u64, Vec<u8>)>,
     count: FaultCount,
 }
 
-impl SpoilingLine {
+impl FaultyLine {
     /// An empty line.
     pub fn new(faults: LineFaults) -> Self {
         Self { faults, random: Xorshift::new(faults.seed), late: VecDeque::new(), count: FaultCount::default() }
     }
 
-    /// What went wrong so far.
+    /// Faults so far.
     pub fn count(&self) -> FaultCount {
         self.count
     }
 
-    /// Spoils a frame; none if it is lost.
+    /// Passes a frame with faults; none if it is lost.
     pub fn pass(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
         if self.random.unit() < self.faults.drop / 2.0 {
             self.count.dropped += 1;
@@ -61,7 +61,7 @@ impl SpoilingLine {
         Some(frame)
     }
 
-    /// Spoils an answer and holds it until it is due.
+    /// Passes an answer with faults and holds it until it is due.
     pub fn hold(&mut self, frame: Vec<u8>, now_ns: u64) {
         let wanted_ns = now_ns + (self.random.unit() * self.faults.delay_ns as f64) as u64;
         let due_ns = self.late.back().map_or(wanted_ns, |(before_ns, _)| wanted_ns.max(*before_ns));
@@ -76,7 +76,7 @@ impl SpoilingLine {
         if is_due { self.late.pop_front().map(|(_, frame)| frame) } else { None }
     }
 
-    /// When the next answer is due, if there is one.
+    /// Due time of the next answer, ns.
     pub fn next_due_ns(&self) -> Option<u64> {
         self.late.front().map(|(due_ns, _)| *due_ns)
     }
@@ -88,22 +88,22 @@ mod tests {
 
     #[test]
     fn a_line_without_faults_passes_everything_at_once() {
-        let mut line = SpoilingLine::new(LineFaults::default());
+        let mut line = FaultyLine::new(LineFaults::default());
         line.hold(vec![1, 2], 5);
         assert_eq!((line.due(5), line.due(5)), (Some(vec![1, 2]), None));
     }
 
     #[test]
     fn late_answers_keep_their_order() {
-        let mut line = SpoilingLine::new(LineFaults { delay_ns: 1000, ..LineFaults::default() });
+        let mut line = FaultyLine::new(LineFaults { delay_ns: 1000, ..LineFaults::default() });
         (0..100).for_each(|number| line.hold(vec![number], u64::from(number)));
         let all: Vec<u8> = std::iter::from_fn(|| line.due(5000)).flatten().collect();
         assert_eq!(all, (0..100).collect::<Vec<u8>>());
     }
 
     #[test]
-    fn shares_are_what_was_asked_for() {
-        let mut line = SpoilingLine::new(LineFaults { drop: 0.2, garbage: 0.1, ..LineFaults::default() });
+    fn fractions_are_as_configured() {
+        let mut line = FaultyLine::new(LineFaults { drop: 0.2, garbage: 0.1, ..LineFaults::default() });
         let passed = (0..10_000).filter(|_| line.pass(vec![0; 10]).is_some()).count();
         assert!((8_800..9_200).contains(&passed), "{passed}");
         assert!((350..650).contains(&line.count().damaged), "{:?}", line.count());

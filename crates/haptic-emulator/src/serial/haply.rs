@@ -1,5 +1,5 @@
-//! A Haply 2diy: no framing, no watchdog, and the last torque is held for ever. A reset forgets ports and angles but leaves the
-//! torque on; what is no command is passed over byte by byte.
+//! A Haply 2diy: no framing, no watchdog, and the last torque is held indefinitely. A reset clears ports and angles but
+//! leaves the torque on; bytes that are not a command are skipped one by one.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
@@ -8,16 +8,16 @@ use haptic_backends::serial::haply::{HaplyVariant, MAX_TORQUE_N_M};
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 use nalgebra::{Matrix2, Vector2};
 
-/// What the board waits for at most before it forgets a message that makes no sense.
-const LONGEST_MESSAGE: usize = 64;
+/// Maximum length of an incomplete message, bytes; longer ones are dropped.
+const MAX_MESSAGE: usize = 64;
 
-/// What setting up told the board.
+/// Setup of the board.
 #[derive(Clone, Debug)]
 struct Ports {
     board: u8,
-    /// Of the encoders in the order of the ports: angle at setup, degrees, and counts in a turn.
+    /// Encoders in the order of the ports: angle at setup, degrees, and counts per turn.
     encoders: [(f32, f32); 2],
-    /// True angles of the joints when it was set up, rad.
+    /// True angles of the joints at setup, rad.
     joints_then_rad: Vector2<f64>,
 }
 
@@ -26,35 +26,35 @@ pub struct HaplyBoard {
     variant: HaplyVariant,
     model: DeviceModel,
     hand: HandModel,
-    body: EmulatedHandle,
+    handle: EmulatedHandle,
     ports: Option<Ports>,
     collected: Vec<u8>,
     torques_n_m: Vector2<f64>,
-    news: Vec<String>,
+    events: Vec<String>,
 }
 
 impl HaplyBoard {
-    /// An arm at its home stop, and a hand that waits there until the board is set up.
+    /// An arm at its home stop, with a hand that waits there until the setup.
     ///
     /// # Errors
     /// A model that cannot be simulated.
     pub fn new(variant: HaplyVariant, model: &DeviceModel, hand: Option<HandModel>) -> Result<Self, ModelError> {
         let hand = hand.unwrap_or_else(|| usual_hand(&variant));
-        let body = EmulatedHandle::new(2, model, Some(&hand))?;
+        let handle = EmulatedHandle::new(2, model, Some(&hand))?;
         let (ports, collected, torques_n_m) = (None, Vec::new(), Vector2::zeros());
-        Ok(Self { variant, model: *model, hand, body, ports, collected, torques_n_m, news: Vec::new() })
+        Ok(Self { variant, model: *model, hand, handle, ports, collected, torques_n_m, events: Vec::new() })
     }
 
-    /// The handle is where the links let it be; a hand that wants it elsewhere finds it at the last possible place.
+    /// Angles of the joints, rad; none if the handle is outside the range of the links.
     fn joints_rad(&self) -> Option<Vector2<f64>> {
-        self.linkage().angles_rad(self.body.true_state().position_m).ok().map(|angles| near(angles, &self.variant))
+        self.linkage().angles_rad(self.handle.true_state().position_m).ok().map(|angles| near(angles, &self.variant))
     }
 
     fn linkage(&self) -> &Pantograph {
         &self.variant.linkage
     }
 
-    /// Takes one whole message off what was collected; false if there is none.
+    /// Handles one complete message; false if there is none.
     fn take_message(&mut self, out: &mut Vec<Vec<u8>>) -> bool {
         let Some(length) = self.message_length() else { return false };
         if self.collected.len() < length {
@@ -70,18 +70,18 @@ impl HaplyBoard {
         true
     }
 
-    /// How long the message is that begins what was collected; none if that cannot be told yet.
+    /// Length of the first message, bytes; none if it is not known yet.
     fn message_length(&self) -> Option<usize> {
         match *self.collected.first()? {
             0 => Some(2),
             1 => setup_length(&self.collected),
-            // Two motors and no other outputs, as hosts set it up; no torques for a number that nothing was set up for.
+            // Two motors and no other outputs, as hosts set it up; no torques for a board number without setup.
             2 => Some(if self.ports_of(*self.collected.get(1)?).is_some() { 10 } else { 2 }),
             _ => Some(1),
         }
     }
 
-    /// What was set up under a board's number.
+    /// Setup of a board number.
     fn ports_of(&self, board: u8) -> Option<&Ports> {
         self.ports.as_ref().filter(|ports| ports.board == board)
     }
@@ -93,7 +93,7 @@ impl HaplyBoard {
         let joints_then_rad = self.joints_rad().unwrap_or_else(|| self.variant.home_rad());
         self.ports = Some(Ports { board: message[1], encoders, joints_then_rad });
         self.torques_n_m = Vector2::zeros();
-        self.news.push("set up; here is home now".to_owned());
+        self.events.push("set up; here is home now".to_owned());
     }
 
     fn write(&mut self, message: &[u8], out: &mut Vec<Vec<u8>>) {
@@ -109,7 +109,7 @@ impl HaplyBoard {
         out.push(answer);
     }
 
-    /// What the encoders say, in the order of the ports.
+    /// Angles of the encoders in the order of the ports, degrees.
     fn encoders_deg(&self, ports: &Ports) -> [f32; 2] {
         let turned_rad = self.joints_rad().unwrap_or(ports.joints_then_rad) - ports.joints_then_rad;
         let turned = self.variant.by_port([turned_rad.x, turned_rad.y]);
@@ -120,7 +120,7 @@ impl HaplyBoard {
         })
     }
 
-    /// The force that the torques put on the handle: F = J⁻ᵀ·τ.
+    /// Force of the torques on the handle: F = J⁻ᵀ·τ.
     fn motors_n(&self) -> Vector2<f64> {
         let jacobian = self.joints_rad().and_then(|joints| self.linkage().jacobian(joints).ok());
         let inverse = jacobian.and_then(|jacobian: Matrix2<f64>| jacobian.transpose().try_inverse());
@@ -129,49 +129,49 @@ impl HaplyBoard {
 }
 
 impl Board for HaplyBoard {
-    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
         self.collected.extend(bytes);
         while self.take_message(out) {}
-        if self.collected.len() > LONGEST_MESSAGE {
+        if self.collected.len() > MAX_MESSAGE {
             self.collected.clear();
         }
     }
 
     fn tick(&mut self, _out: &mut Vec<Vec<u8>>) {
         if self.ports.is_some() {
-            self.body.advance(self.motors_n());
+            self.handle.advance(self.motors_n());
         }
     }
 
-    /// The board does not notice; it holds the last torque.
+    /// The board does not notice it and holds the last torque.
     fn host_left(&mut self) {
-        self.news.push("the host left".to_owned());
+        self.events.push("the host left".to_owned());
     }
 
-    /// Power is gone: the board forgets all, and its hand puts the arm back to its home stop.
+    /// Without power the board loses its state, and the hand moves the arm back to its home stop.
     fn unplugged(&mut self) {
         (self.ports, self.torques_n_m) = (None, Vector2::zeros());
         self.collected.clear();
         if let Ok(body) = EmulatedHandle::new(2, &self.model, Some(&self.hand)) {
-            self.body = body;
+            self.handle = body;
         }
     }
 
     fn force_n(&self) -> Vector2<f64> {
-        // Told apart by motor, not by direction: that is what the board drives.
+        // By motor, not by direction: the board drives motors.
         self.torques_n_m
     }
 
-    fn body(&self) -> &EmulatedHandle {
-        &self.body
+    fn handle(&self) -> &EmulatedHandle {
+        &self.handle
     }
 
-    fn news(&mut self) -> Option<String> {
-        if self.news.is_empty() { None } else { Some(self.news.remove(0)) }
+    fn next_event(&mut self) -> Option<String> {
+        if self.events.is_empty() { None } else { Some(self.events.remove(0)) }
     }
 }
 
-/// Number, motors with directions, encoders with directions, sensors, outputs, two numbers an encoder.
+/// Board number, motors with directions, encoders with directions, sensors, outputs, two numbers per encoder.
 fn setup_length(message: &[u8]) -> Option<usize> {
     let motors = message.get(2)?.count_ones() as usize;
     let encoders_at = 3 + motors;
@@ -183,14 +183,14 @@ fn setup_length(message: &[u8]) -> Option<usize> {
     Some(outputs_at + 1 + outputs + 8 * encoders)
 }
 
-/// The turn of an angle that is nearest to home.
+/// The equivalent angle that is nearest to home.
 fn near(angles_rad: Vector2<f64>, variant: &HaplyVariant) -> Vector2<f64> {
     let home_rad = variant.home_rad();
     let turn = core::f64::consts::TAU;
     Vector2::from_fn(|joint, _| angles_rad[joint] + ((home_rad[joint] - angles_rad[joint]) / turn).round() * turn)
 }
 
-/// From home to the middle of the workspace, up and down there, and home again.
+/// From home to the centre of the travel, up and down there, and back home.
 pub fn usual_hand(variant: &HaplyVariant) -> HandModel {
     let linkage = &variant.linkage;
     let home_m = linkage.handle_m(variant.home_rad()).unwrap_or_else(|_| Vector2::zeros());

@@ -1,8 +1,7 @@
-//! Devices made of software, as real as a program can make them: the far side of each serial protocol, with a physical
-//! model and a hand, behind a pseudo-terminal.
+//! Emulated boards on a pseudo-terminal: the device side of each serial protocol, with a model and a simulated hand.
 //!
-//! A [`Board`] is pure: bytes and milliseconds in, bytes out. [`server`] gives it a port and the wall clock, and [`faults`]
-//! spoil what passes between.
+//! A [`Board`] is pure: bytes and milliseconds in, bytes out. [`server`] connects it to a port and the wall clock, and
+//! [`faults`] injects faults into the line.
 
 pub mod faults;
 pub mod haply;
@@ -20,28 +19,28 @@ pub use server::{ServeOptions, serve};
 use crate::handle::EmulatedHandle;
 use nalgebra::Vector2;
 
-/// The device's side of a serial protocol.
+/// Device side of a serial protocol.
 pub trait Board: Send {
-    /// Takes what the host sent; answers are added to `out`, one entry a frame.
-    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>);
+    /// Handles bytes of the host; adds the answers to `out`, one entry per frame.
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>);
 
-    /// A millisecond passes.
+    /// Advances by a millisecond.
     fn tick(&mut self, out: &mut Vec<Vec<u8>>);
 
     /// The host closed the port.
     fn host_left(&mut self);
 
-    /// The board lost its power as well.
+    /// The board was disconnected and lost its power.
     fn unplugged(&mut self) {
         self.host_left();
     }
 
-    /// What the motors do now: force on the hand, N, or torque, N·m; not zero if they push.
+    /// Output of the motors: force on the hand, N, or torque, N·m.
     fn force_n(&self) -> Vector2<f64>;
 
     /// The handle with the hand that holds it.
-    fn body(&self) -> &EmulatedHandle;
+    fn handle(&self) -> &EmulatedHandle;
 
-    /// Something worth telling a person, once.
-    fn news(&mut self) -> Option<String>;
+    /// The oldest event that was not returned yet, as text.
+    fn next_event(&mut self) -> Option<String>;
 }

@@ -21,7 +21,7 @@ impl NativeBoard {
 }
 
 impl Board for NativeBoard {
-    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
         self.stream.receive(&mut self.firmware, bytes, &self.handle.measured(), self.time_us, out);
     }
 
@@ -42,11 +42,11 @@ impl Board for NativeBoard {
         self.firmware.force_n()
     }
 
-    fn body(&self) -> &EmulatedHandle {
+    fn handle(&self) -> &EmulatedHandle {
         &self.handle
     }
 
-    fn news(&mut self) -> Option<String> {
+    fn next_event(&mut self) -> Option<String> {
         self.firmware.next_event()
     }
 }

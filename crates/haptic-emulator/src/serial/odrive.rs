@@ -1,5 +1,5 @@
-//! An ODrive as firmware 0.5 behaves: lines of ASCII, properties, a state machine that takes its time, and a watchdog that is
-//! off until it is enabled and then runs in every state.
+//! An ODrive with firmware 0.5: lines of ASCII, properties, a state machine with delays, and a watchdog that is off
+//! until it is enabled and then runs in every state.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 /// State of an axis whose motor is off, and on.
 const IDLE: f64 = 1.0;
 const CLOSED_LOOP: f64 = 8.0;
-/// The error that an expired watchdog leaves.
+/// Error of an expired watchdog.
 const WATCHDOG_EXPIRED: f64 = 2048.0;
 
-/// How long the state machine takes to do as it was told, ms.
+/// Delay of the state machine, ms.
 const CHANGES_AFTER_MS: u32 = 3;
-/// Answers about properties are no longer than this, whatever they say.
-const LONGEST_VALUE: usize = 9;
+/// Maximum length of the value of a property, characters.
+const MAX_VALUE_LENGTH: usize = 9;
 
 const CURRENT_STATE: &str = "axis0.current_state";
 const ERROR: &str = "axis0.error";
@@ -23,19 +23,19 @@ const ERROR: &str = "axis0.error";
 /// The controller with its motor.
 pub struct OdriveBoard {
     lever_m: f64,
-    body: EmulatedHandle,
+    handle: EmulatedHandle,
     line: String,
     properties: BTreeMap<String, f64>,
     torque_n_m: f64,
     unfed_s: f64,
-    /// The state that was asked for, and the milliseconds until it is taken up.
+    /// Requested state, and the milliseconds until it is entered.
     requested: Option<(f64, u32)>,
-    news: Vec<String>,
+    events: Vec<String>,
 }
 
 impl OdriveBoard {
-    /// A controller that was just switched on; its handle has one axis and moves by `lever_m` a radian.
-    pub fn new(lever_m: f64, body: EmulatedHandle) -> Self {
+    /// A controller after power-up. Its handle has one axis and moves by `lever_m` per radian.
+    pub fn new(lever_m: f64, handle: EmulatedHandle) -> Self {
         let known = [
             ("fw_version_major", 0.0),
             ("serial_number", 35_399_415_611_703.0),
@@ -50,13 +50,13 @@ impl OdriveBoard {
         let properties = known.map(|(name, value)| (name.to_owned(), value)).into();
         Self {
             lever_m,
-            body,
+            handle,
             line: String::new(),
             properties,
             torque_n_m: 0.0,
             unfed_s: 0.0,
             requested: None,
-            news: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -80,7 +80,7 @@ impl OdriveBoard {
             ["u", "0"] => self.unfed_s = 0.0,
             ["sc"] => self.set(ERROR, 0.0),
             ["r", name] if self.properties.contains_key(name) => {
-                let text: String = written(self.value(name)).chars().take(LONGEST_VALUE).collect();
+                let text: String = written(self.value(name)).chars().take(MAX_VALUE_LENGTH).collect();
                 out.push(format!("{text}\r\n").into_bytes());
             }
             ["w", name, value] if self.properties.contains_key(name) => self.write(name, value, out),
@@ -97,7 +97,7 @@ impl OdriveBoard {
         }
     }
 
-    /// The state machine does what it was asked for, in its own time, and not with an error.
+    /// Enters the requested state after its delay, unless there is an error.
     fn change_state(&mut self) {
         match &mut self.requested {
             None => {}
@@ -107,7 +107,7 @@ impl OdriveBoard {
                 self.requested = None;
                 self.set(CURRENT_STATE, state);
                 self.unfed_s = 0.0;
-                self.news.push(format!("motor {}", if state == CLOSED_LOOP { "on, torque zero" } else { "off" }));
+                self.events.push(format!("motor {}", if state == CLOSED_LOOP { "on, torque zero" } else { "off" }));
             }
         }
     }
@@ -115,7 +115,7 @@ impl OdriveBoard {
     fn feedback(&self) -> Vec<u8> {
         let m_per_turn = self.lever_m * core::f64::consts::TAU;
         let (turns, speed) =
-            (self.body.encoder_m().x / m_per_turn, self.body.true_state().velocity_m_per_s.x / m_per_turn);
+            (self.handle.encoder_m().x / m_per_turn, self.handle.true_state().velocity_m_per_s.x / m_per_turn);
         format!("{turns:.6} {speed:.6}\r\n").into_bytes()
     }
 
@@ -124,7 +124,7 @@ impl OdriveBoard {
         let is_watched = self.value("axis0.config.enable_watchdog") == 1.0;
         if is_watched && self.unfed_s >= self.value("axis0.config.watchdog_timeout") {
             if self.value(CURRENT_STATE) == CLOSED_LOOP {
-                self.news.push("watchdog: not fed, motor off".to_owned());
+                self.events.push("watchdog: not fed, motor off".to_owned());
             }
             self.set(ERROR, WATCHDOG_EXPIRED);
             self.set(CURRENT_STATE, IDLE);
@@ -138,7 +138,7 @@ impl OdriveBoard {
 }
 
 impl Board for OdriveBoard {
-    fn hear(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
         for &byte in bytes {
             if byte == b'\n' {
                 let line = std::mem::take(&mut self.line);
@@ -152,32 +152,32 @@ impl Board for OdriveBoard {
     fn tick(&mut self, _out: &mut Vec<Vec<u8>>) {
         self.watch();
         self.change_state();
-        self.body.advance(Vector2::new(self.motor_n_m() / self.lever_m, 0.0));
+        self.handle.advance(Vector2::new(self.motor_n_m() / self.lever_m, 0.0));
     }
 
-    /// The controller does not notice; its watchdog does.
+    /// Only the watchdog of the controller notices it.
     fn host_left(&mut self) {
-        self.news.push("the host left".to_owned());
+        self.events.push("the host left".to_owned());
     }
 
     fn unplugged(&mut self) {
-        *self = Self::new(self.lever_m, self.body.clone());
+        *self = Self::new(self.lever_m, self.handle.clone());
     }
 
     fn force_n(&self) -> Vector2<f64> {
         Vector2::new(self.motor_n_m() / self.lever_m, 0.0)
     }
 
-    fn body(&self) -> &EmulatedHandle {
-        &self.body
+    fn handle(&self) -> &EmulatedHandle {
+        &self.handle
     }
 
-    fn news(&mut self) -> Option<String> {
-        if self.news.is_empty() { None } else { Some(self.news.remove(0)) }
+    fn next_event(&mut self) -> Option<String> {
+        if self.events.is_empty() { None } else { Some(self.events.remove(0)) }
     }
 }
 
-/// A value as the firmware writes it: whole numbers as they are, others as short floats with six digits behind the point.
+/// A value as the firmware writes it: whole numbers as they are, others as short floats with six decimals.
 fn written(value: f64) -> String {
     if value.fract() == 0.0 { value.to_string() } else { format!("{:.6}", value as f32) }
 }

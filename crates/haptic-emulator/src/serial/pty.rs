@@ -1,4 +1,4 @@
-//! The far end of a pseudo-terminal, and a link to the near one so that its name is known beforehand.
+//! The device end of a pseudo-terminal, with a link to the host end under a known name.
 
 use haptic_realtime::poll::input_events;
 use rustix::event::PollFlags;
@@ -20,10 +20,10 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Makes one; the link, if asked for, replaces an older link but never a file.
+    /// Creates one. The link, if requested, replaces an older link but never a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error of the system.
     pub fn open(link: Option<&Path>) -> io::Result<Self> {
         let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
         grantpt(&far)?;
@@ -37,7 +37,7 @@ impl Pty {
         Ok(Self { far: far.into(), name, link: link.map(Path::to_owned), host_is_there: false })
     }
 
-    /// The port's own name.
+    /// Name of the port.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -47,28 +47,28 @@ impl Pty {
         self.host_is_there
     }
 
-    /// Waits for bytes, at most so long.
+    /// Waits for bytes, at most `within`.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error of the system.
     pub fn wait(&mut self, within: Duration) -> io::Result<()> {
         self.host_is_there = !input_events(&self.far, within)?.contains(PollFlags::HUP);
         if !self.host_is_there {
-            // Without a host the poll returns at once, for ever: spend the time elsewhere.
+            // Without a host, poll returns immediately: sleep instead.
             std::thread::sleep(within);
         }
         Ok(())
     }
 
-    /// What the host sent; nothing if it sent nothing or is not there.
+    /// Reads bytes of the host; none without a host.
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let count = self.far.read(buffer).unwrap_or(0);
-        // A host that came and spoke while nobody looked is there.
+        // Bytes prove that a host is connected.
         self.host_is_there |= count > 0;
         count
     }
 
-    /// Sends to the host; what it does not take is lost, as on a real line.
+    /// Sends to the host; bytes that it does not read are lost, as on a real line.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.host_is_there {
             let _ = self.far.write(bytes);
@@ -84,7 +84,7 @@ impl Drop for Pty {
     }
 }
 
-/// The settings outlive this short opening: they last as long as the far end is open.
+/// The settings outlast this opening: they stay as long as the device end is open.
 fn make_raw(name: &Path) -> io::Result<()> {
     let near = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty())?;
     let mut settings = tcgetattr(&near)?;
@@ -96,7 +96,7 @@ fn replace_link(name: &Path, link: &Path) -> io::Result<()> {
     match fs::symlink_metadata(link) {
         Ok(there) if there.is_symlink() => fs::remove_file(link)?,
         Ok(_) => {
-            let problem = format!("{} is there and is no link; choose another path", link.display());
+            let problem = format!("{} exists and is not a link; choose another path", link.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
         }
         Err(_) => {}

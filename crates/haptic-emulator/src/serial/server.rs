@@ -1,7 +1,7 @@
 //! A board on a pseudo-terminal, at the pace of the wall clock.
 
 use super::Board;
-use super::faults::{FaultCount, LineFaults, SpoilingLine};
+use super::faults::{FaultCount, FaultyLine, LineFaults};
 use super::pty::Pty;
 use crate::handle::EmulatedHandle;
 use haptic_realtime::clock::monotonic_ns;
@@ -14,103 +14,103 @@ use std::time::Duration;
 /// A millisecond, ns.
 const TICK_NS: u64 = 1_000_000;
 
-/// A host that stalls longer loses the time instead of seeing it run fast, ns.
-const LONGEST_LAG_NS: u64 = 20 * TICK_NS;
+/// After a longer stall the lost time is skipped instead of caught up, ns.
+const MAX_LAG_NS: u64 = 20 * TICK_NS;
 
-/// How long a board lives, and where.
+/// Options of a served board.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServeOptions {
-    /// Where its port can be found.
+    /// Path of a link to its port.
     pub link: Option<PathBuf>,
-    /// What goes wrong on the line.
+    /// Faults of the line.
     pub faults: LineFaults,
-    /// It is unplugged after so long, once.
+    /// Time of the only disconnection.
     pub dies_after: Option<Duration>,
-    /// And plugged in again after this.
+    /// Duration of that disconnection.
     pub dead_for: Duration,
-    /// It ends after so long.
+    /// End of the emulation.
     pub ends_after: Option<Duration>,
-    /// Where a row goes for each of its milliseconds: its time, where the handle is, and what the motors do to it.
+    /// File for a row per millisecond: time, position of the handle and force of the motors.
     pub trace: Option<PathBuf>,
 }
 
-/// What came of it.
+/// Summary of a served board.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServeSummary {
-    /// What went wrong on the line.
+    /// Faults of the line.
     pub faults: FaultCount,
-    /// Milliseconds it lived.
+    /// Duration, ms.
     pub ticks: u64,
-    /// The most energy that the motors ever gave the hand on balance, J.
+    /// Maximum net energy from the motors to the hand, J.
     pub given_most_j: f64,
 }
 
-/// Serves a board until told to stop. Whatever is worth telling is told with the time since the start, s.
+/// Serves a board until `stop` is set. `log` gets each event with the time since the start, s.
 ///
 /// # Errors
-/// When the port cannot be made.
+/// If the port cannot be created.
 pub fn serve(
     board: &mut dyn Board,
-    life: &ServeOptions,
+    options: &ServeOptions,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(f64, &str),
+    log: &mut dyn FnMut(f64, &str),
 ) -> io::Result<ServeSummary> {
-    let mut server = Server::new(board, life)?;
-    server.introduce(tell);
+    let mut server = Server::new(board, options)?;
+    server.log_port(log);
     while !stop.load(Ordering::Relaxed) && !server.is_over() {
-        server.round(tell)?;
+        server.round(log)?;
     }
     server.trace.end()?;
-    let given_most_j = server.board.body().given_most_j();
+    let given_most_j = server.board.handle().given_most_j();
     Ok(ServeSummary { faults: server.line.count(), ticks: server.ticks, given_most_j })
 }
 
 struct Server<'b> {
     board: &'b mut dyn Board,
-    life: &'b ServeOptions,
+    options: &'b ServeOptions,
     pty: Option<Pty>,
-    line: SpoilingLine,
+    line: FaultyLine,
     host_was_there: bool,
     motors_were_on: [bool; 2],
-    born_ns: u64,
-    /// Millisecond k is due at start + k ms; the start moves when time was lost.
+    started_ns: u64,
+    /// Millisecond k is due at start + k ms; the start moves when time is skipped.
     start_ns: u64,
     ticks: u64,
-    /// The millisecond in which the host was last heard, and how long it had been silent before, ms.
+    /// Millisecond of the last bytes of the host, and the silence before them, ms.
     heard_tick: u64,
     silent_before_ms: u64,
-    has_died: bool,
+    was_unplugged: bool,
     trace: Trace,
 }
 
 impl<'b> Server<'b> {
-    fn new(board: &'b mut dyn Board, life: &'b ServeOptions) -> io::Result<Self> {
+    fn new(board: &'b mut dyn Board, options: &'b ServeOptions) -> io::Result<Self> {
         let start_ns = monotonic_ns();
         Ok(Self {
             board,
-            life,
-            pty: Some(Pty::open(life.link.as_deref())?),
-            line: SpoilingLine::new(life.faults),
+            options,
+            pty: Some(Pty::open(options.link.as_deref())?),
+            line: FaultyLine::new(options.faults),
             host_was_there: false,
             motors_were_on: [false; 2],
-            born_ns: start_ns,
+            started_ns: start_ns,
             start_ns,
             ticks: 0,
             heard_tick: 0,
             silent_before_ms: 0,
-            has_died: false,
-            trace: Trace::begin(life.trace.as_deref())?,
+            was_unplugged: false,
+            trace: Trace::begin(options.trace.as_deref())?,
         })
     }
 
-    fn introduce(&self, tell: &mut dyn FnMut(f64, &str)) {
+    fn log_port(&self, log: &mut dyn FnMut(f64, &str)) {
         if let Some(pty) = &self.pty {
-            tell(self.age_s(), &format!("port {}", pty.name().display()));
+            log(self.age_s(), &format!("port {}", pty.name().display()));
         }
     }
 
     fn age(&self) -> Duration {
-        Duration::from_nanos(monotonic_ns() - self.born_ns)
+        Duration::from_nanos(monotonic_ns() - self.started_ns)
     }
 
     fn age_s(&self) -> f64 {
@@ -118,38 +118,38 @@ impl<'b> Server<'b> {
     }
 
     fn is_over(&self) -> bool {
-        self.life.ends_after.is_some_and(|end| self.age() >= end)
+        self.options.ends_after.is_some_and(|end| self.age() >= end)
     }
 
-    fn round(&mut self, tell: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
-        self.update_plug(tell)?;
+    fn round(&mut self, log: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
+        self.update_plug(log)?;
         self.wait()?;
-        self.greet_or_part();
-        self.listen();
-        self.run_due_ticks(tell)?;
-        self.speak();
-        self.log_events(tell);
+        self.check_host();
+        self.receive();
+        self.run_due_ticks(log)?;
+        self.transmit();
+        self.log_events(log);
         Ok(())
     }
 
-    fn update_plug(&mut self, tell: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
-        let Some(dies_after) = self.life.dies_after else { return Ok(()) };
-        if !self.has_died && self.age() >= dies_after {
-            self.has_died = true;
+    fn update_plug(&mut self, log: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
+        let Some(dies_after) = self.options.dies_after else { return Ok(()) };
+        if !self.was_unplugged && self.age() >= dies_after {
+            self.was_unplugged = true;
             self.pty = None;
             self.board.unplugged();
-            tell(self.age_s(), "unplugged");
+            log(self.age_s(), "unplugged");
         }
-        if self.pty.is_none() && self.age() >= dies_after + self.life.dead_for {
-            self.pty = Some(Pty::open(self.life.link.as_deref())?);
+        if self.pty.is_none() && self.age() >= dies_after + self.options.dead_for {
+            self.pty = Some(Pty::open(self.options.link.as_deref())?);
             self.host_was_there = false;
-            tell(self.age_s(), "plugged in again");
-            self.introduce(tell);
+            log(self.age_s(), "plugged in again");
+            self.log_port(log);
         }
         Ok(())
     }
 
-    /// Until the next millisecond, the next late answer, or bytes of the host.
+    /// Waits for the next millisecond, the next delayed answer, or bytes of the host.
     fn wait(&mut self) -> io::Result<()> {
         let next_tick_ns = self.start_ns + (self.ticks + 1) * TICK_NS;
         let until_ns = self.line.next_due_ns().map_or(next_tick_ns, |due_ns| due_ns.min(next_tick_ns));
@@ -163,43 +163,43 @@ impl<'b> Server<'b> {
         }
     }
 
-    fn greet_or_part(&mut self) {
+    fn check_host(&mut self) {
         let is_there = self.pty.as_ref().is_some_and(Pty::host_is_there);
         if self.host_was_there && !is_there {
-            // Its last words may still be there.
-            self.listen();
+            // Its last bytes may still be unread.
+            self.receive();
             self.board.host_left();
         }
         self.host_was_there = is_there;
     }
 
-    fn listen(&mut self) {
+    fn receive(&mut self) {
         let Some(pty) = &mut self.pty else { return };
         let mut buffer = [0; 256];
         let count = pty.read(&mut buffer);
         let mut answers = Vec::new();
         if let Some(bytes) = (count > 0).then(|| buffer[..count].to_vec()).and_then(|bytes| self.line.pass(bytes)) {
             self.silent_before_ms = self.ticks - std::mem::replace(&mut self.heard_tick, self.ticks);
-            self.board.hear(&bytes, &mut answers);
+            self.board.receive(&bytes, &mut answers);
         }
         self.hold(answers);
     }
 
-    fn run_due_ticks(&mut self, tell: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
+    fn run_due_ticks(&mut self, log: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
         let now_ns = monotonic_ns();
         let lag_ns = (now_ns - self.start_ns).saturating_sub(self.ticks * TICK_NS);
-        if lag_ns > LONGEST_LAG_NS {
+        if lag_ns > MAX_LAG_NS {
             self.start_ns += lag_ns - TICK_NS;
         }
         let mut answers = Vec::new();
         while self.start_ns + (self.ticks + 1) * TICK_NS <= now_ns {
             self.ticks += 1;
             self.board.tick(&mut answers);
-            let due_s = (self.start_ns + self.ticks * TICK_NS - self.born_ns) as f64 * 1e-9;
-            self.trace.note(due_s, self.board.body())?;
-            // In every millisecond, so that what is told of the motors is in the board's time and no stall of this machine
-            // is in it.
-            self.tell_of_motors(tell);
+            let due_s = (self.start_ns + self.ticks * TICK_NS - self.started_ns) as f64 * 1e-9;
+            self.trace.write(due_s, self.board.handle())?;
+            // In every millisecond, so that the times of the motors are in the board's time, without stalls of this
+            // machine.
+            self.log_motors(log);
         }
         self.hold(answers);
         Ok(())
@@ -210,7 +210,7 @@ impl<'b> Server<'b> {
         answers.into_iter().for_each(|answer| self.line.hold(answer, now_ns));
     }
 
-    fn speak(&mut self) {
+    fn transmit(&mut self) {
         let now_ns = monotonic_ns();
         while let Some(frame) = self.line.due(now_ns) {
             if let Some(pty) = &mut self.pty {
@@ -219,29 +219,29 @@ impl<'b> Server<'b> {
         }
     }
 
-    fn log_events(&mut self, tell: &mut dyn FnMut(f64, &str)) {
-        self.tell_of_motors(tell);
-        while let Some(news) = self.board.news() {
-            tell(self.age_s(), &news);
+    fn log_events(&mut self, log: &mut dyn FnMut(f64, &str)) {
+        self.log_motors(log);
+        while let Some(event) = self.board.next_event() {
+            log(self.age_s(), &event);
         }
     }
 
-    /// A motor that starts or stops to push; when it stops, after what silence of the host, in the board's own time. Words that end
-    /// a silence may be what stopped it.
-    fn tell_of_motors(&mut self, tell: &mut dyn FnMut(f64, &str)) {
+    /// Logs a motor that starts or stops; when it stops, with the silence of the host before, in the board's own time.
+    /// The message that ends a silence may have stopped it.
+    fn log_motors(&mut self, log: &mut dyn FnMut(f64, &str)) {
         let force_n = self.board.force_n();
         for axis in 0..2 {
             let is_on = force_n[axis] != 0.0;
             if std::mem::replace(&mut self.motors_were_on[axis], is_on) != is_on {
                 let silent_ms = (self.ticks - self.heard_tick).max(self.silent_before_ms);
                 let how = if is_on { "on".to_owned() } else { format!("off after a silence of {silent_ms} ms") };
-                tell(self.age_s(), &format!("motor {axis} {how}"));
+                log(self.age_s(), &format!("motor {axis} {how}"));
             }
         }
     }
 }
 
-/// A table of what the handle did, if somebody wants it.
+/// Table of the handle's motion, if requested.
 struct Trace(Option<BufWriter<File>>);
 
 impl Trace {
@@ -252,10 +252,10 @@ impl Trace {
         Ok(Self(Some(file)))
     }
 
-    fn note(&mut self, time_s: f64, body: &EmulatedHandle) -> io::Result<()> {
+    fn write(&mut self, time_s: f64, handle: &EmulatedHandle) -> io::Result<()> {
         let Some(file) = &mut self.0 else { return Ok(()) };
-        let (place_m, force_n) = (body.true_state().position_m, body.force_n());
-        writeln!(file, "{time_s:.6},{},{},{},{}", place_m.x, place_m.y, force_n.x, force_n.y)
+        let (position_m, force_n) = (handle.true_state().position_m, handle.force_n());
+        writeln!(file, "{time_s:.6},{},{},{},{}", position_m.x, position_m.y, force_n.x, force_n.y)
     }
 
     fn end(&mut self) -> io::Result<()> {

@@ -1,6 +1,7 @@
-//! A real USB device: this process behind the kernel's FunctionFS, on a controller that is looped back to a host.
+//! A USB device on the kernel's FunctionFS, with a controller that is looped back to a host.
 //!
-//! The folder is a mounted FunctionFS: `ep0` takes descriptors and control requests, `ep1` is interrupt in, `ep2` interrupt out.
+//! The folder is a mounted FunctionFS: `ep0` is for descriptors and control requests, `ep1` is interrupt in, `ep2`
+//! interrupt out.
 
 use super::{now_us, wait};
 use crate::audit::{HostAudit, HostAuditor};
@@ -13,17 +14,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A gadget in a socket and its account.
+/// A gadget, its plug and its audit.
 pub struct Socket {
     gadget: Gadget,
-    /// The gadget as it is whenever it gets power.
+    /// The gadget after power-up.
     fresh: Gadget,
     accountant: HostAuditor,
     is_plugged: bool,
 }
 
 impl Socket {
-    /// A gadget that is not plugged in yet.
+    /// A gadget that is not connected yet.
     pub fn new(gadget: Gadget, accountant: HostAuditor) -> Self {
         Self { fresh: gadget.clone(), gadget, accountant, is_plugged: false }
     }
@@ -32,7 +33,7 @@ impl Socket {
         self.is_plugged = true;
     }
 
-    /// Without power it forgets everything.
+    /// Without power it loses its state.
     fn unplug(&mut self) {
         if std::mem::take(&mut self.is_plugged) {
             self.accountant.end_life(&self.gadget);
@@ -40,7 +41,7 @@ impl Socket {
         }
     }
 
-    /// A millisecond of its own time; the report that goes out by itself, if there is one.
+    /// Advances by a millisecond; returns a report that needs no request, if any.
     fn step(&mut self) -> Option<Vec<u8>> {
         if !self.is_plugged {
             return None;
@@ -50,19 +51,19 @@ impl Socket {
         report
     }
 
-    /// What came of it.
+    /// The audit.
     pub fn conclude(&mut self) -> HostAudit {
         self.accountant.conclude(&self.gadget)
     }
 }
 
-/// A socket as several threads use it.
+/// A socket shared by several threads.
 pub type SharedSocket = Arc<Mutex<Socket>>;
 
 /// Longest packet of a full-speed interrupt endpoint, bytes.
 const PACKET_BYTES: usize = 64;
 
-/// Reports that wait for the host to fetch them; a device keeps few, so that none is old.
+/// Reports that wait for the host; few, so that none is old.
 const REPORTS_WAITING: usize = 2;
 
 /// Descriptors of one HID interface with an interrupt endpoint each way, every millisecond.
@@ -75,7 +76,7 @@ fn interface(report_descriptor_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// What `ep0` wants to hear first: descriptors for full speed, then strings, of which there are none.
+/// First data on `ep0`: descriptors for full speed, then no strings.
 fn introduction(report_descriptor_bytes: usize) -> (Vec<u8>, Vec<u8>) {
     const DESCRIPTORS_MAGIC: u32 = 3;
     const STRINGS_MAGIC: u32 = 2;
@@ -92,7 +93,7 @@ fn introduction(report_descriptor_bytes: usize) -> (Vec<u8>, Vec<u8>) {
     (descriptors, strings)
 }
 
-/// The device, ready to be plugged in.
+/// The device, ready to be connected.
 pub struct FunctionFs {
     folder: PathBuf,
     control: File,
@@ -100,10 +101,10 @@ pub struct FunctionFs {
 }
 
 impl FunctionFs {
-    /// Introduces the device to the kernel.
+    /// Registers the device with the kernel.
     ///
     /// # Errors
-    /// When the folder is no FunctionFS, or the kernel refuses the descriptors.
+    /// If the folder is not a FunctionFS, or the kernel rejects the descriptors.
     pub fn create(folder: &Path, descriptor: Vec<u8>) -> io::Result<Self> {
         let mut control = OpenOptions::new().read(true).write(true).open(folder.join("ep0"))?;
         let (descriptors, strings) = introduction(descriptor.len());
@@ -112,17 +113,17 @@ impl FunctionFs {
         Ok(Self { folder: folder.to_owned(), control, descriptor })
     }
 
-    /// Bodies of the threads that serve it: control, output, input, and the device's own clock. The last one ends at `until_us`; the
-    /// others then wait for a host that has nothing more to say, and end with the process.
+    /// Bodies of the threads that serve it: control, output, input, and the device's own clock. The last one ends at
+    /// `until_us`; the others then wait for the host and end with the process.
     ///
     /// # Errors
-    /// When an endpoint cannot be opened.
+    /// If an endpoint cannot be opened.
     pub fn into_threads(self, shared: &SharedSocket, until_us: u64) -> io::Result<[Box<dyn FnOnce() + Send>; 4]> {
         let endpoint = |name: &str| OpenOptions::new().read(true).write(true).open(self.folder.join(name));
         let (input, output) = (endpoint("ep1")?, endpoint("ep2")?);
         let [control_socket, output_socket, input_socket, clock_socket] = [0; 4].map(|_| shared.clone());
         let Self { control, descriptor, .. } = self;
-        // An answer must not wait for the clock, and a report that nobody fetches must not pile up.
+        // A reply must not wait for the clock, and reports must not accumulate if the host does not read them.
         let (answer, reports) = sync_channel(REPORTS_WAITING);
         let report = answer.clone();
         Ok([
@@ -151,9 +152,9 @@ const EVENT_BYTES: usize = 12;
 
 /// The next event, if one came soon.
 ///
-/// It is waited for with `poll`. A read that waits does so with a lock of the function held, which pulling the plug needs as well, just
-/// after it has told of itself: a reader that hears of it and is back in its next read before the lock was taken keeps the plug in for
-/// ever.
+/// It waits with `poll`. A blocking read holds a lock of the function, which disconnection needs as well, right after
+/// its event: a reader that gets the event and starts its next read before the lock is taken would block the
+/// disconnection forever.
 fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
     const SOON_US: u64 = 1_000_000;
     if !wait(control, now_us() + SOON_US)? {
@@ -195,7 +196,7 @@ fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
     }
 }
 
-/// Answers a request. Doing the opposite of what it asks for is how a request is refused.
+/// Answers a request. A transfer in the opposite direction rejects it.
 fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &SharedSocket) {
     const TO_HOST: u8 = 0x80;
     const GET_DESCRIPTOR: (u8, u8) = (0x81, 0x06);
@@ -206,7 +207,7 @@ fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &S
     let (high, low) = (setup.value >> 8, setup.value as u8);
     if setup.kind & TO_HOST == 0 {
         let mut content = vec![0; setup.length];
-        // The plug may be pulled, or the host may change its mind, before the content is there.
+        // The device may be disconnected, or the host may cancel, before the content arrives.
         let Ok(taken) = control.read(&mut content) else { return };
         if (setup.kind, setup.request) == SET_REPORT && high == FEATURE {
             lock(shared).gadget.set_feature(&content[..taken], now_us());
@@ -237,7 +238,7 @@ fn serve_output(mut output: File, shared: &SharedSocket, answers: &SyncSender<Ve
     }
 }
 
-/// Hands reports to the host; each takes until the host has asked. Without a host they are dropped.
+/// Passes reports to the host, each when the host requests it. Without a host they are dropped.
 fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8>>) {
     while let Ok(report) = reports.recv() {
         match input.write_all(&report) {
@@ -247,7 +248,7 @@ fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8
     }
 }
 
-/// Moves the handle every millisecond while it is plugged in.
+/// Advances the handle every millisecond while it is connected.
 fn keep_time(shared: &SharedSocket, reports: &SyncSender<Vec<u8>>, until_us: u64) {
     let mut step_us = now_us();
     while step_us < until_us {

@@ -1,4 +1,4 @@
-//! How an emulated device gets into a kernel.
+//! Connections of an emulated device to a kernel.
 
 pub mod function_fs;
 pub mod serial;
@@ -14,7 +14,7 @@ pub fn now_us() -> u64 {
     haptic_realtime::clock::monotonic_ns() / 1000
 }
 
-/// Waits until there is something to read, or the instant has come; true if there is.
+/// Waits until the file is readable or `until_us`; true if it is readable.
 pub(crate) fn wait(file: &File, until_us: u64) -> io::Result<bool> {
     readable(file, Duration::from_micros(until_us.saturating_sub(now_us())))
 }

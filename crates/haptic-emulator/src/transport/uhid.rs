@@ -1,4 +1,4 @@
-//! A HID device without a bus: the kernel's `uhid` makes one of what this process says.
+//! A HID device without a bus, through the kernel's `uhid`.
 
 use super::{now_us, wait};
 use crate::audit::HostAuditor;
@@ -25,7 +25,7 @@ mod event {
     pub const SET_REPORT_REPLY: u32 = 14;
 }
 
-/// Who the device says it is.
+/// Identity that the device reports.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Name for people.
@@ -36,7 +36,7 @@ pub struct Identity {
     pub descriptor: Vec<u8>,
 }
 
-/// A device in the kernel; it is gone when this is dropped.
+/// A device in the kernel; dropping it removes the device.
 pub struct Uhid {
     file: File,
 }
@@ -71,10 +71,10 @@ impl Event {
 }
 
 impl Uhid {
-    /// Makes the device.
+    /// Creates the device.
     ///
     /// # Errors
-    /// When the kernel has no `uhid`, or refuses the descriptor.
+    /// If the kernel has no `uhid`, or rejects the descriptor.
     pub fn create(identity: &Identity) -> io::Result<Self> {
         const BUS_USB: u16 = 3;
         let mut file = OpenOptions::new().read(true).write(true).open("/dev/uhid")?;
@@ -95,7 +95,7 @@ impl Uhid {
     /// Serves the kernel until `until_us`.
     ///
     /// # Errors
-    /// When the kernel hangs up.
+    /// If the kernel hangs up.
     pub fn serve(&mut self, gadget: &mut Gadget, accountant: &mut HostAuditor, until_us: u64) -> io::Result<()> {
         let mut step_us = now_us();
         while step_us < until_us {
@@ -152,7 +152,7 @@ impl Drop for Uhid {
     }
 }
 
-/// Devices without ids get theirs as a zero in front.
+/// Reports of devices without ids start with a zero.
 fn without_empty_id(report: &[u8]) -> &[u8] {
     report.strip_prefix(&[0]).unwrap_or(report)
 }

@@ -155,7 +155,7 @@ fn map(gathered: &TickColumns, scene: &Scene) -> Value {
     let bodies: Vec<Value> = scene.bodies.iter().flat_map(|body| outlines(scene, body)).collect();
     let bounds = bounds(scene, &hand, &tool);
     json!({
-        "kind": "map", "half": true, "title": "Scene with the ways of hand and tool", "x": "x / mm", "y": "y / mm",
+        "kind": "map", "half": true, "title": "Scene with the paths of hand and tool", "x": "x / mm", "y": "y / mm",
         "caption": "Bodies where they start. The tool stays outside of what the hand may enter.",
         "legend": [{ "name": "hand", "colour": "a" }, { "name": "tool", "colour": "b" }],
         "bodies": bodies, "hand": hand, "tool": tool, "bounds": bounds

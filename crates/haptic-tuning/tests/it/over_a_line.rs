@@ -50,7 +50,7 @@ impl Linked {
 
 fn replies(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
-    board.hear(bytes, &mut answers);
+    board.receive(bytes, &mut answers);
     answers.concat()
 }
 

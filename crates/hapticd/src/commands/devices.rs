@@ -1,4 +1,4 @@
-//! `hapticd devices`: what is plugged in, and which backend would drive it.
+//! `hapticd devices`: lists connected devices and their backends.
 
 use super::{print_json, print_line};
 use crate::cli::DevicesArguments;
@@ -17,30 +17,30 @@ struct Devices {
 /// Runs the command.
 ///
 /// # Errors
-/// If the list cannot be printed.
+/// If the output cannot be written.
 pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
     let devices = found();
     if arguments.json {
         return print_json(&Devices { devices });
     }
     if devices.is_empty() {
-        return print_line("nothing is plugged in that could be felt; `hapticd emulate` makes a device of software");
+        return print_line("no haptic device found; `hapticd emulate` creates a virtual one");
     }
-    devices.iter().try_for_each(|found| print_line(&told(found)))
+    devices.iter().try_for_each(|found| print_line(&describe(found)))
 }
 
-fn told(found: &Found) -> String {
+fn describe(found: &Found) -> String {
     let Found { port, serial_number, name, usb, backend, axes, capabilities, missing } = found;
     let mut text = format!("{port}: {name} ({usb}), serial number {}", or_none(serial_number));
-    let of_axes = axes.map(|axes| if axes == 1 { "one axis".to_owned() } else { format!("{axes} axes") });
+    let axes = axes.map(|axes| if axes == 1 { "one axis".to_owned() } else { format!("{axes} axes") });
     let abilities: Vec<String> =
-        of_axes.into_iter().chain(Some(capabilities.clone())).filter(|text| !text.is_empty()).collect();
+        axes.into_iter().chain(Some(capabilities.clone())).filter(|text| !text.is_empty()).collect();
     if !abilities.is_empty() {
         text += &format!("\n    {}", abilities.join(": "));
     }
     text += &match found.can_be_driven() {
-        true => format!("\n    would be driven by kind = \"{backend}\""),
-        false => "\n    cannot be driven".to_owned(),
+        true => format!("\n    driven by kind = \"{backend}\""),
+        false => "\n    not supported".to_owned(),
     };
     if *backend == SERIAL.name {
         // Devices on a serial line that their plug does not identify.

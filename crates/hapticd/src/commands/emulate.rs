@@ -1,4 +1,4 @@
-//! `hapticd emulate`: a device made of software behind a pseudo-terminal.
+//! `hapticd emulate`: emulates a device on a pseudo-terminal.
 
 use super::print_line;
 use crate::cli::EmulateArguments;
@@ -17,32 +17,32 @@ use std::time::Duration;
 /// Runs the command.
 ///
 /// # Errors
-/// When the model is wrong or the port cannot be made.
+/// If the model is invalid or the port cannot be created.
 pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
-    let (mut board, life) = (board(arguments)?, life(arguments));
+    let (mut board, options) = (board(arguments)?, serve_options(arguments));
     file_use(arguments)?.writes("--trace", arguments.trace.as_deref()).check()?;
     let (signals, link) = (Signals::register()?, arguments.link.display());
     let stop = Arc::clone(&signals.stop);
-    // A reader that went away does not end a device.
-    let mut tell = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
-    let thread = spawn(request(), move |_granted| serve(board.as_mut(), &life, &stop, &mut tell))?;
+    // The device continues when the reader of its output is gone.
+    let mut log = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
+    let thread = spawn(request(), move |_granted| serve(board.as_mut(), &options, &stop, &mut log))?;
     let served = thread.join().map_err(|panic| Failure::Runtime(panic.to_string()))?;
-    let obituary = served.map_err(|error| Failure::Runtime(format!("--link {link}: {error}")))?;
-    let faults = obituary.faults;
+    let summary = served.map_err(|error| Failure::Runtime(format!("--link {link}: {error}")))?;
+    let faults = summary.faults;
     let (dropped, damaged) = (faults.dropped, faults.damaged);
-    print_line(&format!("{} ms lived, {dropped} frames dropped, {damaged} damaged", obituary.ticks))?;
-    print_line(&format!("the motors gave the hand {:.6} J at most on balance", obituary.given_most_j))?;
+    print_line(&format!("{} ms emulated, {dropped} frames dropped, {damaged} damaged", summary.ticks))?;
+    print_line(&format!("maximum net energy to the hand: {:.6} J", summary.given_most_j))?;
     Ok(())
 }
 
-/// Hardware does not wait for other programs, and nor should its stand-in where the system lets it: below every loop, above
-/// everything else.
+/// Hardware does not wait for other programs, and an emulated device should not either: below every loop, above everything
+/// else.
 fn request() -> ThreadRequest {
     let name = "emulated".to_owned();
     ThreadRequest { name, priority: 60, cpu: CpuChoice::Any, lock_memory: false, ..ThreadRequest::default() }
 }
 
-fn life(arguments: &EmulateArguments) -> ServeOptions {
+fn serve_options(arguments: &EmulateArguments) -> ServeOptions {
     let delay_ns = (arguments.delay_ms * 1e6) as u64;
     ServeOptions {
         link: Some(arguments.link.clone()),

@@ -1,4 +1,4 @@
-//! `--device auto`: whatever is plugged in, if it is the only one.
+//! `--device auto`: the only connected device.
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
@@ -9,25 +9,25 @@ use haptic_config::profile::Reference;
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 
-/// The word for `--device` that takes whatever is plugged in.
-const WHATEVER_IS_THERE: &str = "auto";
+/// Value of `--device` that selects the only connected device.
+const AUTO: &str = "auto";
 
-/// Opens what the flags name; `--device auto` takes the only device that is plugged in.
+/// Opens the files that the flags name; `--device auto` selects the only connected device.
 ///
 /// # Errors
-/// Everything that is wrong in the files; no device, or several.
+/// All problems of the files; no device, or several.
 pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
-    if input.device.as_deref() != Some(WHATEVER_IS_THERE) {
+    if input.device.as_deref() != Some(AUTO) {
         return Ok(Setup::open(input, None)?);
     }
     let found = the_only_one(found())?;
-    // Everything else is opened as for a model; the device takes its place.
+    // Everything else is opened as for a simulated device, which is then replaced.
     let stand_in = InputArguments { device: Some("simulated-2dof".to_owned()), ..input.clone() };
     let mut setup = Setup::open(&stand_in, None)?;
-    let name = WHATEVER_IS_THERE.to_owned();
+    let name = AUTO.to_owned();
     setup.sources.device = Source { name, text: found.device_file(), folder: None };
     setup.device = device::load(&setup.sources.device, KINDS)?;
-    setup.profile.device = Reference::from_flag(WHATEVER_IS_THERE);
+    setup.profile.device = Reference::from_flag(AUTO);
     setup.profile.simulation_only.reject_on_hardware(true)?;
     Ok(setup)
 }
@@ -40,11 +40,14 @@ fn the_only_one(mut found: Vec<Found>) -> Result<Found, Failure> {
             found.push(last);
             let list: Vec<_> = found.iter().map(|found| format!("{} ({})", found.port, found.name)).collect();
             let advice = "unplug the others, or write a device file with the port, path or serial_number of one";
-            Err(Failure::BadInput(format!("--device auto: several devices are there: {}; {advice}", list.join(", "))))
+            Err(Failure::BadInput(format!(
+                "--device auto: several devices are connected: {}; {advice}",
+                list.join(", ")
+            )))
         }
         (None, _) => {
-            let advice = "plug one in, or feel without one: --device simulated-2dof";
-            Err(Failure::Runtime(format!("--device auto: no device was found; {advice}")))
+            let advice = "plug one in, or use a simulated one: --device simulated-2dof";
+            Err(Failure::Runtime(format!("--device auto: no device found; {advice}")))
         }
     }
 }
@@ -61,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_passes_over_what_nothing_drives() {
+    fn auto_ignores_devices_without_a_backend() {
         let pad = Found { backend: NO_BACKEND, ..device("/dev/hidraw0") };
         assert_eq!(the_only_one(vec![pad.clone(), device("/dev/a")]).unwrap().port, "/dev/a");
         assert_eq!(the_only_one(vec![pad]).unwrap_err().exit_code(), 1);

@@ -162,7 +162,9 @@ fn flaw(file: &Path, end: &ReadEnd, span: Option<(u64, u64)>) -> Option<String> 
     let file = file.display();
     match end {
         ReadEnd::Finished => None,
-        ReadEnd::CutShort => Some(format!("{file}: is cut short {place}: whoever wrote or copied it was stopped")),
+        ReadEnd::CutShort => {
+            Some(format!("{file}: is truncated {place}: the program that wrote or copied it was stopped"))
+        }
         ReadEnd::Damaged(problem) => Some(format!("{file}: is damaged {place}: {problem}")),
     }
 }

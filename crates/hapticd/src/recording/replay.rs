@@ -171,7 +171,7 @@ impl Replay {
         let expected = self.expected_tick;
         if !self.is_unverified && message.tick != expected {
             let reason = if expected == 1 {
-                format!("the recording begins with tick {}: how the world stood then is not in it", message.tick)
+                format!("the recording starts at tick {} without a checkpoint of the world", message.tick)
             } else {
                 format!("ticks {expected} to {} are missing", message.tick.saturating_sub(1))
             };

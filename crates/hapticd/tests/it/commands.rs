@@ -438,7 +438,7 @@ fn run_ends_by_itself_and_prints_a_summary() {
 fn run_without_a_device_reports_what_to_do() {
     let folder = Folder::new();
     let output = folder.hapticd(&["run", "--device", "auto", "--seconds", "0.01"]);
-    assert_rejected(&output, 1, "--device auto: no device was found; plug one in");
+    assert_rejected(&output, 1, "--device auto: no device found; plug one in");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
     let lost = link["frames_lost"].as_f64().unwrap();
     assert!(lost >= 0.5 * dropped, "{lost} lost of {dropped} dropped and {damaged} damaged: {summary}\n{log}");
     assert_eq!(link["crc_errors"].as_u64().unwrap() > 0, damaged > 0.0, "{damaged} damaged: {summary}");
-    let given = bench.wait_for("gave the hand");
+    let given = bench.wait_for("energy to the hand");
     // The scene can deliver its energy at the start: 0.1 kg about 3 cm above the floor.
     assert!(given.split_whitespace().find_map(|word| word.parse::<f64>().ok()).unwrap() < 0.05, "{given}");
 }
@@ -113,7 +113,7 @@ fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     assert!(summary["faults"].as_array().unwrap().iter().any(|fault| fault["kind"] == "lost"), "{summary}");
     let unplugged_s = first_second(&bench.wait_for("unplugged"));
     let on_again_s = first_second(&bench.wait_for("motor 0 on"));
-    bench.wait_for("ms lived");
+    bench.wait_for("ms emulated");
     let forces = forces_between(&bench.folder.join("trace.csv"), unplugged_s, on_again_s + 0.1);
     // After a tenth of the ramp, a tenth of the requested force, which is within 4 N.
     assert!(!forces.is_empty() && forces.iter().all(|force| force.abs() < 0.6), "{forces:?}");

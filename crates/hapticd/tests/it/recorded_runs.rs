@@ -93,7 +93,7 @@ fn another_profile_gives_its_own_forces_and_the_report_is_one_page() {
     assert!(now.as_f64().unwrap() < then.as_f64().unwrap(), "{then} {now}");
     assert!(folder.hapticd(&["report", "a.mcap", "--out", "a.html"]).status.success());
     let page = folder.read("a.html");
-    for plot in ["Force on the hand", "Friction circle", "Energy", "Spectrum of the force", "ways of hand and tool"] {
+    for plot in ["Force on the hand", "Friction circle", "Energy", "Spectrum of the force", "paths of hand and tool"] {
         assert!(page.contains(plot), "{plot}");
     }
     assert!(
@@ -152,7 +152,7 @@ fn a_daemon_whose_recording_is_removed_reports_it_and_continues() {
     wait_until("the first chunk", || has_ticks(&file, 500));
     std::fs::remove_file(&file).unwrap();
     let messages = || folder.read("log");
-    wait_until("the warning", || messages().contains("somebody has removed the file"));
+    wait_until("the warning", || messages().contains("the file was removed"));
     let summary = process.end("-TERM");
     assert!(summary["ticks"].as_u64().unwrap() > 500);
 }
@@ -207,7 +207,7 @@ fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() 
     let mut damaged = whole.clone();
     damaged[chunks[2] + 1000] ^= 0xFF;
     for (bytes, expected) in
-        [(cut, "b.mcap: is cut short after tick 1000: "), (&damaged, "b.mcap: is damaged after tick 1000: ")]
+        [(cut, "b.mcap: is truncated after tick 1000: "), (&damaged, "b.mcap: is damaged after tick 1000: ")]
     {
         flawed(bytes);
         for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
@@ -224,7 +224,7 @@ fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() 
     flawed(&whole[..chunks[1] + 100]);
     for arguments in [&["report", "b.mcap", "--out", "b.html"][..], &["export", "b.mcap", "--csv", "b.csv"]] {
         let messages = folder.ended(2, arguments);
-        assert!(messages.contains("b.mcap: is cut short before its first tick: "), "{arguments:?}: {messages}");
+        assert!(messages.contains("b.mcap: is truncated before its first tick: "), "{arguments:?}: {messages}");
         assert!(!folder.join("b.csv").exists(), "an empty table was written");
     }
 }

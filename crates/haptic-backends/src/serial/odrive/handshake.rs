@@ -140,8 +140,8 @@ impl OdriveHandshake {
         if let (Question::WatchdogTime, Some(found_s)) = (self.question, self.wrong_watchdog_s) {
             let wanted_s = self.settings.watchdog_s;
             return HandshakeError::Refused(format!(
-                "its watchdog waits {found_s} s although {wanted_s} s were written; update its firmware, or write watchdog_s = \
-                 {found_s} into the device file if a force may go on for so long"
+                "its watchdog time is {found_s} s although {wanted_s} s were written; update its firmware, or write \
+                 watchdog_s = {found_s} into the device file if a force may last that long"
             ));
         }
         match (self.bytes_heard, self.question) {
