@@ -38,17 +38,17 @@ impl ControlCommand {
 /// A part of Set Effect, after block index and effect type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// u16, ms.
+    /// Duration of the effect, u16, ms.
     Duration,
-    /// u16, ms.
+    /// Trigger repeat interval, u16, ms.
     TriggerRepeat,
-    /// u16, ms.
+    /// Sample period, u16, ms.
     SamplePeriod,
-    /// u16, ms.
+    /// Start delay, u16, ms.
     StartDelay,
     /// Width from the style.
     Gain,
-    /// u8.
+    /// Trigger button, u8.
     TriggerButton,
     /// A byte: x, y, direction enable.
     Enables,

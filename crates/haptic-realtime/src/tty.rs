@@ -13,7 +13,7 @@ pub fn own(port: impl IntoRawFd) -> OwnedFd {
 /// reads back as set.
 ///
 /// # Errors
-/// When the driver has no such flag (pseudo-terminals, USB-CDC: they do not collect) or refuses it.
+/// If the driver has no such flag (pseudo-terminals, USB-CDC: they do not collect) or refuses it.
 pub fn set_low_latency(port: &impl AsFd) -> io::Result<bool> {
     system_calls::set_low_latency(port.as_fd())
 }

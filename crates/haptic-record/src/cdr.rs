@@ -88,7 +88,7 @@ impl<'a> CdrReader<'a> {
     /// Starts reading a message.
     ///
     /// # Errors
-    /// When it is not plain little-endian CDR.
+    /// If it is not plain little-endian CDR.
     pub fn of(bytes: &'a [u8]) -> Result<Self, NotCdr> {
         match bytes.strip_prefix(&PREFIX) {
             Some(bytes) => Ok(Self { bytes, at: 0 }),
@@ -114,7 +114,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `uint32`.
     ///
     /// # Errors
-    /// When the message ends first.
+    /// If the message ends first.
     pub fn u32(&mut self) -> Result<u32, NotCdr> {
         self.take().map(u32::from_le_bytes)
     }
@@ -122,7 +122,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `uint8`.
     ///
     /// # Errors
-    /// When the message ends first.
+    /// If the message ends first.
     pub fn u8(&mut self) -> Result<u8, NotCdr> {
         self.take().map(|[byte]| byte)
     }
@@ -130,7 +130,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `float64`, bit for bit.
     ///
     /// # Errors
-    /// When the message ends first.
+    /// If the message ends first.
     pub fn f64(&mut self) -> Result<f64, NotCdr> {
         self.take().map(|bytes| f64::from_bits(u64::from_le_bytes(bytes)))
     }
@@ -138,7 +138,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `float32`.
     ///
     /// # Errors
-    /// When the message ends first.
+    /// If the message ends first.
     pub fn f32(&mut self) -> Result<f32, NotCdr> {
         self.take().map(|bytes| f32::from_bits(u32::from_le_bytes(bytes)))
     }

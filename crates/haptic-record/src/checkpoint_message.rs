@@ -30,7 +30,7 @@ pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
 /// Decodes a checkpoint.
 ///
 /// # Errors
-/// When the message is too short.
+/// If the message is too short.
 pub fn read(bytes: &[u8]) -> Result<CheckpointRecord, NotCdr> {
     let mut cdr = CdrReader::of(bytes)?;
     let (tick, world, commands, count) = (cdr.u64()?, cdr.u64()?, cdr.u32()?, cdr.u32()?);

@@ -33,7 +33,7 @@ pub fn write(command: &CommandRecord) -> serde_json::Result<Vec<u8>> {
 /// Decodes the command of a message.
 ///
 /// # Errors
-/// When the message is not a command.
+/// If the message is not a command.
 pub fn read(bytes: &[u8]) -> serde_json::Result<CommandRecord> {
     serde_json::from_slice(bytes)
 }

@@ -126,7 +126,7 @@ impl RecordingFile {
     /// Creates the file and overwrites an existing one.
     ///
     /// # Errors
-    /// When it cannot be created.
+    /// If it cannot be created.
     pub fn create(path: &Path, version: &str) -> Result<Self, RecordError> {
         let refuse = |error: &dyn fmt::Display| RecordError {
             path: path.to_owned(),
@@ -166,7 +166,7 @@ impl RecordingFile {
     /// Adds a channel with its schema.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn add_channel(&mut self, topic: &str, schema: &Schema<'_>) -> Result<ChannelId, RecordError> {
         let added = self.writer.add_schema(schema.name, schema.encoding, schema.text.as_bytes());
         let schema_id = added.map_err(|error| self.fail(&error))?;
@@ -177,7 +177,7 @@ impl RecordingFile {
     /// Adds a message.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn message(&mut self, channel: ChannelId, sequence: u32, time_ns: u64, data: &[u8]) -> Result<(), RecordError> {
         let header = MessageHeader { channel_id: channel.0, sequence, log_time: time_ns, publish_time: time_ns };
         self.writer.write_to_known_channel(&header, data).map_err(|error| self.fail(&error))
@@ -186,7 +186,7 @@ impl RecordingFile {
     /// Adds an attachment; this ends the chunk.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn attach(&mut self, name: &str, text: &str, time_ns: u64) -> Result<(), RecordError> {
         let media_type = if name.ends_with(".csv") { "text/csv" } else { "application/toml" };
         let attachment = Attachment {
@@ -202,7 +202,7 @@ impl RecordingFile {
     /// Adds a metadata record; this ends the chunk.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn metadata(&mut self, name: &str, metadata: BTreeMap<String, String>) -> Result<(), RecordError> {
         let record = Metadata { name: name.to_owned(), metadata };
         self.writer.write_metadata(&record).map_err(|error| self.fail(&error))
@@ -211,7 +211,7 @@ impl RecordingFile {
     /// Ends the chunk and writes everything to the operating system, so that it survives the end of this process.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn end_chunk(&mut self) -> Result<(), RecordError> {
         self.writer.flush().map_err(|error| self.fail(&error))?;
         self.whole = self.length();
@@ -221,7 +221,7 @@ impl RecordingFile {
     /// Writes the summary and closes the file.
     ///
     /// # Errors
-    /// When the disk is full or fails; the file can be opened nevertheless.
+    /// If the disk is full or fails; the file can be opened nevertheless.
     pub fn finish(&mut self) -> Result<(), RecordError> {
         let finished = self.writer.finish().map(drop);
         finished.map_err(|error| self.fail(&error))

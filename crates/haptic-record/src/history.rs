@@ -78,7 +78,7 @@ impl HistoryKeeper {
     /// the world with the given number. Returns `None` if no checkpoint has arrived yet.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(
         &mut self,
         path: &Path,

@@ -111,7 +111,7 @@ impl RecordingReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let refuse = |error| ReadError {
             path: path.to_owned(),
@@ -163,7 +163,7 @@ impl RecordingReader {
     /// Reads the header of a recording: everything before the first tick.
     ///
     /// # Errors
-    /// When the file is not a hapticd recording.
+    /// If the file is not a hapticd recording.
     pub fn header(&mut self) -> Result<Header, ReadError> {
         let (mut metadata, mut attachments) = (None, BTreeMap::new());
         while let Some(item) = self.next_item() {

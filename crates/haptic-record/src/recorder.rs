@@ -117,7 +117,7 @@ impl Recorder {
     /// start with the first tick requests a checkpoint of the loop.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// If the file cannot be created.
     pub fn create(
         path: &Path,
         header: Header,
@@ -183,7 +183,7 @@ impl Recorder {
     /// Writes all available records.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn drain(&mut self) -> Result<(), RecordError> {
         // Read the ticks first: commands that precede them are then already in the other ring.
         let mut ticks = std::mem::take(&mut self.ticks);
@@ -204,7 +204,7 @@ impl Recorder {
     /// Writes the records of a history.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub(crate) fn write_history(&mut self, history: &History) -> Result<(), RecordError> {
         self.commands.extend(&history.commands);
         self.poses.extend(&history.poses);
@@ -215,7 +215,7 @@ impl Recorder {
     /// Writes the remaining records and closes the file.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn finish(mut self) -> Result<RecordingSummary, RecordError> {
         self.drain()?;
         while let Some(command) = self.commands.pop_front() {

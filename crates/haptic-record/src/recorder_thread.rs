@@ -35,7 +35,7 @@ impl RecorderThread {
     /// Starts the thread.
     ///
     /// # Errors
-    /// When the system cannot create a thread.
+    /// If the system cannot create a thread.
     pub fn start(recorder: Recorder) -> std::io::Result<Self> {
         let stop = Arc::<AtomicBool>::default();
         let (sender, notices) = channel();
@@ -60,7 +60,7 @@ impl RecorderThread {
     /// Writes the remaining records and closes the file.
     ///
     /// # Errors
-    /// When the recording has failed.
+    /// If the recording has failed.
     pub fn finish(self) -> Result<RecordingSummary, RecordError> {
         self.stop.store(true, Ordering::Release);
         let panicked = |_| RecordError::ended(Path::new(""), "the recorder panicked".to_owned());

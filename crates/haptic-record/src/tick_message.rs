@@ -144,7 +144,7 @@ impl TickMessage {
     /// Decodes a message.
     ///
     /// # Errors
-    /// When the message is too short or holds a value that is invalid for a tick.
+    /// If the message is too short or holds a value that is invalid for a tick.
     pub fn read(bytes: &[u8]) -> Result<Self, NotCdr> {
         let mut cdr = CdrReader::of(bytes)?;
         let (now, tick, sequence) = (MonotonicNs(cdr.u64()?), cdr.u64()?, cdr.u32()?);

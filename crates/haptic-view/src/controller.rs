@@ -40,31 +40,31 @@ pub trait Controller: Send + Sync + 'static {
     /// Moves the hand of a simulated device towards a position in the world, m; `None` releases it.
     ///
     /// # Errors
-    /// When the device has no simulated hand, or the loop is busy.
+    /// If the device has no simulated hand, or the loop is busy.
     fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
 
     /// Pauses or resumes the world.
     ///
     /// # Errors
-    /// When the loop is busy.
+    /// If the loop is busy.
     fn pause(&self, paused: bool) -> Result<(), ControlError>;
 
     /// Runs a number of ticks of a paused world.
     ///
     /// # Errors
-    /// When the world is not paused, or the loop is busy.
+    /// If the world is not paused, or the loop is busy.
     fn step(&self, ticks: u32) -> Result<(), ControlError>;
 
     /// Puts the world back to its start.
     ///
     /// # Errors
-    /// When the loop is busy.
+    /// If the loop is busy.
     fn reset(&self) -> Result<(), ControlError>;
 
     /// Sets keys of a profile's `[coupling]`; keys not given stay as they are. Returns the gains in force afterwards.
     ///
     /// # Errors
-    /// When a key is unknown or a value is outside its limits.
+    /// If a key is unknown or a value is outside its limits.
     fn set_gains(&self, keys: &Map<String, Value>) -> Result<Gains, ControlError>;
 
     /// The built-in scenes and the current one.
@@ -76,7 +76,7 @@ pub trait Controller: Send + Sync + 'static {
     /// Switches to another scene and returns its number. Slow: the scene is built and its worst tick measured.
     ///
     /// # Errors
-    /// When the scene is invalid, or too expensive for a tick.
+    /// If the scene is invalid, or too expensive for a tick.
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError>;
 
     /// The connected devices and the one in use. Slow.
@@ -85,12 +85,12 @@ pub trait Controller: Send + Sync + 'static {
     /// Starts a recording and returns its file.
     ///
     /// # Errors
-    /// When the name is not allowed, a recording is in progress, or the file cannot be created.
+    /// If the name is not allowed, a recording is in progress, or the file cannot be created.
     fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError>;
 
     /// Stops the recording and returns its file.
     ///
     /// # Errors
-    /// When nothing is being recorded, or the loop is busy.
+    /// If nothing is being recorded, or the loop is busy.
     fn stop_recording(&self) -> Result<String, ControlError>;
 }

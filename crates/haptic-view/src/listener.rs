@@ -25,7 +25,7 @@ impl Listener {
     /// Binds the requested address, or the next free port above it.
     ///
     /// # Errors
-    /// When no port is free, or the address does not belong to this machine.
+    /// If no port is free, or the address does not belong to this machine.
     pub fn bind(requested: SocketAddr) -> io::Result<Self> {
         let socket = bind_next_free(requested)?;
         let address = socket.local_addr()?;

@@ -70,7 +70,7 @@ impl Golden {
     /// Reads a golden file.
     ///
     /// # Errors
-    /// When it cannot be read or is not a golden file.
+    /// If it cannot be read or is not a golden file.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -87,7 +87,7 @@ impl Golden {
     /// Rejects a path where no golden file can be written, before the run starts.
     ///
     /// # Errors
-    /// When the file or its directory is not writable.
+    /// If the file or its directory is not writable.
     pub fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
         if !path.exists() {
             return atomic_write::check_writable(path);
@@ -98,7 +98,7 @@ impl Golden {
     /// Writes a golden file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
         std::fs::write(path, json + "\n").map_err(|error| Failure::unwritable(path, &error))

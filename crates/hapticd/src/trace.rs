@@ -56,7 +56,7 @@ impl Traces {
     /// Creates the files and writes their headers.
     ///
     /// # Errors
-    /// When a file cannot be created.
+    /// If a file cannot be created.
     pub fn create(ticks: Option<&Path>, bodies: Option<&Path>, world: &World) -> Result<Self, Failure> {
         let names = world.scene.bodies.iter().map(|body| csv_field(&body.name)).collect();
         let ticks = ticks.map(|path| Table::create(path, &tick_columns())).transpose()?;
@@ -67,7 +67,7 @@ impl Traces {
     /// Creates only the trace of ticks, if a path is given.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// If the file cannot be created.
     pub fn of_ticks(path: Option<&Path>) -> Result<Self, Failure> {
         let ticks = path.map(|path| Table::create(path, &tick_columns())).transpose()?;
         Ok(Self { ticks, bodies: None, names: Vec::new() })
@@ -81,7 +81,7 @@ impl Traces {
     /// Writes the rows of the newest tick.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn write(&mut self, report: &TickReport, world: &World) -> Result<(), Failure> {
         if let Some(table) = &mut self.ticks {
             table.write(|out| write_tick(out, report, world))?;
@@ -95,7 +95,7 @@ impl Traces {
     /// Writes all buffered rows to the files.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn finish(mut self) -> Result<(), Failure> {
         let tables = [self.ticks.as_mut(), self.bodies.as_mut()];
         tables.into_iter().flatten().try_for_each(|table| table.write(BufWriter::flush))

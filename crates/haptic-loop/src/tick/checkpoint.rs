@@ -38,7 +38,7 @@ impl HapticLoop {
     /// Continues from a checkpoint of a loop with the same scene and the same kind of device. Not for the tick.
     ///
     /// # Errors
-    /// When the checkpoint does not fit; the loop is unusable then.
+    /// If the checkpoint does not fit; the loop is unusable then.
     pub fn read_checkpoint(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
         let mut from = image.read();
         from.word(&mut self.ticks);

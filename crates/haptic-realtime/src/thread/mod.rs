@@ -136,7 +136,7 @@ impl<R> RealtimeThread<R> {
     /// nothing if the thread is not pinned, or if there is no other core.
     ///
     /// # Errors
-    /// When the system rejects it.
+    /// If the system rejects it.
     pub fn reserve_core(&self) -> io::Result<()> {
         self.granted.cpu.map_or(Ok(()), |cpu| reserved_core::reserve_core(cpu, self.id))
     }
@@ -149,7 +149,7 @@ impl<R> RealtimeThread<R> {
     /// Waits for the body; a panic in it becomes an error with its message.
     ///
     /// # Errors
-    /// When the body panicked.
+    /// If the body panicked.
     pub fn join(self) -> Result<R, ThreadPanic> {
         self.handle.join().map_err(|payload| ThreadPanic(panic_text(payload.as_ref())))
     }

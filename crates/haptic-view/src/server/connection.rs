@@ -27,7 +27,7 @@ const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-
 /// Accepts connections until the viewer stops.
 ///
 /// # Errors
-/// When the socket cannot be registered with the runtime.
+/// If the socket cannot be registered with the runtime.
 pub async fn accept_all(socket: std::net::TcpListener, shared: Arc<Shared>) -> io::Result<()> {
     let listener = TcpListener::from_std(socket)?;
     let (slots, router) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), routes(shared.clone()));

@@ -45,7 +45,7 @@ impl Viewer {
     /// Serves the telemetry and passes requests to the controller. The thread keeps off `loop_cpu`.
     ///
     /// # Errors
-    /// When the thread cannot be started.
+    /// If the thread cannot be started.
     pub fn serve(
         listener: Listener,
         telemetry: Telemetry,

@@ -48,7 +48,7 @@ struct Cost {
 /// Runs the command.
 ///
 /// # Errors
-/// When the result cannot be printed.
+/// If the result cannot be printed.
 pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let ticks = ticks_in(arguments.seconds);
     let mut costs = Vec::new();

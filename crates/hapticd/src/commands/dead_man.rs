@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Runs the command: heartbeats on standard input, the port of the device on standard output.
 ///
 /// # Errors
-/// When the device is gone.
+/// If the device is gone.
 pub fn dead_man(arguments: &DeadManArguments) -> Result<(), Failure> {
     let stop_frame = decode_hex(&arguments.stop_frame)?;
     let timeout = Duration::from_millis(arguments.timeout_ms);

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Runs the command.
 ///
 /// # Errors
-/// When the machine is unfit.
+/// If the machine is unfit.
 pub fn doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
     let findings = inspect_and_measure(&Machine::this(), Duration::from_secs_f64(arguments.seconds));
     let verdict = worst(&findings);

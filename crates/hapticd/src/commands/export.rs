@@ -17,7 +17,7 @@ use std::path::Path;
 /// Runs the command.
 ///
 /// # Errors
-/// When the recording cannot be read, a file cannot be written, or the replay differs.
+/// If the recording cannot be read, a file cannot be written, or the replay differs.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     let recording = OpenRecording::open(&arguments.file)?;
     file_use(arguments, &recording).check()?;

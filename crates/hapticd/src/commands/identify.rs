@@ -26,7 +26,7 @@ const MIN_TRAVEL_M: f64 = 0.002;
 /// Runs the command.
 ///
 /// # Errors
-/// When the device file is invalid, the device cannot be driven, or the model does not fit its motion.
+/// If the device file is invalid, the device cannot be driven, or the model does not fit its motion.
 pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     atomic_write::check_writable(&arguments.out)?;
     let mut setup = free_setup(&arguments.device)?;

@@ -17,7 +17,7 @@ const WIDTH: f64 = 50.0;
 /// Runs the command.
 ///
 /// # Errors
-/// When no thread can be started.
+/// If no thread can be started.
 pub fn latency(arguments: &LatencyArguments) -> Result<(), Failure> {
     // Without it page faults are possible; the report shows them.
     drop(disable_heap_trim());

@@ -27,7 +27,7 @@ struct Findings<'a> {
 /// Runs the command.
 ///
 /// # Errors
-/// When the recording cannot be read, or the replay differs.
+/// If the recording cannot be read, or the replay differs.
 pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let recording = OpenRecording::open(&arguments.file)?;
     let (result, recorded) = run(&recording, Settings::AsRecorded)?;

@@ -14,7 +14,7 @@ use haptic_record::reader::Item;
 /// Runs the command.
 ///
 /// # Errors
-/// When the recording cannot be read, has no tick, or the page cannot be written.
+/// If the recording cannot be read, has no tick, or the page cannot be written.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let recording = OpenRecording::open(&arguments.file)?;
     recording.file_use().writes("--out", Some(&arguments.out)).check()?;

@@ -18,7 +18,7 @@ use haptic_view::Listener;
 /// Runs the command.
 ///
 /// # Errors
-/// When the input is wrong, the device may not be driven, or the loop fails.
+/// If the input is wrong, the device may not be driven, or the loop fails.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;

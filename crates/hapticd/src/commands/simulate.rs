@@ -21,7 +21,7 @@ use std::path::Path;
 /// Runs the command.
 ///
 /// # Errors
-/// When the input is invalid, a file cannot be written, or the comparison fails.
+/// If the input is invalid, a file cannot be written, or the comparison fails.
 pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let setup = Setup::open(&arguments.input, arguments.hand.as_deref())?;
     file_use(arguments, &setup).check()?;

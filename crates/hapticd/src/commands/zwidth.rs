@@ -33,7 +33,7 @@ const TRAVEL_M: f64 = 0.015;
 /// Runs the command.
 ///
 /// # Errors
-/// When the input is invalid, the picture cannot be written, or the device cannot be measured.
+/// If the input is invalid, the picture cannot be written, or the device cannot be measured.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
     let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
     arguments.out.as_deref().map_or(Ok(()), atomic_write::check_writable)?;

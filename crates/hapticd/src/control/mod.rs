@@ -94,7 +94,7 @@ pub fn request_queue() -> (CommandSender<LoopRequest>, CommandReceiver<LoopReque
 /// Sends a request to the loop.
 ///
 /// # Errors
-/// When the queue is full or the loop has ended.
+/// If the queue is full or the loop has ended.
 pub fn send(requests: &CommandSender<LoopRequest>, request: LoopRequest) -> Result<(), ControlError> {
     requests.send(request).map_err(|rejected| match rejected {
         TrySendError::Full(_) => ControlError::Busy(rejected.to_string()),

@@ -92,7 +92,7 @@ impl Recording {
     /// Begins a recording with the first tick. The loop must get the tap before it starts.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// If the file cannot be created.
     pub fn begin(&self, file: &Path) -> Result<Box<Tap>, Failure> {
         self.begin_with(file, Header::clone(&self.header))
     }
@@ -101,7 +101,7 @@ impl Recording {
     /// from which it can be replayed.
     ///
     /// # Errors
-    /// When the file cannot be created, another recording is active, or the loop does not accept the request.
+    /// If the file cannot be created, another recording is active, or the loop does not accept the request.
     pub fn start(&self, file: &Path, world: u64, requests: &CommandSender<LoopRequest>) -> Result<(), ControlError> {
         let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = self.file() {
@@ -120,7 +120,7 @@ impl Recording {
     /// Ends the recording; its file is complete a moment later.
     ///
     /// # Errors
-    /// When the loop does not accept the request.
+    /// If the loop does not accept the request.
     pub fn stop(&self, requests: &CommandSender<LoopRequest>) -> Result<(), ControlError> {
         send(requests, LoopRequest::StopRecording)
     }
@@ -197,7 +197,7 @@ impl ActiveRecording {
 /// able to name another folder or to overwrite a file.
 ///
 /// # Errors
-/// When the name is a path or in use, or the folder cannot be created.
+/// If the name is a path or in use, or the folder cannot be created.
 pub fn recording_file(name: Option<&str>) -> Result<PathBuf, ControlError> {
     let nowhere = || ControlError::NotNow("no folder for recordings; set XDG_STATE_HOME or HOME".to_owned());
     let folder = super::state_folder().ok_or_else(nowhere)?.join("recordings");

@@ -76,7 +76,7 @@ pub fn keep_memory() {
 /// Runs until a signal, the user or the given number of periods ends it, and returns the summary.
 ///
 /// # Errors
-/// When the loop cannot be started, lacks rights, or panicked.
+/// If the loop cannot be started, lacks rights, or panicked.
 pub fn run(
     setup: Setup,
     device: Box<dyn Device>,

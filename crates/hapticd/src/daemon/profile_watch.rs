@@ -24,7 +24,7 @@ impl ProfileWatch {
     /// Starts to watch a file.
     ///
     /// # Errors
-    /// When the system rejects the watch.
+    /// If the system rejects the watch.
     pub fn new(file: &Path) -> notify::Result<Self> {
         let (send, changes) = channel();
         let name = file.file_name().map(PathBuf::from);

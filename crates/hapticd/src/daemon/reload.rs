@@ -106,7 +106,7 @@ impl Reload {
     /// The change from the active profile to another.
     ///
     /// # Errors
-    /// When the other profile must not be used with this device.
+    /// If the other profile must not be used with this device.
     pub fn compare(&self, new: &Profile) -> Result<Change, Failure> {
         if !self.is_simulated {
             new.simulation_only.reject_on_hardware(self.i_know)?;

@@ -57,7 +57,7 @@ impl Supervisor {
     /// Serves the loop until it ends, and returns the summary.
     ///
     /// # Errors
-    /// When the loop lacked rights or panicked.
+    /// If the loop lacked rights or panicked.
     pub fn run(mut self, running: RealtimeLoop<LoopBody>, signals: &Signals) -> Result<Summary, Failure> {
         while !running.has_ended() {
             self.poll(signals);

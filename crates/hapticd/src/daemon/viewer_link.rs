@@ -38,7 +38,7 @@ impl ViewerLink {
     /// Sends the loop a command and updates the settings that the viewer shows.
     ///
     /// # Errors
-    /// When the loop is busy or has ended.
+    /// If the loop is busy or has ended.
     pub fn apply(&self, command: Command) -> Result<(), ControlError> {
         self.session.apply(command)
     }

@@ -63,7 +63,7 @@ impl<B: Periodic> RealtimeLoop<B> {
     /// Starts the thread. Without sufficient rights it runs no tick and [`Self::join`] returns the reason.
     ///
     /// # Errors
-    /// When the thread cannot be started.
+    /// If the thread cannot be started.
     pub fn start(
         body: B,
         request: ThreadRequest,
@@ -99,7 +99,7 @@ impl<B: Periodic> RealtimeLoop<B> {
     /// Waits for the end of the loop.
     ///
     /// # Errors
-    /// When the thread lacked the rights, or panicked while it switched the device off.
+    /// If the thread lacked the rights, or panicked while it switched the device off.
     pub fn join(mut self) -> Result<LoopResult<B>, Failure> {
         let panicked = |text: &str| Failure::Runtime(format!("the real-time thread panicked: {text}"));
         match self.thread.take().map(RealtimeThread::join) {

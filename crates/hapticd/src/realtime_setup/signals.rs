@@ -18,7 +18,7 @@ impl Signals {
     /// Registers the handlers of this process.
     ///
     /// # Errors
-    /// When a handler cannot be registered.
+    /// If a handler cannot be registered.
     pub fn register() -> Result<Self, Failure> {
         let signals = Self::default();
         for (signal, flag) in [(SIGINT, &signals.stop), (SIGTERM, &signals.stop), (SIGHUP, &signals.reload)] {

@@ -40,7 +40,7 @@ impl OpenRecording {
     /// Opens a recording. The n-th of several files is opened together with those before it, if they exist.
     ///
     /// # Errors
-    /// When the file is not a recording.
+    /// If the file is not a recording.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let header = RecordingReader::open(path)?.header()?;
         let files = files_up_to(path, header.part);
@@ -92,7 +92,7 @@ impl OpenRecording {
     /// Checks that there are ticks to show or to export.
     ///
     /// # Errors
-    /// When the recording has no ticks, with the reason.
+    /// If the recording has no ticks, with the reason.
     pub fn require_ticks(&self) -> Result<(), Failure> {
         match (self.ticks, &self.flaw) {
             (0, None) => {

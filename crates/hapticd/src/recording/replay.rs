@@ -96,7 +96,7 @@ impl Replay {
     /// Builds the world from the recording alone.
     ///
     /// # Errors
-    /// When its texts are not a valid profile, scene and device.
+    /// If its texts are not a valid profile, scene and device.
     pub fn new(recording: &OpenRecording, settings: Settings) -> Result<Self, Failure> {
         let is_as_recorded = matches!(settings, Settings::AsRecorded);
         let recorded = profile::load(&source_of(&recording.header.texts.profile))?;

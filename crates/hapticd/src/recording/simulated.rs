@@ -53,7 +53,7 @@ impl Beginning {
     /// Creates the file of a recording that starts with the first tick.
     ///
     /// # Errors
-    /// When it cannot be created.
+    /// If it cannot be created.
     pub fn create(self, path: &Path, arguments: &RecordArguments) -> Result<SimulatedRecording, Failure> {
         let (tap, feed) = small_tap(self.moving_bodies);
         let recorder = Recorder::create(path, self.header, feed, self.worlds, rotation(arguments))?;
@@ -63,7 +63,7 @@ impl Beginning {
     /// Creates the file of a run in progress, starting with the loop's next tick.
     ///
     /// # Errors
-    /// When it cannot be created.
+    /// If it cannot be created.
     pub fn create_mid_run(
         self,
         path: &Path,
@@ -85,7 +85,7 @@ impl SimulatedRecording {
     /// Writes the newest tick of a loop.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn tick(&mut self, rendering: &HapticLoop) -> Result<(), Failure> {
         self.tick_as(rendering.last(), rendering)
     }
@@ -93,7 +93,7 @@ impl SimulatedRecording {
     /// Writes the given report instead of the loop's own.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn tick_as(&mut self, report: &TickReport, rendering: &HapticLoop) -> Result<(), Failure> {
         self.tap.record_tick(report, rendering.world(), Timing::default());
         self.tap.record_checkpoint(rendering);
@@ -103,7 +103,7 @@ impl SimulatedRecording {
     /// Closes the file.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn finish(self) -> Result<RecordingSummary, Failure> {
         Ok(self.recorder.finish()?)
     }

@@ -29,7 +29,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// Runs a measurement to its end. Afterwards the device is at zero force and closed in every case.
 ///
 /// # Errors
-/// When the thread cannot be started, lacks rights, or panicked.
+/// If the thread cannot be started, lacks rights, or panicked.
 pub fn run<M: Measurement + Send + 'static>(
     mut measurement: M,
     mut device: Box<dyn Device>,
@@ -46,7 +46,7 @@ pub fn run<M: Measurement + Send + 'static>(
 /// Position of the handle. Sends zero force until a reading arrives, because boards answer only to commands.
 ///
 /// # Errors
-/// When no reading arrives; the device is closed then.
+/// If no reading arrives; the device is closed then.
 pub fn handle_position(device: &mut dyn Device) -> Result<Vector2<f64>, Failure> {
     for _ in 0..FIRST_READING_TIMEOUT_MS {
         let now = MonotonicNs(monotonic_ns());

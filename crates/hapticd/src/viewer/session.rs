@@ -97,7 +97,7 @@ impl ViewerSession {
     /// Sends the loop a command and publishes the settings that it changes.
     ///
     /// # Errors
-    /// When the loop is busy or has ended.
+    /// If the loop is busy or has ended.
     pub fn apply(&self, command: Command) -> Result<(), ControlError> {
         self.apply_with(|_| Ok(command))
     }
@@ -138,7 +138,7 @@ impl ViewerSession {
     /// Restarts the world.
     ///
     /// # Errors
-    /// When the loop is busy or has ended.
+    /// If the loop is busy or has ended.
     pub fn reset(&self) -> Result<(), ControlError> {
         let (scene_id, scene, number) = {
             let current = self.current();
@@ -156,7 +156,7 @@ impl ViewerSession {
     /// Switches to another scene, with a snapshot exchange that has capacity for it. Returns the number of the scene.
     ///
     /// # Errors
-    /// When the loop is busy or has ended.
+    /// If the loop is busy or has ended.
     pub fn switch(
         &self,
         name: &str,
@@ -186,7 +186,7 @@ impl ViewerSession {
     /// Starts a recording with this name in the folder for recordings. Returns its path.
     ///
     /// # Errors
-    /// When the name is a path or in use, another recording is active, or the folder is not writable.
+    /// If the name is a path or in use, another recording is active, or the folder is not writable.
     pub fn start_recording(&self, name: Option<&str>) -> Result<String, ControlError> {
         let file = recording_file(name)?;
         let world = self.current().world;
@@ -197,7 +197,7 @@ impl ViewerSession {
     /// Ends the recording and returns its path.
     ///
     /// # Errors
-    /// When no recording is active, or the loop does not accept the request.
+    /// If no recording is active, or the loop does not accept the request.
     pub fn stop_recording(&self) -> Result<String, ControlError> {
         let inactive = || ControlError::NotNow("no recording is active".to_owned());
         let file = self.recording.file().ok_or_else(inactive)?;

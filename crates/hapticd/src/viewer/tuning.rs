@@ -12,7 +12,7 @@ const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
 /// The gains in force with some keys changed; none may exceed `max`.
 ///
 /// # Errors
-/// When a key is unknown, or a value is invalid in a profile or exceeds the limits.
+/// If a key is unknown, or a value is invalid in a profile or exceeds the limits.
 pub fn retuned(gains: &Gains, keys: &Map<String, Value>, max: &Gains) -> Result<Gains, ControlError> {
     reject_unknown_keys(keys)?;
     let (mut retuned, mut problems) = (*gains, Vec::new());
