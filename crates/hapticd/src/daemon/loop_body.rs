@@ -121,7 +121,7 @@ impl LoopBody {
 }
 
 impl Periodic for LoopBody {
-    /// Real-time: at most [`REQUESTS_PER_TICK`] requests and one tick of the loop.
+    /// Real-time: at most `REQUESTS_PER_TICK` requests and one tick of the loop.
     fn tick(&mut self, wake: Wake) -> ControlFlow<()> {
         self.apply_requests();
         self.update_longest_tick(wake.previous_compute_ns);
