@@ -1,8 +1,8 @@
-//! The host side of the native protocol (`firmware-protocol/PROTOCOL.md`), generic over its [`Framing`].
+//! The host side of the native protocol (`firmware-protocol/PROTOCOL.md`), generic over its `Framing`.
 //!
-//! [`handshake`] opens a session, [`transmit`] encodes efforts, [`receive`] decodes samples and re-arms a board after a
+//! `handshake` opens a session, `transmit` encodes efforts, `receive` decodes samples and re-arms a board after a
 //! fault. All three are pure: bytes and times are arguments. A serial line and HID reports differ in the framing only;
-//! how bytes are read and written is up to [`crate::serial`] and [`crate::hid`].
+//! how bytes are read and written is up to `crate::serial` and `crate::hid`.
 
 pub mod framing;
 mod handshake;

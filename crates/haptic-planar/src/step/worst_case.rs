@@ -1,5 +1,5 @@
 //! The worst step that a scene can have: every near pair there is capacity for, each on its slowest path, every loop
-//! run to its cap. It is the step itself under the [`Forced`] policy, so that it costs what the step costs. Only the
+//! run to its cap. It is the step itself under the `Forced` policy, so that it costs what the step costs. Only the
 //! cost of such a step means anything, not its result.
 
 use super::step;
