@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), code)
 }
 
-/// Collects all files of a folder. Hidden files belong to editors and are skipped.
+/// Collects all files of a folder and its subfolders. Hidden files belong to editors and are skipped.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     println!("cargo:rerun-if-changed={}", folder.display());
     for entry in fs::read_dir(folder)? {

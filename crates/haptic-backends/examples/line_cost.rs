@@ -1,10 +1,10 @@
-//! Measures the cost of a serial line in the tick and its round trip, in three ways against one emulated board: a plain
-//! client of the `serialport` crate that waits for each answer; reading and writing in the tick; and `SerialDevice`,
+//! Measures the cost of a serial line in the tick and its round trip, with three methods on one emulated board: a plain
+//! client of the `serialport` crate that waits for each answer, reading and writing in the tick, and `SerialDevice`
 //! with its reader thread.
 //!
-//! The three take turns, so that other load on the machine affects all of them. The medians and the minima of all turns
-//! are printed at the end. It fails if the median round trip of `SerialDevice` is more than 1.3 times that of the plain
-//! client at the 99th percentile.
+//! The three methods take turns, so that other load on the machine affects all of them. The medians and the minima of
+//! all turns are printed at the end. The program fails if the 99th percentile of the round trip of `SerialDevice`, as
+//! the median of all turns, is more than 1.3 times that of the plain client.
 //!
 //! `cargo run --release -p haptic-backends --example line_cost -- [TICKS [TURNS]]`
 
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const TICK_NS: u64 = 1_000_000;
-/// Largest permitted ratio of the round trip to that of a plain client.
+/// Largest permitted ratio of the round trip of `SerialDevice` to that of the plain client.
 const MAX_RATIO: f64 = 1.3;
 
 fn request(name: &str, priority: u8) -> ThreadRequest {
@@ -52,7 +52,7 @@ fn connect(port: &Path, monitor: &Arc<LinkMonitor>, nonce: u32) -> Connection {
     connector.connect(&AtomicBool::new(false)).expect("the emulated board answers")
 }
 
-/// Runs `tick` every millisecond and records how long it took.
+/// Runs `tick` every millisecond and returns a histogram of its duration.
 fn paced(ticks: u32, mut tick: impl FnMut(MonotonicNs)) -> Box<Histogram> {
     let (mut clock, mut cost, mut next_ns) = (MonotonicClock, Box::new(Histogram::new()), monotonic_ns());
     for _ in 0..ticks {
@@ -65,7 +65,7 @@ fn paced(ticks: u32, mut tick: impl FnMut(MonotonicNs)) -> Box<Histogram> {
     cost
 }
 
-/// Results of one way in one turn, µs.
+/// Results of one method in one turn: times in µs, and the number of lost frames.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     tick_p50: f64,
@@ -88,7 +88,7 @@ impl Figures {
         }
     }
 
-    /// Each figure at this rank among the turns; 0 is the minimum.
+    /// Returns each figure at this rank among the turns; rank 0 is the minimum.
     fn at_rank(rank: usize, turns: &[Self]) -> Self {
         let of = |field: fn(&Self) -> f64| {
             let mut values: Vec<f64> = turns.iter().map(field).collect();
@@ -115,7 +115,7 @@ impl Figures {
     }
 }
 
-/// Runs the handshake through the `serialport` crate alone.
+/// Runs the handshake with the `serialport` crate alone.
 fn open_session(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> OpenSession {
     let now = || MonotonicNs(monotonic_ns());
     let mut handshake = protocol.start_handshake(now());
@@ -133,7 +133,7 @@ fn open_session(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> OpenSession
     }
 }
 
-/// Writes, then waits for the answer.
+/// Measures a plain client, which writes and then waits for the answer.
 fn plain_client(port: &Path, ticks: u32) -> Figures {
     let monitor = Arc::new(LinkMonitor::default());
     let builder = serialport::new(port.display().to_string(), 1_000_000).timeout(Duration::from_millis(50));
@@ -149,7 +149,7 @@ fn plain_client(port: &Path, ticks: u32) -> Figures {
     Figures::of(None, &monitor)
 }
 
-/// Reads and writes in the tick.
+/// Measures reading and writing in the tick.
 fn in_the_tick(port: &Path, ticks: u32) -> Figures {
     let monitor = Arc::new(LinkMonitor::default());
     let mut connection = connect(port, &monitor, 200);
@@ -163,10 +163,10 @@ fn in_the_tick(port: &Path, ticks: u32) -> Figures {
     Figures::of(Some(&cost), &monitor)
 }
 
-/// Reads a slot and writes; a thread receives.
+/// Measures `SerialDevice`: the tick reads a slot and writes, and a thread receives.
 ///
-/// Here it writes only when the last command was answered, like the plain client: while the machine stalls for five
-/// milliseconds, that one has a single command in flight, which is late once, and the tick would have five.
+/// Like the plain client, the tick writes only when the last command has been answered. Otherwise a stall of five
+/// milliseconds would delay five commands here, but only one command of the plain client.
 fn with_a_reader_thread(port: &Path, ticks: u32) -> Figures {
     let (monitor, name) = (Arc::new(LinkMonitor::default()), port.display().to_string());
     let find = Box::new(move || Ok(name.clone()));
@@ -185,7 +185,7 @@ fn with_a_reader_thread(port: &Path, ticks: u32) -> Figures {
     Figures::of(Some(&cost), &monitor)
 }
 
-/// One way of serving a line.
+/// Name and function of one method.
 type Way = (&'static str, fn(&Path, u32) -> Figures);
 
 const WAYS: [Way; 3] = [
@@ -194,7 +194,7 @@ const WAYS: [Way; 3] = [
     ("write from the tick, a thread listens", with_a_reader_thread),
 ];
 
-/// Tells the figures of all ways at a place of their sorted turns.
+/// Prints and returns the figures of all methods at one rank among the turns.
 fn tell_all(what: &str, place: usize, figures: &[Vec<Figures>; 3]) -> [Figures; 3] {
     println!("{what}:");
     let chosen = figures.each_ref().map(|turns| Figures::at_rank(place, turns));
@@ -202,7 +202,7 @@ fn tell_all(what: &str, place: usize, figures: &[Vec<Figures>; 3]) -> [Figures; 
     chosen
 }
 
-/// All ways in turns; true if the way that was chosen holds up.
+/// Runs all methods in turn. Returns whether the round trip of `SerialDevice` is within [`MAX_RATIO`].
 fn compare(port: &Path, ticks: u32, turns: usize) -> bool {
     let mut figures = WAYS.map(|_| Vec::new());
     for _ in 0..turns {

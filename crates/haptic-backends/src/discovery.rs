@@ -1,5 +1,5 @@
-//! Connected devices, as the kernel lists them: serial ports of USB devices here, HID and input devices in `usb`.
-//! Nothing is opened: opening a port raises its DTR line, which resets many boards.
+//! Lists connected devices from `/sys`: serial ports of USB devices here, HID and input devices in `usb`. No port is
+//! opened, because that would raise its DTR line, which resets many boards.
 
 mod usb;
 
@@ -15,31 +15,31 @@ pub struct Found {
     pub port: String,
     /// Serial number of the USB device; empty if it has none.
     pub serial_number: String,
-    /// Name for the user.
+    /// Display name.
     pub name: String,
-    /// USB vendor and product, as in `2341:0043`.
+    /// USB vendor and product ids, as in `2341:0043`.
     pub usb: String,
-    /// The `kind` of a device file that would drive it, or [`NO_BACKEND`].
+    /// The `kind` for its device file, or [`NO_BACKEND`].
     pub backend: &'static str,
-    /// Number of axes, where it is known before the device is opened.
+    /// Number of axes, if known before the device is opened.
     pub axes: Option<usize>,
-    /// Its force feedback, as text; empty where it is not known before the device is opened.
+    /// Description of its force feedback; empty if not known before the device is opened.
     pub capabilities: String,
-    /// Obstacles to its use, each with the remedy.
+    /// Obstacles to using the device, each with its remedy.
     pub missing: Vec<String>,
 }
 
-/// Backend of devices that no backend drives, such as joysticks without force feedback.
+/// Value of [`Found::backend`] for devices that no backend can drive, such as joysticks without force feedback.
 pub const NO_BACKEND: &str = "none";
 
 impl Found {
-    /// Whether a backend drives it.
+    /// Whether a backend can drive the device.
     pub fn can_be_driven(&self) -> bool {
         self.backend != NO_BACKEND
     }
 
-    /// The shortest device file for this device: on a serial line by serial number where it has one, because the names
-    /// of ports change.
+    /// Returns the shortest device file for this device. A serial device is identified by its serial number if it has
+    /// one, because port names change.
     pub fn device_file(&self) -> String {
         let is_serial = KINDS.iter().any(|kind| kind.name == self.backend && kind.keys.contains(&"port"));
         let (key, place) = match (is_serial, self.has_plain_number()) {
@@ -51,19 +51,19 @@ impl Found {
         format!("kind = \"{}\"\n{key} = \"{place}\"\n{axes}", self.backend)
     }
 
-    /// Whether its serial number needs no escapes in a file.
+    /// Whether it has a serial number that needs no escaping in a device file.
     fn has_plain_number(&self) -> bool {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
         !self.serial_number.is_empty() && self.serial_number.chars().all(plain)
     }
 }
 
-/// All connected devices that may be haptic devices.
+/// Lists all connected devices that may be haptic devices.
 pub fn found() -> Vec<Found> {
     found_under(Path::new("/"))
 }
 
-/// The same with another root, for tests.
+/// Like [`found`], with a different root directory, for tests.
 pub fn found_under(root: &Path) -> Vec<Found> {
     let ports = usb_port::list_in(root);
     let found = ports.iter().filter_map(|port| serial_port(root, port));
@@ -93,7 +93,7 @@ fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     missing
 }
 
-/// Permissions that the user lacks to open a node, with the remedy. The node is not opened.
+/// Lists the permissions that the user lacks to open a node, with the remedy. The node is not opened.
 fn missing_rights(node: &Path) -> Vec<String> {
     use rustix::fs::{Access, access};
     let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";

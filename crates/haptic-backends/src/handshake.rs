@@ -25,10 +25,10 @@ pub trait Link {
     fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize>;
 }
 
-/// Runs a handshake to its end. `stop` interrupts it.
+/// Runs a handshake until it succeeds or fails, or until `stop` is set.
 ///
 /// # Errors
-/// The outer error is that of the link, the inner one that of the handshake.
+/// The outer error is that of the link, or `Interrupted` if `stop` is set. The inner error is that of the handshake.
 pub fn run_handshake(
     link: &mut dyn Link,
     handshake: &mut dyn Handshake,
@@ -50,7 +50,7 @@ pub fn run_handshake(
     Err(io::ErrorKind::Interrupted.into())
 }
 
-/// The monotonic clock. Protocols take the time as an argument.
+/// Returns the current time on the monotonic clock. Protocols do not call this; they take the time as an argument.
 pub fn now() -> MonotonicNs {
     MonotonicNs(monotonic_ns())
 }

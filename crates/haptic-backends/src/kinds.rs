@@ -1,6 +1,6 @@
 //! The table of backends: one entry for each kind of hardware.
 //!
-//! A new kind needs a module below with its [`Backend`], and a line in [`BACKENDS`].
+//! A new kind needs a submodule with its [`Backend`] and an entry in [`BACKENDS`].
 
 mod evdev;
 mod haply;
@@ -18,18 +18,18 @@ use haptic_device::kind::{Kinds, SIMULATED};
 use haptic_device::{Device, DeviceConfig, KindSpec};
 use std::path::PathBuf;
 
-/// How devices of one kind are recognised and opened.
+/// Recognises and opens devices of one kind.
 #[derive(Debug)]
 pub struct Backend {
-    /// Name, documentation and keys of the kind.
+    /// Name, description and device-file keys of the kind.
     pub spec: &'static KindSpec,
-    /// Opens the device of a configuration, ready to be read and written.
+    /// Opens the configured device, ready to be read and written.
     pub open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
     /// Recognises a device before it is opened. None if USB ids do not identify devices of this kind.
     pub recognise: Option<fn(&Candidate<'_>) -> Option<Recognised>>,
 }
 
-/// An open device, or why there is none.
+/// An open device, or the reason it cannot be opened.
 pub type OpenResult = Result<Box<dyn Device>, OpenError>;
 
 /// Parameters for opening a device besides its configuration.
@@ -37,7 +37,8 @@ pub type OpenResult = Result<Box<dyn Device>, OpenError>;
 pub struct OpenContext {
     /// Priority of the real-time loop. Threads that serve a device run below it, so that they never delay the loop.
     pub loop_priority: u8,
-    /// Program and arguments that run [`crate::serial::dead_man::run_dead_man`]; none for no dead-man process.
+    /// Program and arguments that run [`crate::serial::dead_man::run_dead_man`]; None to run without a dead-man
+    /// process.
     pub dead_man: Option<(PathBuf, Vec<String>)>,
 }
 
@@ -46,9 +47,9 @@ pub struct OpenContext {
 pub enum Candidate<'a> {
     /// Serial port of a USB device, with vendor and product as four hexadecimal digits.
     SerialPort {
-        /// USB vendor.
+        /// USB vendor id.
         vendor: &'a str,
-        /// USB product.
+        /// USB product id.
         product: &'a str,
     },
     /// HID device.
@@ -60,17 +61,17 @@ pub enum Candidate<'a> {
 /// Properties of a recognised device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recognised {
-    /// Number of axes, where it is known.
+    /// Number of axes, if known.
     pub axes: Option<usize>,
-    /// Force feedback that the device provides, as text; empty where it is not known.
+    /// Description of the force feedback; empty if unknown.
     pub capabilities: String,
 }
 
-/// All backends. Of several that recognise a device, the last one drives it.
+/// All backends. If several recognise a device, the last one in this list drives it.
 pub static BACKENDS: [&Backend; 6] =
     [&serial::BACKEND, &haply::BACKEND, &odrive::BACKEND, &hid_pid::BACKEND, &hid_native::BACKEND, &evdev::BACKEND];
 
-/// The kinds of device that this crate drives, and the simulated one.
+/// All device kinds: the simulated one and those that this crate drives.
 pub static KINDS: Kinds = &{
     let mut kinds = [&SIMULATED; BACKENDS.len() + 1];
     let mut index = 0;
@@ -81,12 +82,12 @@ pub static KINDS: Kinds = &{
     kinds
 };
 
-/// The backend of a kind; none for kinds without hardware.
+/// Returns the backend of a kind; None for kinds without hardware.
 pub fn backend_of(kind: &KindSpec) -> Option<&'static Backend> {
     BACKENDS.iter().copied().find(|backend| backend.spec == kind)
 }
 
-/// The backend that would drive a connected device, and the properties of the device.
+/// Returns the kind of the backend that would drive a connected device, and the properties of the device.
 pub fn recognise(candidate: &Candidate<'_>) -> Option<(&'static KindSpec, Recognised)> {
     BACKENDS.iter().rev().find_map(|backend| Some((backend.spec, backend.recognise?(candidate)?)))
 }

@@ -1,10 +1,10 @@
-//! Devices with input and output, and the table of their kinds.
+//! Devices that perform I/O, and the table of their kinds.
 //!
-//! [`kinds`] is the table: each [`Backend`] recognises and opens devices of one kind, and [`discovery`] lists the
-//! connected ones. [`serial`] drives boards on a serial line, [`hid`] USB joysticks and boards, [`evdev`] devices with
-//! a kernel driver. [`native`] is the native protocol for both links, [`threaded`] the device whose link may block, and
-//! [`pantograph`] the kinematics of linkages whose motors rotate while the handle moves in the plane. All of them are
-//! [`haptic_device::Device`]s.
+//! [`kinds`] is the table: each [`Backend`] recognises devices of one kind and opens them as a
+//! [`haptic_device::Device`]. [`discovery`] lists the connected devices. [`serial`] drives boards on a serial line,
+//! [`hid`] drives USB joysticks and boards, and [`evdev`] drives devices with a kernel driver. [`native`] is the native
+//! protocol for serial lines and HID reports, [`threaded`] is the device whose link may block, and [`pantograph`]
+//! contains the kinematics of linkages whose motors rotate while the handle moves in the plane.
 //!
 //! ```
 //! use haptic_backends::kinds::{OpenContext, backend_of};

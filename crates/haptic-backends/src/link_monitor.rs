@@ -1,15 +1,16 @@
-//! Statistics of a link: when each command was sent, which were answered and when. The transmit half records in the
-//! tick, the receive half on its own thread; both take their sequence numbers from one series.
+//! Statistics of a link: commands sent, answered and lost, and their round-trip times. The transmit half records
+//! commands in the tick, the receive half records answers on its own thread, and both take their sequence numbers from
+//! one counter.
 
 use haptic_device::{LinkStatistics, MonotonicNs, RoundTrip};
 use haptic_realtime::histogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Number of sequence numbers.
+/// Number of distinct sequence numbers.
 const NUMBERS: usize = 256;
 
-/// Entry of a sequence number without an unanswered command.
+/// Entry of a sequence number that has no command in flight.
 const NOT_SENT: u64 = 0;
 
 /// Statistics of one device over all its sessions.
@@ -23,7 +24,7 @@ pub struct LinkMonitor {
     counters: Mutex<Counters>,
 }
 
-/// Written by the receiving thread, read by reports.
+/// Counters that the receiving thread updates.
 struct Counters {
     round_trips: Box<Histogram>,
     frames_lost: u64,
@@ -45,24 +46,24 @@ impl Default for LinkMonitor {
 }
 
 impl LinkMonitor {
-    /// Sequence number of the next frame, from either thread.
+    /// Returns the sequence number of the next frame. Both threads may call this.
     ///
     /// Real-time: one atomic addition.
     pub fn next_sequence(&self) -> u8 {
         self.next_sequence.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A command was sent.
+    /// Records that a command was sent.
     ///
-    /// Real-time: two atomic stores.
+    /// Real-time: two atomic operations.
     pub fn record_sent(&self, sequence: u8, now: MonotonicNs) {
         self.sent_at_ns[usize::from(sequence)].store(now.0.max(1), Ordering::Release);
         self.commands.fetch_add(1, Ordering::Release);
     }
 
-    /// A recorded command was not sent after all.
+    /// Records that a command recorded as sent was not sent after all.
     ///
-    /// Real-time: two atomic stores.
+    /// Real-time: two atomic operations.
     pub fn record_unsent(&self, sequence: u8) {
         self.sent_at_ns[usize::from(sequence)].store(NOT_SENT, Ordering::Release);
         self.commands.fetch_sub(1, Ordering::Release);
@@ -80,7 +81,8 @@ impl LinkMonitor {
         self.commands().saturating_sub(self.settled.load(Ordering::Acquire))
     }
 
-    /// A command was answered. Returns when it was sent, if it was a recorded one. Not for the tick.
+    /// Records that a command was answered. Returns the time at which it was sent, or None if it was not in flight. Not
+    /// real-time: takes a lock.
     pub fn record_answer(&self, sequence: u8, now: MonotonicNs) -> Option<MonotonicNs> {
         let sent_at = MonotonicNs(self.sent_at_ns[usize::from(sequence)].swap(NOT_SENT, Ordering::AcqRel));
         (sent_at.0 != NOT_SENT).then(|| {
@@ -90,7 +92,7 @@ impl LinkMonitor {
         })
     }
 
-    /// Counts the unanswered commands between two answered ones as lost. Not for the tick.
+    /// Counts the unanswered commands between two answered ones as lost. Not real-time: takes a lock.
     pub fn record_gap(&self, answered: u8, answered_now: u8) {
         let between = usize::from(haptic_wire::sequence::lost_between(answered, answered_now));
         let numbers = (1..=between).map(|step| answered.wrapping_add(step as u8));
@@ -104,7 +106,7 @@ impl LinkMonitor {
         self.sent_at_ns[usize::from(sequence)].swap(NOT_SENT, Ordering::AcqRel) != NOT_SENT
     }
 
-    /// Ends a session: commands in flight are neither answered nor lost.
+    /// Ends a session. Commands in flight count neither as answered nor as lost.
     pub fn forget_all(&self) {
         for sent_at_ns in &self.sent_at_ns {
             sent_at_ns.store(NOT_SENT, Ordering::Release);
@@ -112,25 +114,25 @@ impl LinkMonitor {
         self.settled.store(self.commands(), Ordering::Release);
     }
 
-    /// Commands were lost. Not for the tick.
+    /// Records lost commands. Not real-time: takes a lock.
     pub fn record_lost(&self, count: u64) {
         self.settled.fetch_add(count, Ordering::AcqRel);
         self.counters().frames_lost += count;
     }
 
-    /// Frames arrived damaged. Not for the tick.
+    /// Records damaged frames. Not real-time: takes a lock.
     pub fn record_damaged(&self, count: u32) {
         if count > 0 {
             self.counters().crc_errors += u64::from(count);
         }
     }
 
-    /// The device was reconnected. Not for the tick.
+    /// Records a reconnection. Not real-time: takes a lock.
     pub fn record_reconnect(&self) {
         self.counters().reconnects += 1;
     }
 
-    /// Statistics of a device with this rate. Not for the tick.
+    /// Returns the statistics; `rate_hz` is the service rate of the device. Not real-time: takes a lock.
     pub fn statistics(&self, rate_hz: f64) -> LinkStatistics {
         let counters = self.counters();
         let percentiles = counters.round_trips.percentiles();
@@ -144,7 +146,7 @@ impl LinkMonitor {
     }
 
     fn counters(&self) -> MutexGuard<'_, Counters> {
-        // Counters are valid even if a thread panicked between two of them.
+        // The counters are valid even if a thread panicked between two updates.
         self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,24 +1,24 @@
-//! Errors of opening a device.
+//! Errors that occur when a device is opened.
 
 use crate::protocol::HandshakeError;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// Why a device cannot be opened, with the remedy.
+/// Reason a device cannot be opened. The message includes the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenError {
     /// The serial port cannot be opened.
     Port(PortError),
     /// No connected device matches the device file.
     NotFound {
-        /// The device that the file describes.
+        /// Description of the device that the backend needs.
         wanted: &'static str,
         /// List of the connected devices; empty if there are none.
         present: String,
     },
     /// Several connected devices match the device file.
     Ambiguous {
-        /// Keys of a device file that distinguish them.
+        /// Keys of a device file that select one of them.
         keys: &'static str,
         /// List of those devices.
         present: String,
@@ -27,52 +27,52 @@ pub enum OpenError {
     Node {
         /// Path of the node.
         path: PathBuf,
-        /// Error of the system.
+        /// Error message of the operating system.
         reason: String,
-        /// Whether the user has the permission.
+        /// False if the user lacks permission to open the node.
         is_permitted: bool,
     },
-    /// The device lacks something that the backend needs.
+    /// The device lacks a feature that the backend needs, as described by the text.
     Unsupported(String),
     /// The device rejected a request.
     Rejected {
-        /// The request.
+        /// The request that was rejected.
         request: String,
-        /// Error of the system.
+        /// Error message of the operating system.
         reason: String,
     },
     /// The handshake failed.
     Handshake(HandshakeError),
-    /// The link was lost during the handshake, or a thread cannot be started.
+    /// The link was lost during the handshake, or a thread could not be started.
     System(String),
     /// An error of a named device or port.
     Of {
-        /// The name.
+        /// Name of the device or port.
         device: String,
-        /// The error.
+        /// The underlying error.
         cause: Box<OpenError>,
     },
 }
 
 impl OpenError {
-    /// This error with the name of the device or port.
+    /// Adds the name of the device or port to the error.
     pub fn of(self, device: &str) -> Self {
         Self::Of { device: device.to_owned(), cause: Box::new(self) }
     }
 
-    /// The error of a node that cannot be opened.
+    /// Creates the error for a node that cannot be opened.
     pub fn node(path: &Path, error: &io::Error) -> Self {
         let is_permitted = error.kind() != io::ErrorKind::PermissionDenied;
         Self::Node { path: path.to_owned(), reason: error.to_string(), is_permitted }
     }
 
-    /// The error of a request that the device rejected.
+    /// Creates the error for a request that the device rejected.
     pub fn rejected(request: impl Into<String>, error: &io::Error) -> Self {
         Self::Rejected { request: request.into(), reason: error.to_string() }
     }
 }
 
-/// Remedy for a node that the user may not open.
+/// Remedy for a node that the user lacks permission to open.
 const ALLOW_NODES: &str = "run scripts/install-udev, or as root: echo 'SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\"' > \
      /etc/udev/rules.d/70-hapticd.rules && udevadm control --reload && udevadm trigger";
 
@@ -112,12 +112,12 @@ impl From<HandshakeError> for OpenError {
     }
 }
 
-/// Why a port cannot be opened.
+/// Reason a port cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortError {
     /// No port has this name.
     Missing {
-        /// The name.
+        /// Name of the port.
         port: String,
     },
     /// No port belongs to a device with this serial number.
@@ -125,23 +125,23 @@ pub enum PortError {
         /// The serial number.
         serial_number: String,
     },
-    /// Another process has it open.
+    /// Another process has the port open.
     Busy {
-        /// The name.
+        /// Name of the port.
         port: String,
-        /// That process, if it can be found.
+        /// Id of that process, if it can be determined.
         process: Option<u32>,
     },
-    /// This user lacks the permission.
+    /// The user lacks permission to open the port.
     NotPermitted {
-        /// The name.
+        /// Name of the port.
         port: String,
     },
-    /// It cannot be used as a serial port.
+    /// The device node cannot be used as a serial port.
     Unusable {
-        /// The name.
+        /// Name of the port.
         port: String,
-        /// Error of the system.
+        /// Error message of the operating system.
         reason: String,
     },
 }

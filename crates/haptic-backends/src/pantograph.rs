@@ -1,30 +1,33 @@
-//! The five-bar linkage of planar haptic devices: two motors on the base line, two links to each, joined at the handle.
+//! The five-bar linkage of planar haptic devices: two motors on a base line, each with an upper and a lower link. The
+//! lower links are joined at the handle.
 //!
-//! Motor 1 sits at the origin, motor 2 at (base, 0). Upper links of length l end at the elbows A and B, lower links of
-//! length L join at the handle P. Angles count from the x axis, anticlockwise. Of the two ways to assemble the linkage
-//! the handle is on the far side of A→B, to the left looking along it; of the elbows' ways, elbow 1 bends left and
-//! elbow 2 bends right as seen from the base. Torques follow from virtual work: τ = Jᵀ·F.
+//! Motor 1 is at the origin, motor 2 at (base, 0). The upper links, of length l, end at the elbows A and B; the lower
+//! links, of length L, meet at the handle P. Angles are measured anticlockwise from the x axis. Of the two assemblies
+//! for given motor angles, the handle is the one to the left of the line from A to B. Of the two positions of each
+//! elbow for a given handle, elbow 1 is the one that bends to the left and elbow 2 the one that bends to the right,
+//! seen from the base. Torques follow from virtual work: τ = Jᵀ·F.
 
 use nalgebra::{Matrix2, Vector2};
 
-/// Poses whose lower links are nearer to parallel than this (sine of the angle between them) are singular: there the
-/// motors cannot resist a push, and speeds explode. Well-behaved poses are above 0.2.
+/// Smallest permitted sine of the angle between the lower links. Poses below it are singular: the motors cannot resist
+/// a push in one direction, and entries of the Jacobian become very large. Well-conditioned poses are above 0.2.
 const MIN_LINK_SINE: f64 = 1e-3;
 
-/// A cosine this far beyond ±1 is rounding at the workspace's edge, not a handle out of reach.
+/// Excess of a cosine over ±1 that is attributed to rounding at the edge of the workspace rather than to an unreachable
+/// handle.
 const EDGE_ROUNDING: f64 = 1e-12;
 
-/// Why a pose has no solution.
+/// Reason a pose has no solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PoseError {
-    /// The pose is out of reach for the linkage.
+    /// The linkage cannot reach the pose.
     Unreachable,
-    /// The lower links are parallel, or nearly: the sine of the angle between them.
+    /// The lower links are parallel, or nearly so.
     Singular {
         /// Sine of the angle between the lower links.
         link_sine: f64,
     },
-    /// An input is not a number.
+    /// An input is not finite.
     NotFinite,
 }
 
@@ -45,11 +48,11 @@ impl std::error::Error for PoseError {}
 /// Lengths of a five-bar linkage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pantograph {
-    /// From each motor to its elbow, m.
+    /// Distance from each motor to its elbow, m.
     pub upper_link_m: f64,
-    /// From each elbow to the handle, m.
+    /// Distance from each elbow to the handle, m.
     pub lower_link_m: f64,
-    /// From motor 1 to motor 2, m.
+    /// Distance from motor 1 to motor 2, m.
     pub base_m: f64,
 }
 
@@ -67,17 +70,17 @@ impl Pantograph {
     pub const HAPLY_V3: Self = Self { upper_link_m: 0.07, lower_link_m: 0.09, base_m: 0.038 };
     /// Haply 2diy, version 2 (metal): both motors on one axis.
     pub const HAPLY_V2: Self = Self { upper_link_m: 0.07, lower_link_m: 0.09, base_m: 0.0 };
-    /// The older kit.
+    /// The older Haply kit.
     pub const HAPLY_KIT: Self = Self { upper_link_m: 0.05, lower_link_m: 0.07, base_m: 0.02 };
 
-    /// Handle position for two motor angles, m.
+    /// Returns the handle position for two motor angles, m.
     ///
     /// Real-time: four trigonometric functions, two square roots.
     pub fn handle_m(&self, angles_rad: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
         Ok(self.pose(angles_rad)?.handle_m)
     }
 
-    /// Motor angles for a handle position, rad, from −π to π.
+    /// Returns the motor angles for a handle position, rad, from −π to π.
     ///
     /// Real-time: four inverse and four plain trigonometric functions.
     pub fn angles_rad(&self, handle_m: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
@@ -94,14 +97,14 @@ impl Pantograph {
         if on_the_far_side { Ok(angles_rad) } else { Err(PoseError::Unreachable) }
     }
 
-    /// Jacobian from motor speeds to handle velocity, m/rad.
+    /// Returns the Jacobian from motor speeds to handle velocity, m/rad.
     ///
-    /// Real-time: as [`Self::handle_m`] and one 2×2 inverse.
+    /// Real-time: as [`Self::handle_m`], plus four trigonometric functions and one 2×2 inverse.
     pub fn jacobian(&self, angles_rad: Vector2<f64>) -> Result<Matrix2<f64>, PoseError> {
         Ok(self.jacobian_at(&self.pose(angles_rad)?))
     }
 
-    /// Motor torques that put a force on the hand, N·m.
+    /// Returns the motor torques that apply a force to the hand, N·m.
     ///
     /// Real-time: as [`Self::jacobian`].
     pub fn torques_n_m(&self, angles_rad: Vector2<f64>, force_n: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
@@ -127,7 +130,7 @@ impl Pantograph {
         if height_squared < 0.0 {
             return Err(PoseError::Unreachable);
         }
-        // Coincident elbows leave the handle free to turn about them, so its position is undetermined.
+        // If the elbows coincide, the handle can rotate about them and its position is undetermined.
         let height_m = height_squared.sqrt();
         let link_sine = 2.0 * half_width * height_m / (self.lower_link_m * self.lower_link_m);
         if link_sine < MIN_LINK_SINE {
@@ -138,7 +141,7 @@ impl Pantograph {
         Ok(Pose { angles_rad, elbow_1_m, elbow_2_m, handle_m })
     }
 
-    /// Both lower links keep their lengths: (P−A)·(P'−A') = 0 and (P−B)·(P'−B') = 0, solved for P'.
+    /// Solves (P−A)·(P'−A') = 0 and (P−B)·(P'−B') = 0 for P': both lower links keep their lengths.
     fn jacobian_at(&self, pose: &Pose) -> Matrix2<f64> {
         let (link_1, link_2) = (pose.handle_m - pose.elbow_1_m, pose.handle_m - pose.elbow_2_m);
         let elbow_speed = |angle_rad: f64| {
@@ -153,11 +156,11 @@ impl Pantograph {
         Matrix2::from_columns(&[column_1, column_2])
     }
 
-    /// Angle at a motor between the directions to the handle and to the elbow, from the law of cosines.
+    /// Returns the angle at a motor between the directions to the handle and to the elbow, from the law of cosines.
     fn bend_rad(&self, from_motor_m: Vector2<f64>) -> Result<f64, PoseError> {
         let (upper, lower, reach) = (self.upper_link_m, self.lower_link_m, from_motor_m.norm());
         let cosine = (upper * upper + reach * reach - lower * lower) / (2.0 * upper * reach);
-        // Also rejects a handle on the motor itself, where the cosine is not a number.
+        // This also rejects a handle at the motor itself, where the cosine is infinite or NaN.
         if cosine.abs() <= 1.0 + EDGE_ROUNDING {
             Ok(libm::acos(cosine.clamp(-1.0, 1.0)))
         } else {
@@ -192,7 +195,7 @@ mod tests {
 
     const ALL: [Pantograph; 3] = [Pantograph::HAPLY_V3, Pantograph::HAPLY_V2, Pantograph::HAPLY_KIT];
 
-    /// Reachable handles in front of the base, away from the edge, with their angles.
+    /// Returns reachable handle positions in front of the base, away from the edge, with their motor angles.
     fn poses(linkage: Pantograph) -> Vec<(Vector2<f64>, Vector2<f64>)> {
         let mut random = Xorshift::new(5);
         let reach = linkage.upper_link_m + linkage.lower_link_m;
@@ -245,7 +248,7 @@ mod tests {
                     };
                     let difference = (ahead - behind) / (2.0 * step);
                     let error = (jacobian.column(axis) - difference).norm();
-                    // Curvature grows towards singular poses as the square of the gain does.
+                    // The error of the difference quotient grows with the gain, towards singular poses.
                     let allowed = 1e-9 * (1.0 + (jacobian.norm() / linkage.upper_link_m).powi(5));
                     assert!(error < allowed, "{linkage:?} at {angles}: off by {error}");
                 }
@@ -321,7 +324,7 @@ mod tests {
         // Coincident elbows.
         let folded = Vector2::new(1.0, 1.0);
         assert!(matches!(Pantograph::HAPLY_V2.jacobian(folded), Err(PoseError::Singular { .. })));
-        // Lower links in one line: the elbows are exactly two lower links apart.
+        // Collinear lower links: the elbows are exactly two lower links apart.
         let flat = Pantograph { upper_link_m: 0.07, lower_link_m: 0.09, base_m: 0.04 };
         let straight = Vector2::new(core::f64::consts::PI, 0.0);
         assert!(flat.jacobian(straight).is_err());

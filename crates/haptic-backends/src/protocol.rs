@@ -1,7 +1,7 @@
 //! Protocols as pure state machines: a handshake, a receive half and a transmit half.
 //!
 //! None of them has a clock or a port: bytes and times are arguments, bytes and samples are results. A protocol can
-//! therefore be tested without a device, and serial lines and HID reports can carry the same one.
+//! therefore be tested without a device, and the same protocol can be used on serial lines and in HID reports.
 
 use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs, WriteError};
 use nalgebra::Vector2;
@@ -10,7 +10,7 @@ use std::fmt;
 /// Capacity of [`TxBytes`]. Commands have at most 64 bytes, one full-speed USB packet; some handshakes send more.
 pub const TX_MAX: usize = 128;
 
-/// Bytes to send, without an allocation.
+/// Bytes to send, in a buffer of fixed capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxBytes {
     bytes: [u8; TX_MAX],
@@ -21,7 +21,7 @@ impl TxBytes {
     /// No bytes.
     pub const EMPTY: Self = Self { bytes: [0; TX_MAX], length: 0 };
 
-    /// The first `TX_MAX` of these bytes.
+    /// Copies the first `TX_MAX` of these bytes.
     ///
     /// Real-time: one short copy.
     pub fn new(bytes: &[u8]) -> Self {
@@ -53,7 +53,7 @@ impl fmt::Write for TxBytes {
     }
 }
 
-/// One sample of a device.
+/// State of a device, as decoded by the receive half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Handle position, device frame, m.
@@ -62,16 +62,16 @@ pub struct Sample {
     pub velocity_m_per_s: Vector2<f64>,
     /// Motor angles of a linkage whose torques depend on them, rad; otherwise zero.
     pub joints_rad: Vector2<f64>,
-    /// State of the device.
+    /// Health of the device.
     pub health: Health,
-    /// Earliest time at which the sample can have been taken: when the command that it answers was sent.
+    /// Earliest time at which the sample can have been taken: the time at which the command that it answers was sent.
     pub taken_at: MonotonicNs,
-    /// Number of the sample, wrapping.
+    /// Sequence number of the sample; wraps.
     pub sequence: u32,
 }
 
 impl Default for Sample {
-    /// Before the first sample.
+    /// Placeholder before the first sample.
     fn default() -> Self {
         Self {
             position_m: Vector2::zeros(),
@@ -84,7 +84,7 @@ impl Default for Sample {
     }
 }
 
-/// Why a handshake failed.
+/// Reason a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandshakeError {
     /// No bytes arrived.
@@ -92,41 +92,41 @@ pub enum HandshakeError {
         /// Time waited, s.
         within_s: u64,
     },
-    /// The bytes that arrived are not of this protocol.
+    /// The bytes received do not belong to this protocol.
     NotUnderstood {
-        /// Number of bytes.
+        /// Number of bytes received.
         bytes: usize,
-        /// Description of the expected ones, for the user.
+        /// Description of the expected answer, for the error message.
         expected: &'static str,
     },
-    /// The firmware uses another version of the protocol.
+    /// The firmware uses an incompatible version of the protocol.
     Version {
         /// Version of the firmware.
         theirs: (u8, u8),
         /// Version of this program.
         ours: (u8, u8),
     },
-    /// The device file has another number of axes.
+    /// The board does not have the number of axes given in the device file.
     Axes {
-        /// Number in the file.
+        /// Number in the device file.
         wanted: u8,
-        /// Number that the board has.
+        /// Number of axes of the board.
         found: u8,
     },
-    /// The board is not the one of the first session.
+    /// The board is not the one from the first session.
     OtherBoard {
-        /// Serial number of the first one.
+        /// Serial number of the first board.
         wanted: String,
-        /// Serial number of this one.
+        /// Serial number of this board.
         found: String,
     },
-    /// The device rejected a request, for this reason.
+    /// The device rejected or did not answer a request. The text gives the reason.
     Refused(String),
     /// The arm is not at its home stop at start.
     NotHome {
         /// Angles of the encoders, in whole degrees.
         found_deg: (i32, i32),
-        /// Angles at the home stop.
+        /// Angles at the home stop, in whole degrees.
         home_deg: (i32, i32),
     },
     /// The device lost the position of its arm during a run.
@@ -180,7 +180,7 @@ impl std::error::Error for HandshakeError {}
 pub enum Step {
     /// Send these bytes.
     Send(TxBytes),
-    /// Receive until then, then call [`Handshake::step`] again.
+    /// Receive until the given time, then call [`Handshake::step`] again.
     Wait {
         /// Latest time of the next step.
         until: MonotonicNs,
@@ -196,53 +196,53 @@ pub trait Handshake: Send {
     /// Handles received bytes.
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs);
 
-    /// Returns what to do next.
+    /// Returns the next step.
     fn step(&mut self, now: MonotonicNs) -> Step;
 }
 
-/// A session with a device that accepts commands.
+/// A session with a device that is ready for commands.
 pub struct OpenSession {
     /// Name, serial number and firmware.
     pub identity: Identity,
     /// Force, travel and rate.
     pub limits: Limits,
-    /// Efforts to bytes.
+    /// Encodes efforts as bytes.
     pub transmit: Box<dyn TransmitHalf>,
-    /// Bytes to samples.
+    /// Decodes bytes into samples.
     pub receive: Box<dyn ReceiveHalf>,
 }
 
-/// Transmit half: efforts to bytes.
+/// Transmit half of a protocol: encodes efforts as bytes.
 pub trait TransmitHalf: Send {
-    /// Bytes of a command that is sent at `now`; `newest` is the newest sample.
+    /// Encodes a command that is sent at `now`. `newest` is the newest sample.
     ///
     /// # Errors
-    /// An effort that is not finite; the command then requests zero.
+    /// If the effort is not finite; the command then requests zero force.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn encode(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>);
 
-    /// The bytes encoded last were not sent and will not be.
+    /// Withdraws the last encoded command, which was not sent and will not be.
     ///
     /// Real-time: constant.
     fn cancel_last(&mut self) {}
 
-    /// Bytes that end all force.
+    /// Returns the bytes that end all force.
     fn stop_frame(&mut self) -> TxBytes;
 }
 
-/// Result of received bytes.
+/// Result of handling received bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Received {
-    /// The newest sample among them.
+    /// Newest sample in these bytes, if any.
     pub sample: Option<Sample>,
-    /// Bytes to send at once, such as a request to arm after a fault.
+    /// Bytes to send at once, if any, such as a request to arm after a fault.
     pub reply: Option<TxBytes>,
 }
 
-/// Receive half: bytes to samples.
+/// Receive half of a protocol: decodes bytes into samples.
 pub trait ReceiveHalf: Send {
-    /// Handles received bytes. Called without bytes as well when none arrive.
+    /// Handles received bytes. It is also called with an empty slice when no bytes arrive.
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received;
 }
 
@@ -251,7 +251,7 @@ pub trait Protocol: Send {
     /// Starts a handshake on a link that was just opened.
     fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake>;
 
-    /// Bytes that the dead-man process sends to end all force; None for devices with a watchdog of their own.
+    /// Returns the bytes that the dead-man process sends to end all force; None for devices that have a watchdog.
     fn dead_man_frame(&self) -> Option<TxBytes> {
         None
     }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Pace of the attempts to reconnect, and of their log.
+/// Intervals of the attempts to reconnect and of their log messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reconnect {
     /// Pause between two attempts.
@@ -43,13 +43,13 @@ pub fn log_lost(name: &str, reason: impl Display) {
     tracing::warn!("{name}: {reason}; reconnecting");
 }
 
-/// Logs that a device is connected again.
+/// Logs that a device has been reconnected.
 pub fn log_reconnected(name: &str) {
     tracing::info!("{name}: reconnected; force re-engages");
 }
 
-/// Selects the errors to log: the first one, each that differs from the one before, and a repeated one now and then.
-/// Numbers in the text make no difference: they may change with every attempt.
+/// Selects the errors to log: each that differs from the previous one, and one in `every` attempts. Digits are ignored
+/// in the comparison, because numbers may change with every attempt.
 struct LogFilter {
     every: u32,
     attempts: u32,

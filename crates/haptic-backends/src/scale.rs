@@ -1,4 +1,4 @@
-//! Scales of device axes: counts and efforts on one side, metres and newtons at the handle on the other.
+//! Converts the counts and efforts of device axes to metres and newtons at the handle, and back.
 
 use haptic_device::Limits;
 use haptic_wire::{AxisInfo, AxisKind, FULL_SCALE_Q15};
@@ -7,7 +7,7 @@ use nalgebra::Vector2;
 /// Scale of one axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AxisScale {
-    /// Displacement of the handle per count, m; negative if counts grow against the device frame.
+    /// Displacement of the handle per count, m; negative if counts decrease along the axis of the device frame.
     pub m_per_count: f64,
     /// Count at the origin of the device frame.
     pub centre_counts: f64,
@@ -18,7 +18,7 @@ pub struct AxisScale {
 }
 
 impl AxisScale {
-    /// Scale of an axis of a native board. A rotary axis moves the handle by `lever_m` per radian.
+    /// Returns the scale of an axis of a native board. A rotary axis moves the handle by `lever_m` per radian.
     pub fn from_axis_info(info: &AxisInfo, lever_m: f64) -> Self {
         let lever_m = match info.kind {
             AxisKind::Linear => 1.0,
@@ -33,8 +33,8 @@ impl AxisScale {
         }
     }
 
-    /// Scale of an axis whose range of counts spans `span_m`, which is negative if counts grow against the device
-    /// frame.
+    /// Returns the scale of an axis whose range of counts spans `span_m`, which is negative if counts decrease along
+    /// the axis of the device frame.
     pub fn from_range(range_counts: (f64, f64), centre_counts: f64, span_m: f64, full_scale_n: f64) -> Self {
         let m_per_count = span_m / (range_counts.1 - range_counts.0);
         let scale = Self { m_per_count, centre_counts, travel_m: (0.0, 0.0), full_scale_n };
@@ -42,12 +42,12 @@ impl AxisScale {
         Self { travel_m: (ends_m.0.min(ends_m.1), ends_m.0.max(ends_m.1)), ..scale }
     }
 
-    /// Position of the handle, device frame, m.
+    /// Returns the position of the handle, device frame, m.
     pub fn position_m(&self, counts: f64) -> f64 {
         (counts - self.centre_counts) * self.m_per_count
     }
 
-    /// Effort for a force, Q15, limited to full scale; zero for a force that is not a number.
+    /// Returns the effort for a force, Q15, clamped to full scale; zero if the force is NaN.
     ///
     /// Real-time: one division.
     pub fn effort_q15(&self, force_n: f64) -> i16 {
@@ -56,14 +56,14 @@ impl AxisScale {
         libm::round(force_n / self.full_scale_n * full).clamp(-full, full) as i16
     }
 
-    /// Largest effort that stays within a force, Q15.
+    /// Returns the largest effort that does not exceed a force, Q15.
     pub fn limit_q15(&self, max_force_n: f64) -> u16 {
         let full = f64::from(FULL_SCALE_Q15);
         (max_force_n / self.full_scale_n * full).clamp(0.0, full) as u16
     }
 }
 
-/// Limits of a device with these axes. The travel of a missing axis is unlimited.
+/// Returns the limits of a device with these axes. The travel of a missing axis is unlimited.
 pub fn limits(scales: &[AxisScale], rate_hz: f64) -> Limits {
     let end_m =
         |end: fn(&AxisScale) -> f64, missing: f64| Vector2::from_fn(|axis, _| scales.get(axis).map_or(missing, end));
@@ -75,7 +75,7 @@ pub fn limits(scales: &[AxisScale], rate_hz: f64) -> Limits {
     }
 }
 
-/// Largest encoder step of the axes, m.
+/// Returns the largest encoder step of the axes, m.
 pub fn encoder_step_m(scales: &[AxisScale]) -> f64 {
     scales.iter().map(|scale| scale.m_per_count.abs()).fold(0.0, f64::max)
 }

@@ -1,11 +1,11 @@
-//! A device whose link can block: two threads of its own wait instead of the tick.
+//! A device whose link can block. Two threads wait for the link, so that the tick does not have to.
 //!
 //! The tick stores the newest effort in one slot and takes the newest sample from another; neither side waits for the
 //! other. The *receiving* thread waits for samples and reconnects after a loss. The *sending* thread writes efforts at
 //! the pace of the link. A backend implements [`Connector`], [`Receiver`] and [`Transmitter`].
 //!
-//! Two safety nets: the sending thread sends zero force if the tick has written nothing for `TICK_SILENT_NS`, and a
-//! device that is closed or dropped is disabled in any case.
+//! Two safety measures apply: the sending thread sends zero force if the tick has written nothing for `TICK_SILENT_NS`,
+//! and a device that is closed or dropped is always disabled.
 
 mod receiving;
 mod reporting_mode;
@@ -31,23 +31,23 @@ use std::sync::mpsc::{self, sync_channel};
 use std::thread::Thread;
 use std::time::Duration;
 
-/// Time after its last sign of life for which a device that reports only changes counts as present, ns.
+/// Time for which a device that reports only changes counts as present after the last successful read or write, ns.
 const PRESENT_NS: u64 = 100_000_000;
-/// Longest wait of a thread before it checks whether the device is closed.
+/// Longest wait of a thread before it checks whether the device is being closed.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 /// Longest wait for the threads to end when the device is closed.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
 /// Finds, opens and arms a device, at the start and after every loss.
 pub trait Connector: Send {
-    /// Both directions of a device that is armed without force. `stop` interrupts it.
+    /// Connects to the device and arms it with zero force. Setting `stop` interrupts the attempt.
     ///
     /// # Errors
-    /// Text for the user: what is missing or was rejected, and what would be right.
+    /// If the device is missing or rejects a request. The error message includes the remedy.
     fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError>;
 }
 
-/// Both directions of an open device.
+/// Both directions of the link to an open device.
 pub struct Connection {
     /// Source of samples.
     pub receiving: Box<dyn Receiver>,
@@ -58,31 +58,31 @@ pub struct Connection {
 /// Content of one message from a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Received {
-    /// No message within the time, or none of interest.
+    /// No message arrived in time, or none with a position or a condition.
     Nothing,
-    /// Position of the handle, device frame, m, and why the device gives no force, if it gives none. It was taken when
-    /// it was received; its velocity is estimated.
+    /// Position of the handle, device frame, m, and the reason the device applies no force, if any. The time of
+    /// reception counts as the time of the sample; the velocity is estimated.
     Position(Vector2<f64>, Option<FaultCode>),
     /// A complete sample.
     Measurement(Measurement),
-    /// Why the device gives no force now, if it gives none. The message had no position.
+    /// Reason the device applies no force now, if any, from a message without a position.
     Condition(Option<FaultCode>),
 }
 
 /// State of the handle, device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
-    /// m.
+    /// Position, m.
     pub position_m: Vector2<f64>,
-    /// m/s.
+    /// Velocity, m/s.
     pub velocity_m_per_s: Vector2<f64>,
     /// Time of the sample on the monotonic clock, ns.
     pub taken_ns: u64,
-    /// Why the device gives no force, if it gives none.
+    /// Reason the device applies no force, if any.
     pub fault: Option<FaultCode>,
 }
 
-/// The direction from the device.
+/// Receiving direction of a link.
 pub trait Receiver: Send {
     /// Waits for the next message, at most `wait`.
     ///
@@ -90,44 +90,44 @@ pub trait Receiver: Send {
     /// If the device is gone.
     fn receive(&mut self, wait: Duration) -> io::Result<Received>;
 
-    /// Whether the device also reports when nothing has changed. If so, its silence is a loss.
+    /// Returns the reporting mode. The silence of a device that streams is a loss.
     fn reporting_mode(&self) -> ReportingMode {
         ReportingMode::Unknown
     }
 }
 
-/// When a device sends samples.
+/// Condition under which a device sends samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportingMode {
-    /// Continuously.
+    /// The device sends samples continuously, even when nothing has changed.
     Streams,
-    /// When something has changed.
+    /// The device sends a sample only when something has changed.
     ReportsChanges,
-    /// One of the two; it is detected from the samples.
+    /// One of the two; the mode is detected from the samples.
     Unknown,
 }
 
-/// Result of a call of [`Transmitter::send`].
+/// Result of [`Transmitter::send`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// A message was written; there may be more.
+    /// A message was written; more may follow at once.
     Again,
     /// Nothing to write before this time, unless the effort changes.
     Idle {
-        /// On the monotonic clock, ns.
+        /// Time on the monotonic clock, ns.
         until_ns: u64,
     },
     /// Nothing may be written before this time, even if the effort changes.
     Wait {
-        /// On the monotonic clock, ns.
+        /// Time on the monotonic clock, ns.
         until_ns: u64,
     },
 }
 
-/// The direction to the device.
+/// Sending direction of a link.
 pub trait Transmitter: Send {
-    /// Writes at most one message that brings the device closer to `force_n`, device frame. `is_new`: the tick has
-    /// written an effort since the last call.
+    /// Writes at most one message that brings the device closer to `force_n`, device frame. `is_new` is true if the
+    /// tick has written an effort since the last call.
     ///
     /// # Errors
     /// If the device is gone.
@@ -137,12 +137,13 @@ pub trait Transmitter: Send {
     fn disable(&mut self);
 }
 
-/// Starts a thread of a device, with real-time priority if the system grants it; a priority of 0 requests none.
+/// Starts a thread of a device, with real-time priority if the system grants it. A priority of 0 requests an ordinary
+/// thread.
 fn start_thread(name: &str, priority: u8, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     if priority == 0 {
         return std::thread::Builder::new().name(name.to_owned()).spawn(body).map(drop);
     }
-    // The loop locks the memory, and its limit for runaway threads is not for this one.
+    // Memory locking and the limit for runaway threads are left to the loop.
     let request = ThreadRequest {
         name: name.to_owned(),
         priority,
@@ -161,12 +162,13 @@ struct Sample {
     velocity_m_per_s: Vector2<f64>,
     /// Time of the sample on the monotonic clock, ns; 0 before the first one.
     at_ns: u64,
-    /// Why the device gives no force now.
+    /// Reason the device applies no force now, if any.
     fault: Option<FaultCode>,
-    /// The newest fault, even if it is over, and the number of faults so far.
+    /// Newest fault, even if it has ended.
     newest_fault: Option<FaultCode>,
+    /// Number of faults so far, wrapping.
     faults: u32,
-    /// The device also reports when nothing has changed.
+    /// Whether the device sends samples even when nothing has changed.
     streams: bool,
 }
 
@@ -181,7 +183,7 @@ impl Sample {
         streams: false,
     };
 
-    /// The same sample with a fault that starts, continues or ends.
+    /// Returns the sample with the current fault, which may have started, continued or ended.
     fn with_fault(self, fault: Option<FaultCode>) -> Self {
         let is_another = fault.is_some() && fault != self.fault;
         let faults = self.faults.wrapping_add(u32::from(is_another));
@@ -189,14 +191,14 @@ impl Sample {
     }
 }
 
-/// State that both threads and the device share.
+/// State shared by the device and both threads.
 #[derive(Debug, Default)]
 struct Shared {
     is_connected: AtomicBool,
     is_closing: AtomicBool,
-    /// The sending thread has a link; until it drops it, nothing else may write to the device.
+    /// Whether the sending thread holds a transmitter. While it does, nothing else may write to the device.
     is_held: AtomicBool,
-    /// Last sign of life of the device, ns.
+    /// Time of the last successful read or write, monotonic clock, ns.
     alive_ns: AtomicU64,
 }
 
@@ -209,17 +211,17 @@ pub struct ThreadedDevice {
     efforts: LatestWriter<Effort>,
     samples: LatestReader<Sample>,
     sender: Thread,
-    /// Each thread drops its end of this channel when it ends.
+    /// Disconnected when both threads have ended: each thread drops its sender at its end.
     ended: mpsc::Receiver<()>,
     sequence: u32,
-    /// Number of faults that the tick has read.
+    /// Value of [`Sample::faults`] that the tick read last.
     faults_read: u32,
     is_closed: bool,
 }
 
 impl ThreadedDevice {
-    /// Starts the threads of a connected device with this priority. `encoder_step_m` serves the velocity estimate of
-    /// devices that report positions alone.
+    /// Starts the threads of a connected device with this priority. `encoder_step_m` is used to estimate the velocity
+    /// of devices that report only positions.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -283,8 +285,8 @@ impl ThreadedDevice {
         })
     }
 
-    /// Why the device gives no force. A fault that ended before the tick read it is reported once all the same: the
-    /// motors were off, and the force must ramp up again.
+    /// Returns the reason the device applies no force, if any. A fault that ended before the tick read it is still
+    /// reported once: the motors were off, so the force must ramp up again.
     ///
     /// Real-time: two comparisons.
     fn fault_to_report(&mut self, sample: &Sample) -> Option<FaultCode> {
@@ -348,7 +350,8 @@ impl Device for ThreadedDevice {
         self.efforts.publish(Effort::zero());
         self.shared.is_closing.store(true, Relaxed);
         self.sender.unpark();
-        // Returns when both threads have ended. One that is stuck in the kernel is left to the device's own watchdog.
+        // Returns when both threads have ended. If one is stuck in the kernel, the device's own watchdog ends the
+        // force.
         let _ = self.ended.recv_timeout(CLOSE_WITHIN);
     }
 }
@@ -359,7 +362,7 @@ impl Drop for ThreadedDevice {
     }
 }
 
-/// Velocity when nothing has changed since the newest sample: zero once that sample is old.
+/// Returns the velocity if nothing has changed since the newest sample: zero once that sample is old.
 fn settled(sample: &Sample, now: MonotonicNs) -> Vector2<f64> {
     let is_old = now.0.saturating_sub(sample.at_ns) > STREAM_GAP_NS;
     if is_old { Vector2::zeros() } else { sample.velocity_m_per_s }

@@ -1,12 +1,12 @@
-//! Built-in files, compiled in so that the program runs from any folder without others.
+//! Built-in files, which are compiled in so that the program runs from any folder without other files.
 
 use crate::error::{FileErrors, Problem};
 use crate::source::Source;
 use std::path::Path;
 
-/// The built-in files of one kind.
+/// Built-in files of one kind.
 pub struct Library {
-    /// Kind: `scene`, `profile` or `device`.
+    /// Kind of the files: `scene`, `profile` or `device`.
     pub kind: &'static str,
     /// Names and texts; the first is the default.
     pub entries: &'static [(&'static str, &'static str)],
@@ -28,7 +28,7 @@ impl Library {
     /// the same meaning in every folder; `./word` always names the file.
     ///
     /// # Errors
-    /// If there is neither.
+    /// If there is neither a built-in nor a readable file of that name.
     pub fn open(&self, name: &str, folder: Option<&Path>) -> Result<Source, FileErrors> {
         if let Some(source) = self.built_in(name) {
             return Ok(source);
@@ -41,7 +41,7 @@ impl Library {
         Source::read(&path)
     }
 
-    /// The built-in of that name.
+    /// Returns the built-in of that name, if any.
     pub fn built_in(&self, name: &str) -> Option<Source> {
         let (_, text) = self.entries.iter().find(|(entry, _)| *entry == name)?;
         Some(Source::in_memory(&format!("built-in {} '{name}'", self.kind), text))

@@ -10,10 +10,10 @@ use haptic_device::kind::{KindSpec, Kinds, SIMULATED};
 use haptic_device::path::PathError;
 use haptic_device::{DeviceModel, HandModel, Path};
 
-/// Reads a device file of one of `kinds`.
+/// Reads a device file whose kind is one of `kinds`.
 ///
 /// # Errors
-/// All problems in the text.
+/// If the text has problems; all of them are listed.
 pub fn load(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors> {
     load_device(source, kinds).map_err(|errors| FileKind::Device.explain(source, errors))
 }
@@ -24,7 +24,7 @@ fn load_device(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors
     document.finish(Some(device))
 }
 
-/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+/// Returns the top-level keys of the file, for the test that compares them with the table in [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     static SIMULATED_ONLY: [&KindSpec; 1] = [&SIMULATED];
@@ -57,7 +57,8 @@ fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
     device
 }
 
-/// Keys without effect are warnings, not errors: a file may serve several kinds, one of which is chosen.
+/// Returns a warning for each key without effect. These are not errors, because a file may serve several kinds, one of
+/// which is chosen.
 fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String> {
     let mut keys: Vec<&'static str> = Vec::new();
     for key in kinds.iter().flat_map(|kind| kind.keys) {
@@ -73,7 +74,7 @@ fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String
     keys.into_iter().map(text).collect()
 }
 
-/// Some kinds have a fixed number of axes.
+/// Reads the number of axes. Some kinds have a fixed number.
 fn axes(root: &Section<'_>, kind: &KindSpec, default: &DeviceConfig) -> usize {
     let own = kind.axes.map(i64::from);
     let axes = root.whole("axes", own.unwrap_or(default.axes as i64), 1..=2);
@@ -95,7 +96,8 @@ fn address(root: &Section<'_>, default_baud: u32) -> Address {
     }
 }
 
-/// The variant of a kind that has some. For others the word has no effect, but it must be one that some kind has.
+/// Reads the variant for a kind that has variants. For other kinds the key has no effect, but its value must be a
+/// variant of some kind.
 fn variant(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Option<&'static str> {
     let choices = |names: &[&'static str]| names.iter().map(|name| (*name, Some(*name))).collect::<Vec<_>>();
     match kind.variants {
@@ -120,7 +122,7 @@ fn calibration(root: &Section<'_>, axes: usize) -> Calibration {
     }
 }
 
-/// Longest permitted watchdog time, s. A working host is never silent for longer, and firmware must not wait longer.
+/// Longest permitted watchdog time, s. A working host never pauses for longer, and firmware must not wait longer.
 const MAX_WATCHDOG_S: f64 = 0.1;
 
 fn watchdog_s(root: &Section<'_>, default: f64) -> f64 {
@@ -132,7 +134,7 @@ fn watchdog_s(root: &Section<'_>, default: f64) -> f64 {
     watchdog_s
 }
 
-/// Assumed damping of hardware that was not measured, N·s/m: low, so that the stability margins are on the safe side.
+/// Assumed damping of hardware that was not measured, N·s/m: low, so that the stability margins are conservative.
 const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
 
 fn model(section: &Section<'_>, axes: usize, damping_is_assumed: bool) -> DeviceModel {
@@ -173,7 +175,7 @@ fn hand(root: &Section<'_>, kind: &KindSpec) -> Option<HandModel> {
     Some(hand)
 }
 
-/// Reports what [`Path`] rejects, at the row.
+/// Reports the problems for which [`Path`] rejects the rows, at their locations.
 fn check_path(section: &Section<'_>, hand: &HandModel) {
     let rows = &hand.path;
     if let Some([start_s, ..]) = rows.first().filter(|[start_s, ..]| *start_s < 0.0) {

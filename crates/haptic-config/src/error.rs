@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// One problem in a file.
+/// Problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
     /// Name of the file as the user gave it.
     pub file: String,
-    /// Line and column; `None` for a problem of the whole file.
+    /// Line and column; `None` for a problem with the whole file.
     pub position: Option<Position>,
-    /// The key, such as `body[2].friction`; empty if the problem has no key.
+    /// Key, such as `body[2].friction`; empty if the problem has no key.
     pub key: String,
-    /// The problem.
+    /// Description of the problem.
     pub problem: String,
-    /// How to correct it.
+    /// Remedy; empty if there is none.
     pub remedy: String,
 }
 
-/// A position in a text, counted in characters from 1.
+/// Position in a text, in lines and characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
     /// Line, from 1.
@@ -27,13 +27,13 @@ pub struct Position {
 }
 
 impl Problem {
-    /// A problem of the whole file.
+    /// Creates a problem with the whole file.
     pub fn in_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (problem, remedy) = (problem.into(), remedy.into());
         Self { file: file.to_owned(), position: None, key: String::new(), problem, remedy }
     }
 
-    /// A problem at a position that has no key.
+    /// Creates a problem at a position, without a key.
     pub fn at(file: &str, position: Position, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { position: Some(position), ..Self::in_file(file, problem, remedy) }
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems of a file, in the order of the file; at least one.
+/// All problems in a file, in the order of the file; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileErrors(pub Vec<Problem>);
 

@@ -10,7 +10,7 @@ const HEADER: [&str; 3] = ["t_s", "x_m", "y_m"];
 /// Reads a hand file.
 ///
 /// # Errors
-/// The first problem, with its location.
+/// If the file has a problem; the first one is reported, with its location.
 pub fn load(source: &Source) -> Result<Path, FileErrors> {
     load_hand(source).map_err(|errors| FileKind::Hand.explain(source, errors))
 }
@@ -26,7 +26,7 @@ fn load_hand(source: &Source) -> Result<Path, FileErrors> {
         check_order(source, line, rows.last(), &row)?;
         rows.push(row);
     }
-    // Numbers and times are checked above, with line and column.
+    // Numbers and times have been checked above, with line and column.
     Path::new(rows, false)
         .map_err(|_| Problem::in_file(&source.name, "has no rows", "write at least one row, e.g. 0.0,0.0,0.03").into())
 }

@@ -9,17 +9,17 @@ use toml::de::DeTable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
-    /// Bodies and a tool.
+    /// Scene: bodies and a tool.
     Scene,
-    /// A scene, a device and the settings between them.
+    /// Profile: a scene, a device and settings.
     Profile,
-    /// A device and its model.
+    /// Device and its model.
     Device,
-    /// A prescribed hand, as CSV.
+    /// Prescribed hand, as CSV.
     Hand,
 }
 
-/// Keys at the top of each kind of TOML file. A test compares them with those that the parsers read.
+/// Top-level keys of each kind of TOML file. A test compares them with those that the parsers read.
 const KEYS: [(FileKind, &[&str]); 3] = [
     (FileKind::Scene, &["world", "body", "pair", "joint", "tool"]),
     (FileKind::Profile, &["scene", "device", "coupling", "mapping", "safety", "realtime", "view"]),
@@ -51,7 +51,8 @@ const KEYS: [(FileKind, &[&str]); 3] = [
 const MAX_SLIPS: usize = 2;
 
 impl FileKind {
-    /// The kind that has most of the file's keys; if none has any, the kind with the most similar keys.
+    /// Detects the kind of a file. It is the kind to which most of the file's keys belong; if no key belongs to any
+    /// kind, the one with the most similar keys. A `.csv` file is a prescribed hand.
     ///
     /// # Errors
     /// If the text is not TOML or no key identifies a kind.
@@ -64,8 +65,8 @@ impl FileKind {
         best(table, 0).or_else(|| best(table, MAX_SLIPS)).ok_or_else(|| unknown(source, table))
     }
 
-    /// Errors of a file that was read as this kind: the given ones, or only that the file is of another kind, because
-    /// its keys are not mistakes then.
+    /// Returns the errors of a file that was read as this kind. If the file is of another kind, this is the only error,
+    /// because its keys are then not mistakes.
     pub fn explain(self, source: &Source, errors: FileErrors) -> FileErrors {
         match Self::detect(source) {
             Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.instead_of(self, source),
@@ -87,7 +88,7 @@ impl FileKind {
         Problem::in_file(&source.name, problem, remedy).into()
     }
 
-    /// Name of the kind and of the flag that takes it.
+    /// Returns the name of the kind, which is also that of its command-line flag.
     fn name(self) -> &'static str {
         match self {
             Self::Scene => "scene",

@@ -1,4 +1,4 @@
-//! Scene, profile, device and hand files of hapticd: from text to checked types.
+//! Parsers of scene, profile, device and hand files: from text to checked types.
 //!
 //! A [`source::Source`] is the text of a file or of a built-in. [`scene::load`], [`profile::load`], [`device::load`]
 //! and [`hand::load`] parse it and check every value once. They return plain data that the rest of the program can rely

@@ -1,5 +1,5 @@
-//! Bodies that overlap at the start. No motion leads to such a state, so it is a mistake in the file, and the bodies
-//! would jump apart.
+//! Finds bodies that overlap at the start. No motion leads to such a state, so it is a mistake in the file, and the
+//! bodies would jump apart.
 
 use haptic_planar::scene::Scene;
 use haptic_planar::shape::aabb::Aabb;
@@ -7,28 +7,29 @@ use haptic_planar::shape::closest::{Seed, penetration_m, track};
 use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use std::collections::BTreeMap;
 
-/// Largest permitted overlap, m: the effect of rounded numbers in a file.
+/// Largest permitted overlap, m, to allow for rounded numbers in a file.
 const ALLOWED_M: f64 = 1e-4;
 
-/// Two overlapping bodies.
+/// Pair of overlapping bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
-    /// The earlier body in the file.
+    /// Index of the earlier body in the file.
     pub first: usize,
-    /// The later body in the file.
+    /// Index of the later body in the file.
     pub second: usize,
-    /// Depth, m.
+    /// Depth of the overlap, m.
     pub depth_m: f64,
 }
 
-/// A piece at its start pose, and its box.
+/// Piece at its start pose, and its bounding box.
 struct StartPiece<'s> {
     piece: &'s Piece,
     placed: PlacedPiece,
     around: Aabb,
 }
 
-/// Pairs of bodies that overlap by more than is permitted, in file order, each pair once, at most `max`.
+/// Returns at most `max` pairs of bodies that overlap by more than is permitted, each pair once, ordered by the later
+/// body.
 ///
 /// The pieces are sorted along x, so that only neighbours are compared.
 pub fn find(scene: &Scene, max: usize) -> Vec<Overlap> {
@@ -70,7 +71,7 @@ fn may_touch(scene: &Scene, a: &StartPiece<'_>, b: &StartPiece<'_>) -> bool {
     a.piece.body != b.piece.body && first.layer == second.layer && !(first.fixed && second.fixed)
 }
 
-/// Depth by which two pieces overlap, m; negative: their distance.
+/// Returns the depth by which two pieces overlap, m; negative if they are apart.
 fn depth_m(a: &StartPiece<'_>, b: &StartPiece<'_>) -> f64 {
     let radii_m = a.piece.radius_m + b.piece.radius_m;
     match track(&a.placed, &b.placed, &mut Seed::default()) {

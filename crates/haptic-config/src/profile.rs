@@ -16,12 +16,12 @@ use nalgebra::Vector2;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// A profile file.
+/// Contents of a profile file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// The scene.
+    /// Scene that the profile names.
     pub scene: Reference,
-    /// The device.
+    /// Device that the profile names.
     pub device: Reference,
     /// Gains of the coupling between hand and tool.
     pub coupling: Gains,
@@ -29,7 +29,7 @@ pub struct Profile {
     pub mapping: MappingSettings,
     /// Limits that protect the hand and the device.
     pub safety: Protection,
-    /// Settings that hardware rejects.
+    /// Settings that are not permitted on hardware.
     pub simulation_only: SimulationOnlySettings,
     /// Real-time thread and service rate.
     pub realtime: Realtime,
@@ -39,12 +39,12 @@ pub struct Profile {
     pub source: Source,
 }
 
-/// A file or a built-in that a profile refers to.
+/// Reference to a file or a built-in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// Path of the file or name of the built-in.
     pub name: String,
-    /// Folder that a relative path starts from; `None` for the working directory.
+    /// Folder to which a relative path refers; `None` for the working directory.
     pub folder: Option<PathBuf>,
     /// Location of the key in the profile; `None` for a flag or a default.
     location: Option<Problem>,
@@ -53,14 +53,14 @@ pub struct Reference {
 /// Limits that protect the hand and the device: the keys of `[safety]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Protection {
-    /// The limits, with the default ramp of hardware if the profile gives none.
+    /// Limits, with the default ramp of hardware if the profile gives none.
     limits: Safety,
     /// Whether the profile gives the engagement ramp.
     ramp_is_given: bool,
 }
 
 impl Protection {
-    /// The limits for a model or for hardware; only the default ramp differs.
+    /// Returns the limits for a simulated device or for hardware; only the default ramp differs.
     pub fn limits(&self, simulated: bool) -> Safety {
         let shorter = simulated && !self.ramp_is_given;
         let engage_ramp_s = if shorter { SIMULATED_ENGAGE_RAMP_S } else { self.limits.engage_ramp_s };
@@ -68,7 +68,7 @@ impl Protection {
     }
 }
 
-/// The settings that are for simulated devices only, and their locations in the profile.
+/// Settings that are permitted on simulated devices only, with their locations in the profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulationOnlySettings(Vec<(SimulationOnly, Problem)>);
 
@@ -84,7 +84,7 @@ impl SimulationOnlySettings {
     /// Rejects a profile that must not drive hardware; `i_know` permits running without the tank.
     ///
     /// # Errors
-    /// Every setting that removes a protection of the hand.
+    /// If a setting removes a protection of the hand; every such setting is listed.
     pub fn reject_on_hardware(&self, i_know: bool) -> Result<(), FileErrors> {
         let refused = self.0.iter().filter(|(rule, _)| !(rule.can_be_confirmed && i_know));
         let refused: Vec<Problem> = refused.map(|(_, problem)| problem.clone()).collect();
@@ -97,20 +97,20 @@ impl SimulationOnlySettings {
 pub struct Realtime {
     /// Service rate of the device, Hz; a divisor of 1000.
     pub rate_hz: u32,
-    /// Core that the loop is pinned to; `None`: chosen by the daemon.
+    /// Core that the loop is pinned to; `None` if the daemon chooses one.
     pub cpu: Option<u32>,
     /// Priority of the real-time thread, 1 to 99.
     pub priority: u8,
     /// Whether to lock the process memory.
     pub lock_memory: bool,
-    /// Busy wait before each tick, ns.
+    /// Duration of the busy wait before each tick, ns.
     pub wake_early_ns: u64,
 }
 
 /// Reads a profile file.
 ///
 /// # Errors
-/// All problems in the text.
+/// If the text has problems; all of them are listed.
 pub fn load(source: &Source) -> Result<Profile, FileErrors> {
     load_profile(source).map_err(|errors| FileKind::Profile.explain(source, errors))
 }
@@ -121,7 +121,7 @@ fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
     document.finish(Some(profile))
 }
 
-/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+/// Returns the top-level keys of the file, for the test that compares them with the table in [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     let root = empty.root();
@@ -130,12 +130,12 @@ pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
 }
 
 impl Reference {
-    /// A reference given by a flag.
+    /// Creates a reference from a command-line flag.
     pub fn from_flag(name: &str) -> Self {
         Self { name: name.to_owned(), folder: None, location: None }
     }
 
-    /// Whether it names another file than `other`; the location of the key does not count.
+    /// Whether the reference names a different file from `other`; the location of the key is ignored.
     pub fn differs_from(&self, other: &Self) -> bool {
         (&self.name, &self.folder) != (&other.name, &other.folder)
     }
@@ -143,7 +143,7 @@ impl Reference {
     /// Opens the file, or the built-in of the library.
     ///
     /// # Errors
-    /// If it cannot be opened; with the location of the key, if the name comes from a file.
+    /// If it cannot be opened. If the name comes from a profile, the error has the location of its key.
     pub fn open(&self, library: &Library) -> Result<Source, FileErrors> {
         library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
@@ -234,7 +234,7 @@ fn realtime(section: &Section<'_>) -> Realtime {
     realtime
 }
 
-/// The step is fixed at 1 ms; a device may be served every n-th step.
+/// Reads the service rate, Hz. The step is fixed at 1 ms; a device can be served in every n-th step.
 fn rate_hz(section: &Section<'_>) -> u32 {
     let rate = section.whole("rate_hz", 1000, 1..=1000);
     if 1000 % rate != 0 {

@@ -6,7 +6,7 @@ use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use serde::Serialize;
 use std::fmt;
 
-/// A pair of gains, with the keys of a profile.
+/// Proposed gains, with the keys of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of the profile")]
 pub struct Proposal {
@@ -16,7 +16,7 @@ pub struct Proposal {
     pub displayed_stiffness_n_per_m: f64,
 }
 
-/// Two proposals for the coupling with a device.
+/// Two proposals for the gains on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Proposals {
     /// Passive with any hand and any world.
@@ -26,7 +26,7 @@ pub struct Proposals {
 }
 
 impl Proposals {
-    /// Proposals in the world frame, as profiles give gains; `scale` is world metres per device metre.
+    /// Computes the proposals in the world frame, like the gains in profiles. `scale` is world metres per device metre.
     pub fn new(device: &WorstAxisModel, scale: f64) -> Self {
         let proposal = |gains: Gains| {
             let displayed = Margins::of(device, &HandImpedance::NOMINAL, &gains, 1.0, None).displayed_stiffness_n_per_m;
@@ -60,14 +60,14 @@ impl fmt::Display for Proposals {
     }
 }
 
-/// Rounds down to three digits: rounding must not make a proposal stiffer.
+/// Rounds down to three significant digits. Rounding must not make a proposal stiffer.
 fn three_digits(value: f64) -> f64 {
     if !(value > 0.0 && value.is_finite()) {
         return value;
     }
     let place = libm::pow(10.0, libm::floor(libm::log10(value)) - 2.0);
     let rounded = libm::floor(value / place) * place;
-    // Removes digits like those of 437.00000000000006.
+    // Remove spurious digits such as those of 437.00000000000006.
     format!("{rounded:.12}").parse().unwrap_or(rounded)
 }
 

@@ -12,13 +12,13 @@ use haptic_planar::scene::description::{
 use haptic_planar::scene::{Place, Scene, SceneError, UnknownName};
 use nalgebra::Vector2;
 
-/// Overlaps reported at most; a grid with a wrong pitch has thousands.
+/// Maximum number of overlaps reported; a grid with a wrong pitch has thousands.
 const MAX_OVERLAPS_REPORTED: usize = 10;
 
 /// Reads a scene file and builds the scene.
 ///
 /// # Errors
-/// All problems in the text; if there are none, the first problem of the scene.
+/// If the text has problems, which are all listed, or if the scene cannot be built.
 pub fn load(source: &Source) -> Result<Scene, FileErrors> {
     load_scene(source).map_err(|errors| FileKind::Scene.explain(source, errors))
 }
@@ -33,16 +33,16 @@ fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
     document.finish(scene)
 }
 
-/// Keys of the file itself, for the test that compares them with the table in [`crate::kind`].
+/// Returns the top-level keys of the file, for the test that compares them with the table in [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     SceneSections::new(empty).root.asked_keys()
 }
 
-/// Reads a scene file without building the scene; overlaps and the like are not checked.
+/// Reads a scene file without building the scene. Overlaps, for example, are not checked.
 ///
 /// # Errors
-/// All problems in the text.
+/// If the text has problems; all of them are listed.
 pub fn describe(source: &Source) -> Result<SceneDescription, FileErrors> {
     let document = Document::parse(source)?;
     let description = SceneSections::new(&document).describe();
@@ -68,7 +68,7 @@ enum Order {
     Second,
 }
 
-/// The sections of a scene file, so that an error found while building the scene is reported at its location.
+/// Sections of a scene file, kept so that an error found while building the scene is reported at its location.
 struct SceneSections<'d> {
     root: Section<'d>,
     world: Section<'d>,
@@ -128,8 +128,8 @@ impl<'d> SceneSections<'d> {
     }
 }
 
-/// Proposes the body whose name is nearest to an unknown one, if at most a third of the letters or two are wrong. The
-/// first in alphabetical order wins a draw.
+/// Suggests the body whose name is closest to an unknown name, if at most two letters or a third of them are wrong. In
+/// a tie, the first in alphabetical order is chosen.
 fn suggestion(unknown: &UnknownName) -> Option<String> {
     let max_edits = (unknown.name.chars().count() / 3).max(2);
     let edits = |candidate: &str| strsim::osa_distance(&unknown.name.to_lowercase(), &candidate.to_lowercase());
@@ -220,7 +220,7 @@ fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
     let has_unknown = section.reject_unknown_keys();
     match ["disc_radius_m", "box_m", "polygon_m", "capsule_m"].into_iter().filter(|key| section.has(key)).count() {
         1 => {}
-        // The misspelt outline key is already reported.
+        // The misspelt outline key has already been reported.
         0 if has_unknown => {}
         0 => body.error("shape", "has no outline", REMEDY),
         _ => body.error("shape", "has more than one outline", REMEDY),

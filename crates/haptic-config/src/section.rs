@@ -1,7 +1,7 @@
 //! Reads the tables of a TOML file key by key and collects all problems with their locations.
 //!
-//! A [`Section`] remembers which keys were asked for, so the valid keys are listed only where they are read. Getters
-//! never fail: they report the problem to the document and return the default, so that one pass finds every mistake.
+//! A [`Section`] records which keys are read, so no separate list of valid keys is needed. Getters never fail: they
+//! report a problem to the document and return the default, so that one pass finds every mistake.
 
 use crate::error::{FileErrors, Problem};
 use crate::rule::Rule;
@@ -14,7 +14,7 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A parsed file and the problems found in it so far.
+/// Parsed file and the problems found in it so far.
 pub struct Document<'s> {
     source: &'s Source,
     root: Spanned<DeTable<'s>>,
@@ -31,20 +31,20 @@ impl<'s> Document<'s> {
         Ok(Self { source, root, problems: RefCell::default() })
     }
 
-    /// The table of the whole file.
+    /// Returns the table of the whole file as a section.
     pub fn root(&self) -> Section<'_> {
         Section::new(self, String::new(), 0..0, Some(self.root.get_ref()))
     }
 
-    /// The table of the whole file without getters.
+    /// Returns the table of the whole file as parsed.
     pub fn table(&self) -> &DeTable<'s> {
         self.root.get_ref()
     }
 
-    /// Returns the value if there are no problems. A `None` value requires that a problem was reported.
+    /// Returns the value if there are no problems. The value may be `None` only if a problem was reported.
     ///
     /// # Errors
-    /// All reported problems, in the order of the file.
+    /// If problems were reported; they are in the order of the file.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, FileErrors> {
         let mut problems = self.problems.into_inner();
         match value {
@@ -56,7 +56,7 @@ impl<'s> Document<'s> {
         }
     }
 
-    /// Whether no problem was reported so far.
+    /// Whether no problem has been reported so far.
     pub fn is_clean(&self) -> bool {
         self.problems.borrow().is_empty()
     }
@@ -77,7 +77,7 @@ fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
 
 type Value<'d> = &'d Spanned<DeValue<'d>>;
 
-/// One table of a file, or an absent one, in which every key has its default.
+/// Table of a file. In an absent table, every key has its default.
 pub struct Section<'d> {
     document: &'d Document<'d>,
     path: String,
@@ -101,12 +101,12 @@ impl<'d> Section<'d> {
         self.get(key).is_some()
     }
 
-    /// A number.
+    /// Returns a number, or the default if the key is missing or its value invalid.
     pub fn number(&self, key: &'static str, default: f64, rule: Rule) -> f64 {
         self.optional_number(key, default, rule).unwrap_or(default)
     }
 
-    /// The numbers of some settings, each at its default where it is missing.
+    /// Returns settings read from the given keys. A number that is missing or invalid has its default.
     pub fn settings<T: Copy + Default>(&self, keys: &[Key<T>]) -> T {
         let mut settings = T::default();
         for key in keys {
@@ -116,32 +116,32 @@ impl<'d> Section<'d> {
         settings
     }
 
-    /// A number that may be missing; errors show the example.
+    /// Returns a number; `None` if it is missing or invalid. The error text shows the example.
     pub fn optional_number(&self, key: &'static str, example: f64, rule: Rule) -> Option<f64> {
         let value = self.get(key)?;
         self.check_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
     }
 
-    /// A vector of two numbers.
+    /// Returns a vector of two numbers, or the default if it is missing or invalid.
     pub fn vector(&self, key: &'static str, default: Vector2<f64>, rule: Rule) -> Vector2<f64> {
         let Some(value) = self.get(key) else { return default };
         self.numbers(key, value, rule, default.as_slice()).unwrap_or(default)
     }
 
-    /// A list of points, each of two numbers; `None` when missing or wrong.
+    /// Returns a list of points, each of two numbers; `None` if it is missing or invalid.
     pub fn points(&self, key: &'static str) -> Option<Vec<Vector2<f64>>> {
         let example = [0.01, 0.02];
         self.rows(key, |section, row| section.numbers(key, row, crate::rule::ANY, &example))
     }
 
-    /// A list of rows of three numbers; `None` when missing or wrong.
+    /// Returns a list of rows of three numbers; `None` if it is missing or invalid.
     pub fn triples(&self, key: &'static str) -> Option<Vec<[f64; 3]>> {
         let example = [0.0, 0.01, 0.02];
         let rows = self.rows(key, |section, row| section.list(key, row, crate::rule::ANY, &example))?;
         Some(rows.into_iter().map(|row| [row[0], row[1], row[2]]).collect())
     }
 
-    /// One number for all axes, or a list with one for each.
+    /// Reads one number for all axes, or a list with one number for each axis, and returns the values per axis.
     pub fn per_axis(&self, key: &'static str, axes: usize, default: f64, rule: Rule) -> [f64; 2] {
         match self.get(key) {
             Some(value) if value.get_ref().is_array() => {
@@ -152,7 +152,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// True or false.
+    /// Returns a boolean, or the default if it is missing or invalid.
     pub fn flag(&self, key: &'static str, default: bool) -> bool {
         let Some(value) = self.get(key) else { return default };
         value.get_ref().as_bool().unwrap_or_else(|| {
@@ -161,7 +161,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// A text; errors show the example.
+    /// Returns a text; `None` if it is missing or invalid. The error text shows the example.
     pub fn text(&self, key: &'static str, example: &str) -> Option<&'d str> {
         let value = self.get(key)?;
         let text = value.get_ref().as_str().filter(|text| !text.is_empty());
@@ -176,7 +176,7 @@ impl<'d> Section<'d> {
         self.get(key).is_some_and(|value| value.get_ref().as_str() == Some(text))
     }
 
-    /// Two texts.
+    /// Returns a list of two texts; `None` if it is missing or invalid.
     pub fn two_texts(&self, key: &'static str, example: &str) -> Option<[String; 2]> {
         let value = self.get(key)?;
         let texts: Option<Vec<&str>> =
@@ -190,12 +190,12 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// A whole number within a range.
+    /// Returns an integer within a range, or the default if it is missing or invalid.
     pub fn whole(&self, key: &'static str, default: i64, range: RangeInclusive<i64>) -> i64 {
         self.optional_whole(key, default, range).unwrap_or(default)
     }
 
-    /// A whole number within a range that may be missing.
+    /// Returns an integer within a range; `None` if it is missing or invalid.
     pub fn optional_whole(&self, key: &'static str, example: i64, range: RangeInclusive<i64>) -> Option<i64> {
         let value = self.get(key)?;
         let number = value.get_ref().as_integer().and_then(|i| i64::from_str_radix(i.as_str(), i.radix()).ok());
@@ -207,7 +207,7 @@ impl<'d> Section<'d> {
         number
     }
 
-    /// One of several words.
+    /// Returns the choice that a word names, or the default if it is missing or invalid.
     pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&'static str, T)], default: T) -> T {
         let Some(value) = self.get(key) else { return default };
         let word = value.get_ref().as_str().unwrap_or_default();
@@ -220,7 +220,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// A section inside this one; absent if the file lacks it.
+    /// Returns a section inside this one; it is absent if the file lacks it.
     pub fn section(&self, key: &'static str) -> Section<'d> {
         let path = self.path_of(key);
         let Some(value) = self.get(key) else { return Section::new(self.document, path, self.span.clone(), None) };
@@ -231,7 +231,7 @@ impl<'d> Section<'d> {
         Section::new(self.document, path, value.span(), table)
     }
 
-    /// The sections of a list such as `[[body]]`.
+    /// Returns the sections of a list such as `[[body]]`.
     pub fn sections(&self, key: &'static str) -> Vec<Section<'d>> {
         let Some(value) = self.get(key) else { return Vec::new() };
         let Some(entries) = value.get_ref().as_array() else {
@@ -251,13 +251,13 @@ impl<'d> Section<'d> {
         Section::new(self.document, path, entry.span(), table)
     }
 
-    /// Reports a problem with a key: at its value if the file gives one, else at the section.
+    /// Reports a problem with a key, at its value if the file gives one, otherwise at the section.
     pub fn error(&self, key: &str, problem: impl Display, remedy: impl Display) {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         self.document.report(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
     }
 
-    /// Reports a problem with a row of a list.
+    /// Reports a problem with one row of a list.
     pub fn row_error(&self, key: &str, row: usize, problem: impl Display, remedy: impl Display) {
         let rows = self.find(key).and_then(|value| value.get_ref().as_array());
         let span = rows.and_then(|rows| rows.get(row)).map_or(self.span.clone(), Spanned::span);
@@ -265,14 +265,14 @@ impl<'d> Section<'d> {
         self.document.report(span.start, path, problem.to_string(), remedy.to_string());
     }
 
-    /// Keys that were asked for, in the order of the getters.
+    /// Returns the keys that were read, in the order of the getters.
     #[cfg(test)]
     pub fn asked_keys(&self) -> Vec<&'static str> {
         self.asked.borrow().clone()
     }
 
-    /// Reports every key that was never asked for, with the closest valid one, and returns whether there were any. Call
-    /// it after the last getter.
+    /// Reports every key that was never read, with the closest valid one, and returns whether there were any. Must be
+    /// called after the last getter.
     pub fn reject_unknown_keys(&self) -> bool {
         let asked = self.asked.borrow();
         let mut has_unknown = false;
@@ -287,7 +287,7 @@ impl<'d> Section<'d> {
         has_unknown
     }
 
-    /// Location of a key's value, as a problem without a text.
+    /// Returns the location of a key's value, as a problem without a text.
     pub fn location(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         let source = self.document.source;
@@ -332,7 +332,7 @@ impl<'d> Section<'d> {
         self.list(key, value, rule, example).map(|list| Vector2::new(list[0], list[1]))
     }
 
-    /// A list of as many numbers as the example has.
+    /// Reads a list of as many numbers as the example has.
     fn list(&self, key: &str, value: Value<'_>, rule: Rule, example: &[f64]) -> Option<Vec<f64>> {
         let remedy = || format!("write e.g. {example:?}");
         match value.get_ref().as_array() {
@@ -388,7 +388,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The name with the smallest edit distance to `word`.
+/// Returns the name with the smallest edit distance to `word`.
 pub fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().min_by_key(|name| strsim::damerau_levenshtein(word, name))
 }

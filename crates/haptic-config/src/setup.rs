@@ -1,4 +1,4 @@
-//! A session: profile, scene, device and hand, opened and checked.
+//! Setup of a session: profile, scene, device and hand, opened and checked.
 
 use crate::builtin::{DEVICES, PROFILES, SCENES};
 use crate::error::{FileErrors, Problem};
@@ -15,52 +15,53 @@ use haptic_planar::scene::Scene;
 use haptic_planar::tick::TICK_S;
 use std::path::Path;
 
-/// Everything that a session needs.
+/// Everything needed for a session.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Settings.
+    /// Settings of the profile.
     pub profile: Profile,
-    /// Scene.
+    /// Loaded scene.
     pub scene: Scene,
-    /// Device file.
+    /// Contents of the device file.
     pub device: DeviceConfig,
-    /// Path of the prescribed hand, if there is one.
+    /// Path of the prescribed hand, if any.
     pub hand: Option<haptic_device::Path>,
-    /// Highest service rate of the open device, Hz; infinite before it is open.
+    /// Highest service rate of the open device, Hz; infinite before it is opened.
     pub device_rate_hz: f64,
     /// Texts of scene, device and hand.
     pub sources: Sources,
 }
 
-/// Texts of a session; the profile holds its own.
+/// Texts of a session, except that of the profile, which the profile holds.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// The scene.
+    /// Text of the scene.
     pub scene: Source,
-    /// The device.
+    /// Text of the device file.
     pub device: Source,
-    /// The prescribed hand, if there is one.
+    /// Text of the prescribed hand, if any.
     pub hand: Option<Source>,
 }
 
-/// Names of files or built-ins, as flags give them. The profile supplies what is `None`.
+/// Names of files or built-ins, as given by command-line flags. If the scene or the device is `None`, the profile names
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileNames<'a> {
-    /// Profile; `None`: the default one.
+    /// Profile; `None` for the default one.
     pub profile: Option<&'a str>,
-    /// Scene in place of the profile's.
+    /// Scene that replaces the profile's.
     pub scene: Option<&'a str>,
-    /// Device in place of the profile's.
+    /// Device that replaces the profile's.
     pub device: Option<&'a str>,
     /// Device kinds that the program can drive.
     pub kinds: Kinds,
 }
 
 impl Setup {
-    /// Opens the named files, and those that the profile names for the rest.
+    /// Opens the given files and, for names that are not given, those of the profile.
     ///
     /// # Errors
-    /// All problems of the profile; if it has none, all problems of scene, device and hand.
+    /// If the profile or, otherwise, scene, device or hand have problems; all of them are listed.
     pub fn open<'a>(names: impl Into<FileNames<'a>>, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
         let names = names.into();
         Self::from_profile(open_profile(names)?, hand_file, names.kinds)
@@ -69,14 +70,14 @@ impl Setup {
     /// Opens the files that a profile names.
     ///
     /// # Errors
-    /// All problems of scene, device and hand.
+    /// If scene, device or hand have problems; all of them are listed.
     pub fn from_profile(profile: Profile, hand_file: Option<&Path>, kinds: Kinds) -> Result<Self, FileErrors> {
         let scene = profile.scene.open(&SCENES);
         let device = profile.device.open(&DEVICES);
         let hand = hand_file.map(Source::read).transpose();
         match (scene, device, hand) {
             (Ok(scene), Ok(device), Ok(hand)) => Self::from_sources(profile, Sources { scene, device, hand }, kinds),
-            // The files that could be opened are parsed too, so that all problems are reported at once.
+            // Files that could be opened are parsed as well, so that all problems are reported at once.
             (scene, device, hand) => Err(joined([
                 scene.and_then(|source| scene::load(&source)).err(),
                 device.and_then(|source| device::load(&source, kinds)).err(),
@@ -85,10 +86,10 @@ impl Setup {
         }
     }
 
-    /// Parses the texts.
+    /// Creates the setup from texts.
     ///
     /// # Errors
-    /// All problems of scene, device and hand.
+    /// If scene, device or hand have problems; all of them are listed.
     pub fn from_sources(profile: Profile, sources: Sources, kinds: Kinds) -> Result<Self, FileErrors> {
         let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device, kinds));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
@@ -101,8 +102,8 @@ impl Setup {
         }
     }
 
-    /// Rejects settings that hardware must not run with. A prescribed hand moves no hardware. `run` itself checks that
-    /// passivity is off only on purpose.
+    /// Rejects settings that are not permitted on hardware. With a prescribed hand no hardware is used. The command
+    /// `run` checks separately that passivity was switched off on purpose.
     fn checked_for_hardware(self) -> Result<Self, FileErrors> {
         if !self.is_simulated() && self.hand.is_none() {
             self.profile.simulation_only.reject_on_hardware(true)?;
@@ -110,12 +111,12 @@ impl Setup {
         Ok(self)
     }
 
-    /// Largest force on the device, N: the smaller of the profile's and the device's limit.
+    /// Returns the largest force on the device, N: the smaller of the limits of the profile and the device.
     pub fn max_force_n(&self) -> f64 {
         self.settings().safety.max_force_n.min(self.device.max_force_n())
     }
 
-    /// Whether the device is a model and not hardware.
+    /// Whether the device is simulated rather than hardware.
     pub fn is_simulated(&self) -> bool {
         *self.device.kind == SIMULATED
     }
@@ -125,22 +126,23 @@ impl Setup {
         self.is_simulated() || self.hand.is_some()
     }
 
-    /// Settings of the loop.
+    /// Returns the settings of the loop.
     pub fn settings(&self) -> Settings {
         let moves_no_motor = self.moves_no_motor();
         let Profile { coupling, mapping, safety, .. } = &self.profile;
         Settings { coupling: *coupling, mapping: *mapping, safety: safety.limits(moves_no_motor) }
     }
 
-    /// Ticks between two services of the device: as the profile demands, and not below what the device permits. The
-    /// service rate is a divisor of 1000 Hz.
+    /// Returns the number of ticks between two services of the device: as set in the profile, or more if the device is
+    /// slower. The service rate is a divisor of 1000 Hz.
     pub fn ticks_per_service(&self) -> u32 {
         let demanded = 1000 / self.profile.realtime.rate_hz;
         let is_possible = |ticks: &u32| 1000 % ticks == 0 && 1000.0 / f64::from(*ticks) <= self.device_rate_hz;
         (demanded..=1000).find(is_possible).unwrap_or(1000)
     }
 
-    /// Takes over what only the open device knows: its service rate, and its axes if the file gives none.
+    /// Copies the properties that only the open device provides: its service rate, and its number of axes if the file
+    /// gives none.
     pub fn update_from_device(&mut self, device: &dyn Device) {
         self.device_rate_hz = device.limits().rate_hz;
         let axes = device.identity().axes;
@@ -151,31 +153,31 @@ impl Setup {
         }
     }
 
-    /// Service rate of the device, Hz.
+    /// Returns the service rate of the device, Hz.
     pub fn service_rate_hz(&self) -> u32 {
         1000 / self.ticks_per_service()
     }
 
-    /// Worst axis of the device, for tank and stability margins.
+    /// Returns the worst-axis model of the device, for the tank and the stability margins.
     pub fn device_model(&self) -> WorstAxisModel {
         let period_s = f64::from(self.ticks_per_service()) * TICK_S;
         worst_axis(&self.device.model, self.device.axes as u8, period_s)
     }
 
-    /// The loop at its start, with a device that is served as often as the setup demands.
+    /// Creates the loop, with a device that is served at the service rate of this setup.
     ///
     /// # Errors
-    /// An invalid model or mapping.
+    /// If the model or the mapping is invalid.
     pub fn into_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let every = self.ticks_per_service();
         let device: Box<dyn Device> = if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device };
         self.into_unpaced_loop(device)
     }
 
-    /// The loop at its start, with a device that already paces itself.
+    /// Creates the loop, with a device that already paces itself.
     ///
     /// # Errors
-    /// An invalid model or mapping.
+    /// If the model or the mapping is invalid.
     pub fn into_unpaced_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let (model, settings) = (self.device_model(), self.settings());
         let name = self.profile.device.name;
@@ -183,10 +185,11 @@ impl Setup {
             .map_err(|error| Problem::in_file(&name, error.to_string(), "").into())
     }
 
-    /// The device without hardware: the prescribed hand if there is one, else the model with its simulated hand.
+    /// Creates a device without hardware: the prescribed hand if there is one, otherwise the model with its simulated
+    /// hand.
     ///
     /// # Errors
-    /// An invalid model.
+    /// If the model is invalid.
     pub fn simulated_device(&self) -> Result<Box<dyn Device>, FileErrors> {
         let axes = self.device.axes as u8;
         if let Some(path) = &self.hand {
@@ -203,10 +206,10 @@ fn joined<const N: usize>(errors: [Option<FileErrors>; N]) -> FileErrors {
     FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect())
 }
 
-/// Opens the named profile, or the default one, and replaces its scene and device by the named ones.
+/// Opens the given profile, or the default one, and replaces its scene and device with those given.
 ///
 /// # Errors
-/// All problems of the profile.
+/// If the profile has problems; all of them are listed.
 pub fn open_profile<'a>(names: impl Into<FileNames<'a>>) -> Result<Profile, FileErrors> {
     let names = names.into();
     let name = names.profile.unwrap_or(PROFILES.entries[0].0);

@@ -1,22 +1,22 @@
-//! Text of a file, its origin, and line and column of a byte offset.
+//! Text of a file, its origin, and the line and column of a byte offset.
 
 use crate::error::{FileErrors, Position, Problem};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Largest file accepted, bytes. A scene of 10,000 bodies has 4 MB, an hour of hand positions at 1 kHz 100 MB. Anything
-/// larger is a mistake, such as a device node that never ends.
+/// Largest file accepted, bytes. A scene of 10,000 bodies takes 4 MB, and an hour of hand positions at 1 kHz takes 100
+/// MB. Anything larger is a mistake, such as an endless device node.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The text of one file.
+/// Text of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Name of the file as the user gave it, or `built-in scene 'table'`.
     pub name: String,
-    /// Content.
+    /// Content of the file.
     pub text: String,
-    /// Folder that relative paths in the file start from; `None` for built-ins and texts in memory.
+    /// Folder to which relative paths in the file refer; `None` for built-ins and texts in memory.
     pub folder: Option<PathBuf>,
 }
 
@@ -36,17 +36,17 @@ impl Source {
         Ok(Self { name, text, folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()) })
     }
 
-    /// Path of the file; `None` for built-ins and texts in memory.
+    /// Returns the path of the file; `None` for built-ins and texts in memory.
     pub fn file(&self) -> Option<&Path> {
         self.folder.as_ref().map(|_| Path::new(&self.name))
     }
 
-    /// A text that is not a file on disk.
+    /// Creates a source from a text that is not a file on disk.
     pub fn in_memory(name: &str, text: &str) -> Self {
         Self { name: name.to_owned(), text: text.to_owned(), folder: None }
     }
 
-    /// Line and column of a byte offset.
+    /// Returns the line and column of a byte offset.
     pub fn position(&self, offset: usize) -> Position {
         position_in(self.text.as_bytes(), offset)
     }
@@ -73,7 +73,7 @@ fn not_text(name: &str, error: &std::string::FromUtf8Error) -> FileErrors {
     Problem::at(name, position, "is not valid UTF-8 from here on", "save the file as UTF-8").into()
 }
 
-/// Columns count characters; continuation bytes of UTF-8 are skipped.
+/// Returns the line and column of a byte offset. Columns count characters: continuation bytes of UTF-8 are skipped.
 fn position_in(bytes: &[u8], offset: usize) -> Position {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

@@ -19,7 +19,7 @@ pub struct Stability {
     pub spectral_radius: f64,
     #[serde(rename = "stiffest_stable_n_per_m")]
     pub max_stable_stiffness_n_per_m: f64,
-    /// `None`: a perfect encoder is quiet at any stiffness.
+    /// `None` for an ideal encoder, which is quiet at any stiffness.
     pub stiffest_quiet_n_per_m: Option<f64>,
     pub displayed_stiffness_n_per_m: f64,
     pub force_quantum_n: f64,
@@ -28,7 +28,7 @@ pub struct Stability {
     pub advice: Vec<String>,
     /// Proposed gains for this device and mapping.
     pub proposals: Proposals,
-    /// The margins and proposals as lines of text.
+    /// Margins and proposals as lines of text.
     #[serde(skip)]
     pub text: String,
 }
@@ -65,8 +65,8 @@ impl Stability {
     }
 }
 
-/// Impedance of the hand that stability may rely on: that of the simulated hand; zero for a simulated device without a
-/// hand; on hardware the smallest that a hand has.
+/// Returns the impedance of the hand that stability may rely on. It is that of the simulated hand, zero for a simulated
+/// device without a hand, and the minimum impedance of a real hand on hardware.
 pub fn hand_impedance(setup: &Setup) -> HandImpedance {
     match &setup.device.hand {
         Some(hand) => HandImpedance {

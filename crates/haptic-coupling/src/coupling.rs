@@ -11,10 +11,10 @@ use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// Duration of a change of gains, s. A shorter ramp is felt as a knock.
+/// Duration of a ramp, s. A shorter ramp is felt as a knock.
 pub const RAMP_S: f64 = 0.05;
 
-/// Largest part of a ramp per tick.
+/// Largest fraction of a ramp per tick.
 const RAMP_FRACTION: f64 = TICK_S / RAMP_S;
 
 /// Gains of the coupling between hand and tool.
@@ -32,7 +32,7 @@ pub struct Gains {
 }
 
 impl Default for Gains {
-    /// Gains of a profile without any keys: passive on the default device.
+    /// Returns the gains of a profile without any keys, which are passive on the default device.
     fn default() -> Self {
         Self {
             stiffness_n_per_m: 400.0,
@@ -60,10 +60,10 @@ pub const GAIN_KEYS: [Key<Gains>; 4] = [
 ];
 
 impl Gains {
-    /// Validates the gains: all finite, none negative. The ramp and the step rely on it.
+    /// Validates that all gains are finite and none is negative. The ramp and the step rely on this.
     ///
     /// # Errors
-    /// The first gain that breaks its rule.
+    /// If a gain violates its rule; the first one is returned.
     pub fn checked(self) -> Result<Self, KeyError> {
         check(&GAIN_KEYS, &self).map(|()| self)
     }
@@ -78,7 +78,7 @@ pub struct Deformation {
     pub twist_rad: f64,
 }
 
-/// Values of the coupling that are ramped.
+/// Coupling values that are ramped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RampPoint {
     gains: Gains,
@@ -102,8 +102,8 @@ impl RampPoint {
     }
 
     /// Returns an upper bound of the energy that a full change to another point adds at a deformation, J: ½ΔK|e|² for
-    /// each spring, and ΔF·|e| for a force limit that rises while it is active. A part of the change adds that part of
-    /// the energy.
+    /// each spring, and ΔF·|e| for a force limit that rises while it is active. A fraction of the change adds that
+    /// fraction of the energy.
     fn cost_j(&self, other: &RampPoint, deformation: &Deformation) -> f64 {
         let (a, b) = (&self.gains, &other.gains);
         let stiffer = (b.stiffness_n_per_m - a.stiffness_n_per_m).max(0.0);
@@ -123,7 +123,7 @@ pub struct Coupling {
     to: RampPoint,
     /// Progress of the ramp, 0 to 1.
     fraction: f64,
-    /// Unit direction of the rail, world frame, if the handle stays on one.
+    /// Unit vector along the rail, world frame, if the handle stays on one.
     rail: Option<Vector2<f64>>,
     /// Hand position at the previous tick, world frame, m.
     before_m: Option<Vector2<f64>>,
@@ -153,8 +153,8 @@ impl Coupling {
         }
     }
 
-    /// Starts a ramp to other gains from the present point of the last one. Gains equal to the current target leave the
-    /// coupling unchanged to the bit. Real-time: constant.
+    /// Starts a ramp to other gains, from the present point of the last ramp. Gains equal to the current target leave
+    /// the coupling unchanged to the bit. Real-time: constant.
     pub fn set_gains(&mut self, gains: Gains, max_force_n: f64) {
         let to = RampPoint { gains, max_force_n };
         if to != self.to {
@@ -162,7 +162,7 @@ impl Coupling {
         }
     }
 
-    /// Starts a ramp to another force limit and keeps the target gains. Real-time: constant.
+    /// Starts a ramp to another force limit, keeping the target gains. Real-time: constant.
     pub fn limit(&mut self, max_force_n: f64) {
         self.set_gains(self.to.gains, max_force_n);
     }

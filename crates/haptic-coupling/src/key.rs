@@ -1,11 +1,11 @@
-//! Settings by key: the name in files and messages, the rule of the value, and the field.
+//! Settings by key: the name in files and messages, the rule for the value, and the field.
 //!
 //! One table per group of settings serves the profile parser, the API, recordings and the validating constructors.
 
 use std::fmt;
 
-/// Largest magnitude of any number in a file. It is far beyond every physical value in SI, and its powers stay finite,
-/// so that nothing computed from a file overflows.
+/// Largest magnitude of any number in a file. It is far beyond every physical value in SI units, and its powers remain
+/// finite, so that nothing computed from a file overflows.
 const MAX_MAGNITUDE: f64 = 1e12;
 
 /// Condition on a number, with its description.
@@ -39,7 +39,7 @@ impl Rule {
     }
 }
 
-/// One number in the settings `T`.
+/// Key of one number in the settings `T`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<T> {
     /// Name in files, messages and recordings.
@@ -62,7 +62,7 @@ impl<T: Copy> Key<T> {
 pub struct KeyError {
     /// Key of the setting.
     pub key: &'static str,
-    /// What is wrong with the value.
+    /// Problem with the value.
     pub problem: String,
 }
 
@@ -77,7 +77,7 @@ impl std::error::Error for KeyError {}
 /// Validates every number of the given settings.
 ///
 /// # Errors
-/// The first value that violates its rule.
+/// If a value violates its rule; the first one is returned.
 pub fn check<T: Copy>(keys: &[Key<T>], settings: &T) -> Result<(), KeyError> {
     let violation =
         |key: &Key<T>| key.rule.violation(key.get(settings)).map(|problem| KeyError { key: key.name, problem });

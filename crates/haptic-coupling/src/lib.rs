@@ -1,15 +1,17 @@
-//! Hand and tool: the spring-damper between them, the energy it may return, and the stiffness that a device permits.
+//! Coupling of hand and tool: the spring-damper between them, the energy that it may return, and the stiffness that a
+//! device permits.
 //!
-//! - [`coupling`]: computes the [`haptic_planar::input::CouplingInput`] of a tick from the hand; new gains are ramped.
-//! - [`tank`]: the energy tank, the last limit on every force: never more than the stored energy, with any hand.
+//! - [`coupling`]: computes the [`haptic_planar::input::CouplingInput`] of a tick from the hand position, and ramps new
+//!   gains.
+//! - [`tank`]: the energy tank, which limits every force so that no hand can extract more than the stored energy.
 //! - [`key`]: settings by key, with the rules that files, API and constructors share.
-//! - [`model`]: models of a device and a hand; the same numbers as in a device file.
-//! - [`passivity`]: the damping that a device needs, by closed form and by frequency sweep.
+//! - [`model`]: models of a device and a hand, with the values of a device file.
+//! - [`passivity`]: the damping that a device needs, in closed form and by frequency sweep.
 //! - [`sampled`]: the linear loop of device, hand and coupling over one period, and its eigenvalues.
 //! - [`margins`]: the results of these analyses for one device and one pair of gains, as numbers and as text.
 //!
-//! Notation of the comments: K, B stiffness and damping of the coupling; b, m, f_c, Δ damping, mass, Coulomb friction
-//! and encoder step of the device; T the period, t_d the delay beyond it; S the tank level.
+//! Notation in the comments: K and B are stiffness and damping of the coupling; b, m, f_c and Δ are damping, mass,
+//! Coulomb friction and encoder step of the device; T is the period, t_d the delay beyond it, and S the tank level.
 //!
 //! ```
 //! use haptic_coupling::coupling::{Coupling, Gains};

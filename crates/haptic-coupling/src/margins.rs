@@ -1,4 +1,4 @@
-//! Margins of a pair of gains on a given device, as numbers and as text.
+//! Stability margins of a pair of gains on a device, as numbers and as text.
 
 use crate::coupling::Gains;
 use crate::model::{HandImpedance, WorstAxisModel};
@@ -7,18 +7,19 @@ use crate::sampled::{max_stable_stiffness_n_per_m, spectral_radius};
 use std::f64::consts::TAU;
 use std::fmt;
 
-/// Fraction of the device's damping that the passive default spends on the coupling's damper.
+/// Fraction of the device's damping that the passive gains use for the coupling's damper.
 const PASSIVE_DAMPING_FRACTION: f64 = 0.2;
-/// Fraction that it spends on the spring; the rest is margin.
+/// Fraction of the device's damping that the passive gains use for the spring; the rest is margin.
 const PASSIVE_STIFFNESS_FRACTION: f64 = 0.7;
-/// Upper bound of the force step that one encoder step causes through the damper with the crisp default, N.
+/// Upper bound on the force step that one encoder step causes through the damper of the crisp gains, N.
 const QUIET_STEP_N: f64 = 0.05;
-/// Fraction of the maximum stable stiffness that the crisp default uses at most; its rule of thumb usually gives less.
+/// Upper bound on the stiffness of the crisp gains, as a fraction of the maximum stable stiffness; the rule of thumb
+/// usually gives less.
 const CRISP_FRACTION: f64 = 0.6;
 /// Lightest tool worth simulating, kg.
 const MIN_TOOL_MASS_KG: f64 = 0.02;
 
-/// Margins of a device, a hand and a pair of gains. Gains are in the device frame (multiplied by scale²).
+/// Margins for a device, a hand and a pair of gains. Gains are in the device frame (multiplied by scale²).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
     /// Model of the device.
@@ -155,8 +156,8 @@ pub fn passive_gains(device: &WorstAxisModel) -> Gains {
 }
 
 /// Returns crisper gains that are stable with a hand of this damping but not passive; they are opt-in. They are never
-/// softer than the passive gains: on a device without Coulomb friction to absorb encoder steps, softer gains would
-/// bring no benefit.
+/// softer than the passive gains, which are returned instead, for example on a device with too little Coulomb friction
+/// to absorb encoder steps.
 pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     let by_mass = 0.05 * device.mass_kg / device.period_s;
     let by_encoder =
@@ -172,7 +173,7 @@ pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     Gains { stiffness_n_per_m: stiffness, damping_n_s_per_m: damping, ..Gains::default() }
 }
 
-/// Computes 2f_c/Δ, a sufficient bound that is not tight.
+/// Computes 2f_c/Δ, N/m, a sufficient bound that is not tight.
 fn stiffest_quiet_n_per_m(device: &WorstAxisModel) -> f64 {
     if device.encoder_step_m > 0.0 { 2.0 * device.coulomb_n / device.encoder_step_m } else { f64::INFINITY }
 }

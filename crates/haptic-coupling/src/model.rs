@@ -1,6 +1,6 @@
 //! Models of a device and of the hand that holds it.
 
-/// Model of one axis of a device: a mass with friction, a sampled position and a delayed force.
+/// Model of the worst axis of a device: a mass with friction, a sampled position and a delayed force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorstAxisModel {
     /// Moving mass at the handle, kg.
@@ -20,7 +20,7 @@ pub struct WorstAxisModel {
 }
 
 impl Default for WorstAxisModel {
-    /// Device of a file without any keys.
+    /// Returns the model of a device file without any keys.
     fn default() -> Self {
         Self {
             mass_kg: 0.1,
@@ -35,14 +35,14 @@ impl Default for WorstAxisModel {
 }
 
 impl WorstAxisModel {
-    /// T/2 + t_d, s: mean delay of a held force. The damping that a stiffness needs is proportional to it.
+    /// Returns T/2 + t_d, s, the mean delay of a held force. The damping that a stiffness needs is proportional to it.
     pub fn effective_delay_s(&self) -> f64 {
         self.period_s / 2.0 + self.delay_s
     }
 }
 
-/// Impedance of the hand on the handle. Its mass adds to that of the device; a spring and a damper tie it to the
-/// intended position.
+/// Impedance of the hand on the handle. The hand's mass adds to that of the device; a spring and a damper connect it to
+/// the intended position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HandImpedance {
     /// Mass, kg.

@@ -1,18 +1,18 @@
-//! Damping that a device needs so that a sampled coupling never generates energy, with any hand.
+//! Damping that a device needs so that a sampled coupling never generates energy with any hand.
 //!
-//! Colgate and Schenkel's condition for a virtual wall, b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT, and
-//! its extension to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the
-//! right half plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y). The closed
-//! forms are tested against a frequency sweep that does not use them.
+//! Colgate and Schenkel's condition for a virtual wall is b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT. It
+//! is extended to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the right
+//! half-plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y). The closed forms
+//! are tested against a frequency sweep that does not use them.
 
 use nalgebra::Complex;
 use std::f64::consts::PI;
 
-/// Number of grid points of the sweep, before refinement.
+/// Number of grid points in the sweep, before refinement.
 const SWEEP_POINTS: u32 = 4096;
 
-/// Returns the damping that a spring-damper on a rigid wall needs, with a delay of `delay_s` beyond the period, N·s/m,
-/// by sweep.
+/// Returns the device damping that a spring-damper on a rigid wall needs, N·s/m, computed by a frequency sweep.
+/// `delay_s` is the delay beyond the period.
 pub fn damping_for_wall(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64, delay_s: f64) -> f64 {
     largest_over_frequencies(|theta| {
         let difference = one_minus_delay(theta);

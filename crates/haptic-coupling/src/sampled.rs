@@ -1,5 +1,5 @@
-//! The linear loop of device, hand and coupling with a fixed tool, from one sample to the next, and its eigenvalues.
-//! They give the stiffest stable coupling, passive or not.
+//! Linear loop of device, hand and coupling with a fixed tool, from one sample to the next, and its eigenvalues. The
+//! eigenvalues give the stiffest stable coupling, passive or not.
 
 use crate::model::{HandImpedance, WorstAxisModel};
 use nalgebra::{DMatrix, Matrix3};
@@ -35,7 +35,7 @@ impl Held {
 }
 
 /// Returns the transition matrix of one period. The state is position, velocity, previous position, and the forces of
-/// the last ticks, newest first, as many as the delay needs.
+/// the last periods, newest first, as many as the delay requires.
 pub fn one_period(
     device: &WorstAxisModel,
     hand: &HandImpedance,
@@ -54,7 +54,7 @@ pub fn one_period(
     let mut matrix = DMatrix::zeros(4 + whole, 4 + whole);
     matrix.view_mut((0, 0), (2, 2)).copy_from(&free);
     matrix[(2, 0)] = 1.0;
-    // Row 3 computes the force of this tick; the rows below shift the older forces.
+    // Row 3 computes the force of this period; the rows below shift the older forces.
     (0..3).for_each(|column| matrix[(3, column)] = force[column]);
     (0..whole).for_each(|age| matrix[(4 + age, 3 + age)] = 1.0);
     for row in 0..2 {
@@ -79,7 +79,7 @@ pub fn spectral_radius(
     matrix.complex_eigenvalues().iter().map(|value| value.norm()).fold(0.0, f64::max)
 }
 
-/// Returns the stiffest stable coupling with this damping, N/m; zero if there is none. The closed form (b + b_h +
+/// Returns the maximum stable stiffness with this damping, N/m; zero if there is none. The closed form (b + b_h +
 /// B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; this function uses the eigenvalues themselves.
 pub fn max_stable_stiffness_n_per_m(device: &WorstAxisModel, hand: &HandImpedance, damping_n_s_per_m: f64) -> f64 {
     let is_stable = |stiffness: f64| spectral_radius(device, hand, stiffness, damping_n_s_per_m) < 1.0;

@@ -24,25 +24,25 @@ mod checkpoint;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// Energy in the tank beyond what the world stores, J. It covers the rounding and the warm start of the contact solver
-/// (up to 9e-6 J observed). 50 mJ would be enough to sustain a limit cycle.
+/// Energy in the tank in addition to that stored in the world, J. It covers errors from rounding and from the warm
+/// start of the contact solver (up to 9e-6 J observed). 50 mJ would be enough to sustain a limit cycle.
 pub const RESERVE_J: f64 = 1e-4;
 
-/// What the tank does with a force that its energy does not cover.
+/// Treatment of a force that the energy in the tank does not cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Passivity {
     /// Scales the force down.
     #[default]
     Tank,
-    /// Passes the force and keeps track of the level, which may then fall below zero.
+    /// Passes the force but updates the level, which may then fall below zero.
     Observer,
     /// Disables the tank.
     Off,
 }
 
 impl Passivity {
-    /// All modes, with their names in profiles and messages.
+    /// All modes with their names in profiles and messages.
     pub const NAMES: [(&'static str, Self); 3] =
         [("tank", Self::Tank), ("observer", Self::Observer), ("off", Self::Off)];
 }
@@ -79,7 +79,8 @@ pub struct StoredEnergy {
     pub height_j: f64,
 }
 
-/// Integral of the force sent since the last reading over time. It gives the mean force over a gap in the readings.
+/// Time integral of the force sent since the last reading, from which the mean force over a gap in the readings is
+/// computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Held {
     impulse_n_s: Vector2<f64>,
@@ -140,7 +141,7 @@ impl Tank {
         self.held = Held::NOTHING;
     }
 
-    /// Applies new settings and keeps the levels. Real-time: constant.
+    /// Applies new settings, keeping the levels. Real-time: constant.
     pub fn set_limits(&mut self, settings: &TankSettings) {
         self.passivity = settings.passivity;
         self.damping_n_s_per_m = settings.counted_damping_n_s_per_m();
@@ -150,8 +151,8 @@ impl Tank {
 
     /// Updates the levels with the energy exchanged by the last force. The hand is now at `position_m`, and `elapsed_s`
     /// have passed since the last call. `stored` is the energy that the world could still deliver. An untrusted
-    /// reading, such as a jump, may lower a level but never raises it. Returns the distance that the hand moved since
-    /// the last reading, m. Real-time: constant.
+    /// reading, such as a jump, may lower a level but never raises it. Returns the displacement of the hand since the
+    /// last reading, m. Real-time: constant.
     pub fn observe(
         &mut self,
         position_m: Vector2<f64>,
@@ -195,14 +196,14 @@ impl Tank {
         self.held.force_n
     }
 
-    /// Sets the force that the device still applies, because the last admitted one was not written. Real-time:
+    /// Sets the force that the device still applies because the last admitted force was not written. Real-time:
     /// constant.
     pub fn hold(&mut self, force_n: Vector2<f64>) {
         self.held.force_n = force_n;
     }
 
-    /// Returns the square of the largest force that an energy covers, N²; callers take the root only where needed. Over
-    /// a gap in the readings the force must be covered for longer.
+    /// Returns the square of the largest force that an energy covers, N²; callers take the root only where needed.
+    /// During a gap in the readings, the force must be covered for longer.
     fn limit_squared(&self, energy_j: f64) -> f64 {
         match self.passivity {
             Passivity::Tank => {
@@ -217,7 +218,7 @@ impl Tank {
         force_n * force_n * self.period_s / (4.0 * self.damping_n_s_per_m)
     }
 
-    /// Returns the energy beyond what the present force needs, J.
+    /// Returns the energy available beyond that needed for the present force, J.
     pub fn available_j(&self) -> f64 {
         match self.passivity {
             Passivity::Tank => {
@@ -302,7 +303,7 @@ pub fn project_onto_segment(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f
     }
 }
 
-/// Limits the length of a vector to `longest` and keeps its direction. Real-time: constant.
+/// Limits the length of a vector to `longest`, keeping its direction. Real-time: constant.
 pub fn clamp_norm(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
     let length_squared = vector.norm_squared();
     if length_squared <= longest * longest { vector } else { vector * (longest / length_squared.sqrt()) }

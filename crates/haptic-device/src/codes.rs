@@ -1,11 +1,11 @@
-//! Numbers of health and write outcomes in recordings and checkpoints: the only table of them.
+//! Numeric codes of health and write outcomes in recordings and checkpoints. They are defined only here.
 //!
 //! The numbers of [`FaultCode`] continue those of [`Health`]; the numbers of [`WriteError`] those of [`WriteOutcome`].
 
 use crate::contract::{FaultCode, Health, WriteError, WriteOutcome};
 
 impl FaultCode {
-    /// Number, axis or code, detail. Real-time: constant.
+    /// Returns the number, the axis or device code, and the detail. Real-time: constant.
     pub const fn to_code(self) -> (u8, u8, u32) {
         match self {
             Self::Watchdog => (3, 0, 0),
@@ -17,7 +17,7 @@ impl FaultCode {
         }
     }
 
-    /// The fault of [`Self::to_code`]; none for a number without one.
+    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
     pub const fn from_code((number, code, detail): (u8, u8, u32)) -> Option<Self> {
         Some(match number {
             3 => Self::Watchdog,
@@ -32,7 +32,7 @@ impl FaultCode {
 }
 
 impl Health {
-    /// Number, axis or code, detail. Real-time: constant.
+    /// Returns the number, the axis or device code, and the detail. Real-time: constant.
     pub const fn to_code(self) -> (u8, u8, u32) {
         match self {
             Self::Ready => (0, 0, 0),
@@ -42,7 +42,7 @@ impl Health {
         }
     }
 
-    /// The health of [`Self::to_code`]; none for a number without one.
+    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
     pub fn from_code(code: (u8, u8, u32)) -> Option<Self> {
         match code.0 {
             0 => Some(Self::Ready),
@@ -54,7 +54,7 @@ impl Health {
 }
 
 impl WriteError {
-    /// Number and detail. Real-time: constant.
+    /// Returns the number and the detail. Real-time: constant.
     pub const fn to_code(self) -> (u8, u32) {
         match self {
             Self::NotFinite => (2, 0),
@@ -63,7 +63,7 @@ impl WriteError {
         }
     }
 
-    /// The error of [`Self::to_code`]; none for a number without one.
+    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
     pub const fn from_code((number, detail): (u8, u32)) -> Option<Self> {
         Some(match number {
             2 => Self::NotFinite,
@@ -75,7 +75,7 @@ impl WriteError {
 }
 
 impl WriteOutcome {
-    /// Number and detail. Real-time: constant.
+    /// Returns the number and the detail. Real-time: constant.
     pub const fn to_code(self) -> (u8, u32) {
         match self {
             Self::Written => (0, 0),
@@ -84,7 +84,7 @@ impl WriteOutcome {
         }
     }
 
-    /// The outcome of [`Self::to_code`]; none for a number without one.
+    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
     pub fn from_code(code: (u8, u32)) -> Option<Self> {
         match code.0 {
             0 => Some(Self::Written),

@@ -6,19 +6,19 @@ use crate::simulated::{DeviceModel, HandModel};
 /// Checked content of a device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceConfig {
-    /// Backend that drives the device.
+    /// Kind of the device.
     pub kind: &'static KindSpec,
-    /// 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: usize,
-    /// Whether the file gives the number of axes. If not, a board may report another one.
+    /// Whether the file gives the number of axes. If not, a board may report a different number.
     pub axes_are_given: bool,
     /// How the device is found on this machine.
     pub address: Address,
     /// Variant of the kind, one of [`KindSpec::variants`].
     pub variant: Option<&'static str>,
-    /// Metres per radian of rotary axes.
+    /// Displacement of the handle per radian of a rotary axis, m.
     pub lever_m: f64,
-    /// Silence of the host after which the device itself cuts its force, s.
+    /// Time without commands from the host after which the device switches its force off, s.
     pub watchdog_s: f64,
     /// Conversion from counts to metres and from magnitudes to newtons.
     pub calibration: Calibration,
@@ -52,13 +52,13 @@ impl Default for DeviceConfig {
 }
 
 impl DeviceConfig {
-    /// Largest force on the device, N: the limit of the weaker axis holds for the whole vector.
+    /// Largest force of the device, N. The limit of the weaker axis applies to the whole vector.
     pub fn max_force_n(&self) -> f64 {
         self.model.vector_limit_n(self.axes)
     }
 }
 
-/// How a device is found: by the port or node where it is plugged in, or by what it reports about itself.
+/// How a device is found: by its port or device node, or by the identity that it reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Serial port.
@@ -67,9 +67,9 @@ pub struct Address {
     pub baud: u32,
     /// Device node.
     pub path: Option<String>,
-    /// USB vendor.
+    /// USB vendor id.
     pub vendor_id: Option<u16>,
-    /// USB product.
+    /// USB product id.
     pub product_id: Option<u16>,
     /// Serial number.
     pub serial_number: Option<String>,
@@ -81,13 +81,13 @@ impl Default for Address {
     }
 }
 
-/// Properties of a joystick that it does not report.
+/// Properties that a joystick does not report.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// From one end of each axis to the other, at the handle, m.
+    /// Travel of each axis at the handle, from end to end, m.
     pub travel_m: Option<[f64; 2]>,
-    /// Count of each axis in the centre.
+    /// Count of each axis at the centre.
     pub centre_counts: Option<[f64; 2]>,
-    /// The motor of an axis pushes in the wrong direction.
+    /// Whether the motor of each axis pushes in the wrong direction.
     pub reverse_force: [bool; 2],
 }

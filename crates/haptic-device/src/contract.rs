@@ -1,7 +1,7 @@
 //! Interface between the tick and a device: read the newest state, write one effort, never block.
 //!
-//! Frames: everything here is in the device frame, metres and newtons at the handle. [`crate::mapping`] converts to the
-//! world frame and back. A device with one axis uses the first component and leaves the second at zero.
+//! All quantities are in the device frame: metres and newtons at the handle. [`crate::mapping`] converts to the world
+//! frame and back. A device with one axis uses the first component and leaves the second at zero.
 
 use crate::kind::KindSpec;
 use nalgebra::Vector2;
@@ -9,7 +9,7 @@ use nalgebra::Vector2;
 /// Maximum number of axes of a device. Arrays on the hot path have this length.
 pub const MAX_AXES: usize = 2;
 
-/// Nanoseconds on a monotonic clock; for simulated devices, the tick count times the period.
+/// Nanoseconds on a monotonic clock; in virtual time, the tick count times the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MonotonicNs(pub u64);
 
@@ -25,7 +25,7 @@ impl MonotonicNs {
     }
 }
 
-/// Fault of a device. Codes and details are those of the device, for the report.
+/// Fault of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultCode {
     /// The firmware's watchdog expired and cut the effort.
@@ -42,9 +42,9 @@ pub enum FaultCode {
         /// Number of consecutive invalid frames.
         bad_frames: u32,
     },
-    /// The linkage reported a pose outside its workspace.
+    /// The linkage reported a pose outside its range.
     Kinematics,
-    /// The device's own fault code, as sent.
+    /// A fault code of the device's firmware, as sent.
     Device {
         /// Code of the firmware.
         code: u8,
@@ -60,7 +60,7 @@ pub enum Health {
     Ready,
     /// Connected, but without a new sample in this tick; the reading repeats the last valid one.
     Stale,
-    /// The link is gone, or was silent for so long that the backend reports it as lost.
+    /// The link is gone, or has been silent for longer than the backend permits.
     Lost,
     /// The device reports a fault.
     Faulted(FaultCode),
@@ -115,13 +115,13 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// No force; every shutdown ends with it.
+    /// Returns zero force, with which every shutdown ends.
     pub fn zero() -> Self {
         Self { force_n: Vector2::zeros() }
     }
 }
 
-/// Why an effort was not sent.
+/// Reason why an effort was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
     /// The effort was not finite; zero was sent instead if the link allowed it.
@@ -138,7 +138,7 @@ pub enum WriteError {
 /// Outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// Passed to the device or its link.
+    /// The effort was passed to the device or its link.
     Written,
     /// The link is still busy with the previous effort. Nothing was queued; the effort of a later tick is sent.
     Busy,
@@ -151,13 +151,13 @@ pub enum WriteOutcome {
 pub struct Identity {
     /// Name for the user.
     pub name: String,
-    /// Backend that drives it.
+    /// Kind of the device.
     pub kind: &'static KindSpec,
     /// Serial number that the device reports; empty if it has none.
     pub serial_number: String,
     /// Firmware version that the device reports; empty if it has none.
     pub firmware: String,
-    /// 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: u8,
 }
 
@@ -211,7 +211,7 @@ pub trait Device: Send {
     /// Limits; constant after opening.
     fn limits(&self) -> &Limits;
 
-    /// The newest reading, or the last valid one marked as stale.
+    /// Returns the newest reading, or the last valid one marked as stale.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn read(&mut self, now: MonotonicNs) -> Reading;
@@ -222,28 +222,28 @@ pub trait Device: Send {
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome;
 
     /// Sets the target of a simulated hand, device frame, m, or releases the hand. May be called every tick. Hardware
-    /// is held by a real hand and ignores it.
+    /// is held by a real hand and ignores the call.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn set_hand_target(&mut self, _target_m: Option<Vector2<f64>>) {}
 
-    /// Moves a simulated hand to the handle of a new tool, device frame, m, where its path restarts. Hardware is held
-    /// by a real hand and ignores it.
+    /// Moves a simulated hand to the handle of a new tool, device frame, m, and then restarts its path. Hardware is
+    /// held by a real hand and ignores the call.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn move_hand_to_tool(&mut self, _handle_m: Vector2<f64>) {}
 
-    /// Statistics of the link; none for devices without one. Not for the tick.
+    /// Statistics of the link; `None` for devices without a link. Not for use in the tick.
     fn link_statistics(&self) -> Option<LinkStatistics> {
         None
     }
 
-    /// Sends zero force, disarms and closes the link. Not for the tick: it may wait for the device to confirm. Closing
-    /// twice has no effect.
+    /// Sends zero force, disarms and closes the link. Not for use in the tick, because it may wait for the device to
+    /// confirm. Closing a closed device has no effect.
     fn close(&mut self);
 }
 
-/// A boxed device is a device, so that the backend can be chosen at start and wrapped.
+/// Implemented for boxed devices, so that the backend can be chosen at start-up and wrapped.
 impl<D: Device + ?Sized> Device for Box<D> {
     fn identity(&self) -> &Identity {
         (**self).identity()

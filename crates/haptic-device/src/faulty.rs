@@ -8,10 +8,11 @@ use crate::contract::{
 use crate::xorshift::Xorshift;
 use nalgebra::Vector2;
 
-/// Length of the history of readings, and so the maximum delay of a reading in ticks.
+/// Length of the history of readings, ticks. It limits the delay of late readings.
 const REMEMBERED: usize = 64;
 
-/// Ticks without an effort after which the wrapped device gets zero, as from the watchdog of real firmware (20 ms).
+/// Ticks without an effort after which the wrapped device receives zero effort, like the watchdog of real firmware
+/// (20 ms).
 const WATCHDOG_TICKS: u32 = 20;
 
 /// Error number of the operating system for a broken link (EIO on Linux).
@@ -22,7 +23,7 @@ const INPUT_OUTPUT_ERROR: i32 = 5;
 pub enum InjectedFault {
     /// No new reading this tick.
     Drop,
-    /// The last reading again, marked as fresh; its sequence number is the old one.
+    /// The last reading is repeated and marked as fresh, with its old sequence number.
     Repeat,
     /// The position is NaN.
     NotANumber,
@@ -45,7 +46,7 @@ pub enum InjectedFault {
     WriteFailure,
     /// The link is busy with an older effort.
     WriteBusy,
-    /// The device reports a fault from now on.
+    /// The device reports a fault from this tick on.
     Failure(FaultCode),
 }
 
@@ -106,7 +107,7 @@ struct Spoiled {
     write_busy: bool,
 }
 
-/// A device with faults.
+/// A device with injected faults.
 #[derive(Clone, Debug)]
 pub struct FaultyDevice<D> {
     device: D,
@@ -215,7 +216,7 @@ impl<D: Device> FaultyDevice<D> {
         self.history[(self.ticks.saturating_sub(ticks_ago) % REMEMBERED as u64) as usize]
     }
 
-    /// The last reading again, marked as old.
+    /// Repeats the last reading, marked as not fresh.
     fn repeat_last(&self, health: Health, now: MonotonicNs) -> Reading {
         let age_ns = self.handed_out.age_ns.saturating_add(now.since(self.handed_out_at));
         Reading { health, age_ns, fresh: false, ..self.handed_out }
@@ -268,7 +269,7 @@ impl<D: Device> Device for FaultyDevice<D> {
         self.device.limits()
     }
 
-    /// Real-time: the wrapped device's, eight random numbers, and what is scheduled for the tick.
+    /// Real-time: one reading of the wrapped device, eight random numbers, and the faults scheduled for the tick.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         self.ticks += 1;
         let newest = self.device.read(now);
@@ -286,13 +287,13 @@ impl<D: Device> Device for FaultyDevice<D> {
         }
         let spoiled = self.spoil(newest);
         if !self.spoiled.repeated {
-            // The measured reading is stored: a jump or a NaN lasts one tick.
+            // The measured reading is stored, so a jump or a NaN lasts one tick.
             (self.handed_out, self.handed_out_at) = (newest, now);
         }
         spoiled
     }
 
-    /// Real-time: the wrapped device's.
+    /// Real-time: as the wrapped device.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         if self.link_is_down() || self.failure.is_some() {
             return self.withhold(WriteOutcome::Failed(WriteError::NotConnected), now);
@@ -315,12 +316,12 @@ impl<D: Device> Device for FaultyDevice<D> {
         self.device.close();
     }
 
-    /// Real-time: the wrapped device's.
+    /// Real-time: as the wrapped device.
     fn set_hand_target(&mut self, target_m: Option<Vector2<f64>>) {
         self.device.set_hand_target(target_m);
     }
 
-    /// Real-time: the wrapped device's.
+    /// Real-time: as the wrapped device.
     fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
         self.device.move_hand_to_tool(handle_m);
     }

@@ -1,6 +1,6 @@
-//! Kinds of device, by the word of `kind` in a device file.
+//! Device kinds, as named by `kind` in a device file.
 
-/// Properties of a kind for device files, reports and recordings. Backends refer to it; nothing here does I/O.
+/// Properties of a device kind, for device files, reports and recordings. Backends refer to them.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name in device files, messages and recordings.
@@ -11,7 +11,7 @@ pub struct KindSpec {
     pub is_hardware: bool,
     /// Number of axes, if the kind determines it.
     pub axes: Option<u8>,
-    /// Keys of a device file that have an effect on this kind, besides those that have one on every kind.
+    /// Keys of a device file that apply to this kind, in addition to those that apply to every kind.
     pub keys: &'static [&'static str],
     /// Values of the key `variant`; the first is the default.
     pub variants: &'static [&'static str],

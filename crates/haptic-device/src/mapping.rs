@@ -1,12 +1,12 @@
-//! Conversion between device and world frame that preserves work.
+//! Conversion between the device frame and the world frame that preserves work.
 //!
-//! One 2×2 matrix M serves both kinds of device: x_world = offset + M·x_device and f_device = Mᵀ·f_world. With two axes
-//! M = scale·R; with one axis its first column is scale·axis and its second is zero. Since dx_world = M·dx_device, the
-//! work f_world·dx_world equals f_device·dx_device whatever M is.
+//! One 2×2 matrix M serves devices with one and two axes: x_world = offset + M·x_device and f_device = Mᵀ·f_world. With
+//! two axes, M = scale·R; with one axis, its first column is scale·axis and its second is zero. Since
+//! dx_world = M·dx_device, the work f_world·dx_world equals f_device·dx_device for every M.
 
 use nalgebra::{Matrix2, Vector2};
 
-/// Why a mapping is invalid.
+/// Reason why a mapping is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MappingError {
     /// The scale must be positive.
@@ -52,7 +52,7 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// For a device with two axes: x_world = offset + scale·R(rotation)·x_device.
+    /// Creates the mapping of a device with two axes: x_world = offset + scale·R(rotation)·x_device.
     pub fn planar(scale: f64, rotation_rad: f64, offset_m: Vector2<f64>) -> Result<Self, MappingError> {
         if !rotation_rad.is_finite() {
             return Err(MappingError::Rotation { rotation_rad });
@@ -61,7 +61,7 @@ impl Mapping {
         Self::from_directions(scale, Matrix2::new(cosine, -sine, sine, cosine), offset_m)
     }
 
-    /// For a device with one axis: x_world = offset + scale·x·axis, where the axis is normalised here.
+    /// Creates the mapping of a device with one axis: x_world = offset + scale·x·axis. The axis need not be normalised.
     pub fn linear(scale: f64, axis: Vector2<f64>, offset_m: Vector2<f64>) -> Result<Self, MappingError> {
         let length = libm::hypot(axis.x, axis.y);
         if !length.is_finite() || length <= 0.0 {
@@ -95,9 +95,10 @@ impl Mapping {
         self.world_from_device * device_m_per_s
     }
 
-    /// The device position whose world position is nearest to `world_m`; the second axis of a 1-DOF device is zero.
+    /// Device position whose world position is nearest to `world_m`, m. Its second component is zero for a device with
+    /// one axis.
     ///
-    /// Real-time: four multiplications.
+    /// Real-time: five multiplications and two divisions.
     pub fn position_to_device(&self, world_m: Vector2<f64>) -> Vector2<f64> {
         self.world_from_device.tr_mul(&(world_m - self.offset_m)) / (self.scale * self.scale)
     }

@@ -1,8 +1,9 @@
-//! A device that is served every n-th tick, because its link or its firmware is not faster.
+//! A device that is served every n-th tick, because its link or firmware is slower than the tick.
 //!
-//! It is still read every tick: reading advances a simulated device, and reading the newest value of hardware costs
-//! nothing. Readings between services are returned as stale, and efforts between services as busy, so that the tank
-//! counts the force that really acts. Only a zero effort that ends a force does not wait for the next service.
+//! The wrapped device is still read every tick: reading advances a simulated device, and reading the newest value of
+//! hardware costs almost nothing. Readings between services are returned as stale, and efforts between services as
+//! busy, so that the tank counts the force that actually acts. Only a zero effort that ends a force does not wait for
+//! the next service.
 
 use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteOutcome};
 use nalgebra::Vector2;
@@ -10,21 +11,21 @@ use nalgebra::Vector2;
 /// Ticks per second.
 const TICKS_PER_S: f64 = 1000.0;
 
-/// Passes on every n-th reading and effort.
+/// A device that passes on every n-th reading and effort of a wrapped one.
 #[derive(Clone, Debug)]
 pub struct PacedDevice<D> {
     device: D,
     limits: Limits,
     every_ticks: u32,
-    /// Ticks until the device is served again.
+    /// Ticks until the next service.
     left: u32,
     handed_out: Reading,
-    /// The device may still exert a force.
+    /// Whether the device may still exert a force.
     pushes: bool,
 }
 
 impl<D: Device> PacedDevice<D> {
-    /// Serves `device` every `every_ticks` ticks, at least one.
+    /// Wraps a device and serves it every `every_ticks` ticks; zero counts as one.
     pub fn new(device: D, every_ticks: u32) -> Self {
         let every_ticks = every_ticks.max(1);
         let rate_hz = device.limits().rate_hz.min(TICKS_PER_S / f64::from(every_ticks));
@@ -32,7 +33,7 @@ impl<D: Device> PacedDevice<D> {
         Self { device, limits, every_ticks, left: 0, handed_out: Reading::default(), pushes: false }
     }
 
-    /// Updates whether the device exerts a force. An effort that failed may have reached it.
+    /// Updates whether the device may exert a force. A failed effort may have reached it.
     fn update_pushes(&mut self, effort: Effort, sent: WriteOutcome) {
         let is_force = effort != Effort::zero();
         match sent {
@@ -79,7 +80,7 @@ impl<D: Device> Device for PacedDevice<D> {
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         // The reading of this tick has already counted down: a full count means that this tick is served.
         let is_due = self.left == self.every_ticks - 1;
-        // A zero after a zero can wait: sending it early would fill a line that is not faster than its services.
+        // A zero after a zero can wait: sending it early would fill a line that is no faster than the service rate.
         let ends_a_force = self.pushes && effort == Effort::zero();
         if !is_due && !ends_a_force {
             return WriteOutcome::Busy;
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!(places, [0.001, 0.001, 0.001, 0.004, 0.004, 0.004, 0.007]);
     }
 
-    /// A device with a new sample in every third tick, from the second on.
+    /// A device with a new sample in every third tick, starting with the second.
     struct Sparse(u32);
 
     impl Device for Sparse {
@@ -173,7 +174,7 @@ mod tests {
         );
     }
 
-    /// A tick that requests a force.
+    /// Runs a tick that requests a force, N.
     fn tick<D: Device>(device: &mut PacedDevice<D>, force_n: f64) -> WriteOutcome {
         device.read(NOW);
         device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)

@@ -1,8 +1,8 @@
-//! A path in the plane, from rows of time and position, linear between the rows.
+//! A path in the plane, given by rows of time and position with linear interpolation between them.
 
 use nalgebra::Vector2;
 
-/// Why rows are not a path.
+/// Reason why rows are not a valid path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathError {
     /// A path needs at least one row.
@@ -39,10 +39,10 @@ impl core::fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// Rows of time and position with increasing times.
+/// A path of rows with time and position. Times increase from row to row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// t_s, x_m, y_m.
+    /// Rows of t_s, x_m, y_m.
     rows: Vec<[f64; 3]>,
     looped: bool,
     /// Row after the time of the last [`Path::follow`].
@@ -50,7 +50,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Checks the rows (t_s, x_m, y_m).
+    /// Creates a path from rows of t_s, x_m, y_m, which are checked.
     pub fn new(rows: Vec<[f64; 3]>, looped: bool) -> Result<Self, PathError> {
         if let Some(row) = rows.iter().position(|row| !row.iter().all(|value| value.is_finite())) {
             return Err(PathError::NotFinite { row });
@@ -81,15 +81,14 @@ impl Path {
         self.interpolate(self.row_after(time_s), time_s)
     }
 
-    /// As [`Path::at`], for a sequence of times: continues at the row of the last call.
+    /// Like [`Path::at`], for a sequence of times: starts to search at the row of the last call.
     ///
     /// Real-time: constant while times advance by less than a row; a binary search of the rows otherwise.
     pub fn follow(&mut self, time_s: f64) -> Vector2<f64> {
         let time_s = self.time_in_rows(time_s);
-        if !self.is_row_after(self.cursor, time_s) {
-            let next = self.cursor + 1;
-            self.cursor = if self.is_row_after(next, time_s) { next } else { self.row_after(time_s) };
-        }
+        let has_passed = self.rows.get(self.cursor).is_some_and(|row| row[0] <= time_s);
+        let next = self.cursor + usize::from(has_passed);
+        self.cursor = if self.is_row_after(next, time_s) { next } else { self.row_after(time_s) };
         self.interpolate(self.cursor, time_s)
     }
 

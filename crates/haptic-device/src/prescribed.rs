@@ -1,6 +1,6 @@
 //! A device with prescribed positions, to measure the physics alone.
 //!
-//! There is no model, encoder or delay between the given motion and the readings. Like the simulated device it counts
+//! There is no model, encoder or delay between the given motion and the readings. Like the simulated device, it counts
 //! ticks: reading k is the motion at k·T.
 
 use crate::contract::{Device, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome};
@@ -42,7 +42,7 @@ pub struct PrescribedDevice<M> {
 }
 
 impl<M: Trajectory> PrescribedDevice<M> {
-    /// A device that follows `motion`; with one axis the second component is dropped.
+    /// Creates a device that follows `motion`; with one axis, the second component is dropped.
     pub fn new(axes: u8, motion: M) -> Self {
         let identity = Identity {
             name: "prescribed motion".into(),

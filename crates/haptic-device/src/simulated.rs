@@ -1,8 +1,8 @@
 //! A device model with a simulated hand.
 //!
 //! Time is the tick count: each reading advances the model by one tick of 1 ms under the efforts written before, each
-//! delayed to its exact instant. Reading k is therefore the state at k·T, and effort k acts from k·T + delay on. No
-//! clock is read, so the same efforts give the same bits.
+//! of which takes effect exactly after its delay. Reading k is therefore the state at k·T, and effort k acts from time
+//! k·T + delay on. No clock is read, so the same efforts give the same bits.
 
 mod axis;
 mod delay;
@@ -21,18 +21,18 @@ use delay::DelayLine;
 use hand::HandTarget;
 use nalgebra::Vector2;
 
-/// The tick of simulated devices, s.
+/// Period of simulated devices, s.
 pub const TICK_S: f64 = 0.001;
 
-/// Ticks per second. A count of ticks is divided by this, not multiplied by the tick: only then do rows that lie on a
-/// tick get their exact times.
+/// Ticks per second. A count of ticks is divided by this rather than multiplied by [`TICK_S`]. Otherwise, rows of a
+/// path that lie on a tick would not be met exactly.
 const TICKS_PER_S: f64 = 1000.0;
 
 pub(crate) fn seconds(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_S
 }
 
-/// Position and velocity without encoder or estimator.
+/// True position and velocity, without encoder or estimator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrueState {
     /// Handle position, device frame, m.
@@ -46,7 +46,7 @@ struct Axis {
     model: AxisModel,
     state: AxisState,
     delay: DelayLine,
-    /// The parts of a tick before and after a command takes effect.
+    /// Propagators for the parts of a tick before and after a command takes effect.
     passages: [SpanPropagator; 2],
     encoder_step_m: f64,
 }
@@ -69,7 +69,7 @@ impl Axis {
     }
 }
 
-/// The simulated device.
+/// A device model, held by a simulated hand if there is one.
 #[derive(Clone, Debug)]
 pub struct SimulatedDevice {
     identity: Identity,
@@ -83,7 +83,7 @@ pub struct SimulatedDevice {
 }
 
 impl SimulatedDevice {
-    /// A device at rest at the start of its hand's path, or at the origin; without a hand it is free.
+    /// Creates a device at rest, at the start of its hand's path or at the origin. Without a hand, the handle is free.
     pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
         model.check(axes)?;
         hand.map_or(Ok(()), HandModel::check)?;
@@ -149,7 +149,7 @@ impl Device for SimulatedDevice {
         &self.limits
     }
 
-    /// Real-time: two axes through one tick, at most 2·64 short series each.
+    /// Real-time: one tick of two axes, at most 2·64 spans each.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         self.advance();
         let position_m = self.encoder_m();
@@ -197,7 +197,7 @@ impl Device for SimulatedDevice {
 }
 
 impl SimulatedDevice {
-    /// The part of a force that falls on axes that exist; the rest must not count towards saturation.
+    /// Components of a force on axes that exist; the others must not count towards saturation.
     fn present(&self, force_n: Vector2<f64>) -> Vector2<f64> {
         Vector2::from_fn(|index, _| if self.axes[index].is_some() { force_n[index] } else { 0.0 })
     }

@@ -12,7 +12,7 @@ pub struct BackwardDifference {
 }
 
 impl BackwardDifference {
-    /// An estimator without samples.
+    /// Creates an estimator without samples.
     pub const fn new() -> Self {
         Self { before_m: None }
     }
@@ -28,7 +28,7 @@ impl BackwardDifference {
     }
 }
 
-/// Longest window, samples. At 16 a hand at rest settles in 16 ms; longer gains little.
+/// Longest window, samples. With 16, the estimate of a resting hand settles in 16 ms; longer windows gain little.
 pub const MAX_WINDOW: usize = 16;
 
 /// First-order adaptive windowing (Janabi-Sharifi, Hayward and Chen 2000): the longest window whose end-to-end line
@@ -36,7 +36,7 @@ pub const MAX_WINDOW: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveWindow {
     encoder_step_m: f64,
-    /// Newest first: position and time since the newest, one entry more than the window has gaps.
+    /// Samples of each axis, newest first. There is one more than the window has intervals.
     samples: [[Sample; MAX_WINDOW + 1]; 2],
     filled: usize,
 }
@@ -48,13 +48,13 @@ struct Sample {
 }
 
 impl AdaptiveWindow {
-    /// An estimator without samples, for an encoder with this step, m.
+    /// Creates an estimator without samples, for an encoder with this step, m.
     pub fn new(encoder_step_m: f64) -> Self {
         Self { encoder_step_m, samples: [[Sample::default(); MAX_WINDOW + 1]; 2], filled: 0 }
     }
 
-    /// Adds a position, `elapsed_s` after the last, and returns the velocity, m/s. A position that is
-    /// not later than the last is ignored.
+    /// Adds a position, `elapsed_s` after the last, and returns the velocity, m/s. A position that is not later than
+    /// the last is ignored.
     ///
     /// Real-time: at most MAX_WINDOW² comparisons per axis.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {

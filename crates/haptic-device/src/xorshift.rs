@@ -1,4 +1,4 @@
-//! A small generator of repeatable random numbers (Marsaglia's xorshift, 64 bits, with a multiplied output).
+//! A small generator of reproducible random numbers (Marsaglia's xorshift, 64 bits, with a multiplied output).
 
 /// Random numbers from a seed; the same seed gives the same numbers on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,14 +7,14 @@ pub struct Xorshift {
 }
 
 impl Xorshift {
-    /// A generator for a seed; every seed is valid.
+    /// Creates a generator. Every seed is valid.
     pub const fn new(seed: u64) -> Self {
-        // The state must never be zero, and similar seeds should not start similarly: hence the odd constant.
+        // The odd constant gives similar seeds different sequences. The state must never be zero.
         let mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
         Self { state: if mixed == 0 { 1 } else { mixed } }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     ///
     /// Real-time: seven integer operations.
     pub fn bits(&mut self) -> u64 {
@@ -24,14 +24,14 @@ impl Xorshift {
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number from zero up to, not including, one.
+    /// Returns a random number from zero (inclusive) to one (exclusive).
     ///
     /// Real-time: as [`Self::bits`].
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number between two others.
+    /// Returns a random number between `low` and `high`.
     ///
     /// Real-time: as [`Self::bits`].
     pub fn between(&mut self, low: f64, high: f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A colour; displays as `#rrggbb`.
+/// RGB colour, displayed as `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
@@ -10,20 +10,20 @@ pub struct Rgb(pub u8, pub u8, pub u8);
 const GREY: Rgb = Rgb(0x88, 0x99, 0xaa);
 
 impl Rgb {
-    /// Parses `#rrggbb`. Scenes are checked when they are read, so anything else gives grey.
+    /// Parses `#rrggbb`; any other text gives grey. Colours in scene files are already checked when they are read.
     pub fn from_hexadecimal(text: &str) -> Self {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
         let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         number.map_or(GREY, |number| Self((number >> 16) as u8, (number >> 8) as u8, number as u8))
     }
 
-    /// Mixes in a fraction (0 to 1) of another colour.
+    /// Returns the colour mixed with a fraction (0 to 1) of another one.
     pub fn mixed(self, other: Self, fraction: f64) -> Self {
         let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * fraction).round() as u8;
         Self(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
     }
 
-    /// Index (16 to 231) of the nearest colour in the colour cube of terminals with 256 colours.
+    /// Returns the index (16 to 231) of the nearest colour in the colour cube of terminals with 256 colours.
     pub fn indexed(self) -> u8 {
         let level = |value: u8| match value {
             0..48 => 0,
@@ -33,7 +33,7 @@ impl Rgb {
         16 + 36 * level(self.0) + 6 * level(self.1) + level(self.2)
     }
 
-    /// Perceived brightness, 0 to 1.
+    /// Returns the perceived brightness, 0 to 1.
     pub fn brightness(self) -> f64 {
         (0.299 * f64::from(self.0) + 0.587 * f64::from(self.1) + 0.114 * f64::from(self.2)) / 255.0
     }

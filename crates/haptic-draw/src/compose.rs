@@ -20,12 +20,12 @@ const MAX_HEIGHT: f64 = 720.0;
 const MARGIN: f64 = 36.0;
 /// Height of the footer with scale bar and gravity, points.
 const FOOTER_HEIGHT: f64 = 46.0;
-/// Length of the arrow of one newton, points.
+/// Length of the arrow for a force of 1 N, points.
 const POINTS_PER_N: f64 = 42.0;
 
 /// Smallest distance between two points of a path, points.
 const MIN_SPACING: f64 = 0.6;
-/// Largest number of bodies that are named.
+/// Largest number of bodies for which names are written.
 const MAX_NAMES: usize = 24;
 
 const BACKGROUND: Rgb = Rgb(0xfb, 0xfb, 0xfd);
@@ -36,19 +36,19 @@ const FORCE: Rgb = Rgb(0xd9, 0x48, 0x0f);
 const WHITE: Rgb = Rgb(255, 255, 255);
 const BLACK: Rgb = Rgb(0, 0, 0);
 
-/// A scene to be drawn.
+/// Scene to be drawn.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Appearance of the scene.
     pub view: SceneView,
-    /// Poses of its bodies.
+    /// Poses of the bodies.
     pub placements: Vec<Placement>,
-    /// Paths that led there, if the scene was run.
+    /// Paths up to these poses, if the scene was run.
     pub trail: Option<Trail>,
 }
 
 impl Content {
-    /// A scene at its start.
+    /// Creates the content for a scene at its start.
     pub fn at_start(scene: &Scene) -> Self {
         let view = SceneView::new(scene);
         Self { placements: view.start().to_vec(), view, trail: None }
@@ -107,7 +107,7 @@ pub fn compose(content: &Content, annotations: Annotations) -> Drawing {
 struct Page {
     size: Vector2<f64>,
     points_per_m: f64,
-    /// The world's origin on the page.
+    /// Position of the world's origin on the page.
     origin: Point,
 }
 
@@ -137,7 +137,8 @@ impl Page {
     }
 }
 
-/// Extent of bodies and paths. Bodies that fell far out of the scene are ignored: they would make the rest too small.
+/// Returns the extent of bodies and paths. Bodies that fell far out of the scene are cut off, because they would make
+/// the rest too small.
 fn shown(content: &Content) -> Bounds {
     let start = &content.view.bounds;
     let limit = start.widened(start.size_m().amax());
@@ -204,7 +205,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
     kept
 }
 
-/// The tool has a halo, so that it stands out from the bodies it touches.
+/// Draws the tool with a halo, so that it stands out from the bodies that it touches.
 fn draw_tool(drawing: &mut Drawing, page: &Page, content: &Content) {
     let Some((tool, _)) = content.view.tool else { return };
     let area = body_area(page, content, tool);
@@ -237,14 +238,14 @@ fn write_names(drawing: &mut Drawing, page: &Page, content: &Content) {
         return;
     }
     let mut named: Vec<Named> = (0..view.bodies.len()).map(|index| named(page, content, index)).collect();
-    // Dynamic bodies are named first; fixed ones get the remaining space.
+    // Dynamic bodies are named first; the names of fixed ones use the remaining space.
     named.sort_by_key(|one| !one.moves);
     let taken: Vec<Block> = busy_blocks(page, content);
     let whole = Block { low: Point::repeat(14.0), high: page.size - Vector2::new(14.0, FOOTER_HEIGHT + 4.0) };
     labels::write_names(drawing, &whole, &named, &taken, INK);
 }
 
-/// Name of a body; solid ground also shows its friction with the tool.
+/// Returns the name of a body and its place on the page. The name of solid ground includes its friction with the tool.
 fn named(page: &Page, content: &Content, index: usize) -> Named {
     let body = &content.view.bodies[index];
     let bounds = body.bounds(&content.placements[index]);
@@ -257,7 +258,7 @@ fn named(page: &Page, content: &Content, index: usize) -> Named {
     Named { text, block, outlines, grown_by, colour, is_solid, moves: !body.fixed }
 }
 
-/// Blocks that names must not cover: hand, force, and the paths of hand and tool.
+/// Returns the blocks that names must not cover: hand, force, and the paths of hand and tool.
 fn busy_blocks(page: &Page, content: &Content) -> Vec<Block> {
     let Some(trail) = &content.trail else { return Vec::new() };
     let Some(&hand_m) = trail.hand_m.last() else { return Vec::new() };
@@ -291,7 +292,7 @@ fn draw_scale_bar(drawing: &mut Drawing, page: &Page, at: Point) {
     write(drawing, end + Vector2::new(10.0, 4.0), Anchor::Start, length_text(length_m));
 }
 
-/// The largest of 1, 2 and 5 times a power of ten that is not above the limit.
+/// Returns the largest of 1, 2 and 5 times a power of ten that is not above the limit, m.
 fn round_length_m(max_m: f64) -> f64 {
     let decade = libm::pow(10.0, max_m.log10().floor());
     [5.0, 2.0, 1.0].iter().map(|step| step * decade).find(|length_m| *length_m <= max_m * 1.0001).unwrap_or(decade)

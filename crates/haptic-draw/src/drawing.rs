@@ -1,23 +1,23 @@
-//! A drawing on a page, independent of the file format: marks on top of each other, in points, y down.
+//! Drawing on a page, independent of the file format: marks drawn one over the other, in points, with y downwards.
 
 use crate::colour::Rgb;
 use nalgebra::Vector2;
 
-/// A position on the page, in points from the upper left.
+/// Position on the page, in points from the upper left corner.
 pub type Point = Vector2<f64>;
 
-/// A page of marks.
+/// Page of marks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Width and height, points.
     pub size: Vector2<f64>,
     /// Description for screen readers.
     pub title: String,
-    /// From bottom to top.
+    /// Marks, from bottom to top.
     pub marks: Vec<Mark>,
 }
 
-/// One mark on the page.
+/// Mark on the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     /// A filled area.
@@ -28,10 +28,10 @@ pub enum Mark {
     Text(Text),
 }
 
-/// A filled area with an edge.
+/// Filled area with an edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
-    /// Closed outlines; one point and two points are the cores of discs and capsules.
+    /// Closed outlines. A single point is the core of a disc, two points are that of a capsule.
     pub outlines: Vec<Vec<Point>>,
     /// Radius by which the outlines are grown, points.
     pub grown_by: f64,
@@ -43,10 +43,10 @@ pub struct Area {
     pub edge_width: f64,
 }
 
-/// A line.
+/// Line through points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Two points or more.
+    /// Points of the line; at least two.
     pub points: Vec<Point>,
     /// Colour.
     pub colour: Rgb,
@@ -61,11 +61,11 @@ pub struct Line {
 /// A short text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    /// Start, middle or end of the base line.
+    /// Position of the anchor on the base line.
     pub at: Point,
-    /// Which of the three.
+    /// Part of the text that is at the position.
     pub anchor: Anchor,
-    /// The text.
+    /// Content of the text.
     pub text: String,
     /// Font size, points.
     pub size: f64,
@@ -73,19 +73,19 @@ pub struct Text {
     pub colour: Rgb,
 }
 
-/// The point of a text that is at its position.
+/// Part of a text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its start.
+    /// Start of the text.
     Start,
-    /// Its middle.
+    /// Middle of the text.
     Middle,
-    /// Its end.
+    /// End of the text.
     End,
 }
 
 impl Anchor {
-    /// Fraction of a text's width before the anchor.
+    /// Returns the fraction of a text's width that precedes the anchor.
     pub fn fraction(self) -> f64 {
         match self {
             Self::Start => 0.0,
@@ -116,7 +116,7 @@ impl Drawing {
         self.area(Area { outlines: vec![vec![centre]], grown_by: radius, fill, edge, edge_width: 1.5 });
     }
 
-    /// Adds an arrow; one shorter than its head is not drawn.
+    /// Adds an arrow, unless it would be shorter than its head.
     pub fn arrow(&mut self, from: Point, to: Point, colour: Rgb, width: f64) {
         let head = width * 3.2;
         let along = to - from;

@@ -1,4 +1,4 @@
-//! Positions of names: inside a body if they fit, else beside it in a free area.
+//! Places the names of bodies: inside a body if the name fits, otherwise beside it in a free area.
 
 use crate::colour::Rgb;
 use crate::drawing::{Anchor, Drawing, Point, Text};
@@ -11,20 +11,20 @@ pub const SIZE: f64 = 12.0;
 const GAP: f64 = 5.0;
 /// Distances between a body and its name, tried in this order, points.
 const ASIDE: [f64; 3] = [10.0, 26.0, 48.0];
-/// Brightness below which a body gets white letters.
+/// Brightness of a body below which its name is written in white.
 const DARK: f64 = 0.55;
 
-/// A rectangle on the page.
+/// Rectangle on the page, points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
-    /// Upper left.
+    /// Upper left corner.
     pub low: Point,
-    /// Lower right.
+    /// Lower right corner.
     pub high: Point,
 }
 
 impl Block {
-    /// A rectangle with this centre and size.
+    /// Creates a rectangle with this centre and size.
     pub fn around(middle: Point, size: Vector2<f64>) -> Self {
         Self { low: middle - size / 2.0, high: middle + size / 2.0 }
     }
@@ -48,10 +48,10 @@ impl Block {
     }
 }
 
-/// A body to be named.
+/// Body to be named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
-    /// Name.
+    /// Name to write.
     pub text: String,
     /// Bounding box of the body.
     pub block: Block,
@@ -67,7 +67,8 @@ pub struct Named {
     pub moves: bool,
 }
 
-/// Writes names on a page. `ink` is the colour of names beside their bodies; `taken` must stay free.
+/// Writes names on a page. Names do not cover the blocks `taken`; a name without a free position is left out. `ink` is
+/// the colour of names beside their bodies.
 pub fn write_names(drawing: &mut Drawing, page: &Block, named: &[Named], taken: &[Block], ink: Rgb) {
     let letters = Letters::new();
     let mut busy: Vec<Block> = named.iter().map(|one| one.block).chain(taken.iter().copied()).collect();
@@ -84,12 +85,12 @@ pub fn write_names(drawing: &mut Drawing, page: &Block, named: &[Named], taken: 
     }
 }
 
-/// All blocks except that of the body itself, which its leader line may touch.
+/// Returns all blocks except that of the body itself, which its leader line may touch.
 fn others(busy: &[Block], own: usize) -> Vec<Block> {
     busy.iter().enumerate().filter(|(index, _)| *index != own).map(|(_, block)| *block).collect()
 }
 
-/// The first free position beside a body for the name and its leader line.
+/// Returns the first free position beside a body for its name, and the leader line to it.
 fn free_position(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) -> Option<(Block, [Point; 2])> {
     let reach = (one.block.size() + size) / 2.0;
     let offsets = |aside: f64| {
@@ -103,7 +104,7 @@ fn free_position(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) 
     led.into_iter().find(|(position, leader)| page.contains(position) && is_free(position) && is_free(&covered(leader)))
 }
 
-/// The leader line from the nearest point of a body's outline to its name.
+/// Returns the leader line from the nearest point of a body's outline to its name.
 fn leader(one: &Named, name: &Block) -> [Point; 2] {
     let end = one.block.middle().sup(&name.low).inf(&name.high);
     let edges = one.outlines.iter().flat_map(|outline| {
@@ -120,7 +121,7 @@ fn nearest_on_edge(point: Point, from: Point, to: Point) -> Point {
     from + along * fraction.clamp(0.0, 1.0)
 }
 
-/// Block that a leader line covers, without its end at the name.
+/// Returns the block that a leader line covers, without its end at the name.
 fn covered([from, to]: &[Point; 2]) -> Block {
     let to = to + (from - to) * 0.01;
     let half_width = Vector2::repeat(0.4);

@@ -1,5 +1,5 @@
-//! Width of a text, and its outline for pixel pictures. The font is compiled in, so that a picture looks the same on
-//! every machine.
+//! Computes the width of a text, and its outline for pixel graphics. The font is compiled in, so that a picture looks
+//! the same on every machine.
 
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
@@ -7,13 +7,13 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 /// Latin letters of DejaVu Sans; its licence is in the same folder.
 static FONT: &[u8] = include_bytes!("font/dejavu-sans-latin.ttf");
 
-/// A font that can be measured and drawn.
+/// Font for measuring and drawing texts.
 pub struct Letters {
     face: Face<'static>,
 }
 
 impl Letters {
-    /// The compiled-in font.
+    /// Loads the compiled-in font.
     ///
     /// # Panics
     /// Never: the font is compiled in and tested.
@@ -21,13 +21,13 @@ impl Letters {
         Self { face: Face::parse(FONT, 0).expect("the compiled-in font is whole") }
     }
 
-    /// Width of a text, points.
+    /// Returns the width of a text, points; `size` is the font size, points.
     pub fn width(&self, text: &str, size: f64) -> f64 {
         let units: u32 = self.glyphs(text).map(|glyph| u32::from(self.advance(glyph))).sum();
         f64::from(units) * self.scale(size)
     }
 
-    /// Outline of a text whose base line starts at (x, y); `None` if it has no ink.
+    /// Returns the outline of a text whose base line starts at (x, y); `None` if it has no visible letters.
     pub fn outline(&self, text: &str, size: f64, x: f64, y: f64) -> Option<Path> {
         let scale = self.scale(size) as f32;
         let mut builder = Ink { builder: PathBuilder::new(), along: 0.0 };
@@ -35,7 +35,7 @@ impl Letters {
             self.face.outline_glyph(glyph, &mut builder);
             builder.along += f32::from(self.advance(glyph));
         }
-        // In fonts y points up, on pages down.
+        // In fonts y points up; on pages it points down.
         builder.builder.finish()?.transform(Transform::from_row(scale, 0.0, 0.0, -scale, x as f32, y as f32))
     }
 
@@ -60,7 +60,7 @@ impl Default for Letters {
 
 struct Ink {
     builder: PathBuilder,
-    /// Start of the next letter, font units.
+    /// Start of the next letter along the base line, font units.
     along: f32,
 }
 

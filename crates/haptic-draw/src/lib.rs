@@ -1,10 +1,10 @@
 //! Drawings of planar scenes and plots, as SVG and PNG.
 //!
 //! [`view::SceneView`] is the appearance of a scene: one [`outline`] and [`colour`] per body. [`placement::Placement`]
-//! is the pose of a body, and [`touch`] finds what the tool touches. [`compose`] lays a scene out on a page with names
-//! ([`labels`]) and a scale bar. The result is a [`drawing::Drawing`], which [`svg`] and [`png`] write. [`log_plot`]
-//! draws curves on logarithmic axes. The font is compiled in ([`letters`]), so that a picture is the same on every
-//! machine.
+//! is the pose of a body, and [`touch`] finds the bodies that the tool touches. [`compose`] lays a scene out on a page
+//! with names ([`labels`]) and a scale bar. The result is a [`drawing::Drawing`], which [`svg`] and [`png`] write.
+//! [`log_plot`] draws curves on logarithmic axes. The font is compiled in ([`letters`]), so that a picture is the same
+//! on every machine.
 //!
 //! ```
 //! use haptic_draw::compose::{Annotations, Content, compose};

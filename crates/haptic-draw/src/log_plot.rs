@@ -13,19 +13,19 @@ pub const FONT_SIZE: f64 = 12.0;
 /// Range of one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Lower end, above zero.
+    /// Lower end; greater than zero.
     pub low: f64,
     /// Upper end.
     pub high: f64,
 }
 
 impl Range {
-    /// Position of a value: 0 to 1 within the range.
+    /// Returns the position of a value, 0 to 1 within the range.
     fn fraction(&self, value: f64) -> f64 {
         libm::log10(value / self.low) / libm::log10(self.high / self.low)
     }
 
-    /// Grid lines at 1, 2, … 9 times each power of ten; true for the powers themselves.
+    /// Returns the grid lines at 1, 2, … 9 times each power of ten, with true for the powers themselves.
     fn lines(&self) -> Vec<(f64, bool)> {
         let (first, last) = (libm::floor(libm::log10(self.low)) as i32, libm::ceil(libm::log10(self.high)) as i32);
         let all = (first..=last).flat_map(|power| {
@@ -35,19 +35,19 @@ impl Range {
     }
 }
 
-/// A frame with two logarithmic axes.
+/// Plot with two logarithmic axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogPlot {
-    /// Upper left and lower right corner of the frame, points.
+    /// Upper left and lower right corners of the frame, points.
     pub corners: [Point; 2],
-    /// Left to right.
+    /// Range of the horizontal axis, left to right.
     pub x: Range,
-    /// Bottom to top.
+    /// Range of the vertical axis, bottom to top.
     pub y: Range,
 }
 
 impl LogPlot {
-    /// Position of a pair of values on the page; values outside the range are moved to the frame.
+    /// Returns the position of a pair of values on the page. Values outside the range are moved to the frame.
     pub fn to_page(&self, x: f64, y: f64) -> Point {
         let [low, high] = self.corners;
         let (right, up) = (self.x.fraction(x).clamp(0.0, 1.0), self.y.fraction(y).clamp(0.0, 1.0));
@@ -92,7 +92,7 @@ impl LogPlot {
         drawing.area(Area { outlines: vec![outline], grown_by: 0.0, fill, edge: fill, edge_width: 0.0 });
     }
 
-    /// Draws a curve; where it leaves the range downwards it ends in a vertical line.
+    /// Draws a curve. If it falls below the range, it ends in a vertical line down to the frame.
     pub fn curve(&self, drawing: &mut Drawing, curve: &[(f64, f64)], colour: Rgb, width: f64, dash: Option<f64>) {
         let seen: Vec<(f64, f64)> = curve.iter().copied().filter(|(_, y)| *y > self.y.low).collect();
         let mut points: Vec<Point> = seen.iter().map(|&(x, y)| self.to_page(x, y)).collect();
@@ -109,7 +109,7 @@ pub fn write(drawing: &mut Drawing, at: Point, anchor: Anchor, text: &str) {
     drawing.text(Text { at, anchor, text: text.to_owned(), size: FONT_SIZE, colour: INK });
 }
 
-/// A power of ten with thin spaces between thousands.
+/// Formats a power of ten, with spaces between groups of three digits from 10 000 upwards.
 fn number(value: f64) -> String {
     let power = libm::round(libm::log10(value));
     if power < 0.0 {

@@ -1,19 +1,19 @@
 //! Outlines of bodies and of single pieces.
 //!
-//! Pieces cut from one polygon share whole edges, bit for bit, once in each direction. Without the shared edges, the
-//! edges of the polygon remain, which are then put in order.
+//! Pieces cut from one polygon share whole edges, bit for bit, once in each direction. When the shared edges are
+//! removed, the edges of the polygon remain, which are then put in order.
 
 use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 
-/// Corners of a rounded outline per full turn.
+/// Number of corners per full turn of a rounded outline.
 const CORNERS_PER_TURN: f64 = 48.0;
 
 type Edge = [Vector2<f64>; 2];
 
-/// Closed outlines of the cores of a body's pieces, relative to the centre of mass, m. A disc gives one point and a
-/// capsule two; the radius of the pieces is not included.
+/// Returns the closed outlines of the cores of a body's pieces, relative to the centre of mass, m. A disc has one point
+/// and a capsule two; the radius of the pieces is not included.
 pub fn cores(pieces: &[Piece]) -> Vec<Vec<Vector2<f64>>> {
     let (solid, thin): (Vec<&Piece>, Vec<&Piece>) = pieces.iter().partition(|piece| piece.count > 2);
     let mut edges: Vec<Edge> = solid.iter().flat_map(|piece| edges_of(piece)).collect();
@@ -35,7 +35,7 @@ fn drop_shared(edges: &mut Vec<Edge>) {
     edges.retain(|[from, to]| !all.contains(&[*to, *from]));
 }
 
-/// Removes the closed outline that starts with an edge from `edges` and returns it.
+/// Follows the closed outline that starts with `first`, removes its edges from `edges` and returns its corners.
 fn follow(first: Edge, edges: &mut Vec<Edge>) -> Vec<Vector2<f64>> {
     let mut corners = vec![first[0], first[1]];
     while let Some(next) = edges.iter().position(|edge| edge[0] == corners[corners.len() - 1]) {
@@ -45,7 +45,8 @@ fn follow(first: Edge, edges: &mut Vec<Edge>) -> Vec<Vector2<f64>> {
     corners
 }
 
-/// Outline of a piece with its rounding, anticlockwise, m. `centre_m` is the centre of mass in the frame of the result.
+/// Returns the outline of a piece with its rounding, anticlockwise, m. `centre_m` is the centre of mass in the frame of
+/// the result.
 pub fn rounded(piece: &Piece, centre_m: Vector2<f64>) -> Vec<Vector2<f64>> {
     let corners = piece.outline();
     let count = corners.len();
@@ -59,7 +60,8 @@ pub fn rounded(piece: &Piece, centre_m: Vector2<f64>) -> Vec<Vector2<f64>> {
         .collect()
 }
 
-/// Unit vectors from the normal of the edge before a corner to that of the edge after it.
+/// Returns unit vectors from the outward normal of the edge before a corner to that of the edge after it; a full turn
+/// for a single point.
 fn arc(before: Vector2<f64>, after: Vector2<f64>) -> Vec<Vector2<f64>> {
     let outward = |edge: Vector2<f64>| libm::atan2(-edge.x, edge.y);
     let is_point = before == Vector2::zeros();

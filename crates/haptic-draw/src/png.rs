@@ -6,13 +6,13 @@ use crate::letters::Letters;
 use std::fmt;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
-/// Pixels per point: sharp on dense screens, too.
+/// Pixels per point, so that pictures are also sharp on dense screens.
 const PIXELS_PER_POINT: f32 = 2.0;
 
 /// Encodes a drawing as a PNG file.
 ///
 /// # Errors
-/// If the page is too large for the memory.
+/// If the page is too large or cannot be encoded.
 pub fn write(drawing: &Drawing) -> Result<Vec<u8>, PngError> {
     let pixels = drawing.size * f64::from(PIXELS_PER_POINT);
     let (width, height) = (pixels.x.ceil() as u32, pixels.y.ceil() as u32);
@@ -29,14 +29,14 @@ pub fn write(drawing: &Drawing) -> Result<Vec<u8>, PngError> {
     page.pixmap.encode_png().map_err(|error| failed(format!("cannot be encoded: {error}")))
 }
 
-/// Why there is no PNG file.
+/// Error for a drawing that cannot be written as PNG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PngError {
     /// Width, pixels.
     pub width: u32,
     /// Height, pixels.
     pub height: u32,
-    /// The problem and its remedy.
+    /// Problem and remedy.
     pub problem: String,
 }
 
@@ -54,7 +54,8 @@ struct Page {
 }
 
 impl Page {
-    /// A grown area is its outlines stroked with a wide pen, first a little wider for the edge.
+    /// Draws an area. If it is grown, its outlines are stroked with a wide pen, first slightly wider in the colour of
+    /// the edge.
     fn area(&mut self, area: &Area) {
         let half_edge = area.edge_width / 2.0;
         if area.grown_by > 0.0 {

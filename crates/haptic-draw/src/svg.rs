@@ -24,7 +24,8 @@ pub fn write(drawing: &Drawing) -> String {
     out
 }
 
-/// A grown area is its outlines stroked with a wide pen, first a little wider for the edge.
+/// Encodes an area. If it is grown, its outlines are stroked with a wide pen, first slightly wider in the colour of the
+/// edge.
 fn area(area: &Area) -> String {
     let half_edge = area.edge_width / 2.0;
     if area.grown_by > 0.0 {
@@ -100,7 +101,7 @@ fn coordinates(point: Point) -> String {
     format!("{},{}", number(point.x), number(point.y))
 }
 
-/// Two decimals, a hundredth of a point, without trailing zeros.
+/// Formats a number with up to two decimals, a hundredth of a point, without trailing zeros.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');

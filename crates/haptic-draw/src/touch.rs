@@ -1,4 +1,4 @@
-//! Bodies that the tool touches and the contact points, from geometry alone, at the rate of pictures.
+//! Finds the bodies that the tool touches and the contact points, from geometry alone.
 
 use crate::placement::Placement;
 use crate::view::{BodyView, SceneView};
@@ -6,11 +6,11 @@ use haptic_planar::shape::closest::{Seed, track};
 use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 
-/// Largest distance that counts as touching, m. The gap of a loaded contact is a few µm; a tool held beside a body is
-/// rarely that close.
+/// Largest distance that counts as touching, m. The gap of a loaded contact is a few µm; a tool held next to a body
+/// without load is rarely that close.
 pub const TOUCHING_M: f64 = 5e-5;
 
-/// Bodies that the tool touches, in file order.
+/// Returns the indices of the bodies that the tool touches, in file order.
 pub fn touched(view: &SceneView, placements: &[Placement]) -> Vec<usize> {
     let Some((tool, _)) = view.tool else { return Vec::new() };
     let others =
@@ -18,7 +18,7 @@ pub fn touched(view: &SceneView, placements: &[Placement]) -> Vec<usize> {
     others.filter(|&other| distance_m(view, placements, tool, other) < TOUCHING_M).collect()
 }
 
-/// Visible contact points, m: corners of one body that lie on the other.
+/// Returns the visible contact points, world frame, m: corners of one body that lie on the other.
 pub fn contact_points_m(view: &SceneView, placements: &[Placement]) -> Vec<Vector2<f64>> {
     let Some((tool, _)) = view.tool else { return Vec::new() };
     let touched = touched(view, placements);
@@ -35,7 +35,7 @@ pub fn contact_points_m(view: &SceneView, placements: &[Placement]) -> Vec<Vecto
     points
 }
 
-/// Contact points at the corners of body `of` on body `on`.
+/// Returns the contact points at the corners of body `of` on body `on`, world frame, m.
 fn corners_near<'v>(
     view: &'v SceneView,
     placements: &'v [Placement],
@@ -52,8 +52,8 @@ fn corners_near<'v>(
     })
 }
 
-/// Distance from a point to a body's surface, m, and the nearest point on its cores. For a point inside a core, the
-/// distance is minus the radius and the nearest point is the point itself.
+/// Returns the distance from a point to a body's surface, m, and the nearest point on its cores. For a point inside a
+/// core, the distance is minus the radius and the nearest point is the point itself.
 fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
     let point = PlacedPiece::new(&Piece::new(0, &[point_m], 0.0), Vector2::zeros(), Vector2::x());
     let each = body.pieces.iter().map(|piece| {

@@ -13,7 +13,7 @@ use nalgebra::Vector2;
 pub struct SceneView {
     /// Bodies, in file order.
     pub bodies: Vec<BodyView>,
-    /// The tool: index of the body, and its handle relative to the centre of mass, m.
+    /// Tool, if any: index of its body, and the handle relative to the centre of mass, m.
     pub tool: Option<(usize, Vector2<f64>)>,
     /// Extent of all bodies at their start poses.
     pub bounds: Bounds,
@@ -25,15 +25,15 @@ pub struct SceneView {
 /// Appearance of a body.
 #[derive(Clone, Debug)]
 pub struct BodyView {
-    /// Name.
+    /// Name of the body.
     pub name: String,
     /// Whether the body is fixed.
     pub fixed: bool,
-    /// Colour.
+    /// Colour of the body.
     pub colour: Rgb,
-    /// Bodies of different layers do not touch.
+    /// Collision layer. Bodies of different layers do not touch.
     pub layer: i32,
-    /// Centre of mass in the shape's frame, m.
+    /// Centre of mass in the frame of the shape, m.
     pub centre_m: Vector2<f64>,
     /// Convex parts, relative to the centre of mass.
     pub pieces: Vec<Piece>,
@@ -41,7 +41,7 @@ pub struct BodyView {
     pub outlines: Vec<Vec<Vector2<f64>>>,
     /// Radius by which the cores are grown, m.
     pub radius_m: f64,
-    /// Friction between it and the tool.
+    /// Coefficient of friction with the tool; zero if there is no tool.
     pub friction_with_tool: f64,
 }
 
@@ -60,18 +60,18 @@ impl SceneView {
         view
     }
 
-    /// Start poses of all bodies.
+    /// Returns the start poses of all bodies.
     pub fn start(&self) -> &[Placement] {
         &self.start
     }
 
-    /// Extent of all bodies at the given poses.
+    /// Returns the extent of all bodies at the given poses.
     pub fn bounds_of(&self, placements: &[Placement]) -> Bounds {
         let each = self.bodies.iter().zip(placements).map(|(body, placement)| body.bounds(placement));
         each.fold(Bounds::empty(), |all, one| all.joined(&one))
     }
 
-    /// Position of the tool's handle, world frame, m.
+    /// Returns the position of the tool's handle, world frame, m; `None` without a tool.
     pub fn handle_m(&self, placements: &[Placement]) -> Option<Vector2<f64>> {
         let (body, handle_m) = self.tool?;
         placements.get(body).map(|placement| placement.to_world(handle_m))
@@ -84,7 +84,7 @@ impl SceneView {
 }
 
 impl BodyView {
-    /// Extent at a pose, m.
+    /// Returns the extent of the body at a pose, world frame.
     pub fn bounds(&self, placement: &Placement) -> Bounds {
         let mut bounds = Bounds::empty();
         for &corner_m in self.outlines.iter().flatten() {
@@ -93,7 +93,7 @@ impl BodyView {
         bounds
     }
 
-    /// Outlines in the world frame at a pose, m.
+    /// Returns the outlines of the cores at a pose, world frame, m.
     pub fn outlines_in_world(&self, placement: &Placement) -> Vec<Vec<Vector2<f64>>> {
         let placed = |outline: &Vec<Vector2<f64>>| outline.iter().map(|&corner| placement.to_world(corner)).collect();
         self.outlines.iter().map(placed).collect()

@@ -1,4 +1,4 @@
-//! Audit of the host by a device: counts while it runs, with a summary at the end.
+//! Audit of the host by an emulated device: counts during the run and a summary at the end.
 
 use crate::gadget::{Firmware, Gadget};
 use serde::Serialize;
@@ -13,51 +13,51 @@ pub struct Quadrant {
     pub samples: u64,
     /// Of those, samples without a force away from the centre.
     pub wrong: u64,
-    /// Mean force, N.
+    /// Mean force of these samples, N, device frame.
     pub mean_force_n: [f64; 2],
     /// Largest angle between the force and the direction away from the centre, degrees.
     pub angle_max_deg: f64,
 }
 
-/// From connection to disconnection.
+/// Counts of one session, from connection to disconnection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PlugSession {
-    /// Forces or commands received.
+    /// Forces (joystick) or commands (native board) received.
     pub taken: u64,
-    /// Commands lost, where they are numbered.
+    /// Commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
     pub lost: u64,
-    /// Mistakes of the host.
+    /// Protocol violations by the host.
     pub mistakes: u64,
     /// Largest force on an axis, N.
     pub force_max_n: f64,
     /// Force at disconnection, N.
     pub force_end_n: [f64; 2],
-    /// From connection to the first force, ms.
+    /// Time from connection to the first force, ms.
     pub first_force_after_ms: Option<f64>,
-    /// From the last message of the host to the end of an expired force, ms.
+    /// Time from the host's last message to the expiry of the force, ms; `None` if no force expired.
     pub expired_after_ms: Option<f64>,
 }
 
-/// The audit. The field names are those of the JSON.
+/// Result of an audit. The field names are those of the JSON.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HostAudit {
-    /// Steps of 1 ms.
+    /// Number of steps, 1 ms each.
     pub steps: u64,
-    /// Mistakes of the host.
+    /// Protocol violations by the host.
     pub mistakes: u64,
-    /// The first of them.
+    /// Descriptions of the first violations of each session; joysticks only.
     pub mistake_texts: Vec<String>,
-    /// Commands lost, where they are numbered.
+    /// Commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
     pub lost: u64,
-    /// Forces or commands in the busiest second.
+    /// Largest number of forces or commands received within one second.
     pub taken_in_busiest_s: u64,
     /// Input reports sent.
     pub inputs: u64,
-    /// Longest time that a force acted after the last message of the host, ms.
+    /// Longest time for which a force acted after the host's last message, ms.
     pub force_outlives_host_ms: f64,
-    /// Results of each quadrant.
+    /// Results by quadrant.
     pub quadrants: [Quadrant; 4],
-    /// Every connection.
+    /// One entry per connection.
     pub lives: Vec<PlugSession>,
 }
 
@@ -67,26 +67,26 @@ pub struct HostAuditor {
     life: PlugSession,
     born_us: Option<u64>,
     sums_n: [[f64; 2]; 4],
-    /// Position and force of the last step, checked only if the next step still has a force.
+    /// Position, m, and force, N, of the last step. They are checked only if the next step still has a force.
     unjudged: Option<([f64; 2], [f64; 2])>,
     heard_us: u64,
-    /// Forces received at the start of the current second.
+    /// Forces or commands received before the current second.
     taken_before: u64,
     log: Option<Box<dyn Write + Send>>,
 }
 
-/// Distance of the centres of tool and post at contact, m, in the scene of the guest.
+/// Distance between the centres of tool and post at contact, m, in the scene of the test guest.
 const TOUCH_M: f64 = 0.015;
-/// Penetration from which the force is checked, m: past the onset of contact.
+/// Penetration above which the force is checked, m. Below it, contact has only just begun.
 const WELL_INSIDE_M: f64 = 0.002;
-/// Distance from the axes below which no quadrant applies, m.
+/// Distance from an axis below which a position is in no quadrant, m.
 const BESIDE_AXIS_M: f64 = 0.001;
-/// Smallest force that counts, N.
+/// Force above which a push away from the centre counts, N.
 const LEAST_PUSH_N: f64 = 0.1;
 const STEPS_A_SECOND: u64 = 1000;
 
 impl HostAuditor {
-    /// An empty audit; each step is logged if there is a log.
+    /// Creates an empty audit. Each step is written to `log` as a CSV row, if there is one.
     pub fn new(mut log: Option<Box<dyn Write + Send>>) -> Self {
         if let Some(log) = &mut log {
             let _ = writeln!(log, "t_us,x_m,y_m,force_x_n,force_y_n");
@@ -109,7 +109,7 @@ impl HostAuditor {
         }
     }
 
-    /// Adds a step.
+    /// Adds a step of the gadget.
     pub fn step(&mut self, gadget: &Gadget, now_us: u64) {
         let ([x, y], [force_x, force_y]) = (gadget.handle.encoder_m().into(), gadget.force_n);
         self.account.steps += 1;
@@ -138,7 +138,8 @@ impl HostAuditor {
         self.taken_before = taken;
     }
 
-    /// When the force ends, one axis ends a report before the other: its direction is not meaningful then.
+    /// Checks each sample with a force one step later, and only if the force has not ended by then: the two axes end in
+    /// separate reports, so the direction of the last force is meaningless.
     fn note_push(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
         let ends = force_n == [0.0; 2];
         if let Some((position_m, force_n)) = self.unjudged.take()
@@ -183,7 +184,7 @@ impl HostAuditor {
         self.account.inputs += 1;
     }
 
-    /// Ends a connection: the counts so far are one session. A gadget that was never connected has none.
+    /// Ends the session and stores its counts. Does nothing if the gadget made no step since the previous session.
     pub fn end_life(&mut self, gadget: &Gadget) {
         if self.born_us.take().is_none() {
             return;
@@ -201,7 +202,7 @@ impl HostAuditor {
         self.taken_before = 0;
     }
 
-    /// The audit so far.
+    /// Ends the session and returns the audit.
     pub fn conclude(&mut self, gadget: &Gadget) -> HostAudit {
         self.end_life(gadget);
         let mut account = self.account.clone();
@@ -226,7 +227,7 @@ fn angle_deg(a: [f64; 2], b: [f64; 2]) -> f64 {
 }
 
 impl Firmware {
-    /// Forces or commands received.
+    /// Forces (joystick) or commands (native board) received.
     fn taken(&self) -> u64 {
         match self {
             Self::Joystick(joystick, _) => joystick.forces_taken,
@@ -242,7 +243,8 @@ impl Firmware {
         }
     }
 
-    /// Whether a host has enabled the motors. Only then a force is expected.
+    /// Whether the host drives the motors: an effect is playing, or the board is armed and has received a command. A
+    /// force is expected only then.
     fn is_driven(&self) -> bool {
         match self {
             Self::Joystick(joystick, _) => joystick.plays(),

@@ -1,40 +1,41 @@
 //! Compares the forces at the motors with those that the host permitted.
 //!
-//! The log of a device and the trace of a host come from two programs, each once per millisecond and with its own
-//! start. They are aligned where they match best; then every force at a motor must be one that was permitted within a
-//! few milliseconds of that time.
+//! The log of a device and the trace of a host are written by two programs, each with one row per millisecond and its
+//! own start time. They are aligned where they match best. Every force at a motor must then match one that was
+//! permitted within a few milliseconds of that time.
 //!
-//! Where directions are coarse, the effect of one axis leaks into the other, and the host compensates for it. The two
-//! effects are set by two reports, so a motor can be wrong for a moment by that part of the change of the other axis.
+//! If a device has coarse directions, the effect of one axis leaks into the other, and the host compensates for the
+//! leak. The two effects are set by two reports, so the force of a motor can be wrong for a moment by the leaked
+//! fraction of the change on the other axis.
 
 use serde::Serialize;
 use std::ops::RangeInclusive;
 
-/// Result of one axis.
+/// Result of the comparison for one axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AxisMatch {
     /// Non-zero forces of the motor, one per millisecond.
     pub forces: usize,
     /// Forces that were not permitted at about that time.
     pub unmatched: usize,
-    /// The first of them: time on the device's clock, µs, and force, N.
+    /// The first unmatched force: time on the device's clock, µs, and force, N.
     pub first_unmatched: Option<(f64, f64)>,
-    /// Longest time from permission to effect less the shortest, ms.
+    /// Difference between the longest and the shortest time from permission to effect, ms.
     pub lag_spread_ms: i64,
 }
 
-/// Tolerance in steps: two rounded magnitudes of directions that differ slightly from the axes, and the digits of the
-/// log.
+/// Tolerance, in steps of the force. It covers the rounding of two magnitudes, whose directions differ slightly from
+/// the axes, and the rounding in the log.
 const STEPS_OFF: f64 = 1.5;
-/// Largest distance from the aligned time, ms.
+/// Largest difference from the aligned time, ms.
 const WINDOW_MS: i64 = 12;
-/// Latest start of the host after the device, ms.
+/// Start times of the host relative to the device that the alignment tries, ms.
 const STARTS_MS: RangeInclusive<i64> = -100..=5000;
-/// Stride of the forces that are used for alignment.
+/// The alignment uses every `STRIDE`th row of the log.
 const STRIDE: usize = 37;
 
-/// Compares both axes of a device's log with a host's trace, both as CSV, within `step_n`. `leak` is the fraction of
-/// the force of one axis that leaks into the other.
+/// Compares both axes of a device's log with a host's trace, both as CSV. `step_n` is the resolution of the motor
+/// force, N. `leak` is the fraction of the force of one axis that leaks into the other.
 ///
 /// # Errors
 /// If a column is missing or a number is invalid.
@@ -58,7 +59,7 @@ pub fn compare(log: &str, trace: &str, step_n: f64, leak: f64) -> Result<[AxisMa
     Ok([matched(0), matched(1)])
 }
 
-/// Columns of a table, by their names in its first line.
+/// Reads the named columns of a table. The first line contains the names.
 fn columns<const N: usize>(csv: &str, names: [&str; N]) -> Result<[Vec<f64>; N], String> {
     let mut lines = csv.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -81,7 +82,7 @@ fn at(admitted_n: &[f64], moment_ms: i64) -> f64 {
     usize::try_from(moment_ms).ok().and_then(|row| admitted_n.get(row)).copied().unwrap_or(0.0)
 }
 
-/// Start of the trace after the log, by the least sum of differences.
+/// Start of the trace relative to the log, ms, that gives the smallest sum of differences.
 fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2]) -> i64 {
     let difference_n = |start_ms: i64| -> f64 {
         let rows = (0..at_ms.len()).step_by(STRIDE);
@@ -95,7 +96,7 @@ fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2
     sums.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, start_ms)| start_ms)
 }
 
-/// One axis of a log, aligned with one of a trace.
+/// One axis of a log, aligned with the same axis of a trace.
 struct Laid<'a> {
     at_ms: &'a [i64],
     motor_n: &'a [f64],
@@ -114,7 +115,7 @@ impl Laid<'_> {
                 let admitted_n = at(self.admitted_n, at_ms - self.start_ms - lag_ms);
                 (admitted_n - force_n).abs() <= tolerance_n
             };
-            // The nearest time first: 0, 1, −1, 2, −2, …
+            // Nearest time first: 0, 1, −1, 2, −2, …
             let nearest = (0..=WINDOW_MS).flat_map(|lag_ms| [lag_ms, -lag_ms]).find(fits);
             let is_force = *force_n != 0.0;
             result.forces += usize::from(is_force);
@@ -133,7 +134,7 @@ impl Laid<'_> {
         result
     }
 
-    /// Variation of the permitted force of the other axis within the window, N.
+    /// Difference between the largest and the smallest permitted force of the other axis within the window, N.
     fn change_of_other_n(&self, at_ms: i64) -> f64 {
         let forces_n = (-WINDOW_MS..=WINDOW_MS).map(|lag_ms| at(self.other_n, at_ms - self.start_ms - lag_ms));
         let (least, most) = forces_n
@@ -146,7 +147,7 @@ impl Laid<'_> {
 mod tests {
     use super::*;
 
-    /// Permitted force of a tick, N: rises, stays, falls, and differs between the axes.
+    /// Permitted force at a tick, N. It rises, stays constant and falls, and differs between the axes.
     fn let_through(tick: i64) -> [f64; 2] {
         let force_n = 0.01 * tick.min(400 - tick).clamp(0, 100) as f64;
         [force_n, -0.5 * force_n]
@@ -157,7 +158,8 @@ mod tests {
         format!("{name},force_x_n,force_y_n\n{}", lines.collect::<String>())
     }
 
-    /// A device that started 70 ms before its host, applies every other force 3 ms later, changed by `spoil`.
+    /// Compares a host with a device that started 70 ms earlier and applies every other force 3 ms late, changed by
+    /// `spoil`.
     fn compared(spoil: impl Fn(i64, [f64; 2]) -> [f64; 2]) -> [AxisMatch; 2] {
         compared_with_leak(0.0, spoil)
     }

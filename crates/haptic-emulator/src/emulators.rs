@@ -1,5 +1,5 @@
-//! The table of boards that can be emulated on a pseudo-terminal. A new one needs a [`Board`] and a line in
-//! [`EMULATORS`].
+//! Table of the boards that can be emulated on a pseudo-terminal. A new board needs an implementation of [`Board`] and
+//! an entry in [`EMULATORS`].
 
 use crate::handle::EmulatedHandle;
 use crate::native::NativeTraits;
@@ -12,7 +12,7 @@ use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 pub struct Emulator {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it is, for help.
+    /// Description in the command-line help.
     pub about: &'static str,
     /// Number of axes.
     pub axes: u8,
@@ -25,11 +25,11 @@ pub struct Emulator {
 pub struct BoardOptions {
     /// Dynamics of the handle.
     pub model: DeviceModel,
-    /// Hand that holds it.
+    /// Hand that holds the handle, if any.
     pub hand: Option<HandModel>,
-    /// The hand is a default. Boards whose handle moves elsewhere replace it with their own.
+    /// Whether `hand` is the default. Boards with a different travel then replace it with a hand of their own.
     pub hand_is_default: bool,
-    /// Whether positions come with velocities (native).
+    /// Whether the board reports velocities (native).
     pub velocity: bool,
     /// Major version of the protocol that the board reports (native).
     pub protocol_version: u8,
@@ -39,7 +39,7 @@ pub struct BoardOptions {
     pub lever_m: f64,
 }
 
-/// All boards.
+/// All boards that can be emulated on a pseudo-terminal.
 pub static EMULATORS: [Emulator; 4] = [
     Emulator {
         name: "native-1dof",

@@ -1,20 +1,20 @@
-//! Firmware of a force-feedback device: handles reports, stores effects and their time, and computes the motor force.
+//! Firmware of a force-feedback device: handles reports, stores and times effects, and computes the motor force.
 
 use crate::style::{Control, ControlCommand, Part, Style, width};
 
-/// A mistake of the host.
+/// A protocol violation by the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// Time, µs.
     pub at_us: u64,
-    /// Text.
+    /// Description.
     pub what: String,
 }
 
-/// Mistakes stored as text; more are only counted.
+/// Maximum number of violations stored with a description; further ones are only counted.
 const MISTAKES_KEPT: usize = 20;
 
-/// Result of Create New Effect, until it is requested.
+/// Result of the last Create New Effect report, which the host reads with PID Block Load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loaded {
     Nothing,
@@ -26,7 +26,7 @@ enum Loaded {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Effect {
     is_set: bool,
-    /// Direction that the force comes from, turns.
+    /// Direction from which the force comes, turns; 0 is −y and 0.25 is +x of the HID specification.
     bearing: f64,
     gain: f64,
     /// Duration, µs; 0 for no limit.
@@ -46,7 +46,7 @@ pub struct ForceFeedback {
     gain: f64,
     mistakes: Vec<Mistake>,
     mistake_count: u64,
-    /// Set Constant Force reports received.
+    /// Set Constant Force reports accepted.
     pub forces_taken: u64,
     /// Time at which an effect last expired, µs.
     pub expired_us: Option<u64>,
@@ -55,7 +55,8 @@ pub struct ForceFeedback {
 }
 
 impl ForceFeedback {
-    /// A device after connection, with a capacity for this many effects, or that of its style.
+    /// Creates a device as it is after connection. `room` is the number of effects that it can store, by default that
+    /// of its style.
     pub fn new(style: Style, room: Option<usize>) -> Self {
         let room = room.unwrap_or(usize::from(style.blocks));
         Self {
@@ -72,12 +73,12 @@ impl ForceFeedback {
         }
     }
 
-    /// Mistakes of the host; the first of them as text.
+    /// Returns the number of protocol violations by the host and the first of them.
     pub fn mistakes(&self) -> (u64, &[Mistake]) {
         (self.mistake_count, &self.mistakes)
     }
 
-    /// Whether any effect plays.
+    /// Whether any effect is playing.
     pub fn plays(&self) -> bool {
         self.effects.iter().flatten().any(|effect| effect.started_us.is_some())
     }
@@ -89,7 +90,7 @@ impl ForceFeedback {
         }
     }
 
-    /// Handles an output report, id first.
+    /// Handles an output report, which starts with its id.
     pub fn output(&mut self, report: &[u8], now_us: u64) {
         self.heard_us = Some(now_us);
         if let Err(what) = self.take(report, now_us) {
@@ -102,7 +103,7 @@ impl ForceFeedback {
         let id = *report.first().ok_or("empty")?;
         match id {
             id if id == style.effect_id => self.set_effect(sized(report, style.effect_bytes())?),
-            // Constant forces act immediately; an envelope is accepted for any existing effect and has no effect.
+            // Envelopes are accepted for existing effects and ignored: constant forces act immediately.
             id if id == style.envelope_id => self.effect(sized(report, style.envelope_bytes())?[1]).map(drop),
             id if id == style.constant_id => self.set_magnitude(sized(report, 4)?),
             id if id == style.operation_id => self.operate(sized(report, 4)?, now_us),
@@ -185,7 +186,7 @@ impl ForceFeedback {
         Ok(())
     }
 
-    /// Handles a feature report, id first.
+    /// Handles a feature report, which starts with its id.
     pub fn set_feature(&mut self, report: &[u8], now_us: u64) {
         if report.first() != Some(&self.style.create_id) || report.len() != 4 {
             return self.mistake(now_us, format!("feature {report:02x?}: no such report"));
@@ -200,7 +201,7 @@ impl ForceFeedback {
         };
     }
 
-    /// Answers a request for a feature report, id first.
+    /// Returns the requested feature report, which starts with its id; `None` if there is no such report.
     pub fn get_feature(&mut self, id: u8) -> Option<Vec<u8>> {
         let style = self.style;
         if id == style.pool_id {
@@ -215,8 +216,8 @@ impl ForceFeedback {
         (id == style.load_id).then_some(vec![id, block, status, 0xFF, 0xFF])
     }
 
-    /// Force of the motors as a fraction of full scale, along x and y of the HID specification. Expired effects end
-    /// here.
+    /// Returns the motor force as a fraction of full scale, along x and y of the HID specification. Stops effects whose
+    /// duration has passed.
     pub fn force(&mut self, now_us: u64) -> [f64; 2] {
         let mut total = [0.0; 2];
         for effect in self.effects.iter_mut().flatten() {
@@ -233,7 +234,8 @@ impl ForceFeedback {
         if self.is_enabled { total } else { [0.0; 2] }
     }
 
-    /// The input report for axes at a fraction of their travel, −1 to 1, along x and y of the HID specification.
+    /// Returns the input report for axes at a fraction of their travel, −1 to 1, along x and y of the HID
+    /// specification.
     pub fn input(&self, axes: [f64; 2]) -> Vec<u8> {
         let (minimum, maximum) = self.style.axis_range;
         let count = |share: f64| {

@@ -1,4 +1,4 @@
-//! An emulated USB device, as a transport sees it: reports in, reports out, and a handle that moves.
+//! An emulated USB device: firmware that receives and sends reports, and a handle that moves.
 
 use crate::force_feedback::ForceFeedback;
 use crate::handle::EmulatedHandle;
@@ -8,15 +8,15 @@ use haptic_wire::Message;
 use haptic_wire::report::{decode_report, encode_report};
 use nalgebra::Vector2;
 
-/// Ends of travel on both sides of the centre, m.
+/// Travel on each side of the centre, m.
 const TRAVEL_M: f64 = 0.05;
-/// Step of the device's own clock, µs.
+/// Period of the device's clock, µs.
 pub const STEP_US: u64 = 1000;
 
 /// Firmware of a device.
 #[derive(Clone, Debug)]
 pub enum Firmware {
-    /// A joystick with force feedback, and its force at full scale, N.
+    /// A joystick with force feedback, with its force at full scale, N.
     Joystick(ForceFeedback, f64),
     /// A board with the native protocol.
     Native(NativeFirmware),
@@ -36,12 +36,14 @@ pub struct Gadget {
 }
 
 impl Gadget {
-    /// A joystick.
+    /// Creates a joystick with force feedback. `room` is the number of effects that it can store, by default that of
+    /// its style.
     pub fn joystick(style: Style, room: Option<usize>, full_scale_n: f64, handle: EmulatedHandle) -> Self {
         Self::new(Firmware::Joystick(ForceFeedback::new(style, room), full_scale_n), handle)
     }
 
-    /// A board with the native protocol. It does not slew, so that every force at its motors is one that the host sent.
+    /// Creates a board with the native protocol. It has no slew limit, so every force at its motors is one that the
+    /// host sent.
     pub fn board(full_scale_n: f64, handle: EmulatedHandle) -> Self {
         let traits = NativeTraits {
             full_scale_n,
@@ -57,7 +59,7 @@ impl Gadget {
         Self { firmware, handle, force_n: [0.0; 2], stream: CobsStream::default(), advanced_us: None }
     }
 
-    /// Its report descriptor.
+    /// Returns the report descriptor of a joystick, or that of a board with the native protocol if `style` is `None`.
     pub fn descriptor(style: Option<&Style>) -> Vec<u8> {
         style.map_or_else(native::descriptor, Style::descriptor)
     }
@@ -80,7 +82,7 @@ impl Gadget {
         }
     }
 
-    /// Handles bytes of a serial line and returns the replies.
+    /// Handles bytes from a serial line and returns the replies.
     pub fn serial(&mut self, bytes: &[u8], now_us: u64) -> Vec<u8> {
         let Firmware::Native(board) = &mut self.firmware else { return Vec::new() };
         let mut replies = Vec::new();
@@ -95,7 +97,7 @@ impl Gadget {
         }
     }
 
-    /// Answers a request for a feature report.
+    /// Returns the requested feature report; `None` if there is no such report.
     pub fn get_feature(&mut self, id: u8) -> Option<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => joystick.get_feature(id),
@@ -103,7 +105,8 @@ impl Gadget {
         }
     }
 
-    /// Advances to `now_us`, the handle in whole milliseconds. Returns an input report that needs no request, if any.
+    /// Advances the firmware to `now_us`, and the handle in whole milliseconds. Returns an unsolicited input report, if
+    /// any.
     pub fn advance(&mut self, now_us: u64) -> Option<Vec<u8>> {
         let (force_n, fault) = match &mut self.firmware {
             Firmware::Joystick(joystick, full_scale_n) => {

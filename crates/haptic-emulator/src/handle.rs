@@ -5,46 +5,47 @@ use haptic_device::simulated::{DeviceModel, HandModel, ModelError, SimulatedDevi
 use haptic_device::{Device, Effort, MonotonicNs};
 use nalgebra::Vector2;
 
-/// The handle with the hand that holds it. Device frame: x to the right, y away from the user.
+/// A handle and the hand that holds it, if any. Vectors are in the device frame: x to the right, y away from the user.
 #[derive(Clone, Debug)]
 pub struct EmulatedHandle {
     device: SimulatedDevice,
     encoder_m: Vector2<f64>,
     force_n: Vector2<f64>,
-    /// Work of the motors on the hand since the start, J, its minimum, and its maximum rise above that minimum.
+    /// Work of the motors on the hand since the start, J; its minimum; and its largest rise above the minimum before
+    /// it.
     given_j: f64,
     given_least_j: f64,
     given_most_j: f64,
 }
 
 impl EmulatedHandle {
-    /// A handle at the start of its hand's path.
+    /// Creates a handle at the start of its hand's path.
     ///
     /// # Errors
-    /// A model that cannot be simulated.
+    /// If the model cannot be simulated.
     pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
         let device = SimulatedDevice::new(axes, model, hand)?;
         let encoder_m = device.true_state().position_m;
         Ok(Self { device, encoder_m, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
     }
 
-    /// A handle of a USB device, held in the centre.
+    /// Creates the handle of a USB device, held at the centre.
     ///
     /// # Errors
-    /// A model that cannot be simulated.
+    /// If the model cannot be simulated.
     pub fn still() -> Result<Self, ModelError> {
         Self::new(2, &USB_MODEL, Some(&usb_hand(Vec::new())))
     }
 
-    /// A handle of a USB device whose hand presses it against a post in the centre, from every side.
+    /// Creates the handle of a USB device, with a hand that presses it against a post in the centre from every side.
     ///
     /// # Errors
-    /// A model that cannot be simulated.
+    /// If the model cannot be simulated.
     pub fn round_the_post() -> Result<Self, ModelError> {
         Self::new(2, &USB_MODEL, Some(&usb_hand(path_round_the_post())))
     }
 
-    /// Advances by a millisecond under a force of the motors, N.
+    /// Advances by a millisecond under the given motor force, N.
     pub fn advance(&mut self, force_n: Vector2<f64>) {
         self.force_n = force_n;
         let before_m = self.device.true_state().position_m;
@@ -60,7 +61,7 @@ impl EmulatedHandle {
         self.encoder_m
     }
 
-    /// Position from the encoder, and the true velocity.
+    /// Position from the encoder and true velocity.
     pub fn measured(&self) -> Measured {
         Measured { position_m: self.encoder_m, velocity_m_per_s: self.true_state().velocity_m_per_s }
     }
@@ -70,8 +71,8 @@ impl EmulatedHandle {
         self.device.true_state()
     }
 
-    /// Maximum net energy from the motors to the hand, J: a passive host returns what it received, and what its world
-    /// stored at the start.
+    /// Maximum net energy that the motors delivered to the hand, J. A passive host delivers no more than it received
+    /// plus the energy that its world stored at the start.
     pub fn given_most_j(&self) -> f64 {
         self.given_most_j
     }
@@ -82,7 +83,7 @@ impl EmulatedHandle {
     }
 }
 
-/// Without friction, quantisation or delay: what the host commands is what moves the handle.
+/// Model of a USB device without friction, quantisation or delay, so that exactly the commanded force moves the handle.
 const USB_MODEL: DeviceModel = DeviceModel {
     mass_kg: [0.3; 2],
     damping_n_s_per_m: [0.0; 2],
@@ -96,14 +97,14 @@ fn usb_hand(path: Vec<[f64; 3]>) -> HandModel {
     HandModel { stiffness_n_per_m: 150.0, damping_n_s_per_m: 6.0, mass_kg: 0.0, path, looped: false }
 }
 
-/// Time beside the post until force is on, for the approach, and for one round, s.
+/// Duration of the wait beside the post until force is on, of the approach, and of one round, s.
 const REST_S: f64 = 4.0;
 const APPROACH_S: f64 = 1.0;
 const ROUND_S: f64 = 2.0;
 /// Distance of the target from the centre while the hand waits, and while it presses against the post, m.
 const BESIDE_M: f64 = 0.025;
 const PRESSING_M: f64 = 0.006;
-/// Rounds, more than a run needs, and rows of the path in each: the chords leave the circle by 3 µm.
+/// Number of rounds, more than a run needs, and rows of the path per round. The chords deviate from the circle by 3 µm.
 const ROUNDS: u32 = 300;
 const ROWS_PER_ROUND: u32 = 100;
 

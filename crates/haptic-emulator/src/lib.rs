@@ -1,15 +1,14 @@
-//! Emulated boards and USB devices, to test backends against the real behaviour of a device.
+//! Emulated boards and USB devices, to test backends against realistic device behaviour.
 //!
 //! - [`emulators`]: the table of boards on a pseudo-terminal; [`serial`]: those boards and their server.
 //! - [`native`]: the firmware of a board with the native protocol.
-//! - [`force_feedback`]: the firmware of a USB force-feedback device: effects, their time, the force at the motor.
+//! - [`force_feedback`]: the firmware of a USB force-feedback device, from reports to the motor force.
 //! - [`style`], [`writer`]: report descriptors of joysticks and boards of several makers.
 //! - [`handle`]: the handle between the motors and a simulated hand.
-//! - [`gadget`]: a USB device as reports in and reports out; [`transport`]: its connection to a kernel.
-//! - [`audit`]: what the device observed of its host; [`compare`]: whether that agrees with the host's recording.
+//! - [`gadget`]: a USB device that receives and sends reports; [`transport`]: its connection to a kernel.
+//! - [`audit`]: the device's audit of its host; [`compare`]: comparison of its log with the host's recording.
 //!
-//! Nothing here shares code with the host's reader of descriptors: offsets of fields are counted in bytes, as in
-//! firmware.
+//! No code is shared with the host's parser of report descriptors: field offsets are counted in bytes, as in firmware.
 //!
 //! ```
 //! use haptic_device::DeviceModel;

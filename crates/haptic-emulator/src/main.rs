@@ -1,12 +1,14 @@
 //! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //!
-//! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Runs for this
-//! many seconds, then prints its audit of the host as a JSON object. With --unplug the device is disconnected for a
-//! second at that time (uhid only).
+//! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Runs for the
+//! given number of seconds, then prints its audit of the host as a JSON object. `--room` is the number of effects that
+//! the device can store, `--full-scale` its largest force in newtons. `--unplug` disconnects the device for one second
+//! at the given time (uhid only).
 //!
-//! `compare` checks that all forces at the motors, from the log of a device, are forces that the host permitted, from the
-//! table of `hapticd export --csv`, within STEP_N newtons.
+//! `compare` checks that all forces at the motors, from the log of a device, are forces that the host permitted, from
+//! the table of `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons, LEAK the fraction of
+//! the force of one axis that leaks into the other.
 #![forbid(unsafe_code)]
 
 use haptic_emulator::audit::{HostAudit, HostAuditor};
@@ -23,9 +25,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// As hardware, the device does not wait for software: above the threads that serve it, below the loop.
+/// Real-time priority of the device: above the threads that serve it, because hardware does not wait for software, and
+/// below the loop.
 const PRIORITY: u8 = 75;
-/// Vendor and product of the native board.
+/// USB vendor and product ids of the native board.
 const NATIVE_IDS: (u16, u16) = (0x1209, 0x4850);
 
 struct Arguments {
@@ -142,7 +145,7 @@ fn request() -> ThreadRequest {
     }
 }
 
-/// Runs on a thread with the priority of a device.
+/// Runs `body` on a thread with the priority of the device.
 fn alone(body: impl FnOnce() -> io::Result<HostAudit> + Send + 'static) -> io::Result<HostAudit> {
     spawn(request(), move |_| body())?.join().map_err(io::Error::other)?
 }
@@ -158,7 +161,7 @@ fn on_uhid(arguments: &Arguments, mut gadget: Gadget, mut accountant: HostAudito
     for (index, (from_s, to_s)) in parts.into_iter().enumerate() {
         std::thread::sleep(std::time::Duration::from_micros(at(from_s).saturating_sub(now_us())));
         if index > 0 {
-            // A device loses its state with its power.
+            // A device loses its state when it loses power.
             accountant.end_life(&gadget);
             gadget = arguments.gadget()?;
         }

@@ -1,7 +1,8 @@
 //! Firmware of a board with the native protocol, as `firmware-protocol/PROTOCOL.md` specifies it.
 //!
-//! Pure: messages, times and the handle's motion in, messages and efforts out. [`crate::serial::NativeBoard`] runs it
-//! on a byte stream, [`crate::gadget::Gadget`] in HID reports or on a USB serial line.
+//! The firmware has no I/O and no clock: messages, times and the handle's motion go in, messages and efforts come out.
+//! [`crate::serial::NativeBoard`] runs it on a byte stream, [`crate::gadget::Gadget`] in HID reports or on a USB serial
+//! line.
 
 use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,
@@ -9,33 +10,33 @@ use haptic_wire::{
 };
 use nalgebra::Vector2;
 
-/// Counts per metre: 10 µm each.
+/// Encoder counts per metre; one count is 10 µm.
 const COUNTS_PER_M: u32 = 100_000;
 /// Watchdog time if the host requests the default, and the longest that it can request, ms.
 const DEFAULT_WATCHDOG_MS: u16 = 20;
 const MAX_WATCHDOG_MS: u16 = 100;
-/// Slew of the reference boards: 4 ms from zero to full effort.
+/// Slew limit of the reference boards: 4 ms from zero to full effort.
 const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
 
-/// Reply of a board.
+/// A reply of the board.
 pub type Reply = Message<'static>;
 
 /// Properties of an emulated board.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NativeTraits {
-    /// 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: u8,
-    /// Ends of travel on both sides of the centre, m.
+    /// Travel on each side of the centre, m.
     pub travel_m: f64,
     /// Force at full effort, N.
     pub full_scale_n: f64,
-    /// The firmware's own limit on changes of effort; `u16::MAX` for none. Cutting to zero is never slewed.
+    /// Slew limit of the firmware; `u16::MAX` for none. Switching the effort off is never slewed.
     pub slew_q15_per_ms: u16,
     /// Whether STATE contains velocities.
     pub gives_velocity: bool,
     /// Whether the board disarms when the port closes.
     pub sees_link: bool,
-    /// Major version of the protocol that it reports.
+    /// Major version of the protocol that the board reports.
     pub major_version: u8,
     /// Unique number of the board.
     pub uid: [u8; 8],
@@ -73,7 +74,7 @@ enum Mode {
     Faulted,
 }
 
-/// The firmware.
+/// Firmware of a board with the native protocol.
 #[derive(Clone, Debug)]
 pub struct NativeFirmware {
     traits: NativeTraits,
@@ -84,20 +85,20 @@ pub struct NativeFirmware {
     watchdog_ms: u16,
     limits_q15: [u16; 2],
     slew_q15_per_ms: u16,
-    /// The newest command enabled its efforts.
+    /// Whether the newest command enabled its efforts.
     enabled: bool,
-    /// Commanded efforts within the limits, and the efforts of the motors now.
+    /// Commanded efforts, clamped to the limits, and present efforts of the motors.
     targets_q15: [i16; 2],
     applied_q15: [i16; 2],
     /// Time of the last advance, µs.
     advanced_us: u64,
-    /// Time of the newest command in this armed state, µs. The watchdog runs from the first on.
+    /// Time of the newest command since the board was armed, µs. The watchdog starts with the first one.
     pub commanded_us: Option<u64>,
     /// Time at which the watchdog last cut the effort, µs.
     pub expired_us: Option<u64>,
     /// Commands accepted.
     pub commands_taken: u64,
-    /// Commands lost on the way, by their sequence numbers.
+    /// Commands lost, according to their sequence numbers.
     pub commands_lost: u64,
     /// Messages that the protocol forbids.
     pub mistakes: u64,
@@ -105,7 +106,7 @@ pub struct NativeFirmware {
 }
 
 impl NativeFirmware {
-    /// A board after power-up.
+    /// Creates a board as it is after power-up.
     pub fn new(traits: NativeTraits) -> Self {
         Self {
             traits,
@@ -129,7 +130,7 @@ impl NativeFirmware {
         }
     }
 
-    /// Whether a host has armed the board and sends commands. A command without force enables nothing, but counts.
+    /// Whether a host has armed the board and has sent a command since. A command that enables no effort counts too.
     pub fn is_driven(&self) -> bool {
         self.mode == Mode::Armed && self.commanded_us.is_some()
     }
@@ -140,18 +141,18 @@ impl NativeFirmware {
         Vector2::from_fn(|axis, _| f64::from(self.applied_q15[axis]) * newtons)
     }
 
-    /// The oldest event that was not returned yet, as text.
+    /// Removes the oldest event and returns its text, if there is one.
     pub fn next_event(&mut self) -> Option<String> {
         if self.events.is_empty() { None } else { Some(self.events.remove(0)) }
     }
 
-    /// The host closed the port.
+    /// Disarms the board after the host has closed the port.
     pub fn disconnect(&mut self) {
         self.cut(Mode::Silent);
         self.events.push("the host left".to_owned());
     }
 
-    /// Moves on to `now_us`: the watchdog, then the slew. Returns the fault of an expired watchdog.
+    /// Advances to `now_us`: checks the watchdog, then slews the efforts. Returns a fault if the watchdog expired.
     pub fn advance(&mut self, now_us: u64) -> Option<Reply> {
         let elapsed_us = now_us.saturating_sub(std::mem::replace(&mut self.advanced_us, now_us));
         let fault = self.check_watchdog(now_us);
@@ -159,7 +160,7 @@ impl NativeFirmware {
         fault
     }
 
-    /// Handles a frame and returns the reply, if there is one.
+    /// Handles a frame and returns the reply, if any.
     pub fn receive(&mut self, frame: &Frame<'_>, handle: &Measured, now_us: u64) -> Option<Reply> {
         match Message::parse(frame) {
             Ok(Message::Hello(hello)) => Some(self.on_hello(&hello)),
@@ -176,7 +177,7 @@ impl NativeFirmware {
         }
     }
 
-    /// Sequence number of the next message that the board sends.
+    /// Takes the sequence number for the next message that the board sends.
     pub fn next_sequence(&mut self) -> u8 {
         let number = self.sequence;
         self.sequence = number.wrapping_add(1);
@@ -234,7 +235,7 @@ impl NativeFirmware {
         }
         let own = self.traits.slew_q15_per_ms;
         self.slew_q15_per_ms = if arm.slew_q15_per_ms == 0 { own } else { arm.slew_q15_per_ms.min(own) };
-        // The field of the message ends at full scale.
+        // The field of the message cannot exceed full scale.
         let slew_q15_per_ms = self.slew_q15_per_ms.min(FULL_SCALE_Q15);
         Message::ArmAck(Arm { watchdog_ms: self.watchdog_ms, slew_q15_per_ms, ..*arm })
     }
@@ -275,7 +276,7 @@ impl NativeFirmware {
         self.state(handle, now_us)
     }
 
-    /// Zero effort immediately.
+    /// Sets the effort to zero without slewing.
     fn disable(&mut self) {
         (self.enabled, self.targets_q15, self.applied_q15) = (false, [0; 2], [0; 2]);
     }
@@ -333,7 +334,7 @@ impl NativeFirmware {
     }
 }
 
-/// The byte stream of a serial line: COBS frames in and out.
+/// The byte stream of a serial line, with COBS frames in both directions.
 #[derive(Clone, Debug, Default)]
 pub struct CobsStream(Decoder);
 
@@ -354,7 +355,7 @@ impl CobsStream {
         });
     }
 
-    /// One frame as bytes of the stream.
+    /// Encodes a message as a frame of the stream.
     pub fn encode(firmware: &mut NativeFirmware, message: &Message<'_>) -> Option<Vec<u8>> {
         let mut wire = [0; WIRE_MAX];
         let length = encode(message, firmware.next_sequence(), &mut wire).ok()?;

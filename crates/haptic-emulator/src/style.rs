@@ -1,26 +1,26 @@
-//! Force-feedback devices of several makers: the same usages, with everything else different.
+//! Force-feedback devices of several makers. They use the same HID usages and differ in everything else.
 
 use crate::writer::{DescriptorWriter, GENERIC_DESKTOP, Main, PHYSICAL_INTERFACE};
 
 /// Encoding of the commands of Device Control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// A bit for each.
+    /// One bit per command.
     Bits,
-    /// A number for each, counted from one.
+    /// One number per command, counted from one.
     Numbers,
 }
 
 /// A command of Device Control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlCommand {
-    /// Motors on.
+    /// Switches the motors on.
     Enable,
-    /// Motors off.
+    /// Switches the motors off.
     Disable,
-    /// All effects stop.
+    /// Stops all effects.
     Stop,
-    /// All effects are deleted.
+    /// Deletes all effects.
     Reset,
 }
 
@@ -35,7 +35,7 @@ impl ControlCommand {
     }
 }
 
-/// A part of Set Effect, after block index and effect type.
+/// A field of Set Effect, after block index and effect type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Duration of the effect, u16, ms.
@@ -46,13 +46,13 @@ pub enum Part {
     SamplePeriod,
     /// Start delay, u16, ms.
     StartDelay,
-    /// Width from the style.
+    /// Gain of the effect, of a width that depends on the style.
     Gain,
     /// Trigger button, u8.
     TriggerButton,
-    /// A byte: x, y, direction enable.
+    /// Enable bits of x, y and direction, u8.
     Enables,
-    /// Two directions, width from the style.
+    /// Two directions, of a width that depends on the style.
     Directions,
 }
 
@@ -77,7 +77,7 @@ pub struct Style {
     pub free_id: u8,
     pub control_id: u8,
     pub control: Control,
-    /// In the order of their bits or numbers.
+    /// Commands of Device Control, in the order of their bits or numbers.
     pub commands: [ControlCommand; 4],
     pub gain_id: u8,
     pub gain_max: i64,
@@ -89,7 +89,8 @@ pub struct Style {
 
 use Part::{Directions, Duration, Enables, Gain, SamplePeriod, StartDelay, TriggerButton, TriggerRepeat};
 
-/// Like OpenFFBoard: 16-bit directions, a bit for each command of Device Control, features above the outputs.
+/// Style of OpenFFBoard: 16-bit directions, one bit per command of Device Control, and ids of feature reports above
+/// those of output reports.
 pub const OPEN_FFBOARD: Style = Style {
     name: "openffboard",
     vendor: 0x1209,
@@ -117,7 +118,8 @@ pub const OPEN_FFBOARD: Style = Style {
     blocks: 40,
 };
 
-/// Like the Arduino force-feedback library: 8-bit directions, no start delay, a number for each command.
+/// Style of the Arduino force-feedback library: 8-bit directions, no start delay, and one number per command of Device
+/// Control.
 pub const ARDUINO: Style = Style {
     name: "arduino",
     vendor: 0x2341,
@@ -145,7 +147,7 @@ pub const ARDUINO: Style = Style {
     blocks: 14,
 };
 
-/// Like VPforce: high report ids, 16-bit gain, the delay last, and disable before enable.
+/// Style of VPforce: high ids of output reports, 16-bit gains, the start delay last, and Disable before Enable.
 pub const VPFORCE: Style = Style {
     name: "vpforce",
     vendor: 0xFFFF,
@@ -176,13 +178,13 @@ pub const VPFORCE: Style = Style {
 /// All styles.
 pub const STYLES: [Style; 3] = [OPEN_FFBOARD, ARDUINO, VPFORCE];
 
-/// Bytes of a number up to `maximum`: one, or two.
+/// Width of a number up to `maximum`, bytes: one or two.
 pub(crate) fn width(maximum: i64) -> usize {
     if maximum <= 0xFF { 1 } else { 2 }
 }
 
 impl Style {
-    /// Bytes of a part of Set Effect.
+    /// Length of a field of Set Effect, bytes.
     pub fn part_bytes(&self, part: Part) -> usize {
         match part {
             Duration | TriggerRepeat | SamplePeriod | StartDelay => 2,
@@ -192,23 +194,23 @@ impl Style {
         }
     }
 
-    /// Offset of a part in Set Effect, counted from the report id, and the report's length.
+    /// Offset of a field in Set Effect, bytes, counted from the report id; `None` if the style has no such field.
     pub fn part_offset(&self, part: Part) -> Option<usize> {
         let before = self.effect_parts.iter().position(|other| *other == part)?;
         Some(3 + self.effect_parts[..before].iter().map(|part| self.part_bytes(*part)).sum::<usize>())
     }
 
-    /// Bytes of Set Effect with its id.
+    /// Length of Set Effect, bytes, including the report id.
     pub fn effect_bytes(&self) -> usize {
         3 + self.effect_parts.iter().map(|part| self.part_bytes(*part)).sum::<usize>()
     }
 
-    /// Bytes of Set Envelope with its id.
+    /// Length of Set Envelope, bytes, including the report id.
     pub fn envelope_bytes(&self) -> usize {
         10
     }
 
-    /// The report descriptor.
+    /// Returns the report descriptor.
     pub fn descriptor(&self) -> Vec<u8> {
         let mut writer = DescriptorWriter::default();
         writer.page(GENERIC_DESKTOP);
@@ -238,7 +240,7 @@ impl Style {
         writer.numbers(Main::Input, 16, 2, self.axis_range);
     }
 
-    /// PID State: two flags for the host.
+    /// Writes PID State, an input report with two flags.
     fn write_state(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x92, |writer| {
             writer.report_id(2);
@@ -284,7 +286,7 @@ impl Style {
     }
 
     fn write_directions(&self, writer: &mut DescriptorWriter) {
-        /// Ordinals page: the first and the second.
+        /// Instances 1 and 2 of the Ordinals page.
         const INSTANCES: [i64; 2] = [0x000A_0001, 0x000A_0002];
         writer.logical(0x57, |writer| {
             writer.usages(&INSTANCES);
@@ -294,8 +296,8 @@ impl Style {
         });
     }
 
-    /// Set Envelope, without which the kernel's driver offers no constant force: attack and fade, level and time of
-    /// each.
+    /// Writes Set Envelope, with the level and time of attack and fade. Without it, the kernel's driver offers no
+    /// constant force.
     fn write_envelope(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x5A, |writer| {
             writer.report_id(self.envelope_id);
@@ -384,7 +386,7 @@ impl Style {
     }
 }
 
-/// A time in milliseconds: English linear, seconds, ten to the minus three.
+/// Writes a time in milliseconds. The unit is the second (English linear system), the exponent −3.
 fn write_time(writer: &mut DescriptorWriter, usage: i64) {
     writer.usage(usage);
     writer.unit(0x1003, -3);

@@ -1,14 +1,14 @@
-//! Report descriptors, written item by item.
+//! Writer of HID report descriptors, item by item.
 
-/// A main item.
+/// A main item of a report descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Main {
-    /// From the device.
+    /// Data from the device.
     Input = 0x80,
-    /// To the device.
+    /// Data to the device.
     Output = 0x90,
-    /// In both directions, on request.
+    /// Data in both directions, on request of the host.
     Feature = 0xB0,
 }
 
@@ -17,19 +17,19 @@ pub const PHYSICAL_INTERFACE: i64 = 0x0F;
 /// Usage page of pointers and joysticks.
 pub const GENERIC_DESKTOP: i64 = 0x01;
 
-/// Builds a descriptor.
+/// Builds a report descriptor.
 #[derive(Clone, Debug, Default)]
 pub struct DescriptorWriter {
     bytes: Vec<u8>,
 }
 
 impl DescriptorWriter {
-    /// The descriptor.
+    /// Returns the descriptor.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// One item with the fewest bytes that hold its signed value.
+    /// Writes one item, with the fewest bytes that hold its signed value.
     fn item(&mut self, tag: u8, value: i64) {
         let little = value.to_le_bytes();
         let (code, size) = match value {
@@ -41,32 +41,32 @@ impl DescriptorWriter {
         self.bytes.extend_from_slice(&little[..size]);
     }
 
-    /// Usage page.
+    /// Sets the usage page of the following items.
     pub fn page(&mut self, page: i64) {
         self.item(0x04, page);
     }
 
-    /// Usages of the next item.
+    /// Adds usages to the next item.
     pub fn usages(&mut self, usages: &[i64]) {
         usages.iter().for_each(|usage| self.usage(*usage));
     }
 
-    /// Usage of the next item; two bytes where one would be read as negative.
+    /// Adds a usage to the next item. It takes two bytes if one byte would be read as negative.
     pub fn usage(&mut self, usage: i64) {
         self.item(0x08, usage);
     }
 
-    /// Report id of the following items.
+    /// Sets the report id of the following items.
     pub fn report_id(&mut self, id: u8) {
         self.bytes.extend_from_slice(&[0x85, id]);
     }
 
-    /// An application collection.
+    /// Writes an application collection.
     pub fn application(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
         self.collection(1, usage, content);
     }
 
-    /// A logical collection.
+    /// Writes a logical collection.
     pub fn logical(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
         self.collection(2, usage, content);
     }
@@ -78,24 +78,24 @@ impl DescriptorWriter {
         self.bytes.push(0xC0);
     }
 
-    /// Physical range of the following items; equal ends for none.
+    /// Sets the physical range of the following items; (0, 0) for none.
     pub fn physical(&mut self, range: (i64, i64)) {
         self.item(0x34, range.0);
         self.item(0x44, range.1);
     }
 
-    /// Unit and its power of ten of the following items.
+    /// Sets the unit of the following items and its power of ten.
     pub fn unit(&mut self, unit: i64, exponent: i64) {
         self.item(0x64, unit);
         self.item(0x54, exponent);
     }
 
-    /// Numbers, one for each usage given before.
+    /// Writes a field of numbers, one for each preceding usage.
     pub fn numbers(&mut self, main: Main, bits: i64, count: i64, range: (i64, i64)) {
         self.fields(main, bits, count, range, 0x02);
     }
 
-    /// One number that names a usage given before, counted from the smallest.
+    /// Writes a number that selects one of the preceding usages, counted from the lower end of `range`.
     pub fn choice(&mut self, main: Main, bits: i64, range: (i64, i64)) {
         self.fields(main, bits, 1, range, 0x00);
     }
@@ -108,7 +108,7 @@ impl DescriptorWriter {
         self.item(main as u8, flags);
     }
 
-    /// Padding bits.
+    /// Writes padding bits.
     pub fn padding(&mut self, main: Main, bits: i64) {
         self.item(0x74, bits);
         self.item(0x94, 1);

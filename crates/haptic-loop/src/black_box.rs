@@ -1,12 +1,12 @@
-//! The last two seconds before a fault and a tenth of a second after it, for diagnosis.
+//! Black box: reports of about two seconds of ticks up to a tenth of a second after a fault, for diagnosis.
 //!
 //! Every tick writes its report directly into the next row of a ring that is allocated at the start; nothing is copied.
 //! After a fault and the ticks that follow it, the full ring is exchanged for a spare one, and an ordinary thread
-//! writes it to disk.
+//! writes the full one to disk.
 
 use crate::report::TickReport;
 
-/// Ticks in a black box: two seconds. A power of two, so that finding a row takes no comparison.
+/// Ticks in a black box, about two seconds. A power of two, so that finding a row takes no comparison.
 pub const BLACK_BOX_TICKS: usize = 2048;
 /// Ticks recorded after a fault, to show how the force ends.
 pub const AFTERMATH_TICKS: u32 = 100;
@@ -17,7 +17,7 @@ pub struct BlackBox {
     rows: Box<[TickReport; BLACK_BOX_TICKS]>,
     /// Index of the newest report; kept in range by [`on_ring`].
     newest: usize,
-    /// Rows written since it was empty.
+    /// Rows written since the box was last empty.
     written: usize,
 }
 
@@ -33,14 +33,14 @@ impl Default for BlackBox {
 }
 
 impl BlackBox {
-    /// An empty one. Every page of its memory is touched here, so that no tick touches one for the first time.
+    /// Creates an empty black box. Every page of its memory is touched here, so that no tick causes a page fault.
     pub fn new() -> Self {
         let rows = vec![TickReport::default(); BLACK_BOX_TICKS].into_boxed_slice();
         let rows = rows.try_into().unwrap_or_else(|_| unreachable!("the slice was made with this length"));
         Self { rows, newest: 0, written: 0 }
     }
 
-    /// Advances to the next row, to be written; its content is two seconds old. Real-time: constant.
+    /// Advances to the next row and returns it for writing. It still holds an old report. Real-time: constant.
     pub fn next_row(&mut self) -> &mut TickReport {
         self.newest = on_ring(self.newest + 1);
         self.written += 1;
@@ -52,17 +52,17 @@ impl BlackBox {
         &self.rows[on_ring(self.newest)]
     }
 
-    /// The newest row, to be written. Real-time: constant.
+    /// The newest row, for writing. Real-time: constant.
     pub fn latest_mut(&mut self) -> &mut TickReport {
         &mut self.rows[on_ring(self.newest)]
     }
 
-    /// Empties it. Real-time: constant.
+    /// Empties the box. Real-time: constant.
     pub fn clear(&mut self) {
         self.written = 0;
     }
 
-    /// Its reports, oldest first.
+    /// Reports in the box, oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &TickReport> {
         let count = self.written.min(BLACK_BOX_TICKS);
         let oldest = self.newest + BLACK_BOX_TICKS + 1 - count;
@@ -76,7 +76,7 @@ pub(crate) struct BlackBoxRecorder {
     running: Box<BlackBox>,
     spare: Option<Box<BlackBox>>,
     full: Option<Box<BlackBox>>,
-    /// Ticks until the current box is complete, after a fault.
+    /// Ticks until the current box is complete; `None` unless there was a fault.
     aftermath: Option<u32>,
 }
 
@@ -96,12 +96,12 @@ impl BlackBoxRecorder {
         self.running.latest()
     }
 
-    /// The newest row, to be written.
+    /// The newest row, for writing.
     pub(crate) fn latest_mut(&mut self) -> &mut TickReport {
         self.running.latest_mut()
     }
 
-    /// Completes the newest row; sets the box aside when the ticks after a fault are recorded. Real-time: constant.
+    /// Completes the newest row; sets the box aside once the ticks after a fault are recorded. Real-time: constant.
     pub(crate) fn commit(&mut self) {
         if self.aftermath.is_some() || self.latest().fault.is_some() {
             self.commit_aftermath();
@@ -121,7 +121,7 @@ impl BlackBoxRecorder {
         self.full.take()
     }
 
-    /// The current box if ticks after a fault are still being recorded, or in any case.
+    /// Takes the current box if ticks after a fault are still being recorded, or always if `in_any_case` is set.
     pub(crate) fn take_unfinished(&mut self, in_any_case: bool) -> Option<Box<BlackBox>> {
         let is_wanted = in_any_case || self.aftermath.take().is_some();
         is_wanted.then(|| std::mem::take(&mut self.running))
@@ -132,7 +132,8 @@ impl BlackBoxRecorder {
         self.spare = Some(black_box);
     }
 
-    /// Without a spare the current box stays in use: the first fault is the one worth keeping.
+    /// Exchanges the full box for the spare. Without a spare, the current box stays in use: the box of the first fault
+    /// is the one worth keeping.
     fn put_aside(&mut self) -> Option<u32> {
         if let Some(mut spare) = self.spare.take() {
             // The newest report must stay readable.

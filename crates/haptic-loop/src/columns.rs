@@ -1,7 +1,7 @@
 //! Columns of a tick: the names and values of traces, exported tables, black boxes and recorded ticks.
 //!
-//! The name of a column ends with its unit. Positions and velocities of the tool are those of the origin of its frame,
-//! so that one is the slope of the other.
+//! The name of a column ends with its unit. In traces, the position and velocity of the tool are those of the origin of
+//! its frame, so that one is the derivative of the other; in black boxes, they are those of its centre of mass.
 
 use crate::report::TickReport;
 use haptic_planar::scene::Scene;
@@ -26,12 +26,12 @@ pub enum Cell {
     Number(f64),
     /// A count.
     Count(u64),
-    /// A word, or a text in quotes.
+    /// A word, or text in quotes.
     Text(String),
 }
 
 impl Cell {
-    /// The value as a number; zero for a text.
+    /// The value as a number; zero for text.
     pub fn number(&self) -> f64 {
         match self {
             Self::Number(number) => *number,
@@ -51,21 +51,21 @@ impl fmt::Display for Cell {
     }
 }
 
-/// A tick with what a trace shows of it, world frame. Without a tool, hand and tool are zero.
+/// A tick with the values that a trace shows, world frame. Without a tool, hand and tool are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct TickView {
-    /// The tick.
+    /// Report of the tick.
     pub report: TickReport,
-    /// The hand, m.
+    /// Position of the hand, m.
     pub hand_m: Vector2<f64>,
     /// Origin of the tool's frame, m.
     pub tool_m: Vector2<f64>,
-    /// Angle of the tool, velocity of its origin, angular velocity.
+    /// Angle and angular velocity of the tool, and velocity of its origin.
     pub tool: BodyState,
 }
 
 impl TickView {
-    /// A tick in a scene.
+    /// Creates the view of a tick in a scene.
     pub fn new(report: &TickReport, scene: &Scene) -> Self {
         let tool = scene.tool.map(|tool| report.tool.at_origin(&scene.bodies[tool.body]));
         let (tool_m, tool) = tool.unwrap_or_else(|| (Vector2::zeros(), BodyState::at_rest()));

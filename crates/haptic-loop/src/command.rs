@@ -6,28 +6,29 @@ use haptic_coupling::coupling::Gains;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// One command. Its values were validated where they came in. A world arrives boxed and the old one is returned boxed,
-/// so that applying a command neither allocates nor frees.
+/// One command, with validated values. A world arrives boxed and the old one is returned boxed, so that applying a
+/// command neither allocates nor frees memory.
 ///
-/// `W` and `M` are the world and the mapping as the loop uses them; a [`RecordedCommand`] holds what identifies them.
+/// `W` and `M` are the world and the mapping as the loop uses them. A [`RecordedCommand`] has the number of the world
+/// and the settings of the mapping instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", content = "value", rename_all = "kebab-case")]
 pub enum Command<W = Box<World>, M = ActiveMapping> {
-    /// New gains, ramped.
+    /// Sets gains, which are ramped.
     SetGains(Gains),
-    /// New limits, without a jump in force.
+    /// Sets limits, without a jump in force.
     SetSafety(Safety),
-    /// A new mapping; force re-engages.
+    /// Sets the mapping; force re-engages.
     SetMapping(M),
-    /// Stops the world; no force.
+    /// Stops the world and the force.
     Pause,
     /// Continues after a pause; force re-engages.
     Resume,
     /// Runs this many ticks of a paused world.
     Step(u32),
-    /// Another world, or the same one at its start; force re-engages.
+    /// Replaces the world with another one, or with the same one at its start; force re-engages.
     ReplaceWorld(W),
-    /// Target of a simulated hand, world frame, m; without one the hand returns to its path.
+    /// Sets the target of a simulated hand, world frame, m; `None` returns the hand to its path.
     GuideHand(Option<Vector2<f64>>),
 }
 
@@ -35,7 +36,7 @@ pub enum Command<W = Box<World>, M = ActiveMapping> {
 pub type RecordedCommand = Command<u64, MappingSettings>;
 
 impl Command {
-    /// The command as plain data. Real-time: constant.
+    /// Returns the command as plain data. Real-time: constant.
     pub fn to_recorded(&self) -> RecordedCommand {
         let Ok(recorded) = self
             .convert::<_, _, std::convert::Infallible>(|world| Ok(world.number()), |mapping| Ok(mapping.settings()));
@@ -44,20 +45,20 @@ impl Command {
 }
 
 impl RecordedCommand {
-    /// The command for a loop whose device has this number of axes; `world` returns the world with a number. None if
-    /// there is no such world or the mapping is invalid.
+    /// Returns the command for a loop whose device has this number of axes; `world` looks up a world by its number.
+    /// Returns `None` if there is no such world or the mapping is invalid.
     pub fn resolve(&self, axes: u8, world: impl FnOnce(u64) -> Option<Box<World>>) -> Option<Command> {
         self.convert(|number| world(*number).ok_or(()), |mapping| mapping.activate(axes).map_err(drop)).ok()
     }
 
-    /// True for the commands that a profile's settings make: gains, limits and mapping.
+    /// Whether the command applies settings of a profile: gains, limits or mapping.
     pub fn is_setting(&self) -> bool {
         matches!(self, Self::SetGains(_) | Self::SetSafety(_) | Self::SetMapping(_))
     }
 }
 
 impl<W, M> Command<W, M> {
-    /// The same command with another form of world and mapping.
+    /// Converts the world and the mapping of the command to another form.
     fn convert<V, N, E>(
         &self,
         world: impl FnOnce(&W) -> Result<V, E>,

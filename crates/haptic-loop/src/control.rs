@@ -1,4 +1,4 @@
-//! Why a request to a running loop was rejected.
+//! Errors of requests to a running loop.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How force comes on: once the tool is free of contact forces, then over a ramp, and from the start after a fault.
+//! Engagement: force ramps up once the tool is free of contact forces, and starts over after a fault.
 
 mod checkpoint;
 
@@ -6,7 +6,7 @@ use haptic_coupling::tank::project_onto_segment;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Force below which the world is quiet, beyond the weight of a swinging tool, N.
+/// Force below which the world counts as quiet, in addition to the weight of a swinging tool, N.
 pub const QUIET_N: f64 = 0.2;
 /// Consecutive quiet ticks before the ramp starts; fewer could be a bounce.
 pub const QUIET_TICKS: u32 = 20;
@@ -26,7 +26,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The name in reports.
+    /// Name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -36,25 +36,25 @@ impl Phase {
     }
 }
 
-/// The fraction of the world's force that the hand receives.
+/// State of the engagement: which fraction of the world's force the hand receives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Engagement {
-    /// Time from no force to full force, s; zero: full force from the first tick.
+    /// Time from no force to full force, s; with zero, force is full from the first tick.
     ramp_s: f64,
     quiet_ticks: u32,
-    /// 0 to 1.
+    /// Fraction reached by the ramp, 0 to 1.
     fraction: f64,
     /// Fraction restored after a gap in the readings, 0 to 1.
     recovered: f64,
 }
 
 impl Engagement {
-    /// Nothing engaged yet.
+    /// Creates an engagement without force.
     pub fn new(ramp_s: f64) -> Self {
         Self { ramp_s, quiet_ticks: 0, fraction: 0.0, recovered: 1.0 }
     }
 
-    /// Sets another ramp time; the current fraction stays. Real-time: constant.
+    /// Sets the ramp time; the current fraction does not change. Real-time: constant.
     pub fn set_limits(&mut self, ramp_s: f64) {
         self.ramp_s = ramp_s;
     }
@@ -64,15 +64,14 @@ impl Engagement {
         *self = Self::new(self.ramp_s);
     }
 
-    /// No force in this tick; it returns over [`RECOVERY_S`]. Real-time: constant.
+    /// Removes the force in this tick; it returns over [`RECOVERY_S`]. Real-time: constant.
     pub fn interrupt(&mut self) {
         self.recovered = 0.0;
     }
 
-    /// Advances by one tick and returns the fraction of force for it. `load_n` is the weight of the tool. A hand that
-    /// carries the weight is quiet, so is one whose tool rests on something, and so is one whose tool swings between no
-    /// weight and twice its weight after a release: a lightly damped coupling takes seconds to settle.
-    /// Real-time: constant.
+    /// Advances by one tick and returns the fraction of force for it. `load_n` is the weight of the tool. Forces
+    /// between zero and twice the weight count as quiet: the tool may rest on something, the hand may carry it, or it
+    /// may swing after a release, since a lightly damped coupling takes seconds to settle. Real-time: constant.
     pub fn advance(&mut self, would_be_n: Vector2<f64>, load_n: Vector2<f64>) -> f64 {
         if self.recovered < 1.0 {
             self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
@@ -91,7 +90,7 @@ impl Engagement {
         self.fraction * self.recovered
     }
 
-    /// The phase.
+    /// Engagement phase.
     pub fn phase(&self) -> Phase {
         if self.fraction >= 1.0 {
             Phase::Engaged
@@ -102,7 +101,7 @@ impl Engagement {
         }
     }
 
-    /// The fraction of force now.
+    /// Fraction of force that is permitted now, 0 to 1.
     pub fn fraction(&self) -> f64 {
         self.fraction * self.recovered
     }

@@ -1,11 +1,11 @@
-//! Faults of a tick. Every fault has the same consequences: zero force, a black box, a complete re-engagement.
+//! Faults of a tick. Every fault has the same consequences: zero force, a black box, and a complete re-engagement.
 
 use haptic_device::{FaultCode, WriteError};
 use haptic_planar::checkpoint::Archive;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why the guard switched the force off, with the numbers that caused it.
+/// Reason why the guard switched the force off, with the values that caused it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// The device reported a position or velocity that is not finite.
@@ -14,34 +14,34 @@ pub enum Fault {
     ForceNotFinite,
     /// The hand moved faster than the profile allows, or the reading jumped.
     OverSpeed {
-        /// As read, m/s.
+        /// Measured speed, m/s.
         speed_m_per_s: f64,
-        /// As allowed, m/s.
+        /// Permitted speed, m/s.
         limit_m_per_s: f64,
     },
     /// No new reading for too long, or the device reports that it is gone.
     Lost {
-        /// Since the last new reading, s.
+        /// Time since the last new reading, s.
         silent_s: f64,
     },
-    /// The device reports a failure of its own.
+    /// The device reports a fault.
     Device(FaultCode),
     /// The force could not be written to the device.
     NotSent(WriteError),
-    /// More near pairs of bodies than the pair table has capacity for.
+    /// Near pairs were dropped because the pair table was full.
     PairsDropped {
         /// Pairs dropped in this tick.
         pairs: u32,
     },
     /// Too many consecutive ticks ended after their deadline.
     Overruns {
-        /// Number of late ticks.
+        /// Number of consecutive late ticks.
         in_a_row: u32,
     },
 }
 
 impl Fault {
-    /// The name in reports.
+    /// Name in reports.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::ReadingNotFinite => "reading-not-finite",
@@ -55,8 +55,8 @@ impl Fault {
         }
     }
 
-    /// Number of its kind, and its parameters: the only table of fault numbers. Checkpoints, recorded ticks and replays
-    /// use it. Zero stands for no fault. Real-time: constant.
+    /// Returns the number of the kind of fault and its parameters, for checkpoints, recorded ticks and replays. The
+    /// numbers are defined only here; zero stands for no fault. Real-time: constant.
     pub fn to_code(&self) -> (u8, [u64; 2]) {
         match *self {
             Self::ReadingNotFinite => (1, [0; 2]),
@@ -76,7 +76,7 @@ impl Fault {
         }
     }
 
-    /// The fault of [`Self::to_code`]; none for zero and for a number without a fault.
+    /// Inverse of [`Self::to_code`]; `None` for zero and for numbers without a meaning.
     pub fn from_code((kind, [first, second]): (u8, [u64; 2])) -> Option<Self> {
         Some(match kind {
             1 => Self::ReadingNotFinite,
@@ -99,7 +99,7 @@ impl Fault {
         *fault = Self::from_code((kind as u8, [first, second]));
     }
 
-    /// True if this is the same kind of fault as an earlier one, which then continues.
+    /// Whether this is the same kind of fault as an earlier one, and so its continuation.
     pub fn continues(&self, earlier: &Fault) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(earlier)
     }
@@ -109,7 +109,7 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultRecord {
-    /// Tick in which it began.
+    /// Tick in which the fault began.
     pub tick: u64,
     /// Kind of fault.
     pub kind: String,
@@ -118,7 +118,7 @@ pub struct FaultRecord {
 }
 
 impl FaultRecord {
-    /// The record of a fault that began in a tick.
+    /// Creates the record of a fault that began in a tick.
     pub fn new(tick: u64, fault: &Fault) -> Self {
         Self { tick, kind: fault.kind().to_owned(), text: fault.to_string() }
     }
@@ -144,7 +144,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A value with three decimals, or with as many as it takes to differ from the limit.
+/// Formats a value with three decimals, or with as many as are needed to tell it from the limit.
 fn distinguishable(value: f64, limit: f64) -> String {
     let looks_alike = |text: &String| text.parse() == Ok(limit);
     (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())

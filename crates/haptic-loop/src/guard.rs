@@ -1,11 +1,11 @@
 //! The only gate between the world and the device. Every force to the hand passes [`Guard::admit`].
 //!
-//! In this order: a value that is not finite is a fault; the force is clamped, direction kept; the engagement scales
-//! it; its rise is limited; the energy tank limits it last. A fall towards zero is never slowed down. Every fault leads
-//! to zero force in the same tick and to a new engagement. All of this acts on the device only; the work of the world
-//! that did not reach the hand is added to `withheld_j`.
+//! The guard acts in this order: a value that is not finite is a fault; the force is clamped without changing its
+//! direction; the engagement scales it; its rise is limited; the energy tank limits it last. A fall towards zero is
+//! never slowed down. Every fault leads to zero force in the same tick and to a new engagement. The guard changes only
+//! the force on the device, not the world; work of the world that did not reach the hand is added to `withheld_j`.
 //!
-//! Everything here is in the device frame.
+//! All quantities are in the device frame.
 
 mod checkpoint;
 
@@ -39,7 +39,7 @@ pub struct ForceRequest {
 }
 
 impl ForceRequest {
-    /// True if force and energy are finite: the sum of their magnitudes is finite only if all are.
+    /// Whether force and energy are finite: the sum of their magnitudes is finite only if all are.
     fn is_finite(&self) -> bool {
         (self.force_n.x.abs() + self.force_n.y.abs() + self.stored.total_j.abs()).is_finite()
     }
@@ -50,7 +50,7 @@ impl ForceRequest {
 pub struct Admission {
     /// Force on the hand, N.
     pub force_n: Vector2<f64>,
-    /// A fault that began in this tick.
+    /// Fault that began in this tick, if any.
     pub fault: Option<Fault>,
 }
 
@@ -61,7 +61,7 @@ pub struct GuardCounters {
     pub stale: u64,
     /// Faults.
     pub faults: u64,
-    /// Ticks in which the clamp acted, although the coupling saturates first.
+    /// Ticks in which the clamp reduced the force, although the coupling saturates first.
     pub clamped: u64,
     /// Ticks in which the tank reduced the force.
     pub cut: u64,
@@ -79,7 +79,7 @@ pub struct Guard {
     tank: Tank,
     /// The fault that is still active, if any.
     active_fault: Option<Fault>,
-    /// A write that failed in the tick before.
+    /// Fault of a write that failed in the last tick, if any.
     unsent: Option<Fault>,
     late_in_a_row: u32,
     /// Requested minus admitted force of the last tick, N.
@@ -90,8 +90,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A disengaged guard whose tank starts with the energy stored in the world. The smaller of the two force limits
-    /// holds.
+    /// Creates a disengaged guard whose tank starts with the energy stored in the world. The smaller of the force
+    /// limits of `safety` and `device` applies.
     pub fn new(safety: &Safety, device: &WorstAxisModel, stored: StoredEnergy) -> Self {
         Self {
             device: *device,
@@ -108,7 +108,7 @@ impl Guard {
         }
     }
 
-    /// Sets other limits without a jump in force. Real-time: constant.
+    /// Sets new limits without a jump in force. Real-time: constant.
     pub fn set_limits(&mut self, safety: &Safety) {
         self.clamp.move_to(safety.max_force_n.min(self.device.max_force_n));
         self.slew_n_per_tick = slew_n_per_tick(safety);
@@ -127,7 +127,7 @@ impl Guard {
         self.tank.refill(stored);
     }
 
-    /// The force that is permitted. Real-time: constant.
+    /// Returns the permitted force, and the fault that began in this tick, if any. Real-time: constant.
     pub fn admit(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         self.update_energy(request, hand);
         self.clamp.advance();
@@ -142,10 +142,10 @@ impl Guard {
         }
     }
 
-    /// Records the outcome of the write. After a force that was not sent the previous one still acts, and a failed
-    /// write is a fault in the next tick. A device that is gone exerts no force, for lack of power or because of its
-    /// watchdog: motion of its handle until it is reconnected is not withdrawn from the tank, or the deficit would limit
-    /// every later force. Real-time: constant.
+    /// Records the outcome of the write. If the force was not sent, the previous one still acts; a failed write is a
+    /// fault in the next tick. A device that is gone exerts no force, because it has no power or its watchdog has
+    /// expired. Motion of its handle until it is reconnected is therefore not withdrawn from the tank; otherwise, the
+    /// deficit would limit every later force. Real-time: constant.
     pub fn acknowledge(&mut self, sent: WriteOutcome) {
         if sent != WriteOutcome::Written {
             let is_gone = sent == WriteOutcome::Failed(WriteError::NotConnected);
@@ -164,7 +164,7 @@ impl Guard {
         self.tank.available_j()
     }
 
-    /// Withdraws energy for something other than a force. Real-time: constant.
+    /// Withdraws energy for a purpose other than force, such as stiffer gains. Real-time: constant.
     pub fn draw(&mut self, energy_j: f64) {
         self.tank.draw(energy_j);
     }
@@ -210,7 +210,7 @@ impl Guard {
         }
     }
 
-    /// Fast test for the normal case, which nearly every tick is.
+    /// Fast check for the normal case, which applies to nearly every tick.
     fn is_nominal(&self, request: &ForceRequest, hand: &HandReading) -> bool {
         matches!(hand.validity, Validity::Good)
             && request.is_finite()
@@ -257,7 +257,7 @@ impl Guard {
         Vector2::zeros()
     }
 
-    /// Clamp, engagement, slew.
+    /// Applies clamp, engagement and slew limit.
     fn limit(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
         self.counters.clamped += u64::from(clamped_n != wanted_n);
@@ -271,7 +271,7 @@ impl Guard {
         paid_n
     }
 
-    /// A fault is reported and counted when it begins, not while it continues.
+    /// Counts and returns a fault when it begins, not while it continues.
     fn report_once(&mut self, fault: Option<Fault>) -> Option<Fault> {
         let is_known = matches!((fault, self.active_fault), (Some(now), Some(before)) if now.continues(&before));
         self.active_fault = fault;
@@ -281,8 +281,8 @@ impl Guard {
     }
 }
 
-/// A force limit that rises at once and falls over [`RAMP_S`]: the coupling ramps too, and a sudden fall would be felt
-/// as a knock.
+/// A force limit that rises immediately and falls over [`RAMP_S`]: the coupling ramps too, and a sudden fall would be
+/// felt as a knock.
 #[derive(Clone, Copy, Debug)]
 struct Clamp {
     now_n: f64,
@@ -323,8 +323,8 @@ fn slew_n_per_tick(safety: &Safety) -> f64 {
     if safety.slew_n_per_s > 0.0 { safety.slew_n_per_s * TICK_S } else { f64::INFINITY }
 }
 
-/// The force nearest to `wanted_n` that is at most `rise_n` away from what the last force can fall to.
-/// Real-time: constant.
+/// Returns the force nearest to `wanted_n` that is at most `rise_n` away from the segment between zero and the last
+/// force: a fall along the segment is free. Real-time: constant.
 fn slewed(last_n: Vector2<f64>, wanted_n: Vector2<f64>, rise_n: f64) -> Vector2<f64> {
     let fallen_n = project_onto_segment(last_n, wanted_n);
     let rise = wanted_n - fallen_n;

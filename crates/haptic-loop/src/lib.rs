@@ -4,8 +4,8 @@
 //! - [`reading_monitor`]: validity of a reading: good, stale, or a fault.
 //! - [`world`]: scene and state, and the energy that they could deliver to the hand.
 //! - [`guard`]: the only gate before the device, with its [`engagement`]; every [`fault`] leads to zero force there.
-//! - [`report`], [`columns`], [`snapshot`], [`black_box`]: what a tick reports to traces, viewers and diagnosis.
-//! - [`settings`], [`command`], [`control`]: settings at the start, commands between ticks, and why one is rejected.
+//! - [`report`], [`columns`], [`snapshot`], [`black_box`]: the data of a tick for traces, viewers and diagnosis.
+//! - [`settings`], [`command`], [`control`]: settings at the start, commands between ticks, and errors of requests.
 //!
 //! ```
 //! use haptic_coupling::model::WorstAxisModel;

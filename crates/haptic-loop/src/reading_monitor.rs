@@ -11,34 +11,34 @@ use nalgebra::Vector2;
 /// The last valid position of the hand and the validity of the reading. Device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandReading {
-    /// Last valid position, m; none before the first.
+    /// Last valid position, m; `None` before the first.
     pub position_m: Option<Vector2<f64>>,
-    /// A new position came with this tick.
+    /// Whether the position is new in this tick.
     pub is_new: bool,
-    /// Whether force may respond to it.
+    /// Whether the reading can be used for force.
     pub validity: Validity,
 }
 
 /// Validity of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Validity {
-    /// New, or recent enough.
+    /// The reading is new or recent enough.
     Good,
-    /// Too old for a force.
+    /// The reading is too old for force.
     Stale,
-    /// Not usable.
+    /// The reading is unusable because of this fault.
     Faulted(Fault),
 }
 
 /// Service periods without a reading after which a device that is not served every tick is stale, and after which it is
-/// lost: it may miss two services.
+/// lost. Two missed services are tolerated.
 const STALE_SERVICES: f64 = 2.5;
 const LOST_SERVICES: f64 = 4.0;
 
 /// Checks the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingMonitor {
-    /// Time between two readings of a device that is not served every tick, s; else zero.
+    /// Time between two readings of a device that is not served every tick, s; otherwise zero.
     service_period_s: f64,
     stale_after_s: f64,
     stale_after_ns: u64,
@@ -54,7 +54,7 @@ pub struct ReadingMonitor {
 }
 
 impl ReadingMonitor {
-    /// A monitor before the first reading of a device with this service rate.
+    /// Creates a monitor for a device with this service rate, before its first reading.
     pub fn new(safety: &Safety, service_rate_hz: f64) -> Self {
         let period_s = 1.0 / service_rate_hz;
         let mut monitor = Self {
@@ -72,7 +72,7 @@ impl ReadingMonitor {
         monitor
     }
 
-    /// Sets other limits. Real-time: constant.
+    /// Sets new limits. Real-time: constant.
     pub fn set_limits(&mut self, safety: &Safety) {
         self.stale_after_s = safety.stale_after_s.max(STALE_SERVICES * self.service_period_s);
         self.stale_after_ns = (self.stale_after_s * 1e9) as u64;
@@ -101,8 +101,8 @@ impl ReadingMonitor {
         HandReading { position_m: self.position_m, is_new, validity }
     }
 
-    /// A repeated or reordered sample is not new. After a gap any other number is accepted: the device may have
-    /// restarted its count.
+    /// Whether a sequence number belongs to a new sample. A repeated or reordered sample is not new. After a gap, any
+    /// other number is accepted, because the device may have restarted its count.
     fn is_newer(&self, sequence: u32) -> bool {
         let ahead = sequence.wrapping_sub(self.sequence) as i32;
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
@@ -122,14 +122,14 @@ impl ReadingMonitor {
         }
     }
 
-    /// The time in which the handle moved, s. A late tick reads the response to its last command, which is as old as
-    /// the tick is late; the next response then covers all of that time in one period.
+    /// Time over which the handle moved, s. A late tick reads the response to its last command, which is as old as the
+    /// tick is late. The next response then covers all of that time in one period.
     fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
         self.silent_s + (self.age_s - age_s(reading)).max(0.0)
     }
 
     fn check_old(&self) -> Validity {
-        // Half a nanosecond of tolerance: whole ticks add up to slightly less than the limit they reach.
+        // Half a nanosecond of tolerance: a sum of whole ticks can be slightly less than the limit that it reaches.
         let silent_s = self.silent_s + 5e-10;
         if silent_s >= self.lost_after_s {
             Validity::Faulted(Fault::Lost { silent_s: self.silent_s })

@@ -18,15 +18,15 @@ pub struct TickReport {
     pub skipped: u32,
     /// Reading of the device, device frame.
     pub reading: Reading,
-    /// The hand, m; the last valid position if the reading was not valid, zero before the first.
+    /// Position of the hand, m: the last valid one if the reading was not valid, zero before the first.
     pub hand_m: Vector2<f64>,
-    /// The tool after the tick; at rest at the origin without one.
+    /// State of the tool after the tick; at rest at the origin if there is no tool.
     pub tool: BodyState,
     /// Output of the world's step.
     pub felt: StepOutput,
     /// Force on the hand after the guard, N.
     pub force_n: Vector2<f64>,
-    /// The same in the device frame, as written, N.
+    /// The same force in the device frame, N, as written.
     pub effort_n: Vector2<f64>,
     /// Outcome of the write.
     pub sent: WriteOutcome,
@@ -36,11 +36,11 @@ pub struct TickReport {
     pub fraction: f64,
     /// Engagement phase.
     pub phase: Phase,
-    /// The reading was stale.
+    /// Whether the reading was stale or the device lost.
     pub stale: bool,
-    /// The world was paused.
+    /// Whether the world was paused.
     pub paused: bool,
-    /// A fault that began in this tick.
+    /// Fault that began in this tick, if any.
     pub fault: Option<Fault>,
 }
 

@@ -12,26 +12,26 @@ use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Default engagement ramp where no motor moves a real hand, s.
+/// Default engagement ramp of devices whose motors do not move a real hand, s.
 pub const SIMULATED_ENGAGE_RAMP_S: f64 = 0.2;
 
-/// Everything that can change while the loop runs.
+/// Settings that can change while the loop runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// `[coupling]`.
+    /// Gains, from `[coupling]`.
     pub coupling: Gains,
-    /// `[mapping]`.
+    /// Mapping, from `[mapping]`.
     pub mapping: MappingSettings,
-    /// `[safety]`.
+    /// Limits, from `[safety]`.
     pub safety: Safety,
 }
 
-/// Settings that cannot be used.
+/// Reason why settings are invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingsError {
-    /// A gain or a limit.
+    /// A gain or a limit is invalid.
     Key(KeyError),
-    /// The mapping.
+    /// The mapping is invalid.
     Mapping(MappingError),
 }
 
@@ -58,7 +58,7 @@ impl From<MappingError> for SettingsError {
     }
 }
 
-/// Position and orientation of the device frame in the world.
+/// Scale, position and orientation of the device frame in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MappingSettings {
@@ -68,9 +68,9 @@ pub struct MappingSettings {
     pub rotation_rad: f64,
     /// World position of the device's origin, m.
     pub offset_m: Vector2<f64>,
-    /// Direction of a single axis in the world; any length.
+    /// Direction of the axis of a one-axis device in the world, of any length.
     pub axis: Vector2<f64>,
-    /// Whether the handle of a single axis stays on its line.
+    /// Whether the handle of a one-axis device stays on the line of its axis.
     pub rail: bool,
 }
 
@@ -84,7 +84,7 @@ impl Default for MappingSettings {
 /// A mapping ready for use, with the rail of the handle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveMapping {
-    /// Mapping between device and world frame.
+    /// Mapping between the device frame and the world frame.
     mapping: Mapping,
     /// Unit direction of the rail in the world, if the handle stays on one.
     pub rail: Option<Vector2<f64>>,
@@ -92,15 +92,15 @@ pub struct ActiveMapping {
     pub scale: f64,
     /// 1/scale², which turns the mapping of a velocity into that of a force.
     force_scale: f64,
-    /// The settings it was made from.
+    /// Settings of the mapping.
     settings: MappingSettings,
 }
 
 impl MappingSettings {
-    /// The mapping ready for use with a device of one or two axes.
+    /// Returns the mapping for a device with one or two axes.
     ///
     /// # Errors
-    /// The first invalid value.
+    /// If a value is invalid.
     pub fn activate(&self, axes: u8) -> Result<ActiveMapping, MappingError> {
         if axes == 1 {
             let mapping = Mapping::linear(self.scale, self.axis, self.offset_m)?;
@@ -119,12 +119,13 @@ impl ActiveMapping {
         Self { mapping, rail, scale, force_scale: 1.0 / (scale * scale), settings: *settings }
     }
 
-    /// The settings it was made from. Real-time: constant.
+    /// Settings of the mapping. Real-time: constant.
     pub fn settings(&self) -> MappingSettings {
         self.settings
     }
 
-    /// Whether it acts like another, even if their settings differ: a single axis has no rotation.
+    /// Whether the mapping acts like another one, even if their settings differ: a one-axis device ignores the
+    /// rotation.
     pub fn acts_like(&self, other: &Self) -> bool {
         (self.mapping, self.rail, self.scale) == (other.mapping, other.rail, other.scale)
     }
@@ -150,8 +151,8 @@ impl ActiveMapping {
     }
 }
 
-/// The worst axis of a device: least mass, damping and friction, coarsest encoder, longest delay. Tank and margins must
-/// hold in every direction. `period_s` is the service period.
+/// Returns the worst axis of a device: lowest mass, damping, friction and force limit, coarsest encoder, longest delay.
+/// Tank and margins must hold in every direction. `period_s` is the service period.
 pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel {
     let present = usize::from(axes).clamp(1, model.mass_kg.len());
     let least = |values: &[f64]| values[..present].iter().copied().fold(f64::INFINITY, f64::min);
@@ -167,7 +168,7 @@ pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel 
     }
 }
 
-/// The limits between the world and the hand.
+/// Safety settings: limits of force, slew, speed and age of readings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Safety {
@@ -175,13 +176,13 @@ pub struct Safety {
     pub max_force_n: f64,
     /// Fastest rise of the force, N/s; zero for no limit.
     pub slew_n_per_s: f64,
-    /// Time from no force to full force, s; zero: engaged from the first tick.
+    /// Time from no force to full force, s; with zero, force is engaged from the first tick.
     pub engage_ramp_s: f64,
-    /// Time without a new reading after which force is zero until there is one, s.
+    /// Time without a new reading after which force is zero until the next one, s.
     pub stale_after_s: f64,
-    /// Time without a new reading after which the device is lost, a fault, s.
+    /// Time without a new reading after which the device is lost, which is a fault, s.
     pub lost_after_s: f64,
-    /// Speed of the hand above which there is a fault, m/s.
+    /// Largest speed of the hand, m/s; a higher speed is a fault.
     pub max_speed_m_per_s: f64,
     /// Mode of the energy tank.
     pub passivity: Passivity,
@@ -201,7 +202,7 @@ impl Default for Safety {
     }
 }
 
-/// The numbers of `[safety]`.
+/// Numeric keys of `[safety]`.
 pub const SAFETY_KEYS: [Key<Safety>; 6] = [
     Key { name: "max_force_n", rule: POSITIVE, field: |safety| &mut safety.max_force_n },
     Key { name: "slew_n_per_s", rule: ZERO_OR_MORE, field: |safety| &mut safety.slew_n_per_s },
@@ -211,7 +212,7 @@ pub const SAFETY_KEYS: [Key<Safety>; 6] = [
     Key { name: "max_speed_m_per_s", rule: POSITIVE, field: |safety| &mut safety.max_speed_m_per_s },
 ];
 
-/// The single numbers of `[mapping]`.
+/// Scalar numeric keys of `[mapping]`.
 pub const MAPPING_KEYS: [Key<MappingSettings>; 2] = [
     Key { name: "scale", rule: POSITIVE, field: |mapping| &mut mapping.scale },
     Key { name: "rotation_rad", rule: ANY, field: |mapping| &mut mapping.rotation_rad },
@@ -220,13 +221,13 @@ pub const MAPPING_KEYS: [Key<MappingSettings>; 2] = [
 /// A limit that must not be used with motors that move a real hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimulationOnly {
-    /// Its key in `[safety]`.
+    /// Key in `[safety]`.
     pub key: &'static str,
-    /// The problem with it on hardware.
+    /// Problem with the limit on hardware.
     pub problem: &'static str,
-    /// The remedy, with an example.
+    /// Remedy, with an example.
     pub remedy: &'static str,
-    /// Permitted on hardware if the user confirms it (`--i-know`).
+    /// Whether the limit is permitted on hardware if the user confirms it (`--i-know`).
     pub can_be_confirmed: bool,
 }
 
@@ -234,7 +235,7 @@ impl Safety {
     /// Validates the limits.
     ///
     /// # Errors
-    /// The first that breaks its rule.
+    /// If a limit breaks its rule; the error names the first such limit.
     pub fn checked(self) -> Result<Self, KeyError> {
         check(&SAFETY_KEYS, &self)?;
         if self.lost_after_s < self.stale_after_s {
@@ -244,7 +245,8 @@ impl Safety {
         Ok(self)
     }
 
-    /// The limits that are for simulated devices and prescribed hands only: they expose the bare physics.
+    /// Returns the limits that are permitted only for simulated devices and prescribed hands, because they expose the
+    /// bare physics.
     pub fn simulation_only(&self) -> impl Iterator<Item = SimulationOnly> {
         let rule = |applies: bool, key, problem, remedy, can_be_confirmed| {
             applies.then_some(SimulationOnly { key, problem, remedy, can_be_confirmed })

@@ -13,16 +13,16 @@ const MAX_CONTACTS: usize = 512;
 pub struct Pose {
     /// Index of the body in the scene.
     pub body: u32,
-    /// Origin of its frame, world, m.
+    /// Origin of the body's frame in the world, m.
     pub position_m: Vector2<f64>,
-    /// rad, anticlockwise.
+    /// Angle, rad, anticlockwise.
     pub angle_rad: f64,
 }
 
 /// The newest tick, the poses of all dynamic bodies, and the loaded contacts.
 #[derive(Debug, PartialEq)]
 pub struct Snapshot {
-    /// The newest tick.
+    /// Report of the newest tick.
     pub report: TickReport,
     /// Dynamic bodies, in file order; the capacity never grows after the start.
     pub poses: Vec<Pose>,
@@ -31,7 +31,7 @@ pub struct Snapshot {
 }
 
 impl Clone for Snapshot {
-    /// Keeps the capacity, which a vector's own clone does not: the buffers of an exchange are clones of one another.
+    /// Preserves the capacity, which cloning a vector does not: the buffers of an exchange are clones of one another.
     fn clone(&self) -> Self {
         let (mut poses, mut contacts) =
             (Vec::with_capacity(self.poses.capacity()), Vec::with_capacity(self.contacts.capacity()));
@@ -42,7 +42,7 @@ impl Clone for Snapshot {
 }
 
 impl Snapshot {
-    /// A snapshot with capacity for every body of a world.
+    /// Creates a snapshot with capacity for every dynamic body of a world.
     pub fn with_capacity_for(world: &World) -> Self {
         let mut snapshot = Self {
             report: TickReport::default(),
@@ -53,8 +53,8 @@ impl Snapshot {
         snapshot
     }
 
-    /// Copies the state. Bodies beyond the capacity are left out; nothing is allocated. Real-time: a few copies for
-    /// each dynamic body and each contact.
+    /// Copies the report, the poses and the contacts. Bodies beyond the capacity are left out; nothing is allocated.
+    /// Real-time: a few copies for each dynamic body and each contact.
     pub fn fill(&mut self, report: &TickReport, world: &World) {
         self.report = *report;
         self.poses.clear();
@@ -71,13 +71,13 @@ impl Snapshot {
     }
 }
 
-/// Receives snapshots. The loop offers them; the sink decides which ones to take.
+/// Receives snapshots. The loop offers them, and the sink may ignore some.
 pub trait SnapshotSink: Send {
-    /// Takes a snapshot by calling `fill` on its own buffer. Real-time: no allocation, lock, wait or log.
+    /// Receives a snapshot by calling `fill` with a buffer of the sink. Real-time: no allocation, lock, wait or log.
     fn publish(&mut self, fill: &dyn Fn(&mut Snapshot));
 }
 
-/// Drops all snapshots.
+/// A sink that drops all snapshots.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullSink;
 

@@ -20,10 +20,10 @@ use haptic_planar::scene::body_state::BodyState;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Ticks between two snapshots: 125 snapshots a second, twice the rate of a screen.
+/// Ticks between two snapshots: 125 snapshots per second, twice the rate of a screen.
 const SNAPSHOT_EVERY: u64 = 8;
 
-/// Device, coupling, world and guard, one millisecond at a time.
+/// The haptic loop: device, coupling, world and guard, which each tick advances by a millisecond.
 pub struct HapticLoop {
     device: Box<dyn Device>,
     mapping: ActiveMapping,
@@ -34,19 +34,19 @@ pub struct HapticLoop {
     safety: Safety,
     device_max_force_n: f64,
     publisher: Box<dyn SnapshotSink>,
-    /// Holds the newest tick. It is written in place: besides the world, copies would be the largest cost of a tick.
+    /// Holds the newest report, which is written in place. After the world, copies would be the largest cost of a tick.
     recorder: BlackBoxRecorder,
     ticks: u64,
-    /// None while the world runs; in a pause, the number of single ticks still to run.
+    /// `None` while the world runs; during a pause, the number of single ticks still to run.
     pause: Option<u32>,
 }
 
 impl HapticLoop {
-    /// A loop before its first tick, with nothing engaged. `model` describes the device. The caller decides whether the
-    /// limits suit its kind (`Safety::simulation_only`).
+    /// Creates a loop before its first tick, with the force disengaged. `model` describes the device. The caller checks
+    /// whether the limits suit the kind of device ([`Safety::simulation_only`]).
     ///
     /// # Errors
-    /// The first invalid setting.
+    /// If a setting is invalid.
     pub fn new(
         device: Box<dyn Device>,
         model: &WorstAxisModel,
@@ -79,8 +79,9 @@ impl HapticLoop {
         std::mem::replace(&mut self.publisher, publisher)
     }
 
-    /// Runs one tick; `skipped` periods since the last one ran none. Real-time: no allocation, lock, wait or log;
-    /// constant except for the world, which is bounded by its scene, and the snapshot, which is bounded by its bodies.
+    /// Runs one tick. `skipped` is the number of periods without a tick since the last one. Real-time: no allocation,
+    /// lock, wait or log; constant except for the world, which is bounded by its scene, and the snapshot, which is
+    /// bounded by its bodies.
     pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> &TickReport {
         let periods = skipped.saturating_add(1);
         let reading = self.device.read(now);
@@ -119,13 +120,14 @@ impl HapticLoop {
         None
     }
 
-    /// The complete black box of a fault, once. Return it with [`Self::recycle_black_box`] after writing it.
+    /// Takes the complete black box of a fault, if there is one. Return it with [`Self::recycle_black_box`] after
+    /// writing it to a file.
     pub fn take_black_box(&mut self) -> Option<Box<BlackBox>> {
         self.recorder.take_full()
     }
 
-    /// At the end of a run: the black box of a fault whose last ticks are missing or, after a crash, the current one.
-    /// Not for the tick: it allocates.
+    /// Takes the last black box at the end of a run: that of a fault whose last ticks are missing or, after a crash,
+    /// the current one. Not for use in the tick, because it allocates.
     pub fn last_black_box(&mut self, crashed: bool) -> Option<Box<BlackBox>> {
         self.recorder.take_unfinished(crashed)
     }
@@ -135,12 +137,12 @@ impl HapticLoop {
         self.recorder.give_spare(black_box);
     }
 
-    /// Sends zero force, disarms and closes the device. Not for the tick: it may wait for the device.
+    /// Sends zero force, disarms and closes the device. Not for use in the tick, because it may wait for the device.
     pub fn close(&mut self) {
         self.device.close();
     }
 
-    /// The newest tick.
+    /// Report of the newest tick.
     pub fn last(&self) -> &TickReport {
         self.recorder.latest()
     }
@@ -150,7 +152,7 @@ impl HapticLoop {
         &self.world
     }
 
-    /// The gains in force.
+    /// The gains in effect.
     pub fn gains(&self) -> Gains {
         self.coupling.gains()
     }
@@ -170,8 +172,8 @@ impl HapticLoop {
         self.guard.tank_lowest_j()
     }
 
-    /// Advances the ramp of the gains as far as the tank level permits and returns the coupling input; none before the
-    /// first reading and in a scene without a tool.
+    /// Advances the ramp of the gains as far as the tank level permits and returns the coupling input; `None` before
+    /// the first reading and in a scene without a tool.
     fn input(&mut self, hand: &HandReading) -> Option<CouplingInput> {
         let hand_m = self.mapping.position_to_world(hand.position_m?);
         self.world.scene.tool?;
@@ -193,7 +195,7 @@ impl HapticLoop {
         self.world.advance(input)
     }
 
-    /// The force request to the guard; zero force in a pause, even during single ticks.
+    /// Returns the force request to the guard; its force is zero during a pause, even in single ticks.
     fn request(&self, felt: &StepOutput, periods: u32) -> ForceRequest {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         ForceRequest {
@@ -254,7 +256,7 @@ impl HapticLoop {
 
     fn resume(&mut self) {
         if self.pause.take().is_some() {
-            // The hand has moved during the pause, and the balance has not followed it.
+            // The hand may have moved during the pause, and the energy balance has not followed it.
             self.world.state.energy.restart_gain();
             self.guard.disengage();
         }

@@ -10,24 +10,25 @@ use haptic_planar::state::State;
 use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// The hand can lower a body at least this far below its start, m: about the reach of an arm. The tank does not hold
-/// the energy beyond it, so a tool that is carried lower gradually loses its weight; it never gains any.
+/// Minimum distance by which the hand can lower a body below its start, m: about the reach of an arm. The tank does not
+/// hold the energy of a greater descent, so a tool that is carried lower gradually loses its weight; it never gains
+/// any.
 const REACH_M: f64 = 0.5;
 
 /// The world of the loop, with the constants that the energy tank needs.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// The constant description.
+    /// Constant description of the world.
     pub scene: Scene,
-    /// The state.
+    /// State of the world.
     pub state: State,
-    /// Scratch memory of a step; its contacts are readable after one.
+    /// Scratch memory of a step. Its contacts can be read after the step.
     pub workspace: Workspace,
-    /// Distinguishes the worlds of a run.
+    /// Number of the world within a run.
     number: u64,
-    /// Bodies that can move.
+    /// Indices of the dynamic bodies.
     moving: Vec<u32>,
-    /// Energy that all bodies would release on the way down to their lowest positions, J, zero or more.
+    /// Energy that all bodies would release by descending to their lowest positions, J, zero or more.
     drop_j: f64,
     /// Kinetic energy at the start, J.
     start_kinetic_j: f64,
@@ -36,7 +37,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world at its start.
+    /// Creates a world at its start.
     pub fn new(scene: Scene) -> Self {
         let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let drop_j = scene.bodies.iter().map(|body| drop_j(&scene, body)).sum();
@@ -53,12 +54,12 @@ impl World {
         self.state.advance(&self.scene, &mut self.workspace, input)
     }
 
-    /// The same world with another number; the first of a run has zero. Recordings refer to worlds by number.
+    /// Returns the world with another number; the first world of a run has zero. Recordings refer to worlds by number.
     pub fn numbered(self, number: u64) -> Self {
         Self { number, ..self }
     }
 
-    /// Distinguishes the worlds of a run.
+    /// Number of the world within a run.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -68,17 +69,17 @@ impl World {
         StoredEnergy { total_j: self.drop_j + self.start_kinetic_j, height_j: self.drop_j }
     }
 
-    /// Energy stored after a tick, height counted from the lowest positions. Real-time: constant.
+    /// Energy stored after a tick, with heights measured from the lowest positions. Real-time: constant.
     pub fn stored(&self, ledger: &EnergyBalance) -> StoredEnergy {
         StoredEnergy { total_j: ledger.stored_j() + self.drop_j, height_j: ledger.potential_j + self.drop_j }
     }
 
-    /// Bodies that can move, in file order.
+    /// Indices of the dynamic bodies, in file order.
     pub fn moving(&self) -> &[u32] {
         &self.moving
     }
 
-    /// Weight of the tool, N; zero without one.
+    /// Weight of the tool, N; zero without a tool.
     pub fn tool_weight_n(&self) -> Vector2<f64> {
         self.tool_weight_n
     }
@@ -93,8 +94,8 @@ impl World {
     }
 }
 
-/// Energy that a body would release on the way from its start to its lowest position: the lowest point of the fixed
-/// bodies, or an arm's reach below.
+/// Energy that a body would release by descending from its start to its lowest position, J: the lowest point of the
+/// fixed bodies or [`REACH_M`] below its start, whichever is lower.
 fn drop_j(scene: &Scene, body: &Body) -> f64 {
     let pull = scene.gravity_m_per_s2.norm();
     if body.fixed || pull == 0.0 {

@@ -1,7 +1,7 @@
-//! The impact states of Chang & Colgate 1997 side by side: energy, stuck ticks, friction, pull-off, cost.
+//! Compares the impact states of Chang & Colgate 1997: energy, stuck ticks, friction, pull-off and cost.
 //!
-//! `cargo run --release -p haptic-planar --example impact_states` prints one table row for each state;
-//! `… --example impact_states cost NAME TICKS` only presses the box for this many ticks, for an instruction counter.
+//! `cargo run --release -p haptic-planar --example impact_states` prints one table row for each state; `… --example
+//! impact_states cost NAME TICKS` only presses the box for this many ticks, for use with an instruction counter.
 
 #[path = "../tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -14,7 +14,7 @@ use haptic_planar::scene::description::ImpactState;
 use lab::*;
 use std::time::Instant;
 
-/// Ticks over which the cost of a pressed box is averaged.
+/// Number of ticks over which the cost of a pressed box is averaged.
 const PRESSED_TICKS: usize = 1000;
 
 fn main() {
@@ -69,7 +69,7 @@ fn only_run(arguments: &[String]) {
     }
 }
 
-/// Presses the box down for this many ticks and nothing else.
+/// Only presses the box down for this many ticks.
 fn press(choice: ImpactState, ticks: usize) {
     press_down(&mut box_on_floor(choice, 0.0, 1.0), ticks);
 }

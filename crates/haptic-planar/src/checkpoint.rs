@@ -1,8 +1,8 @@
-//! Checkpoints: the bits of a state as 64-bit words. Another world of the same scene continues from them with the same
-//! bits.
+//! Checkpoints: the bits of a state as 64-bit words. A state of the same scene that is restored from them continues
+//! with the same bits.
 //!
-//! The workspace of a step is not part of a checkpoint, nor is what follows from the scene. Structs are destructured
-//! without `..`, so that a new field does not compile until it is handled here.
+//! Neither the workspace of a step nor anything that follows from the scene is part of a checkpoint. Structs are
+//! destructured without `..`, so that a new field causes a compile error until it is handled here.
 
 use crate::collide::pair_table::Pair;
 use crate::collide::warm_start::WarmStart;
@@ -16,50 +16,53 @@ use crate::state::State;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Words of a dynamic body (8 for its state, 1 flag), of a dynamic piece, of a near pair, and of the rest.
+/// Words of a dynamic body: 8 for its state and 1 flag.
 const WORDS_PER_BODY: usize = 9;
+/// Words of a dynamic piece: its box.
 const WORDS_PER_PIECE: usize = 4;
+/// Maximum number of words of a near pair.
 const WORDS_PER_PAIR: usize = 10;
+/// Maximum number of all other words.
 const WORDS_BESIDES: usize = 32;
 
 /// Visits the fields of a value in a fixed order, to write them into words or to read them back.
 pub trait Archive {
-    /// The next word.
+    /// Visits the next word.
     fn word(&mut self, word: &mut u64);
 
-    /// A number, bit for bit.
+    /// Visits a number, bit for bit.
     fn number(&mut self, number: &mut f64) {
         let mut word = number.to_bits();
         self.word(&mut word);
         *number = f64::from_bits(word);
     }
 
-    /// Several numbers.
+    /// Visits several numbers.
     fn numbers<const N: usize>(&mut self, numbers: [&mut f64; N]) {
         numbers.into_iter().for_each(|number| self.number(number));
     }
 
-    /// Two numbers.
+    /// Visits both components of a vector.
     fn vector(&mut self, vector: &mut Vector2<f64>) {
         self.number(&mut vector.x);
         self.number(&mut vector.y);
     }
 
-    /// A count of 32 bits.
+    /// Visits a 32-bit count.
     fn count(&mut self, count: &mut u32) {
         let mut word = u64::from(*count);
         self.word(&mut word);
         *count = word as u32;
     }
 
-    /// A boolean.
+    /// Visits a boolean.
     fn flag(&mut self, flag: &mut bool) {
         let mut word = u64::from(*flag);
         self.word(&mut word);
         *flag = word != 0;
     }
 
-    /// An optional value; `placeholder` is written for `None`.
+    /// Visits an optional value; `placeholder` is written for `None`.
     fn optional<T: Copy>(&mut self, value: &mut Option<T>, placeholder: T, carry: impl FnOnce(&mut Self, &mut T))
     where
         Self: Sized,
@@ -71,47 +74,47 @@ pub trait Archive {
     }
 }
 
-/// The words of a checkpoint, in memory of fixed capacity.
+/// A checkpoint: words in a buffer of fixed capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     words: Vec<u64>,
     capacity: usize,
-    /// A word did not fit.
+    /// Whether a word did not fit.
     has_overflowed: bool,
 }
 
 impl Checkpoint {
-    /// Reserves this many words and touches every page of them.
+    /// Allocates a buffer for this many words and touches all of its pages.
     pub fn with_capacity(words: usize) -> Self {
         let mut reserved = vec![1; words];
         reserved.clear();
         Self { words: reserved, capacity: words, has_overflowed: false }
     }
 
-    /// From recorded words.
+    /// Creates a checkpoint from recorded words.
     pub fn from_words(words: Vec<u64>) -> Self {
         Self { capacity: words.len(), words, has_overflowed: false }
     }
 
-    /// Its words; `None` if they did not fit.
+    /// Returns the words; `None` if they did not fit.
     pub fn words(&self) -> Option<&[u64]> {
         (!self.has_overflowed).then_some(self.words.as_slice())
     }
 
-    /// Empties it and returns a writer. Real-time: constant.
+    /// Clears the checkpoint and returns a writer. Real-time: constant.
     pub fn begin(&mut self) -> CheckpointWriter<'_> {
         self.words.clear();
         self.has_overflowed = false;
         CheckpointWriter { checkpoint: self }
     }
 
-    /// A reader that starts at the first word.
+    /// Returns a reader that starts at the first word.
     pub fn read(&self) -> CheckpointReader<'_> {
         CheckpointReader { words: self.words().unwrap_or_default().iter(), is_short: false }
     }
 }
 
-/// Writes words into a checkpoint. Real-time: one store a word; never allocates.
+/// Writes words into a checkpoint. Real-time: one store per word; never allocates.
 #[derive(Debug)]
 pub struct CheckpointWriter<'a> {
     checkpoint: &'a mut Checkpoint,
@@ -144,16 +147,16 @@ impl Archive for CheckpointReader<'_> {
 }
 
 impl CheckpointReader<'_> {
-    /// Ends the reading.
+    /// Checks that all words were read.
     ///
     /// # Errors
-    /// If words are missing or left over.
+    /// Returns an error if words are missing or left over.
     pub fn end(self) -> Result<(), BadCheckpoint> {
         if self.is_short || self.words.len() > 0 { Err(BadCheckpoint("has another length")) } else { Ok(()) }
     }
 }
 
-/// A checkpoint that does not belong to this scene, with the reason.
+/// Error for a checkpoint that does not belong to this scene, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadCheckpoint(pub &'static str);
 
@@ -166,7 +169,7 @@ impl fmt::Display for BadCheckpoint {
 impl std::error::Error for BadCheckpoint {}
 
 impl State {
-    /// Words that its checkpoint takes at most.
+    /// Returns the maximum number of words in a checkpoint of this scene.
     pub fn checkpoint_words(scene: &Scene) -> usize {
         scene.dynamic_bodies.len() * WORDS_PER_BODY
             + scene.dynamic_pieces.len() * WORDS_PER_PIECE
@@ -174,9 +177,9 @@ impl State {
             + WORDS_BESIDES
     }
 
-    /// Writes its checkpoint. Real-time: once over dynamic bodies and near pairs.
+    /// Writes a checkpoint of the state. Real-time: one pass over dynamic bodies, their pieces and near pairs.
     pub fn write_checkpoint(&self, scene: &Scene, out: &mut CheckpointWriter<'_>) {
-        // Placed pieces follow from the poses.
+        // Placed pieces are computed from the poses.
         let Self { placed: _, bodies, energy, broad_phase, had_contact_load } = self;
         let counts = [scene.dynamic_bodies.len(), scene.dynamic_pieces.len(), broad_phase.table.pairs().len()];
         counts.into_iter().for_each(|count| out.count(&mut (count as u32)));
@@ -200,7 +203,8 @@ impl State {
     /// Restores the state from a checkpoint of the same scene.
     ///
     /// # Errors
-    /// If the checkpoint is not one of this scene. The state is undefined then.
+    /// Returns an error if the numbers of bodies, pieces or pairs do not fit the scene, or a pair is invalid. The state
+    /// is then unspecified. Missing words are reported by [`CheckpointReader::end`].
     pub fn read_checkpoint(&mut self, scene: &Scene, from: &mut CheckpointReader<'_>) -> Result<(), BadCheckpoint> {
         let mut counts = [0_u32; 3];
         counts.iter_mut().for_each(|count| from.count(count));
@@ -295,7 +299,7 @@ pub fn archive_output(output: &mut StepOutput, archive: &mut impl Archive) {
     archive_energy(energy, archive);
 }
 
-/// Visits what lasts of a near pair.
+/// Visits the data of a near pair that lasts from tick to tick.
 fn archive_contact(track: &mut FeatureCache, warm: &mut WarmStart, archive: &mut impl Archive) {
     let FeatureCache { seed, face } = track;
     let WarmStart { normal, impulse, mode, roll, id } = warm;

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector2;
 
-/// Coupling input of one tick: an isotropic spring-damper between the hand and the tool's handle.
+/// Coupling input of one tick. The coupling is an isotropic spring-damper between the hand and the tool's handle.
 ///
 /// The spring is solved inside the step, so any stiffness is stable. The force saturates inside the coupling, and the
 /// same force acts on both ends.
@@ -10,18 +10,19 @@ use nalgebra::Vector2;
 pub struct CouplingInput {
     /// Hand position at the end of this tick, world, m.
     pub hand_m: Vector2<f64>,
-    /// Hand position at the end of the tick before, world, m. Equal to `hand_m` on the first tick.
+    /// Hand position at the end of the previous tick, world, m. Equal to `hand_m` on the first tick.
     pub hand_before_m: Vector2<f64>,
-    /// Spring between hand and handle, N/m, zero or more.
+    /// Stiffness between hand and handle, N/m, zero or more.
     pub stiffness_n_per_m: f64,
-    /// Damper between hand and handle, N·s/m, zero or more.
+    /// Damping between hand and handle, N·s/m, zero or more.
     pub damping_n_s_per_m: f64,
-    /// Spring towards the tool's angle at the start, N·m/rad, zero or more.
+    /// Angular stiffness towards the tool's initial angle, N·m/rad, zero or more.
     pub angular_stiffness_n_m_per_rad: f64,
-    /// Damper on the tool's angular velocity, N·m·s/rad, zero or more.
+    /// Damping of the tool's rotation, N·m·s/rad, zero or more.
     pub angular_damping_n_m_s_per_rad: f64,
     /// Force limit of the coupling, N; infinity for no limit.
     pub max_force_n: f64,
-    /// Unit direction of the line through `hand_m` that the handle stays on, for a one-axis device.
+    /// Unit direction of the rail: the line through `hand_m` that the handle of a one-axis device stays on. `None`
+    /// without a rail.
     pub rail: Option<Vector2<f64>>,
 }

@@ -1,9 +1,10 @@
-//! Planar rigid-body simulation for haptic rendering: a fixed step of one millisecond whose cost is bounded at load.
+//! Planar rigid-body simulation for haptic rendering, with a fixed step of one millisecond and a cost bound known at
+//! load.
 //!
 //! A [`Scene`](scene::Scene) is constant after loading. A [`State`](state::State) is everything that lasts from tick to
 //! tick; a [`Workspace`](workspace::Workspace) is the preallocated scratch memory of a step. The coupling between the
 //! hand and the tool is solved inside the step, so any stiffness is stable. The same scene and the same inputs give the
-//! same bits on every machine. `docs/physics.md` has the equations.
+//! same bits on every machine. The equations are in `docs/physics.md`.
 //!
 //! ```
 //! use haptic_planar::input::CouplingInput;
@@ -44,8 +45,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
-/// Version of the physics: raised by every change after which a step computes other bits. Recordings carry it, and a
-/// recording of another version is not replayed.
+/// Physics version, raised by every change that makes a step compute different bits. Recordings store it; a recording
+/// of another version cannot be replayed.
 pub const PHYSICS_VERSION: u32 = 1;
 
 pub mod bits;

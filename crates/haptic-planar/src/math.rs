@@ -2,35 +2,35 @@
 
 use nalgebra::Vector2;
 
-/// Largest angle for which the polynomial is used, rad; its error there is below 1e-16.
+/// Largest angle for which the polynomial is used, rad; its truncation error there is below 1e-18.
 const SMALL_RAD: f64 = 0.1;
 
-/// z-component of a × b: positive when `b` is anticlockwise of `a`. Swapping the arguments changes the sign exactly, so
-/// that two tests of one angle never contradict each other.
+/// Returns the z-component of a × b: positive when `b` is anticlockwise of `a`. Swapping the arguments negates the
+/// result exactly, so two tests of the same angle never contradict each other.
 #[inline]
 pub fn cross(a: Vector2<f64>, b: Vector2<f64>) -> f64 {
     a.x * b.y - a.y * b.x
 }
 
-/// ω × r: velocity of the end of an arm that rotates.
+/// Returns ω × r, the velocity of the end of a rotating arm.
 #[inline]
 pub fn spin_cross(angular_velocity: f64, arm: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(-angular_velocity * arm.y, angular_velocity * arm.x)
 }
 
-/// The tangent of a contact whose normal is `n`: t = (n_y, −n_x).
+/// Returns the tangent t = (n_y, −n_x) of a contact with the normal `n`.
 #[inline]
 pub fn tangent_of(n: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(n.y, -n.x)
 }
 
-/// Twice the signed area of the triangle a, b, c: positive if c is left of a→b.
+/// Returns twice the signed area of the triangle a, b, c: positive if c is left of a→b.
 #[inline]
 pub fn cross_of(a: Vector2<f64>, b: Vector2<f64>, c: Vector2<f64>) -> f64 {
     cross(b - a, c - a)
 }
 
-/// Distance of a point from the segment a–b, m.
+/// Returns the distance from a point to the segment a–b, m.
 pub fn distance_to_segment_m(point: Vector2<f64>, a: Vector2<f64>, b: Vector2<f64>) -> f64 {
     let along = b - a;
     let fraction = ((point - a).dot(&along) / along.norm_squared()).clamp(0.0, 1.0);
@@ -43,12 +43,12 @@ pub fn rotate(rotation: Vector2<f64>, v: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(rotation.x * v.x - rotation.y * v.y, rotation.y * v.x + rotation.x * v.y)
 }
 
-/// Advances a rotation (cos, sin) by an angle, rad. The same bits on every machine. Real-time: constant.
+/// Advances a rotation (cos, sin) by an angle, rad. Gives the same bits on every machine. Real-time: constant.
 #[inline]
 pub fn integrate_rotation(rotation: Vector2<f64>, angle: f64) -> Vector2<f64> {
     let (sin, cos) = if angle.abs() <= SMALL_RAD { small_sin_cos(angle) } else { libm::sincos(angle) };
     let next = Vector2::new(rotation.x * cos - rotation.y * sin, rotation.x * sin + rotation.y * cos);
-    // One Newton step towards unit length keeps rounding from adding up over hours.
+    // One Newton step towards unit length prevents rounding errors from accumulating over hours.
     next * (1.5 - 0.5 * next.norm_squared())
 }
 

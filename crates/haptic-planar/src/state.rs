@@ -1,4 +1,4 @@
-//! Everything that lasts from tick to tick.
+//! The state of a world: everything that lasts from tick to tick.
 
 use crate::bits::{OFFSET_BASIS, mix, number_bits};
 use crate::collide::broad_phase::BroadPhase;
@@ -14,23 +14,24 @@ use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
 use nalgebra::Vector2;
 
-/// The state of a world: with the scene and the next inputs it determines every later bit.
+/// State of a world. Together with the scene and all later inputs, it determines every later bit.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Pose and velocity of each body, in file order.
     pub bodies: Vec<BodyState>,
-    /// The energy balance.
+    /// Energy balance.
     pub energy: EnergyBalance,
-    /// Pieces in the world; follows from the poses.
+    /// Pieces in world coordinates, computed from the poses.
     pub(crate) placed: Vec<PlacedPiece>,
     /// Boxes and near pairs, with the features and impulses stored for each pair.
     pub(crate) broad_phase: BroadPhase,
-    /// By body: whether a contact carried load on it in the last tick. Never set for fixed bodies.
+    /// For each body, whether a contact carried load on it in the last tick, or its displacement was integrated as if
+    /// one did. Always false for fixed bodies.
     pub(crate) had_contact_load: Vec<bool>,
 }
 
 impl State {
-    /// The world at its start. Allocates all it will ever need.
+    /// Creates the initial state of a scene. Allocates all memory that it will ever need.
     pub fn new(scene: &Scene) -> Self {
         let placed = scene.placed_at_start();
         Self {
@@ -42,7 +43,7 @@ impl State {
         }
     }
 
-    /// Position of the handle, world, m; zero without a tool.
+    /// Returns the position of the handle, world, m; zero without a tool.
     pub fn handle_m(&self, scene: &Scene) -> Vector2<f64> {
         scene.tool.map_or_else(Vector2::zeros, |tool| {
             let body = &self.bodies[tool.body];
@@ -50,13 +51,13 @@ impl State {
         })
     }
 
-    /// Origin of a body's frame (not its centre of mass), world, m.
+    /// Returns the origin of a body's frame (not its centre of mass), world, m.
     pub fn origin_m(&self, scene: &Scene, body: usize) -> Vector2<f64> {
         let state = &self.bodies[body];
         state.centre_m - rotate(state.rotation, scene.bodies[body].centre_m)
     }
 
-    /// 64-bit hash of pose and velocity bits of every body in file order, −0 as +0.
+    /// Returns a 64-bit hash over the pose and velocity bits of all bodies in file order, with −0 hashed as +0.
     pub fn hash(&self) -> u64 {
         let mut hash = OFFSET_BASIS;
         for body in &self.bodies {
@@ -74,7 +75,8 @@ impl State {
         hash
     }
 
-    /// Applies the displacements and velocities of a tick. Real-time: once over the dynamic bodies and their pieces.
+    /// Applies the displacements and velocities of a tick. Real-time: one pass over the dynamic bodies and their
+    /// pieces.
     #[inline(never)]
     pub(crate) fn integrate_positions(&mut self, scene: &Scene, solver_bodies: &[SolverBody]) {
         for &body in &scene.dynamic_bodies {
@@ -92,7 +94,7 @@ impl State {
         }
     }
 
-    /// Updates the energy balance after the bodies have moved. Real-time: once over bodies and manifolds.
+    /// Updates the energy balance after the bodies have moved. Real-time: one pass over bodies and manifolds.
     #[inline(never)]
     pub(crate) fn update_energy(&mut self, scene: &Scene, tick: &TickEnergy) {
         let TickEnergy { solver_bodies, manifolds, coupling, impacts, force_on_tool } = *tick;
@@ -121,7 +123,7 @@ impl State {
     }
 }
 
-/// What the energy balance needs to know about a tick.
+/// Inputs of the energy balance for one tick.
 #[derive(Clone, Copy)]
 pub(crate) struct TickEnergy<'a> {
     /// Bodies after the solve.
@@ -130,8 +132,8 @@ pub(crate) struct TickEnergy<'a> {
     pub manifolds: &'a [Manifold],
     /// The coupling, if the tool is held.
     pub coupling: Option<(&'a ImplicitCoupling, &'a CouplingInput)>,
-    /// Impacts of the tick.
+    /// Totals over the impacts of the tick.
     pub impacts: &'a ImpactTotals,
-    /// Force of the coupling on the tool, N.
+    /// Coupling force on the tool, world, N.
     pub force_on_tool: Vector2<f64>,
 }

@@ -1,8 +1,8 @@
-//! The period of the simulation. Every bound and gain in this crate is stated for it.
+//! Duration of a tick. Every bound and gain in this crate assumes it.
 
-/// Ticks in one second.
+/// Number of ticks per second.
 pub const TICKS_PER_S: u32 = 1000;
-/// One tick, ns.
+/// Duration of one tick, ns.
 pub const TICK_NS: u64 = 1_000_000_000 / TICKS_PER_S as u64;
-/// One tick, s.
+/// Duration of one tick, s.
 pub const TICK_S: f64 = 0.001;

@@ -1,4 +1,4 @@
-//! Scratch memory of one step. Nothing in it lasts to the next step except what can be read after this one.
+//! Scratch memory of one step. No later step depends on its contents; the contacts stay readable until the next step.
 
 use crate::collide::broad_phase::LookUps;
 use crate::impact_states::Scratch;
@@ -18,24 +18,24 @@ use crate::state::State;
 pub struct Workspace {
     pub(crate) solver_bodies: SolverBodies,
     pub(crate) look_ups: LookUps,
-    /// Contacts; readable until the next step.
+    /// Contacts of the last step; readable until the next one.
     pub(crate) manifolds: Vec<Manifold>,
-    /// Solver bodies of the dynamic bodies before the impacts, to compute a tick again.
+    /// Solver bodies of the dynamic bodies before the impacts, restored if the tick is recomputed.
     pub(crate) saved_bodies: Vec<SolverBody>,
     pub(crate) islands: Islands,
     pub(crate) impact_queue: ImpactQueue,
     pub(crate) contact_solver: Solver,
     pub(crate) correction: Correction,
-    /// By body: fraction of its displacement that it may make.
+    /// For each body, the fraction of its displacement that it can make, 0 to 1.
     pub(crate) fractions: Vec<f64>,
-    /// Scratch memory of the paper's impact states; none for the default one.
+    /// Scratch memory of the paper's impact states; `None` for the default one.
     pub(crate) impact_states: Option<Box<Scratch>>,
     /// Near pairs of a forced step; empty otherwise.
     pub(crate) forced_pairs: Vec<[u32; 2]>,
 }
 
 impl Workspace {
-    /// Preallocates for a scene.
+    /// Preallocates memory for a scene.
     pub fn new(scene: &Scene) -> Self {
         let (bodies, pairs) = (scene.bodies.len(), scene.pair_capacity);
         let solver_bodies = SolverBodies::new(scene);
@@ -55,8 +55,8 @@ impl Workspace {
         }
     }
 
-    /// Contacts that carried load in the last step of `state`; the impulse of an impact is not a load. Real-time: once
-    /// over the manifolds.
+    /// Returns the contacts that carried load in the last step of `state`. The impulse of an impact does not count as
+    /// load. Real-time: one pass over the manifolds.
     pub fn contacts<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Contact> + 'a {
         self.manifolds.iter().flat_map(move |manifold| {
             (0..manifold.count)

@@ -1,4 +1,4 @@
-//! Measures this machine's wake latency with the bare loop, in the figures that cyclictest prints.
+//! Measures the wake-up latency of this machine with the bare loop, for comparison with cyclictest.
 //!
 //! `cargo run --release -p haptic-realtime --example bare_loop -- [SECONDS] [PRIORITY] [CPU|auto|any]`
 //! Compare with: `cyclictest -t1 -p80 -a1 -i1000 -D10 -m -q -h2000`

@@ -11,10 +11,10 @@ pub const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A source of monotonic time that supports sleeping.
 pub trait Clock {
-    /// Nanoseconds since an arbitrary fixed moment; never goes back.
+    /// Nanoseconds since an arbitrary fixed moment; never decreases.
     fn now_ns(&mut self) -> u64;
 
-    /// Returns no earlier than `deadline_ns`; at once if that moment has passed.
+    /// Sleeps until `deadline_ns`; returns immediately if it has passed.
     fn sleep_until_ns(&mut self, deadline_ns: u64);
 }
 
@@ -23,20 +23,20 @@ pub trait Clock {
 pub struct MonotonicClock;
 
 impl Clock for MonotonicClock {
-    /// Real-time: one vDSO call, no system call where the clock source is `tsc` (the doctor checks that).
+    /// Real-time: one vDSO call, without a system call if the clock source permits it (`hapticd doctor` checks that).
     fn now_ns(&mut self) -> u64 {
         monotonic_ns()
     }
 
-    /// Real-time: the loop's one system call. A signal does not shorten the sleep: the deadline is absolute, so the
-    /// retry loses nothing. Any other error returns at once and shows up as a tick that started early or an overrun.
+    /// Real-time: the only system call of the loop. A signal does not shorten the sleep: the deadline is absolute, so
+    /// the call is simply repeated. Any other error ends the sleep immediately, and the tick starts early.
     fn sleep_until_ns(&mut self, deadline_ns: u64) {
         let deadline = timespec(deadline_ns);
         while clock_nanosleep_absolute(ClockId::Monotonic, &deadline) == Err(Errno::INTR) {}
     }
 }
 
-/// The time on `CLOCK_MONOTONIC`. Real-time: one vDSO call.
+/// Returns the time of `CLOCK_MONOTONIC`, ns. Real-time: one vDSO call.
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     (now.tv_sec as u64) * NANOSECONDS_PER_SECOND + now.tv_nsec as u64

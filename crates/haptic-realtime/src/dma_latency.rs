@@ -10,7 +10,7 @@ use std::path::Path;
 /// File that accepts the request.
 pub const CPU_DMA_LATENCY_PATH: &str = "/dev/cpu_dma_latency";
 
-/// Holds the request while alive. Costs power and heat: hold it only while a device is active.
+/// Holds the request until it is dropped. The request costs power and heat: hold it only while a device is active.
 #[derive(Debug)]
 pub struct DmaLatencyGuard {
     _held_open: File,
@@ -24,7 +24,7 @@ pub struct DmaLatencyRefused {
 }
 
 impl DmaLatencyGuard {
-    /// Requests a wake-up delay of 0 µs: every core polls or halts shallowly when idle.
+    /// Requests a wake-up delay of 0 µs: idle cores poll or use only shallow idle states.
     pub fn hold() -> Result<Self, DmaLatencyRefused> {
         Self::hold_at(Path::new(CPU_DMA_LATENCY_PATH), 0)
     }

@@ -1,13 +1,13 @@
-//! A histogram of durations, of fixed size, that the loop can record into without allocating.
+//! A histogram of durations with a fixed size, in which the loop can record without allocating.
 //!
-//! Log-linear buckets: exact below 64 ns, then 64 buckets an octave, so a percentile is never under the truth and at
-//! most 1/64 (1.6 %) over it. Written here rather than taken from `hdrhistogram` because a plain array can be copied to
-//! the supervisor with one `memcpy`, and recording is a shift and an increment with no branch to resize.
+//! The buckets are log-linear: exact below 64 ns, then 64 buckets per octave, so a percentile is never below the true
+//! value and at most 1/64 (1.6 %) above it. `hdrhistogram` was rejected because a plain array can be copied to the
+//! supervisor with one `memcpy`, and recording is a shift and an increment without a branch for resizing.
 
 use serde::Serialize;
 
-/// Buckets per octave, and the value below which every nanosecond has its own. Twice as many halve the error and double
-/// the copy.
+/// Buckets per octave, and also the duration below which every nanosecond has its own bucket. Twice as many would halve
+/// the error and double the size of a copy.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 6;
 
@@ -27,26 +27,26 @@ pub struct Histogram {
     max_ns: u64,
 }
 
-/// Percentiles for users.
+/// Percentiles of the recorded durations, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Percentiles {
-    /// Half of all durations are no longer.
+    /// Median: half of all durations are no longer than this.
     pub p50: u64,
-    /// 99 % are no longer.
+    /// 99 % of all durations are no longer than this.
     pub p99: u64,
-    /// 99.9 % are no longer.
+    /// 99.9 % of all durations are no longer than this.
     pub p999: u64,
     /// Maximum, exact.
     pub max: u64,
 }
 
 impl Histogram {
-    /// An empty histogram.
+    /// Creates an empty histogram.
     pub const fn new() -> Self {
         Self { counts: [0; BUCKET_COUNT], total: 0, sum_ns: 0, max_ns: 0 }
     }
 
-    /// Counts one duration. Real-time: constant time, no allocation; too long durations count in the last bucket.
+    /// Counts one duration. Durations that are too long count in the last bucket. Real-time: constant, no allocation.
     pub fn record(&mut self, duration_ns: u64) {
         if let Some(count) = self.counts.get_mut(bucket_of(duration_ns)) {
             *count += 1;
@@ -71,8 +71,8 @@ impl Histogram {
         if self.total == 0 { 0.0 } else { self.sum_ns as f64 / self.total as f64 }
     }
 
-    /// The smallest duration that at least `per_mille` of 1000 do not exceed, rounded up to its bucket's end; 0 when
-    /// empty.
+    /// Returns the smallest duration that at least `per_mille` of 1000 durations do not exceed, rounded up to the end
+    /// of its bucket; 0 when empty.
     pub fn per_mille_ns(&self, per_mille: u64) -> u64 {
         let wanted = self.total.saturating_mul(per_mille).div_ceil(1000).max(1);
         let mut seen = 0;
@@ -85,7 +85,7 @@ impl Histogram {
         self.max_ns
     }
 
-    /// The usual percentiles.
+    /// Returns the usual percentiles.
     pub fn percentiles(&self) -> Percentiles {
         Percentiles {
             p50: self.per_mille_ns(500),
@@ -95,7 +95,7 @@ impl Histogram {
         }
     }
 
-    /// Adds what `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
@@ -105,7 +105,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Becomes a copy of `other` in place. Real-time: one copy of 15 KiB, no allocation.
+    /// Copies `other` into existing memory. Real-time: one copy of 15 KiB, no allocation.
     pub fn copy_from(&mut self, other: &Histogram) {
         self.counts.copy_from_slice(&other.counts);
         (self.total, self.sum_ns, self.max_ns) = (other.total, other.sum_ns, other.max_ns);
@@ -143,7 +143,8 @@ fn bucket_of(duration_ns: u64) -> usize {
     if highest_bit >= HIGHEST_BIT {
         return BUCKET_COUNT - 1;
     }
-    // The leading bit and the OCTAVE_BITS below it: 64..128 within the octave; the first octave starts at bucket 64.
+    // The leading bit and the OCTAVE_BITS below it give 64..128 within the octave; the first octave starts at bucket
+    // 64.
     let octave = highest_bit - OCTAVE_BITS;
     octave as usize * BUCKETS_PER_OCTAVE + (duration_ns >> octave) as usize
 }
@@ -162,7 +163,7 @@ fn last_of(bucket: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// The definition: sort, take the element of that rank.
+    /// Percentile by its definition: the element of that rank in sorted order.
     fn exact(sorted: &[u64], per_mille: u64) -> u64 {
         let rank = (sorted.len() as u64 * per_mille).div_ceil(1000).max(1);
         sorted[rank as usize - 1]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Direction of the buffer of a request, in the kernel's encoding.
+/// Directions of a request's buffer, in the kernel's encoding.
 const WRITES: u32 = 1;
 const READS: u32 = 2;
 
@@ -18,24 +18,24 @@ pub struct Request {
 }
 
 impl Request {
-    /// The kernel reads the buffer.
+    /// Creates a request whose buffer the kernel reads.
     pub const fn writing(family: u8, number: u8) -> Self {
         Self { direction: WRITES, family, number }
     }
 
-    /// The kernel fills the buffer.
+    /// Creates a request whose buffer the kernel fills.
     pub const fn reading(family: u8, number: u8) -> Self {
         Self { direction: READS, family, number }
     }
 
-    /// The kernel does both.
+    /// Creates a request whose buffer the kernel reads and fills.
     pub const fn both(family: u8, number: u8) -> Self {
         Self { direction: READS | WRITES, family, number }
     }
 
-    /// The request code, which includes the size of the buffer.
+    /// Request code, which includes the size of the buffer; `None` if the buffer is too long.
     fn code(self, bytes: usize) -> Option<u32> {
-        /// Bits of the size field.
+        /// Width of the size field, bits.
         const SIZE_BITS: u32 = 14;
         let size = u32::try_from(bytes).ok().filter(|size| *size < 1 << SIZE_BITS)?;
         Some(self.direction << 30 | size << 16 | u32::from(self.family) << 8 | u32::from(self.number))
@@ -45,10 +45,10 @@ impl Request {
 /// Makes a request with `buffer` and returns the result of the call.
 ///
 /// # Errors
-/// The error of the system, or that the buffer is too long for a request.
+/// If the system call fails, or the buffer is too long for a request.
 pub fn request(file: &File, request: Request, buffer: &mut [u8]) -> io::Result<usize> {
     let code = request.code(buffer.len()).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
-    // SAFETY: the kernel touches at most as many bytes as the size in the code, which is this buffer's; the
+    // SAFETY: the kernel touches at most as many bytes as the size in the code, which is the size of this buffer; the
     // buffer outlives the call, and the file is open because it is borrowed.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), code as _, buffer.as_mut_ptr()) };
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())

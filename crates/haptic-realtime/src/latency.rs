@@ -22,7 +22,7 @@ pub struct LatencyRequest {
     pub period: Duration,
     /// Duration of the measurement.
     pub duration: Duration,
-    /// Keep the processor out of deep idle states.
+    /// Whether to keep the processor out of deep idle states.
     pub hold_dma_latency: bool,
 }
 
@@ -40,19 +40,19 @@ impl Default for LatencyRequest {
 /// Result of a measurement.
 #[derive(Debug)]
 pub struct LatencyReport {
-    /// Wake latencies, overruns, skipped periods.
+    /// Wake-up latencies, overruns and skipped periods.
     pub timing: Box<LoopTiming>,
-    /// What the thread was granted, which the results depend on.
+    /// Properties that the thread was granted, on which the results depend.
     pub granted: Granted,
     /// Page faults of the thread during the loop; should be zero.
     pub page_faults: PageFaults,
     /// Run delay of the thread, ns; `None` if the kernel does not count it.
     pub waited_ns: Option<u64>,
-    /// Why deep idle states were not disabled, if requested.
+    /// Reason why deep idle states were not disabled, if that was requested and refused.
     pub dma_latency_refused: Option<String>,
 }
 
-/// Runs the bare loop and waits for it.
+/// Runs the bare loop, waits for its end and returns the result.
 pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     let held = request.hold_dma_latency.then(DmaLatencyGuard::hold).transpose();
     let period_ns = period_ns(request.period)?;
@@ -64,7 +64,7 @@ pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     Ok(LatencyReport { timing, granted, page_faults, waited_ns, dma_latency_refused })
 }
 
-/// Runs for a number of periods, skipped ones included, so that a stalled machine does not measure longer.
+/// Runs for a number of periods, skipped ones included, so that stalls do not prolong the measurement.
 fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopTiming>, PageFaults, Option<u64>) {
     let mut runner = Runner::new(MonotonicClock, period_ns);
     let mut elapsed = 0;

@@ -1,5 +1,5 @@
 //! A 1 kHz loop on Linux: pinned real-time thread, schedule, locked memory, exchanges with other threads, histograms.
-//! This crate knows no haptics.
+//! This crate is independent of haptics.
 //!
 //! In each period [`runner`] sleeps on the [`clock`] until the deadline that [`schedule`] computes, calls the body, and
 //! records wake-up latency and compute time in [`histogram`]s. [`thread`] starts the pinned thread with real-time
@@ -8,7 +8,7 @@
 //! waits for its core. [`tty`], [`poll`] and [`ioctl`] are system calls for devices. [`latency`] runs the bare loop to
 //! measure a machine, and [`fitness`] checks the machine and names remedies.
 //!
-//! Nothing here requires privileges: what the system refuses is reported with the way to get it.
+//! Nothing in this crate requires privileges: every refusal of the system is reported with a remedy.
 //!
 //! ```
 //! use haptic_realtime::clock::MonotonicClock;

@@ -1,7 +1,7 @@
 //! Avoids page faults in the loop: locks memory, keeps freed memory in the allocator, touches memory before use.
 //!
 //! Call [`disable_heap_trim`] and [`lock_memory`] once at the start of the process, before other threads exist.
-//! Locking fills the whole stack of every thread with real memory, which is one more reason for explicit small stacks.
+//! Locking backs the whole stack of every thread with physical memory, another reason for small explicit stacks.
 
 use std::hint::black_box;
 use std::io;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::system_calls;
 
-/// Bytes touched by one step of [`prefault_stack`]; small enough to stop close to the wanted depth.
+/// Bytes touched by one step of [`prefault_stack`]; small enough to stop close to the requested depth.
 const STACK_STEP_BYTES: usize = 16 << 10;
 
 /// Extent of the memory lock.
@@ -31,28 +31,29 @@ pub enum LockedMemory {
 /// Result of [`lock_memory`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryLock {
-    /// What is locked.
+    /// Extent of the lock.
     pub locked: LockedMemory,
-    /// Why some memory is not locked, and the remedy.
+    /// Reason why some memory is not locked, with the remedy; `None` if all memory is locked.
     pub reason: Option<String>,
 }
 
 /// Page faults of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PageFaults {
-    /// Served from memory, a microsecond or so each.
+    /// Faults served from memory, about a microsecond each.
     pub minor: u64,
-    /// Served from a disk, milliseconds each.
+    /// Faults served from a disk, milliseconds each.
     pub major: u64,
 }
 
 impl PageFaults {
-    /// The faults of the calling thread since it started. A system call: not for the tick, but for before and after it.
+    /// Returns the faults of the calling thread since it started. This is a system call: use it before and after the
+    /// loop, not in a tick.
     pub fn of_this_thread() -> io::Result<Self> {
         system_calls::page_faults_of_thread().map(|(minor, major)| Self { minor, major })
     }
 
-    /// The faults since an `earlier` count.
+    /// Returns the faults since an `earlier` count.
     pub fn since(self, earlier: Self) -> Self {
         Self { minor: self.minor.saturating_sub(earlier.minor), major: self.major.saturating_sub(earlier.major) }
     }
@@ -60,8 +61,8 @@ impl PageFaults {
 
 /// Locks all memory of the process, as far as permitted.
 ///
-/// Future memory is locked only with CAP_IPC_LOCK or an unlimited RLIMIT_MEMLOCK: under a limit it would make a later
-/// thread start or allocation fail.
+/// Future memory is locked only with CAP_IPC_LOCK or an unlimited RLIMIT_MEMLOCK: under a limit, the lock would make a
+/// later allocation or the start of a thread fail.
 pub fn lock_memory() -> MemoryLock {
     let limit = getrlimit(Resource::Memlock).current;
     if may_lock_future(holds_capability(CapabilitySet::IPC_LOCK), limit) {
@@ -78,13 +79,13 @@ pub fn disable_heap_trim() -> io::Result<()> {
 
 /// Touches `bytes` of heap once and frees them; the allocator keeps them after [`disable_heap_trim`].
 ///
-/// Requests large pages. A ring that wraps around in two seconds touches hundreds of small pages, each so rarely that
-/// their translations have left the caches of the processor and of the host of a virtual machine: a lookup was seen to
-/// take 150 µs. Without large pages, small ones are used.
+/// Requests large pages. A ring that wraps around in two seconds touches hundreds of small pages. Each is touched so
+/// rarely that its address translation has left the caches of the processor and of the host of a virtual machine; a
+/// lookup was measured to take 150 µs. If large pages are not available, small ones are used.
 pub fn prefault_heap(bytes: usize) {
     let mut heap: Vec<u8> = Vec::with_capacity(bytes);
     let room = heap.spare_capacity_mut();
-    // Only kernels built without large pages refuse this.
+    // Only kernels built without large pages reject this.
     let _ = system_calls::ask_for_large_pages(room);
     room.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| _ = byte.write(1));
     black_box(&heap);

@@ -5,20 +5,20 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Waits until `fd` can be read without blocking; false if it cannot within this time. A hang-up counts as readable,
-/// because reading then returns at once.
+/// Waits until `fd` can be read without blocking; returns false if it cannot be read in time. A hang-up counts as
+/// readable, because reading then returns immediately.
 ///
 /// # Errors
-/// What the system reports.
+/// If the system call fails.
 pub fn readable(fd: impl AsFd, within: Duration) -> io::Result<bool> {
     input_events(fd, within).map(|events| !events.is_empty())
 }
 
-/// The same with the events: input, hang-up or an error; empty if none occurred in time. A signal does not shorten the
-/// wait.
+/// Waits like [`readable`] and returns the events: input, hang-up or an error; empty if none occurred in time. A signal
+/// does not shorten the wait.
 ///
 /// # Errors
-/// What the system reports.
+/// If the system call fails.
 pub fn input_events(fd: impl AsFd, within: Duration) -> io::Result<PollFlags> {
     let start = Instant::now();
     let mut left = within;

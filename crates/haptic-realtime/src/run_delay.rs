@@ -1,8 +1,8 @@
-//! Run delay: the time that a thread was ready but waited for its core.
+//! Run delay: the time for which a thread was ready but waited for its core.
 //!
-//! A wake-up can be late for two reasons: the kernel ran another thread first, or the machine itself was late, as when
-//! firmware or the host of a virtual machine holds a core. Only the first is caused by this process, its viewers or
-//! other programs, and the kernel counts it.
+//! A wake-up can be late for two reasons: the kernel ran another thread first, or the machine itself was late, for
+//! example because firmware or the host of a virtual machine occupied the core. Only the first is caused by this
+//! process, its viewers or other programs, and the kernel counts it.
 
 use std::fs;
 
@@ -12,12 +12,12 @@ pub fn thread_run_delay_ns() -> Option<u64> {
     parse_run_delay_ns(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-/// Run delay between two readings; `None` unless both exist.
+/// Run delay between two readings, ns; `None` unless both exist.
 pub fn run_delay_between_ns(before_ns: Option<u64>, after_ns: Option<u64>) -> Option<u64> {
     Some(after_ns?.saturating_sub(before_ns?))
 }
 
-/// The second of three numbers in schedstat: run time, run delay, number of time slices.
+/// Parses the second of three numbers in schedstat: run time, run delay, number of time slices.
 fn parse_run_delay_ns(schedstat: &str) -> Option<u64> {
     schedstat.split_whitespace().nth(1)?.parse().ok()
 }

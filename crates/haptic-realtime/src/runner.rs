@@ -1,4 +1,4 @@
-//! The loop: sleeps until the deadline, runs the body, records the times, advances.
+//! The loop: sleeps until the deadline, runs the body, records the times and advances the schedule.
 //!
 //! The only system call is the sleep; the clock is read through the vDSO. Optionally the runner wakes early and spins
 //! for a bounded time, which costs power and makes wake-ups punctual. It collects [`LoopTiming`] and can publish it at
@@ -29,7 +29,7 @@ pub struct Wake {
     pub previous_compute_ns: u64,
 }
 
-/// Why the loop ended.
+/// Reason why the loop ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoopExit {
     /// The stop flag was set.
@@ -56,7 +56,7 @@ pub struct LoopTiming {
 }
 
 impl LoopTiming {
-    /// Becomes a copy of `other` in place. Real-time: one copy of 30 KiB, no allocation.
+    /// Copies `other` into existing memory. Real-time: one copy of 30 KiB, no allocation.
     pub fn copy_from(&mut self, other: &LoopTiming) {
         (self.ticks, self.overruns, self.skipped) = (other.ticks, other.overruns, other.skipped);
         self.wake.copy_from(&other.wake);
@@ -83,13 +83,14 @@ pub struct Runner<C> {
 }
 
 impl<C: Clock> Runner<C> {
-    /// A runner that has not run yet.
+    /// Creates a runner that has not run yet.
     pub fn new(clock: C, period_ns: NonZeroU64) -> Self {
         Self { clock, period_ns, early_ns: 0, timing: Box::default(), publishing: None }
     }
 
-    /// Wakes this long before each deadline and spins for the rest, so that the wake-up latency is over when the tick
-    /// is due. Occupies the core for that time in every period; limited to half a period.
+    /// Wakes the thread `early_ns` before each deadline and spins until the deadline, so that the wake-up latency has
+    /// passed when the tick is due. This occupies the core for that time in every period; it is limited to half a
+    /// period.
     pub fn waking_early(mut self, early_ns: u64) -> Self {
         self.early_ns = early_ns.min(self.period_ns.get() / 2);
         self
@@ -106,15 +107,15 @@ impl<C: Clock> Runner<C> {
         &self.timing
     }
 
-    /// The timing, when the runner is no longer needed.
+    /// Consumes the runner and returns its timing.
     pub fn into_timing(self) -> Box<LoopTiming> {
         self.timing
     }
 
     /// Runs `body` every period, the first time one period from now, until it returns `Break` or `stop` is set.
     ///
-    /// A panic in the body passes through; see [`Runner::run_guarded`].
-    /// Real-time: a clock read at wake and one at the end of each tick, one sleep, no allocation.
+    /// A panic in the body propagates; see [`Runner::run_guarded`].
+    /// Real-time: one sleep, clock reads around the wake-up and at the end of each tick, no allocation.
     pub fn run(&mut self, stop: &AtomicBool, mut body: impl FnMut(Wake) -> ControlFlow<()>) -> LoopExit {
         let first_deadline_ns = self.clock.now_ns() + self.period_ns.get();
         let mut schedule = Schedule::starting_at(first_deadline_ns, self.period_ns);
@@ -149,11 +150,11 @@ impl<C: Clock> Runner<C> {
     }
 
     /// Like [`Runner::run`], but a panic in the body ends the loop as well, and `on_end` runs in every case, on this
-    /// thread, with the state of the body: there the output is switched off.
+    /// thread, with the state of the body, to switch the output off.
     ///
-    /// After a panic the state may be half updated; `on_end` should use it to reach safety, not to continue. The panic
-    /// hook has run by then, and the default one writes to stderr: outputs also need a watchdog of their own. A panic
-    /// in `on_end` itself passes through.
+    /// After a panic, the state may be half updated; `on_end` should use it to reach a safe state, not to continue. The
+    /// panic hook has run by then, and the default hook writes to stderr, which takes time: outputs also need their own
+    /// watchdog. A panic in `on_end` itself propagates.
     pub fn run_guarded<S>(
         &mut self,
         stop: &AtomicBool,
@@ -182,7 +183,7 @@ impl<C: Clock> Runner<C> {
     }
 }
 
-/// The message of a panic, if it is a string.
+/// Returns the message of a panic, or a substitute if it is not a string.
 pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let formatted = || payload.downcast_ref::<String>().cloned();
@@ -221,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Every read advances the time a little, as for a thread that spins.
+    /// A clock that advances a little with every read, as for a thread that spins.
     struct CreepingClock(SimulatedClock);
 
     const CREEP_NS: u64 = 50;
@@ -237,7 +238,7 @@ mod tests {
         }
     }
 
-    /// A clock whose sleep returns at once.
+    /// A clock whose sleep returns immediately.
     struct SleeplessClock(CreepingClock);
 
     impl Clock for SleeplessClock {

@@ -1,9 +1,9 @@
 //! Deadlines of the ticks. Pure arithmetic: it never reads a clock.
 //!
-//! Deadlines are absolute, `start + k · period`, so a late tick does not push the later ones back. A tick that ends
-//! after the next deadline is an *overrun*: the deadlines that passed meanwhile are *skipped*, whole periods, and the
-//! schedule resumes on the same grid. Catching up with a burst of ticks was rejected: it would feed the device several
-//! commands in a row computed from one reading.
+//! Deadlines are absolute, `start + k · period`, so a late tick does not delay the later ones. A tick that ends after
+//! the next deadline is an *overrun*: the deadlines that passed meanwhile are *skipped*, in whole periods, and the
+//! schedule resumes on the same grid. Catching up with a burst of ticks was rejected: it would send the device several
+//! consecutive commands computed from one reading.
 
 use std::num::NonZeroU64;
 
@@ -21,14 +21,14 @@ pub struct Schedule {
 pub struct Advance {
     /// Deadline of the next tick.
     pub deadline_ns: u64,
-    /// The tick ended after the deadline that followed its own.
+    /// Whether the tick ended after the next deadline.
     pub overran: bool,
     /// Deadlines skipped between this tick and the next; nonzero exactly when `overran`.
     pub skipped: u64,
 }
 
 impl Schedule {
-    /// A schedule whose first tick is due at `first_deadline_ns`.
+    /// Creates a schedule whose first tick is due at `first_deadline_ns`.
     pub fn starting_at(first_deadline_ns: u64, period_ns: NonZeroU64) -> Self {
         Self { period_ns, deadline_ns: first_deadline_ns, overruns: 0, skipped: 0 }
     }

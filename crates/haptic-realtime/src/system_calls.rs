@@ -1,4 +1,5 @@
-//! The libc calls without a safe wrapper elsewhere: the only unsafe code of this crate.
+//! The libc calls that have no safe wrapper elsewhere. Besides [`crate::ioctl`], this is the only unsafe code of the
+//! crate.
 
 #![allow(unsafe_code)]
 
@@ -39,7 +40,7 @@ struct SerialStruct {
 
 const GET_SERIAL: libc::c_ulong = 0x541E;
 const SET_SERIAL: libc::c_ulong = 0x541F;
-/// Flag: the driver passes bytes on immediately instead of collecting them.
+/// Flag that makes the driver pass bytes on immediately instead of collecting them.
 const ASYNC_LOW_LATENCY: libc::c_int = 1 << 13;
 
 /// Sets the low-latency flag of a serial port and reads it back.
@@ -59,21 +60,21 @@ fn serial_settings(port: BorrowedFd<'_>) -> io::Result<SerialStruct> {
     Ok(settings)
 }
 
-/// Scheduling policy and priority of the calling thread, as the kernel has them.
+/// Scheduling policy and priority of the calling thread, as reported by the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelSchedule {
     /// `SCHED_…` without flags.
     pub policy: i32,
     /// `sched_priority`; 0 for normal policies.
     pub priority: i32,
-    /// Children start with the normal policy.
+    /// Whether children start with the normal policy.
     pub resets_on_fork: bool,
 }
 
 /// Reads policy and priority of the calling thread from the kernel.
 ///
-/// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc answers it from a cache of the
-/// last request, which is not a read-back.
+/// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc returns cached values of the
+/// last request instead of reading them back.
 pub fn kernel_schedule() -> io::Result<KernelSchedule> {
     // SAFETY: takes a thread id by value (0 is the calling thread) and touches no memory of ours.
     let flagged = check(unsafe { libc::sched_getscheduler(0) })?;
@@ -109,8 +110,8 @@ pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
     Ok((usage.ru_minflt as u64, usage.ru_majflt as u64))
 }
 
-/// Makes the allocator keep its memory: never trim the heap, never serve a request by a separate mapping, and let all
-/// threads share one heap, so that memory touched beforehand is available to each of them.
+/// Makes the allocator keep its memory: it never trims the heap, never serves a request with a separate mapping, and
+/// uses one heap for all threads, so that memory touched beforehand is available to each of them.
 #[cfg(target_env = "gnu")]
 pub fn disable_heap_trim() -> io::Result<()> {
     for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0), (libc::M_ARENA_MAX, 1)] {
@@ -122,13 +123,13 @@ pub fn disable_heap_trim() -> io::Result<()> {
     Ok(())
 }
 
-/// Other C libraries have no such switch.
+/// Always fails: other C libraries have no such option.
 #[cfg(not(target_env = "gnu"))]
 pub fn disable_heap_trim() -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this C library has no mallopt"))
 }
 
-/// Asks the kernel to back untouched memory with large pages, as far as whole pages fit into it.
+/// Requests large pages from the kernel for untouched memory, for the whole pages that it contains.
 pub fn ask_for_large_pages(memory: &mut [MaybeUninit<u8>]) -> io::Result<()> {
     let page_bytes = rustix::param::page_size();
     let before_first_page = memory.as_ptr().align_offset(page_bytes).min(memory.len());
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn touching_fresh_memory_raises_the_fault_count_of_this_thread() {
         let before = page_faults_of_thread().unwrap();
-        // More than another test of this process prefaults and keeps.
+        // More memory than any other test of this process prefaults and keeps.
         let mut fresh = vec![0u8; 64 << 20];
         fresh.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
         std::hint::black_box(&fresh);

@@ -1,19 +1,20 @@
-//! Two things that serial ports need and no safe wrapper offers.
+//! Two operations on serial ports that have no safe wrapper elsewhere.
 
 use crate::system_calls;
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 
-/// Takes over an open port from a type that gives away only the number of its file.
+/// Takes ownership of an open port from a type that exposes only its descriptor.
 pub fn own(port: impl IntoRawFd) -> OwnedFd {
     system_calls::own_descriptor(port)
 }
 
-/// Asks the driver to hand bytes on as they come; an FTDI chip otherwise collects them for 16 ms. True if the flag
-/// reads back as set.
+/// Makes the driver pass bytes on as they arrive; an FTDI chip otherwise collects them for 16 ms. Returns whether the
+/// flag reads back as set.
 ///
 /// # Errors
-/// If the driver has no such flag (pseudo-terminals, USB-CDC: they do not collect) or refuses it.
+/// If the driver rejects the flag or does not have it. Pseudo-terminals and USB CDC devices do not have it, because
+/// they do not collect bytes.
 pub fn set_low_latency(port: &impl AsFd) -> io::Result<bool> {
     system_calls::set_low_latency(port.as_fd())
 }

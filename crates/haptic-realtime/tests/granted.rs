@@ -1,6 +1,6 @@
 //! [`Granted`] agrees with `/proc`, with and without privileges.
 //!
-//! A process of its own, because locking memory and limits change the whole process.
+//! These tests run in a separate process, because memory locks and limits affect the whole process.
 
 use std::fs::read_to_string;
 
@@ -13,7 +13,7 @@ use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 fn read_proc() -> (i32, u8, Vec<usize>) {
     let stat = read_to_string("/proc/thread-self/stat").unwrap();
     let after_name: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-    // Fields 40 and 41 of the line, of which the name was the second.
+    // Fields 40 and 41 of the line; the name is the second.
     let (priority, policy) = (after_name[37].parse().unwrap(), after_name[38].parse().unwrap());
     let status = read_to_string("/proc/thread-self/status").unwrap();
     let affinity = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
@@ -57,7 +57,7 @@ fn locked_memory_shows_in_proc_or_its_absence_has_a_reason() {
     assert!(granted.locked_memory == LockedMemory::CurrentAndFuture || !granted.reasons.is_empty());
 }
 
-/// Gives up, for the calling thread and those it starts, what SCHED_FIFO needs.
+/// Drops the capability that SCHED_FIFO needs, for the calling thread and the threads that it starts.
 fn give_up_real_time() {
     let mut held = capabilities(None).unwrap();
     held.effective.remove(CapabilitySet::SYS_NICE);

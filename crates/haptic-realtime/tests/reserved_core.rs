@@ -1,13 +1,13 @@
 //! All other threads, present and future, leave the loop's core.
 //!
-//! A process of its own, because the call affects the whole process.
+//! This test runs in a separate process, because the call affects the whole process.
 
 use std::fs::read_to_string;
 use std::sync::mpsc;
 
 use haptic_realtime::thread::{ThreadRequest, parse_cpu_list, spawn};
 
-/// The cores the calling thread may run on, as `/proc` reports them.
+/// Cores on which the calling thread may run, as `/proc` reports them.
 fn allowed() -> Vec<usize> {
     let status = read_to_string("/proc/thread-self/status").unwrap();
     parse_cpu_list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap())

@@ -1,8 +1,8 @@
-//! How long a tick takes, told apart from what else the machine does.
+//! Measures the duration of ticks, separated from disturbances by other activity on the machine.
 //!
-//! Runs of the same world do the same work at the same tick, and a machine that steals time rarely steals it at the same tick
-//! twice. So for every tick the shortest time over all recordings is taken, and percentiles of those are told, beside the
-//! percentiles of every recording alone. `scripts/measure-tick` makes the recordings and calls this.
+//! Runs of the same world do the same work in the same tick, while disturbances rarely hit the same tick twice. For
+//! each tick, the program therefore takes the shortest time over all recordings. It prints the percentiles of these
+//! times and those of each recording. `scripts/measure-tick` makes the recordings and calls this program.
 //!
 //! `cargo run --release -p haptic-record --example tick_times -- FILE.mcap…`
 
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How long each tick took, by its number, in ns.
+/// Duration of each tick by its number, ns.
 type TickTimes = BTreeMap<u64, u32>;
 
-/// What the recording says; a tick's message holds the time of the tick before.
+/// Reads the tick times of a recording. The message of a tick holds the duration of the previous tick.
 fn tick_times(path: &Path) -> Result<TickTimes, ReadError> {
     let mut reader = RecordingReader::open(path)?;
     let mut times = TickTimes::new();
@@ -30,7 +30,7 @@ fn tick_times(path: &Path) -> Result<TickTimes, ReadError> {
     Ok(times)
 }
 
-/// The shortest time of every tick that all of the runs have.
+/// Returns the shortest time of each tick that occurs in all runs.
 fn shortest(runs: &[TickTimes]) -> TickTimes {
     let Some((first, others)) = runs.split_first() else { return TickTimes::new() };
     let of_all = |(tick, time): (&u64, &u32)| {

@@ -1,6 +1,6 @@
 //! Plain CDR, little-endian: the encoding of ROS 2 messages, which plotting tools read without configuration.
 //!
-//! A message starts with four bytes that identify the encoding. Numbers are aligned to their size, counted from the end
+//! A message starts with four bytes that identify the encoding. Numbers are aligned to their size, relative to the end
 //! of those four bytes.
 
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct CdrWriter {
 /// Error for a message that is too short or is not CDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotCdr {
-    /// Offset of the error in the message, bytes.
+    /// Byte offset of the error in the message.
     pub offset: usize,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for NotCdr {
 impl std::error::Error for NotCdr {}
 
 impl CdrWriter {
-    /// Starts a new message and reuses the memory of the previous one.
+    /// Starts a new message, reusing the memory of the previous one.
     pub fn begin(&mut self) -> &mut Self {
         self.bytes.clear();
         self.bytes.extend_from_slice(&PREFIX);
@@ -42,7 +42,7 @@ impl CdrWriter {
         &self.bytes
     }
 
-    /// Appends a number of `N` bytes, aligned.
+    /// Appends a number of `N` bytes, aligned to `N`.
     fn put<const N: usize>(&mut self, value: [u8; N]) -> &mut Self {
         let behind_prefix = self.bytes.len() - PREFIX.len();
         let padding = behind_prefix.next_multiple_of(N) - behind_prefix;
@@ -114,7 +114,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `uint32`.
     ///
     /// # Errors
-    /// If the message ends first.
+    /// If the message is too short.
     pub fn u32(&mut self) -> Result<u32, NotCdr> {
         self.take().map(u32::from_le_bytes)
     }
@@ -122,7 +122,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `uint8`.
     ///
     /// # Errors
-    /// If the message ends first.
+    /// If the message is too short.
     pub fn u8(&mut self) -> Result<u8, NotCdr> {
         self.take().map(|[byte]| byte)
     }
@@ -130,7 +130,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `float64`, bit for bit.
     ///
     /// # Errors
-    /// If the message ends first.
+    /// If the message is too short.
     pub fn f64(&mut self) -> Result<f64, NotCdr> {
         self.take().map(|bytes| f64::from_bits(u64::from_le_bytes(bytes)))
     }
@@ -138,7 +138,7 @@ impl<'a> CdrReader<'a> {
     /// Reads the next `float32`.
     ///
     /// # Errors
-    /// If the message ends first.
+    /// If the message is too short.
     pub fn f32(&mut self) -> Result<f32, NotCdr> {
         self.take().map(|bytes| f32::from_bits(u32::from_le_bytes(bytes)))
     }

@@ -1,4 +1,4 @@
-//! Message of a checkpoint: the complete loop state after a tick, from which a replay can start.
+//! Message that holds a checkpoint: the complete loop state after a tick, from which a replay can start.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::CheckpointRecord;

@@ -1,5 +1,5 @@
-//! Message of a command: the change applied to the loop and the tick that followed it. JSON, with numbers that read
-//! back to the same bits.
+//! Message that holds a command: the change applied to the loop and the tick that followed it. It is encoded as JSON,
+//! with numbers that are read back bit for bit.
 
 use crate::tap::CommandRecord;
 use haptic_loop::command::RecordedCommand;
@@ -25,12 +25,12 @@ pub const SCHEMA: &str = r#"{
 /// Encodes a command as JSON.
 ///
 /// # Errors
-/// None in practice: a command consists of plain numbers and words.
+/// None in practice, because a command consists of plain numbers and words.
 pub fn write(command: &CommandRecord) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(command)
 }
 
-/// Decodes the command of a message.
+/// Decodes a command.
 ///
 /// # Errors
 /// If the message is not a command.

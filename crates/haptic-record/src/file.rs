@@ -1,8 +1,8 @@
-//! File of a recording: complete chunks in sequence, with a valid end even when the disk is full.
+//! File of a recording: a sequence of complete chunks, with a valid end even when the disk is full.
 //!
-//! Chunks are built in memory and written at once, so an interruption (a kill, a full disk) leaves complete chunks and
-//! at most one incomplete one. While the process is still running, it truncates an incomplete chunk and appends an
-//! empty summary to the last complete one: 50 bytes, for which the truncated chunk left space.
+//! Each chunk is built in memory and written at once, so an interruption (a kill, a full disk) leaves complete chunks
+//! and at most one incomplete one. If the process survives, it truncates the incomplete chunk and appends an empty
+//! summary after the last complete one. The 50 bytes of the summary fit into the space of the truncated chunk.
 
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Data end, footer without a summary, and magic: the bytes that complete a truncated file.
+/// Bytes that complete a truncated file: data-end record, footer without a summary, and magic.
 const EMPTY_END: [u8; 50] = {
     let mut end = [0; 50];
     (end[0], end[1]) = (0x0F, 4);
@@ -38,14 +38,14 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub struct RecordError {
     /// Path of the file.
     pub path: PathBuf,
-    /// The file could not be opened, so nothing was written.
+    /// Whether the file could not be opened, so that nothing was written.
     pub is_unopened: bool,
     /// Problem and remedy.
     pub problem: String,
 }
 
 impl RecordError {
-    /// Creates the error of a recording that cannot continue.
+    /// Creates the error for a recording that cannot continue.
     pub fn ended(path: &Path, problem: String) -> Self {
         Self { path: path.to_owned(), is_unopened: false, problem }
     }
@@ -59,11 +59,11 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// State shared by the two ends of a file.
+/// State shared by a file and its sink.
 #[derive(Debug, Default)]
 struct Shared {
     position: AtomicU64,
-    /// The file was sealed; nothing more may be written.
+    /// Whether the file was sealed, after which every write fails.
     is_sealed: AtomicBool,
 }
 
@@ -108,7 +108,7 @@ impl Seek for Sink {
     }
 }
 
-/// File that is being written.
+/// Recording file that is being written.
 pub struct RecordingFile {
     path: PathBuf,
     writer: Writer<Sink>,
@@ -118,12 +118,12 @@ pub struct RecordingFile {
     whole: u64,
 }
 
-/// Channel of a file.
+/// Identifier of a channel in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelId(u16);
 
 impl RecordingFile {
-    /// Creates the file and overwrites an existing one.
+    /// Creates the file, overwriting an existing one.
     ///
     /// # Errors
     /// If it cannot be created.
@@ -153,7 +153,7 @@ impl RecordingFile {
         &self.path
     }
 
-    /// Returns the number of bytes accepted so far.
+    /// Returns the number of bytes written or buffered so far.
     pub fn length(&self) -> u64 {
         self.shared.position.load(Ordering::Relaxed)
     }
@@ -183,7 +183,7 @@ impl RecordingFile {
         self.writer.write_to_known_channel(&header, data).map_err(|error| self.fail(&error))
     }
 
-    /// Adds an attachment; this ends the chunk.
+    /// Adds an attachment, which ends the chunk.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -199,7 +199,7 @@ impl RecordingFile {
         self.writer.attach(&attachment).map_err(|error| self.fail(&error))
     }
 
-    /// Adds a metadata record; this ends the chunk.
+    /// Adds a metadata record, which ends the chunk.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -208,7 +208,7 @@ impl RecordingFile {
         self.writer.write_metadata(&record).map_err(|error| self.fail(&error))
     }
 
-    /// Ends the chunk and writes everything to the operating system, so that it survives the end of this process.
+    /// Ends the chunk and passes all data to the operating system, so that it survives the end of this process.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -221,7 +221,7 @@ impl RecordingFile {
     /// Writes the summary and closes the file.
     ///
     /// # Errors
-    /// If the disk is full or fails; the file can be opened nevertheless.
+    /// If the disk is full or fails. The file can still be opened.
     pub fn finish(&mut self) -> Result<(), RecordError> {
         let finished = self.writer.finish().map(drop);
         finished.map_err(|error| self.fail(&error))
@@ -260,21 +260,21 @@ fn cause(error: &McapError) -> String {
 pub struct Schema<'a> {
     /// Name of the schema.
     pub name: &'a str,
-    /// `ros2msg` or `jsonschema`.
+    /// Encoding of the schema: `ros2msg` or `jsonschema`.
     pub encoding: &'a str,
-    /// `cdr` or `json`.
+    /// Encoding of the messages: `cdr` or `json`.
     pub message_encoding: &'a str,
     /// Text of the schema.
     pub text: &'a str,
 }
 
 impl<'a> Schema<'a> {
-    /// Creates the schema of messages in CDR.
+    /// Creates the schema of a channel with CDR messages.
     pub const fn cdr(name: &'a str, text: &'a str) -> Self {
         Self { name, encoding: "ros2msg", message_encoding: "cdr", text }
     }
 
-    /// Creates the schema of messages in JSON.
+    /// Creates the schema of a channel with JSON messages.
     pub const fn json(name: &'a str, text: &'a str) -> Self {
         Self { name, encoding: "jsonschema", message_encoding: "json", text }
     }

@@ -1,5 +1,5 @@
-//! Messages for 3D viewers: the shapes of all bodies once, each in its own frame, and after that only the poses of the
-//! frames.
+//! Messages for 3D viewers. The shapes of all bodies are written once, each in its own frame, and after that only the
+//! poses of the frames.
 
 use crate::tap::PoseRecord;
 use haptic_draw::outline::rounded;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Name of the fixed frame.
 const WORLD_FRAME: &str = "world";
 
-/// Converts a time to the form that messages use.
+/// Converts a time to the form that the messages use.
 pub fn timestamp(time_ns: u64) -> Value {
     json!({ "sec": time_ns / 1_000_000_000, "nsec": time_ns % 1_000_000_000 })
 }
@@ -81,8 +81,8 @@ fn colour_of(text: &str) -> Value {
     json!({ "r": r, "g": g, "b": b, "a": 1.0 })
 }
 
-/// Writes the message with the poses of all frames. It is formatted directly, because it is by far the most text in a
-/// file, and a resolution of 0.1 µm is sufficient for display.
+/// Writes the message with the poses of all frames. It is formatted directly, because these messages are by far the
+/// most text in a file. A resolution of 0.1 µm is sufficient for display.
 pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut String) {
     let (sec, nsec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
     out.clear();
@@ -92,7 +92,7 @@ pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut S
         let (sine, cosine) = libm::sincos(pose.angle_rad / 2.0);
         let comma = if index == 0 { "" } else { "," };
         let name = Value::from(body.name.as_str());
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             out,
             "{comma}{{\"timestamp\":{{\"sec\":{sec},\"nsec\":{nsec}}},\"parent_frame_id\":\"{WORLD_FRAME}\",\"child_frame_id\":{name},\

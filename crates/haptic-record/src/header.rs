@@ -1,4 +1,4 @@
-//! Header of a recording: everything that is needed to rebuild the same world.
+//! Header of a recording: everything needed to rebuild the same world.
 
 use haptic_device::{Identity, Limits};
 use haptic_planar::PHYSICS_VERSION;
@@ -16,7 +16,7 @@ pub const FORMAT: u32 = 3;
 /// Text of a file and the name by which it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// Name as given by the user.
+    /// Name of the file as given by the user.
     pub name: String,
     /// Complete text.
     pub text: String,
@@ -31,7 +31,7 @@ pub struct Texts {
     pub scene: Text,
     /// Text of the device file.
     pub device: Text,
-    /// Text of the prescribed hand, if there was one.
+    /// Text of the prescribed hand, if any.
     pub hand: Option<Text>,
 }
 
@@ -74,22 +74,23 @@ impl DeviceInfo {
 pub struct Header {
     /// Version of hapticd.
     pub version: String,
-    /// `run` or `simulate`.
+    /// Command that made the recording: `run` or `simulate`.
     pub command: String,
     /// Texts of all files of the run.
     pub texts: Texts,
-    /// No motor moved a real hand: the force engaged with the short ramp of simulations, unless the profile specified
-    /// another.
+    /// Whether no motor could move a real hand. The force then engaged with the short ramp of simulations, unless the
+    /// profile specified another.
     pub moves_no_motor: bool,
-    /// Device that the hand held.
+    /// Device that the loop used.
     pub device: DeviceInfo,
-    /// Offset from the loop's clock to the time of messages, ns since 1970; zero for simulations.
+    /// Offset added to the loop's clock to obtain the time of messages in ns since 1970; zero for simulations.
     pub epoch_ns: u64,
-    /// First tick in the file; zero if the file starts mid-run, with a checkpoint.
+    /// Number of the first tick in the file; zero if the recording started mid-run, where the number is not known in
+    /// advance.
     pub first_tick: u64,
-    /// Number of the world that `scene` describes.
+    /// Number of the world that the scene in `texts` describes.
     pub world: u64,
-    /// Number of this file in a recording of several files, from 1.
+    /// Number of this file within its recording, from 1.
     pub part: u32,
 }
 
@@ -98,7 +99,7 @@ pub struct Header {
 pub struct BadHeader(pub String);
 
 impl Header {
-    /// Returns the header as keys and values.
+    /// Returns the header as the keys and values of a metadata record.
     pub fn metadata(&self) -> BTreeMap<String, String> {
         let Self { texts, device, .. } = self;
         let pairs = [
@@ -127,7 +128,7 @@ impl Header {
         pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Returns the attachments: names in the file, and texts.
+    /// Returns the attachments, each with its name and text.
     pub fn attachments(&self) -> Vec<(&'static str, &str)> {
         let Texts { profile, scene, device, hand } = &self.texts;
         let always = [("profile.toml", profile), ("scene.toml", scene), ("device.toml", device)];
@@ -138,7 +139,7 @@ impl Header {
     /// Rebuilds the header from the contents of a file.
     ///
     /// # Errors
-    /// The item that is missing or invalid.
+    /// If an item is missing or invalid, or the file has another version.
     pub fn from_file(
         metadata: &BTreeMap<String, String>,
         attachments: &BTreeMap<String, String>,
@@ -180,7 +181,7 @@ fn texts(metadata: &BTreeMap<String, String>, attachments: &BTreeMap<String, Str
     })
 }
 
-/// Rejects a file of another version, because its checkpoints and bits would replay to a wrong result.
+/// Rejects a file of another version, which would replay to a different result.
 fn require_version(
     metadata: &BTreeMap<String, String>,
     key: &str,

@@ -1,8 +1,7 @@
-//! The last seconds of every run, held in memory so that a black box can be replayed.
+//! History of the last seconds of a run, held in memory so that a black box can be replayed.
 //!
 //! The history requests a checkpoint of the loop at intervals. It holds two checkpoints and everything since the older
-//! one. There are therefore always at least [`MIN_TICKS`] ticks before the newest tick, and at most about twice as
-//! many.
+//! one. It therefore holds at least [`MIN_TICKS`] ticks, once that many have run, and at most about twice as many.
 
 use crate::file::RecordError;
 use crate::header::Header;
@@ -12,13 +11,13 @@ use crate::worlds::Worlds;
 use haptic_loop::command::RecordedCommand;
 use std::path::Path;
 
-/// Minimum number of ticks held, once that many have run: two seconds, as in a black box.
+/// Minimum number of ticks held, once that many have run: about two seconds, as in a black box.
 pub const MIN_TICKS: u64 = 2048;
 
 /// Limit on the ticks held. It is exceeded only if no checkpoint arrives; the history then restarts.
 const MAX_TICKS: usize = 4 * MIN_TICKS as usize;
 
-/// Keeper of the last seconds of a run.
+/// History of the last seconds of a run.
 pub struct HistoryKeeper {
     tap: TapReader,
     worlds: Worlds,
@@ -28,7 +27,7 @@ pub struct HistoryKeeper {
 }
 
 impl HistoryKeeper {
-    /// Creates a keeper that reads a tap, starting in world zero.
+    /// Creates a history that reads a tap, starting in world zero.
     pub fn new(tap: TapReader, worlds: Worlds) -> Self {
         let mut keeper = Self { tap, worlds, world: 0, history: History::default() };
         keeper.request_checkpoint();

@@ -2,12 +2,13 @@
 //!
 //! A tick enters a file through these modules:
 //!
-//! - [`tap`]: the real-time end; every tick puts one plain record into a ring, and so does every command.
+//! - [`tap`]: the real-time end, which puts one plain record per tick and per command into a ring.
 //! - [`recorder`]: reads the records from the rings, on an ordinary thread, and writes messages to a file.
-//! - [`mod@file`]: the file: complete chunks of at most a second, with a valid end even when the disk is full.
-//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: contents of messages.
+//! - [`mod@file`]: the file, in complete chunks of about a second, with a valid end even when the disk is full.
+//! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: contents of the
+//!   messages.
 //! - [`history`]: the last seconds of any run, held in memory for a black box.
-//! - [`header`]: everything that is needed to rebuild the same world.
+//! - [`header`]: everything needed to rebuild the same world.
 //!
 //! [`reader`] reads files, complete or truncated; [`replay_device`] supplies the recorded readings to the loop;
 //! [`parquet`] writes tables; [`spectrum`] finds dominant frequencies; [`page`] writes the report page.

@@ -1,14 +1,14 @@
 //! Writes tables of numbers as Parquet: columns of doubles and integers, no null values, plain encoding.
 //!
-//! A dedicated writer, because a trace needs no more, and the general library brings a dozen crates to compile. The
-//! format's metadata uses Thrift's compact protocol; `Thrift` implements the part that is needed.
+//! This is a dedicated writer, because a trace needs no more and the general library would add a dozen crates to the
+//! build. The format's metadata uses Thrift's compact protocol; `Thrift` implements the part that is needed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Rows in a row group: one minute of ticks. A group is buffered in memory until it is complete.
+/// Rows in a row group: one minute of ticks. Each group is buffered in memory until it is complete.
 const ROWS_PER_GROUP: usize = 60_000;
 
 // Constants of the file format.
@@ -21,7 +21,7 @@ const UNCOMPRESSED: i64 = 0;
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Doubles.
+    /// 64-bit floating-point numbers.
     Double,
     /// 64-bit integers; rows supply them as doubles.
     Whole,
@@ -52,7 +52,7 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// File that is written row by row.
+/// Parquet file that is written row by row.
 #[derive(Debug)]
 pub struct ParquetWriter {
     out: BufWriter<File>,
@@ -63,7 +63,7 @@ pub struct ParquetWriter {
     groups: Vec<Group>,
 }
 
-/// Row group already written: its rows and the position of each column's page.
+/// Row group that has been written: its number of rows and the position of each column's page.
 #[derive(Debug)]
 struct Group {
     rows: usize,
@@ -80,7 +80,7 @@ impl ParquetWriter {
     /// Creates the file.
     ///
     /// # Errors
-    /// The error of the file system.
+    /// If writing to the file fails.
     pub fn create(path: &Path, columns: Vec<Column>) -> io::Result<Self> {
         let mut out = BufWriter::new(File::create(path)?);
         out.write_all(MAGIC)?;
@@ -91,7 +91,7 @@ impl ParquetWriter {
     /// Adds a row; missing values are zero.
     ///
     /// # Errors
-    /// The error of the file system.
+    /// If writing to the file fails.
     pub fn row(&mut self, values: &[f64]) -> io::Result<()> {
         for (index, (column, bytes)) in self.columns.iter().zip(&mut self.gathered).enumerate() {
             bytes.extend_from_slice(&column.kind.bytes(values.get(index).copied().unwrap_or(0.0)));
@@ -102,7 +102,7 @@ impl ParquetWriter {
     /// Writes the remaining rows and the footer.
     ///
     /// # Errors
-    /// The error of the file system.
+    /// If writing to the file fails.
     pub fn finish(mut self) -> io::Result<()> {
         if self.rows_gathered() > 0 {
             self.write_group()?;
@@ -204,7 +204,7 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// Structure in Thrift's compact protocol: fields in ascending order of their numbers.
+/// Encoder of a structure in Thrift's compact protocol. Fields must be added in ascending order of their numbers.
 #[derive(Debug, Default)]
 struct Thrift {
     bytes: Vec<u8>,

@@ -15,10 +15,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Largest accepted record, bytes. A longer one is damage and would only use up memory.
+/// Largest accepted record, bytes. A longer one indicates a damaged file and would only use up memory.
 const MAX_RECORD_BYTES: usize = 512 << 20;
 
-/// Item of a file, in file order.
+/// Item of a recording. Items are returned in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A metadata record.
@@ -37,7 +37,7 @@ pub enum Item {
     Checkpoint(CheckpointRecord),
 }
 
-/// Hashes of the dynamic bodies after a tick, in file order.
+/// Hashes of the dynamic bodies after a tick, in the order of the scene file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyHashes {
     /// Number of the tick.
@@ -60,11 +60,11 @@ pub struct Event {
 /// How far a file could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadEnd {
-    /// To its end, which marks the recording as finished.
+    /// To the end of a finished recording.
     Finished,
-    /// To the last complete chunk; the rest was never written.
+    /// To the last complete chunk. The rest was never written.
     CutShort,
-    /// To the first invalid bytes.
+    /// To the first invalid bytes, with a description of the error.
     Damaged(String),
 }
 
@@ -126,12 +126,13 @@ impl RecordingReader {
         Ok(Self { path: path.to_owned(), file, reader, topics: BTreeMap::new(), has_end: false, end: None })
     }
 
-    /// Returns how far the file could be read; `None` until the last item was returned.
+    /// Returns how far the file could be read; `None` until the last item has been returned.
     pub fn end(&self) -> Option<&ReadEnd> {
         self.end.as_ref()
     }
 
-    /// Returns the next item that hapticd defines; `None` at the end, which [`Self::end`] describes.
+    /// Returns the next item; `None` at the end, which [`Self::end`] describes. Messages that only viewers use are
+    /// skipped.
     pub fn next_item(&mut self) -> Option<Item> {
         while self.end.is_none() {
             match self.step() {
@@ -160,10 +161,10 @@ impl RecordingReader {
         }
     }
 
-    /// Reads the header of a recording: everything before the first tick.
+    /// Reads the header of a recording, which precedes all messages.
     ///
     /// # Errors
-    /// If the file is not a hapticd recording.
+    /// If the file is not a hapticd recording or its header is invalid.
     pub fn header(&mut self) -> Result<Header, ReadError> {
         let (mut metadata, mut attachments) = (None, BTreeMap::new());
         while let Some(item) = self.next_item() {
@@ -233,7 +234,7 @@ fn body_hashes(data: &[u8]) -> Result<BodyHashes, NotCdr> {
     Ok(BodyHashes { tick, hashes })
 }
 
-/// Classifies an error: a file that ends early is truncated; any other error of the library is damage.
+/// Classifies an error of the library: a file that ends early is truncated, any other error is damage.
 fn end_of(error: &McapError) -> ReadEnd {
     match error {
         McapError::UnexpectedEof | McapError::BadFooter => ReadEnd::CutShort,

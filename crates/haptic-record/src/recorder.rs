@@ -13,18 +13,18 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-/// Ticks in a chunk: at most one second is lost when the process is killed.
+/// Ticks per chunk. If the process is killed, at most about one second is lost.
 const TICKS_PER_CHUNK: u64 = 1000;
-/// Levels of the log, as numbered in its schema.
+/// Log levels, as numbered in the schema.
 const INFO: u8 = 2;
 const WARNING: u8 = 3;
 
-/// Limits after which a new file starts.
+/// Limits at which a recording continues in a new file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// Size, bytes; the file then ends with the next complete chunk.
+    /// Size of a file, bytes. When a chunk ends at or above it, the next checkpoint starts a new file.
     pub bytes: Option<u64>,
-    /// Number of ticks; the file then ends with the next complete chunk.
+    /// Number of ticks in a file. When a chunk ends at or above it, the next checkpoint starts a new file.
     pub ticks: Option<u64>,
 }
 
@@ -50,24 +50,24 @@ pub struct Recorder {
     worlds: Worlds,
     world: WorldSource,
     part: Part,
-    /// Ticks read from the ring that wait for their commands; the memory is reused.
+    /// Ticks read from the ring in one drain; the memory is reused.
     ticks: Vec<TickRecord>,
     commands: VecDeque<CommandRecord>,
     poses: VecDeque<PoseRecord>,
     checkpoints: VecDeque<CheckpointRecord>,
-    /// The next checkpoint starts a new file.
+    /// Whether the next checkpoint starts a new file.
     is_part_due: bool,
-    /// Dropped commands counted so far.
+    /// Number of dropped commands at the last drain.
     commands_lost: u64,
     last: Option<TickRecord>,
-    /// Numbers of the worlds whose scenes are in the recording.
+    /// Numbers of the worlds whose scenes are in the current file.
     attached: BTreeSet<u64>,
     summary: RecordingSummary,
     cdr: CdrWriter,
     text: String,
 }
 
-/// One file, with its channels.
+/// One file of a recording, with its channels.
 struct Part {
     file: RecordingFile,
     tick: ChannelId,
@@ -113,11 +113,11 @@ impl Part {
 }
 
 impl Recorder {
-    /// Starts a recording of the world that the header names, which `worlds` must contain. A recording that does not
-    /// start with the first tick requests a checkpoint of the loop.
+    /// Starts a recording in the world that the header numbers, which `worlds` must contain. A recording that does not
+    /// start with tick 1 requests a checkpoint of the loop.
     ///
     /// # Errors
-    /// If the file cannot be created.
+    /// If the world is unknown or the file cannot be created.
     pub fn create(
         path: &Path,
         header: Header,
@@ -172,7 +172,7 @@ impl Recorder {
         self.tap.dropped()
     }
 
-    /// Returns the summary up to now.
+    /// Returns the summary of the recording so far.
     pub fn summary(&self) -> RecordingSummary {
         let mut summary = self.summary.clone();
         summary.bytes += self.part.file.length();
@@ -249,7 +249,7 @@ impl Recorder {
         self.header.epoch_ns.saturating_add(to_microseconds(record.report.now).0)
     }
 
-    /// Returns the time of an event just after the last tick, ns.
+    /// Returns the message time of the last tick, ns; the epoch before the first tick.
     fn time_now(&self) -> u64 {
         self.last.as_ref().map_or(self.header.epoch_ns, |last| self.time_of(last))
     }
@@ -312,7 +312,7 @@ impl Recorder {
         self.part.file.message(self.part.scene, 0, time_ns, update.as_bytes())
     }
 
-    /// Writes the pose sets of all ticks before this one.
+    /// Writes the pose sets of all ticks before `before_tick`.
     fn write_poses(&mut self, before_tick: u64) -> Result<(), RecordError> {
         while let Some(first) = self.poses.front().copied().filter(|pose| pose.tick < before_tick) {
             let count = self.poses.iter().take_while(|pose| pose.tick == first.tick).count();
@@ -334,7 +334,7 @@ impl Recorder {
         self.part.file.message(self.part.bodies, tick as u32, time_ns, self.cdr.bytes())
     }
 
-    /// Logs the notable events of a tick: a fault, a change of phase, missing ticks.
+    /// Logs the events of a tick: missing ticks before it, a fault, a change of phase.
     fn log_events(&mut self, record: &TickRecord) -> Result<(), RecordError> {
         let report = &record.report;
         let last = self.last.as_ref().map(|last| (last.report.tick, last.report.phase));
@@ -424,17 +424,18 @@ fn phase_text(phase: Phase) -> &'static str {
     }
 }
 
-/// Returns the name of the attachment with the scene of a later world; the first world of a file is in `scene.toml`.
+/// Returns the name of the attachment with the scene of a later world. The scene of a file's first world is in
+/// `scene.toml`.
 fn attachment_name(world: u64) -> String {
     format!("scene-{world}.toml")
 }
 
-/// Returns the number of the world whose scene an attachment holds, if it is a later world.
+/// Returns the number of the world whose scene an attachment holds; `None` for `scene.toml` and other attachments.
 pub fn world_of_attachment(name: &str) -> Option<u64> {
     name.strip_prefix("scene-")?.strip_suffix(".toml")?.parse().ok()
 }
 
-/// Returns the path of the n-th file of a recording: `touch.mcap`, `touch-2.mcap`, …
+/// Returns the path of a file of a recording, numbered from 1: `touch.mcap`, `touch-2.mcap`, …
 pub fn part_path(first: &Path, part: u32) -> PathBuf {
     if part <= 1 {
         return first.to_owned();

@@ -1,4 +1,4 @@
-//! The recorder on its own thread, so that a stalled disk blocks no other thread.
+//! Runs the recorder on its own thread, so that a stalled disk blocks no other thread.
 
 use crate::file::RecordError;
 use crate::recorder::{Recorder, RecordingSummary};
@@ -11,19 +11,19 @@ use std::time::Duration;
 
 /// Interval between two reads of the rings, which hold 16 s.
 const ROUND: Duration = Duration::from_millis(20);
-/// Number of rounds between two checks that the file still exists.
+/// Rounds between two checks that the file still exists.
 const ROUNDS_PER_LOOK: u32 = 25;
 
 /// Notice to the user about a running recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Ticks were dropped; the total so far.
+    /// Ticks were dropped. Holds the total so far.
     Lost(u64),
     /// The recording ended before it was stopped.
     Failed(RecordError),
 }
 
-/// Running recording.
+/// Handle of a running recorder thread.
 #[derive(Debug)]
 pub struct RecorderThread {
     thread: JoinHandle<Result<RecordingSummary, RecordError>>,
@@ -43,7 +43,7 @@ impl RecorderThread {
         let body = move || {
             let ended = record(recorder, &stop_inside, &sender);
             if let Err(error) = &ended {
-                // At the end the receiver may be gone; the result of `finish` then reports the error.
+                // The receiver may already be gone; `finish` then reports the error.
                 let _ = sender.send(Notice::Failed(error.clone()));
             }
             ended
@@ -52,7 +52,7 @@ impl RecorderThread {
         Ok(Self { thread, stop, notices })
     }
 
-    /// Returns the next notice to the user.
+    /// Returns the next notice to the user, if any.
     pub fn notice(&self) -> Option<Notice> {
         self.notices.try_recv().ok()
     }

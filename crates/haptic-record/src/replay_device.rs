@@ -1,4 +1,4 @@
-//! Replayed device: it returns the readings and write outcomes of a recording.
+//! Replayed device, which returns the readings and write outcomes of a recording.
 
 use crate::header::DeviceInfo;
 use haptic_device::kind::REPLAY;
@@ -9,19 +9,19 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// Behaviour of a device in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceTick {
-    /// Reading that it returned.
+    /// Reading that the device returned.
     pub reading: Reading,
     /// Outcome of writing the effort.
     pub sent: WriteOutcome,
 }
 
-/// Source of the recorded behaviour, one tick at a time.
+/// Sender of the recorded behaviour, one tick at a time.
 #[derive(Debug)]
 pub struct ReplayFeeder {
     ticks: Sender<DeviceTick>,
 }
 
-/// Replayed device.
+/// Device that returns the recorded behaviour.
 #[derive(Debug)]
 pub struct ReplayDevice {
     identity: Identity,
@@ -51,7 +51,7 @@ pub fn replay_device(info: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
 }
 
 impl ReplayFeeder {
-    /// Sets the behaviour for the next tick. If the device was dropped, this has no effect.
+    /// Queues the behaviour for one tick. This has no effect if the device was dropped.
     pub fn feed(&self, tick: DeviceTick) {
         let _ = self.ticks.send(tick);
     }
@@ -66,7 +66,7 @@ impl Device for ReplayDevice {
         &self.limits
     }
 
-    /// Without a new tick from the feeder, the last behaviour is repeated.
+    /// Returns the reading of the next queued tick, or repeats the last one if none is queued.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         if let Ok(tick) = self.ticks.try_recv() {
             self.now = tick;

@@ -15,7 +15,7 @@ pub const LOG_NAME: &str = "foxglove.Log";
 pub const LOG_TOPIC: &str = "/events";
 /// Schema name of the hashes of all dynamic bodies, 60 per second.
 pub const BODIES_NAME: &str = "hapticd/msg/Bodies";
-/// Topic of the hashes.
+/// Topic of the hashes of the dynamic bodies.
 pub const BODIES_TOPIC: &str = "/bodies";
 
 /// Layout of [`BODIES_NAME`], as ROS 2 message text.
@@ -53,7 +53,7 @@ pub const LOG: &str = r#"{
   }
 }"#;
 
-/// Layout of [`SCENE_NAME`], as JSON Schema; only the part that is used.
+/// Layout of [`SCENE_NAME`], as JSON Schema, reduced to the parts that are used.
 pub const SCENE: &str = r#"{
   "title": "foxglove.SceneUpdate", "type": "object",
   "properties": {

@@ -2,14 +2,14 @@
 
 use std::f64::consts::{PI, TAU};
 
-/// Samples in a window; a power of two. Longer windows resolve frequencies better and average less.
+/// Samples in a window; a power of two. A longer window resolves frequencies better but averages less.
 const WINDOW: usize = 4096;
-/// Lowest frequency of a peak, Hz; lower ones are the motion of the hand itself.
+/// Lowest frequency of a peak, Hz. Lower frequencies come from the motion of the hand itself.
 const LOWEST_HZ: f64 = 0.5;
-/// Smallest ratio of a peak to the typical amplitude around it.
+/// Smallest ratio of a peak to the median amplitude around it.
 const STANDS_OUT: f64 = 4.0;
 
-/// Amplitude of one frequency.
+/// Amplitude at one frequency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// Frequency, Hz.
@@ -18,7 +18,8 @@ pub struct Line {
     pub amplitude: f64,
 }
 
-/// Computes the spectrum of a signal without its mean; empty if the signal is shorter than a quarter of a window.
+/// Computes the spectrum of a signal after removing its mean. The result is empty if the signal is shorter than a
+/// quarter of a window.
 pub fn spectrum(signal: &[f64], rate_hz: f64) -> Vec<Line> {
     let window = window_for(signal.len());
     if window < WINDOW / 4 {
@@ -38,7 +39,7 @@ pub fn spectrum(signal: &[f64], rate_hz: f64) -> Vec<Line> {
             *sum += real[k] * real[k] + imaginary[k] * imaginary[k];
         }
     }
-    // Under a Hann window, a sine of amplitude one yields a quarter of the window's length.
+    // Under a Hann window, a sine of amplitude one has a peak of a quarter of the window's length.
     let unit = window as f64 / 4.0;
     let line = |(k, sum): (usize, &f64)| Line {
         frequency_hz: k as f64 * rate_hz / window as f64,
@@ -51,7 +52,7 @@ fn window_for(samples: usize) -> usize {
     if samples >= WINDOW { WINDOW } else { (samples + 1).next_power_of_two() / 2 }
 }
 
-/// Returns the strongest frequencies that stand out from their neighbourhood, strongest first.
+/// Returns up to `count` frequencies that stand out from their neighbourhood, strongest first.
 pub fn dominant(spectrum: &[Line], count: usize) -> Vec<Line> {
     let is_peak = |index: usize| {
         let line = spectrum[index];
@@ -77,7 +78,7 @@ fn stands_out(spectrum: &[Line], index: usize) -> bool {
     spectrum[index].amplitude > STANDS_OUT * usual && spectrum[index].amplitude > 0.0
 }
 
-/// Cooley–Tukey FFT in place; the length must be a power of two.
+/// Computes the FFT in place (Cooley–Tukey). The length must be a power of two.
 fn transform(real: &mut [f64], imaginary: &mut [f64]) {
     let length = real.len();
     let bits = length.trailing_zeros();

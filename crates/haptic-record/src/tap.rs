@@ -1,8 +1,8 @@
-//! Real-time end of a recording: puts one plain record per tick into a ring, and one per command.
+//! Real-time end of a recording. It puts one plain record per tick and per command into rings.
 //!
-//! Ticks, commands and poses (60 sets per second) have a ring each, so that small records do not take the space of
-//! large ones and no thread waits for another. A full ring drops records and counts them; the numbers in the records
-//! show which are missing.
+//! Ticks, commands and poses (60 sets per second) have a ring each, so that small records do not take up the space of
+//! large ones. No thread waits for another. A full ring drops records and counts them; the numbers in the stored
+//! records show which are missing.
 //!
 //! To start mid-run, the reader requests a checkpoint: it sends an empty buffer to the loop through a fourth ring and
 //! receives it filled through a fifth. Memory is allocated and freed on the reader's side only.
@@ -24,14 +24,14 @@ use std::collections::VecDeque;
 pub const POSES_PER_SECOND: u64 = 60;
 const TICKS_PER_SECOND: u64 = 1000;
 
-/// Capacity for ticks: the time for which a disk may stall before records are dropped. About 7 MB.
+/// Capacity for ticks. A disk can stall for 16 s before records are dropped. About 7 MB.
 const MAX_WAITING_TICKS: usize = 16 * 1024;
 /// Capacity for commands. The loop applies at most four per tick and receives few.
 const MAX_WAITING_COMMANDS: usize = 4096;
-/// Limit on the capacity for poses, which otherwise covers as many seconds as that for ticks.
+/// Upper limit on the capacity for poses, which otherwise covers as many seconds as the capacity for ticks.
 const MAX_WAITING_POSES: usize = 1 << 18;
 
-/// Capacity for ticks of a history tap. About 2 MB.
+/// Capacity for ticks in a history tap. About 2 MB.
 const MAX_WAITING_HISTORY_TICKS: usize = 4096;
 /// Largest number of checkpoints in transit.
 const MAX_WAITING_CHECKPOINTS: usize = 2;
@@ -67,9 +67,9 @@ pub struct PoseRecord {
     pub tick: u64,
     /// Index of the body in the scene.
     pub body: u32,
-    /// Hash over the bits of its pose and velocity.
+    /// Hash over the bits of the body's pose and velocity.
     pub hash: u32,
-    /// Origin of its frame, world frame, m.
+    /// Origin of the body's frame, world frame, m.
     pub position_m: Vector2<f64>,
     /// Angle, rad, anticlockwise.
     pub angle_rad: f64,
@@ -91,7 +91,7 @@ pub struct CheckpointRecord {
 /// Record of a command applied to the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    /// Tick that followed the command.
+    /// Number of the tick that followed the command.
     pub before_tick: u64,
     /// Number of the command in the recording, from 1.
     pub number: u32,
@@ -128,7 +128,7 @@ impl History {
     }
 }
 
-/// End of the tap in the loop.
+/// The loop's end of the tap.
 #[derive(Debug)]
 pub struct Tap {
     ticks: RingWriter<TickRecord>,
@@ -136,13 +136,13 @@ pub struct Tap {
     commands: RingWriter<CommandRecord>,
     checkpoints: RingWriter<CheckpointRecord>,
     empty: RingReader<Box<Checkpoint>>,
-    /// Commands applied so far.
+    /// Number of commands applied so far.
     applied: u32,
     /// Whether the state is hashed in every tick.
     hashes: bool,
 }
 
-/// End of the tap in the recorder.
+/// The recorder's end of the tap.
 #[derive(Debug)]
 pub struct TapReader {
     pub(crate) ticks: RingReader<TickRecord>,
@@ -150,19 +150,19 @@ pub struct TapReader {
     pub(crate) commands: RingReader<CommandRecord>,
     pub(crate) checkpoints: RingReader<CheckpointRecord>,
     empty: RingWriter<Box<Checkpoint>>,
-    /// Checkpoints requested and not received yet.
+    /// Number of checkpoints requested and not received yet.
     awaited: usize,
 }
 
-/// Creates both ends, for worlds with up to `moving_bodies` dynamic bodies. Touches every page of the rings, so that
-/// the loop causes no page faults.
+/// Creates both ends of a tap for worlds with up to `moving_bodies` dynamic bodies. Every page of the rings is touched,
+/// so that the loop causes no page faults.
 pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, true)
 }
 
-/// Creates both ends for the history, which is held in every run. It must cost almost nothing, so there is no hash over
-/// the whole state in every tick, only those of the dynamic bodies in every pose set.
+/// Creates both ends of a tap for the history, which every run holds. The tap must cost almost nothing, so it does not
+/// hash the whole state in every tick, only the dynamic bodies in every pose set.
 pub fn history_tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_HISTORY_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_HISTORY_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, false)
@@ -173,7 +173,7 @@ fn poses_in(seconds: u64, moving_bodies: usize) -> usize {
     pictures.saturating_mul(moving_bodies.max(1)).min(MAX_WAITING_POSES)
 }
 
-/// Creates both ends for a reader that drains them after every tick.
+/// Creates both ends of a tap for a reader that drains it after every tick.
 pub fn small_tap(moving_bodies: usize) -> (Tap, TapReader) {
     tap_with_room(4, moving_bodies.max(1), 64, true)
 }
@@ -208,7 +208,7 @@ fn tap_with_room(ticks: usize, poses: usize, commands: usize, hashes: bool) -> (
     (tap, reader)
 }
 
-/// Creates a ring whose memory has all been touched, by filling it once.
+/// Creates a ring and fills it once, so that all of its memory has been touched.
 fn touched_ring<T: Copy + Send>(capacity: usize, value: T) -> (RingWriter<T>, RingReader<T>) {
     let (mut writer, mut reader) = ring(capacity);
     (0..capacity).for_each(|_| _ = writer.push(value));
@@ -238,13 +238,13 @@ impl Tap {
         }
     }
 
-    /// Writes a checkpoint of the loop if one was requested; call it between two ticks. Real-time: bounded by the scene
-    /// ([`HapticLoop::write_checkpoint`]), and only on request.
+    /// Writes a checkpoint of the loop if one was requested. Must be called between two ticks. Real-time: bounded by
+    /// the scene ([`HapticLoop::write_checkpoint`]), and only on request.
     pub fn record_checkpoint(&mut self, rendering: &HapticLoop) {
         let Some(mut checkpoint) = self.empty.pop() else { return };
         rendering.write_checkpoint(&mut checkpoint);
         let (tick, world) = (rendering.last().tick, rendering.world().number());
-        // The push cannot fail: the number in transit never exceeds the ring's capacity.
+        // The push cannot fail, because the number in transit never exceeds the ring's capacity.
         self.checkpoints.push(CheckpointRecord { tick, world, commands: self.applied, checkpoint });
     }
 
@@ -260,7 +260,8 @@ impl Tap {
 }
 
 impl TapReader {
-    /// Requests a checkpoint of the loop, whose world has this scene. Does nothing while another request is pending.
+    /// Requests a checkpoint of the loop. `scene` is that of the loop's current world. Does nothing while another
+    /// request is pending.
     pub fn request_checkpoint(&mut self, scene: &Scene) {
         if self.awaited == 0 {
             self.awaited += 1;
@@ -275,7 +276,7 @@ impl TapReader {
         self.checkpoints.drain().inspect(|_| *awaited = awaited.saturating_sub(1))
     }
 
-    /// Returns the ticks, poses and commands dropped because a ring was full.
+    /// Returns the numbers of ticks, poses and commands dropped because a ring was full.
     pub fn dropped(&self) -> [u64; 3] {
         [self.ticks.dropped(), self.poses.dropped(), self.commands.dropped()]
     }
@@ -291,8 +292,8 @@ pub fn is_pose_due(tick: u64) -> bool {
     tick > 0 && pictures(tick) != pictures(tick - 1)
 }
 
-/// Computes a 32-bit hash over pose and velocity of one body (FNV-1a over words, folded), with −0 as +0. Real-time:
-/// constant.
+/// Computes a 32-bit hash over the pose and velocity of one body (FNV-1a over words, folded). −0 is treated as +0.
+/// Real-time: constant.
 pub fn body_hash(motion: &BodyState) -> u32 {
     let BodyState { centre_m, angle_rad, velocity_m_per_s, angular_velocity_rad_per_s, .. } = motion;
     let values =

@@ -1,9 +1,9 @@
 //! Message of one tick: inputs, outputs and the resulting motion and forces.
 //!
 //! Values that a replay needs are stored bit for bit, together with hashes of the results that it must reproduce.
-//! Values for display only are rounded, so that a minute takes few megabytes. The order of the fields suits the
-//! compressor: values that change from tick to tick are adjacent. [`SCHEMA`] is the layout, in order;
-//! [`TickMessage::write`] and [`TickMessage::read`] follow it.
+//! Values for display only are rounded, so that a minute takes only a few megabytes. The order of the fields suits the
+//! compressor: values that change from tick to tick are adjacent. [`SCHEMA`] is the layout; [`TickMessage::write`] and
+//! [`TickMessage::read`] follow it.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::TickRecord;
@@ -103,7 +103,7 @@ pub struct RoundedColumns {
 }
 
 impl TickMessage {
-    /// Creates the message of a record; `scene` is that of the record's world.
+    /// Creates the message for a record; `scene` is that of the record's world.
     pub fn of(record: &TickRecord, scene: &Scene) -> Self {
         let report = &record.report;
         Self {
@@ -229,12 +229,12 @@ impl RoundedColumns {
     }
 }
 
-/// Significant bits of positions: 0.1 m is stored to a micrometre.
+/// Significant bits of positions: a position of 0.1 m is stored to about a micrometre.
 const POSITION_BITS: u32 = 16;
 /// Significant bits of all other values for display.
 const VALUE_BITS: u32 = 13;
 
-/// Rounds to the nearest number with `bits` significant bits; further bits would take space without information.
+/// Rounds to the nearest number with `bits` significant bits. More bits would only take up space.
 fn round_to_bits(value: f64, bits: u32) -> f32 {
     let (near, spare) = (value as f32, f32::MANTISSA_DIGITS - bits);
     if !near.is_finite() {
@@ -243,7 +243,7 @@ fn round_to_bits(value: f64, bits: u32) -> f32 {
     f32::from_bits((near.to_bits().saturating_add(1 << (spare - 1)) >> spare) << spare)
 }
 
-/// Rounds a duration to its five leading bits; sufficient for a histogram.
+/// Rounds a duration to its five leading bits, which is sufficient for a histogram.
 const fn to_three_percent(duration_ns: u32) -> u32 {
     let spare = (u32::BITS - duration_ns.leading_zeros()).saturating_sub(5);
     let half = if spare > 0 { 1 << (spare - 1) } else { 0 };
@@ -256,7 +256,7 @@ pub const fn to_microseconds(time: MonotonicNs) -> MonotonicNs {
     MonotonicNs(time.0 / 1000 * 1000)
 }
 
-/// Computes a 32-bit hash over the bits of a force, with −0 as +0; a replay compares it.
+/// Computes a 32-bit hash over the bits of a force, which a replay compares. −0 is treated as +0.
 pub fn effort_hash(effort_n: Vector2<f64>) -> u32 {
     let parts = [effort_n.x, effort_n.y];
     let hash = parts.iter().fold(OFFSET_BASIS, |hash, &part| mix_fast(hash, number_bits(part))).wrapping_mul(SPLITMIX);

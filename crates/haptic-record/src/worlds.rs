@@ -1,10 +1,10 @@
-//! Worlds that a run has used or may use, by number, as recordings need them.
+//! Worlds of a run by number, with the files that recordings store.
 
 use haptic_planar::scene::Scene;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Source of a world.
+/// Source of a world: its scene file, as text and as loaded.
 #[derive(Clone, Debug)]
 pub struct WorldSource {
     /// Name of the scene, as given by the user.
@@ -15,8 +15,8 @@ pub struct WorldSource {
     pub scene: Arc<Scene>,
 }
 
-/// Number of worlds held, besides the first. A recording writes a world when it first uses it, so only the worlds of
-/// the last seconds are needed; a run of months may use any number of them.
+/// Number of worlds held in addition to the first. A recording stores each world when it is first used, so only the
+/// worlds of the last seconds are needed, while a run of months may use any number of them.
 const MAX_REMEMBERED: usize = 32;
 
 /// Worlds of a run, shared between clones.
@@ -32,14 +32,15 @@ struct Known {
 }
 
 impl Worlds {
-    /// Creates a list of only the first world.
+    /// Creates a list that contains only the first world.
     pub fn starting_with(source: WorldSource) -> Self {
         let worlds = Self::default();
         worlds.add(source);
         worlds
     }
 
-    /// Adds a world before it is sent to the loop and returns its number (for `World::numbered`).
+    /// Adds a world and returns its number (for `World::numbered`). Must be called before the world is sent to the
+    /// loop. A source that is already listed keeps its number.
     pub fn add(&self, source: WorldSource) -> u64 {
         let mut known = self.lock();
         let is_the_same = |(_, other): &(u64, WorldSource)| (&other.name, &other.text) == (&source.name, &source.text);
@@ -55,7 +56,7 @@ impl Worlds {
         number
     }
 
-    /// Returns the source of a world.
+    /// Returns the source of a world, if it is still held.
     pub fn get(&self, number: u64) -> Option<WorldSource> {
         self.lock().worlds.iter().find(|(known, _)| *known == number).map(|(_, source)| source.clone())
     }

@@ -1,9 +1,9 @@
-//! Counts the calls to the allocator, thread by thread.
+//! Counts the calls to the allocator per thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator with a count of its calls. A test program installs it with `#[global_allocator]`.
+/// System allocator with a count of its calls. A test program installs it with `#[global_allocator]`.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
@@ -15,35 +15,35 @@ fn count() {
     CALLS.set(CALLS.get() + 1);
 }
 
-// SAFETY: every call goes unchanged to the system's allocator. The count is a thread-local number that needs neither an
-// allocation nor a destructor.
+// SAFETY: every call is passed unchanged to the system allocator. The count is a thread-local number that needs neither
+// an allocation nor a destructor.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of `alloc`.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of `realloc`.
+        // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count();
-        // SAFETY: the caller keeps the contract of `dealloc`.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
-/// Allocations, reallocations and releases of this thread while `work` runs.
+/// Returns the number of allocations, reallocations and deallocations of this thread while `work` runs.
 ///
 /// # Panics
 /// If [`CountingAllocator`] is not the global allocator of the program.

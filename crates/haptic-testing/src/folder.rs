@@ -4,40 +4,40 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An empty folder of one test, removed when it is dropped.
+/// Folder of one test, empty at first and removed on drop.
 #[derive(Debug)]
 pub struct TestFolder(PathBuf);
 
 impl TestFolder {
-    /// Creates one that no other test uses.
+    /// Creates a folder that no other test uses.
     ///
     /// # Panics
-    /// If it cannot be created.
+    /// If the folder cannot be created.
     #[expect(clippy::new_without_default, reason = "a default value should not create a folder")]
     pub fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("hapticd-test-{}-{count}", std::process::id()));
-        // A killed run of the same process id may have left one behind.
+        // A killed process with the same ID may have left a folder behind.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    /// Its path, absolute.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The path of an entry.
+    /// Returns the path of an entry in the folder.
     pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
         self.0.join(name)
     }
 
-    /// Writes a file, with the folders above it, and returns its path.
+    /// Writes a file, creating the folders above it, and returns its path.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// If the file cannot be written.
     #[track_caller]
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
@@ -46,28 +46,28 @@ impl TestFolder {
         path
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     ///
     /// # Panics
-    /// If it cannot be read.
+    /// If the file cannot be read.
     #[track_caller]
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.join(name)).unwrap()
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     ///
     /// # Panics
-    /// If it cannot be read.
+    /// If the file cannot be read.
     #[track_caller]
     pub fn read_bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.join(name)).unwrap()
     }
 
-    /// The names of its entries, sorted.
+    /// Returns the names of the entries, sorted.
     ///
     /// # Panics
-    /// If it cannot be listed.
+    /// If the folder cannot be listed.
     #[track_caller]
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();

@@ -1,5 +1,5 @@
-//! Helpers that the tests of several crates share. No product crate depends on it, and it depends on none of them, so
-//! that the crate under test is compiled once.
+//! Test helpers shared by several crates. This crate depends on no product crate, so that the crate under test is
+//! compiled only once. Product crates use it only in their tests.
 //!
 //! ```
 //! let mut random = haptic_testing::Random(7);

@@ -1,13 +1,14 @@
 //! Repeatable random numbers.
 
-/// Marsaglia's xorshift, 64 bits: the same seed gives the same numbers everywhere. The seed must not be zero.
+/// 64-bit xorshift generator (Marsaglia). The same seed gives the same numbers on every machine. The seed must not be
+/// zero.
 ///
-/// Separate from the product's own generator, so that a change there does not change the test cases.
+/// It is separate from the product's own generator, so that a change there does not change the test cases.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -15,12 +16,12 @@ impl Random {
         self.0
     }
 
-    /// A number from `low` up to, not including, `high`.
+    /// Returns a number from `low` up to, but not including, `high`.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// An index below `count`.
+    /// Returns an index below `count`.
     pub fn index(&mut self, count: usize) -> usize {
         (self.bits() >> 20) as usize % count
     }

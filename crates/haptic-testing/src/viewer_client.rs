@@ -1,7 +1,7 @@
-//! A minimal client of the viewer's WebSocket stream.
+//! Minimal client of the viewer's WebSocket stream.
 //!
-//! It shares no code with the viewer, so that both cannot have the same error, and it compiles quickly for the guest of
-//! `scripts/test-kernel`. The programs `watch-stream` and `hostile-client` use it.
+//! The client shares no code with the viewer, so that the two cannot have the same error, and it compiles quickly for
+//! the guest of `scripts/test-kernel`. The programs `watch-stream` and `hostile-client` use it.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
@@ -12,20 +12,20 @@ use std::time::Duration;
 const TEXT: u8 = 1;
 const CLOSE: u8 = 8;
 
-/// Monotonic time, ns: the clock that the daemon uses.
+/// Returns the time of the monotonic clock, which the daemon also uses, ns.
 pub fn monotonic_ns() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// Sends the upgrade request for a stream of `hz` frames a second and reads nothing.
+/// Sends the upgrade request for a stream of `hz` frames per second, without reading the response.
 ///
 /// # Errors
 /// If the connection fails.
 pub fn request_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
     let mut socket = TcpStream::connect(address)?;
     socket.set_nodelay(true)?;
-    // Any key will do: the answer to it is not checked.
+    // Any key is sufficient, because the reply to it is not checked.
     write!(
         socket,
         "GET /api/stream?hz={hz} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -34,7 +34,7 @@ pub fn request_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// An open stream.
+/// Open stream.
 #[derive(Debug)]
 pub struct Stream {
     socket: BufReader<TcpStream>,
@@ -56,7 +56,7 @@ impl Stream {
         Ok(Self { socket })
     }
 
-    /// The next text message; `None` after a close frame or the end of the connection.
+    /// Returns the next text message; `None` after a close frame or the end of the connection.
     ///
     /// # Errors
     /// If no message arrives within the timeout.
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// Sends a text as one frame, with a mask of zeros: there is no proxy in between that a random mask would protect.
+    /// Sends a text as one frame. The mask is zero, because there is no proxy that a random mask would protect.
     ///
     /// # Errors
     /// If the connection is closed.
@@ -115,7 +115,7 @@ impl Stream {
     }
 }
 
-/// The head of a response, up to the empty line.
+/// Reads the head of a response, up to the empty line.
 fn read_head(socket: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut byte = [0];

@@ -1,7 +1,7 @@
 //! Initial guess of the model from the momentum balance m·Δv + b·Δx + f_c·∫sign v = ∫u over short windows.
 //!
 //! The balance is linear in all parameters except the delay, which is searched on a grid. Velocities are slopes over a
-//! few readings, so the guess is rough with a coarse encoder. The fit starts from it.
+//! few readings, so the guess, from which the fit starts, is rough with a coarse encoder.
 
 use crate::TICK_S;
 use crate::motion::AxisModel;
@@ -10,13 +10,13 @@ use nalgebra::{Matrix4, Vector4};
 
 /// Length of a window, ticks.
 const WINDOW: usize = 24;
-/// Readings on each side of a slope.
+/// Number of readings on each side of a slope.
 const SLOPE: usize = 4;
 /// Trial delays, s.
 const DELAYS_S: [f64; 14] =
     [0.0, 0.0005, 0.001, 0.0015, 0.002, 0.0025, 0.003, 0.004, 0.005, 0.007, 0.009, 0.012, 0.016, 0.02];
 
-/// Normal equations of mass, damping, friction and bias.
+/// Normal equations for mass, damping, friction and bias.
 #[derive(Clone, Copy, Debug)]
 struct Normal {
     matrix: Matrix4<f64>,
@@ -24,7 +24,7 @@ struct Normal {
     square: f64,
 }
 
-/// Smoothed motion: position and velocity at every tick.
+/// Smoothed motion: positions and velocities at every tick, and cumulative sums.
 struct Smooth {
     positions_m: Vec<f64>,
     velocities_m_per_s: Vec<f64>,
@@ -34,7 +34,7 @@ struct Smooth {
     impulses: Vec<f64>,
 }
 
-/// Returns the best initial guess; none if the axis hardly moved.
+/// Returns the best initial guess; `None` if the recording is too short or the axis hardly moved.
 pub fn first_guess(recording: &Recording) -> Option<AxisModel> {
     let smooth = Smooth::of(recording)?;
     let guesses = DELAYS_S.iter().filter_map(|&delay_s| smooth.guess(delay_s));
@@ -70,7 +70,7 @@ impl Smooth {
         Some(Self { positions_m, velocities_m_per_s, directions, impulses })
     }
 
-    /// The model for a delay and its squared residual.
+    /// Returns the best model for a given delay, and its squared residual.
     fn guess(&self, delay_s: f64) -> Option<(AxisModel, f64)> {
         let mut normal = Normal { matrix: Matrix4::zeros(), right: Vector4::zeros(), square: 0.0 };
         let last = self.positions_m.len() - SLOPE - 1;
@@ -92,7 +92,7 @@ impl Smooth {
     fn add(&self, normal: &mut Normal, start: usize, end: usize, delay_s: f64) {
         let is_at_rest = (start..end).any(|tick| self.velocities_m_per_s[tick] == 0.0);
         if is_at_rest {
-            // Friction at rest is unknown: any force up to f_c.
+            // Friction at rest is unknown; it can be any force up to f_c.
             return;
         }
         let row = Vector4::new(
@@ -107,7 +107,7 @@ impl Smooth {
         normal.square += impulse * impulse;
     }
 
-    /// Impulse applied before a tick, N·s.
+    /// Returns the impulse applied before a tick, N·s.
     fn impulse_before(&self, tick: usize, delay_s: f64) -> f64 {
         let ticks = delay_s / TICK_S;
         let whole = ticks.floor();

@@ -1,4 +1,4 @@
-//! Region of stable stiffness: for each damping of the coupling, the maximum stiffness whose oscillation decays.
+//! Region of stable gains: for each damping of the coupling, the maximum stiffness at which oscillations decay.
 //!
 //! Three limits are compared: passive with any hand and any world (a formula), stable with this hand by the eigenvalues
 //! of the linear loop, and stable with this hand in a simulation of the real loop.
@@ -8,28 +8,28 @@ use crate::tap_test::TapTest;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 
-/// Relative width at which the bisection ends.
+/// Relative width of the interval at which the bisection ends.
 const TOLERANCE: f64 = 0.01;
-/// Range of stiffness that is searched, N/m.
+/// Lower end of the stiffness search, N/m.
 pub const MIN_STIFFNESS_N_PER_M: f64 = 1.0;
-/// See [`MIN_STIFFNESS_N_PER_M`].
+/// Upper end of the stiffness search, N/m.
 pub const MAX_STIFFNESS_N_PER_M: f64 = 1e6;
-/// Fraction of the guess at which the search starts, and the factor by which it backs off while that is unstable.
+/// Fraction of the guess at which the search starts, and the factor by which it backs off while the start is unstable.
 const FROM_BELOW: f64 = 0.4;
 const WIDEN: f64 = 2.0;
-/// Factor between two stiffnesses on the way up.
+/// Factor between successive stiffnesses of the upward search.
 const STEP: f64 = 1.12;
 
-/// Maximum stiffness for one damping, N/m; zero where none is stable.
+/// Maximum stiffness for one damping, by three criteria; zero where no stiffness is stable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Passive with any hand: (b − B)/(T/2 + t_d).
+    /// Passive with any hand, N/m: (b − B)/(T/2 + t_d).
     pub passive_n_per_m: f64,
-    /// Stable with this hand, by eigenvalues.
+    /// Stable with this hand by eigenvalues, N/m.
     pub spectral_n_per_m: f64,
-    /// Stable with this hand in the simulated loop.
+    /// Stable with this hand in the simulated loop, N/m.
     pub simulated_n_per_m: f64,
 }
 
@@ -47,13 +47,13 @@ impl Limits {
     }
 }
 
-/// Maximum stiffness that is passive with any hand, N/m.
+/// Returns the maximum stiffness that is passive with any hand, N/m.
 pub fn max_passive_stiffness_n_per_m(device: &WorstAxisModel, damping_n_s_per_m: f64) -> f64 {
     ((device.damping_n_s_per_m - damping_n_s_per_m) / device.effective_delay_s()).max(0.0)
 }
 
-/// Damping values to evaluate, spaced evenly in the logarithm: from far below the device's own damping up to where no
-/// stiffness is stable.
+/// Returns the damping values to evaluate, N·s/m, spaced logarithmically from far below the device's own damping to
+/// values at which no stiffness is stable.
 pub fn dampings(device: &WorstAxisModel, hand: &HandImpedance, count: usize) -> Vec<f64> {
     let own = device.damping_n_s_per_m.max(0.01);
     let mass_kg = device.mass_kg + hand.mass_kg;
@@ -62,9 +62,9 @@ pub fn dampings(device: &WorstAxisModel, hand: &HandImpedance, count: usize) -> 
     (0..count).map(|index| low * libm::pow(high / low, index as f64 / last)).collect()
 }
 
-/// The stiffness below which `holds` is always true; zero if it never is. Steps up from below the guess until one
-/// fails, then bisects the last step. Plain bisection would be quicker, but with a saturated motor stable and unstable
-/// stiffnesses alternate, and only the first failure is a usable limit.
+/// Returns the stiffness up to which `holds` is true, N/m; zero if it never is. The search steps up from below the
+/// guess until a stiffness fails, then bisects the last step. Plain bisection would be faster, but with a saturated
+/// motor, stable and unstable stiffnesses alternate, and only the first failure is a usable limit.
 pub fn max_stiffness_where(holds: impl Fn(f64) -> bool, guess_n_per_m: f64) -> f64 {
     let mut low = (FROM_BELOW * guess_n_per_m).clamp(MIN_STIFFNESS_N_PER_M, MAX_STIFFNESS_N_PER_M);
     while !holds(low) {

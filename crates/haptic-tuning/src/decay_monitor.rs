@@ -1,17 +1,17 @@
 //! Decay test of an oscillation.
 //!
-//! The amplitude of each half swing is recorded. If late amplitudes are smaller than early ones the motion decays,
-//! otherwise it grows. The result does not depend on frequency, window or sampling, and encoder steps only blur single
-//! swings.
+//! The amplitude of each half swing is recorded. If late amplitudes are smaller than early ones, the motion decays;
+//! otherwise it grows. The result does not depend on frequency, window or sampling, and encoder steps affect only
+//! individual swings.
 
-/// Maximum number of recorded half swings; the rest of a long motion adds nothing.
+/// Maximum number of recorded half swings; the rest of a long motion adds no information.
 const MAX_PEAKS: usize = 4000;
-/// Initial half swings that still depend on how the motion was started.
+/// Number of initial half swings that are ignored, because they depend on how the motion was started.
 const FIRST_PEAKS: usize = 2;
 
-/// Logarithm of a ratio that is a clear decay.
+/// Logarithm of the amplitude ratio below which a motion clearly decays.
 const CLEARLY: f64 = -0.2;
-/// Minimum fraction of the first decay that the last must have; a smaller one is a sustained oscillation.
+/// Minimum late decay as a fraction of the early decay; with less the oscillation is sustained.
 const STILL: f64 = 0.02;
 
 /// Result of the decay test.
@@ -23,7 +23,7 @@ pub enum Verdict {
     Builds,
 }
 
-/// Records the half swings of a motion about zero.
+/// Monitor of the half swings of a motion about zero.
 #[derive(Clone, Debug)]
 pub struct DecayMonitor {
     peaks_m: Vec<f64>,
@@ -32,7 +32,7 @@ pub struct DecayMonitor {
 }
 
 impl DecayMonitor {
-    /// Creates an empty monitor; allocates all memory.
+    /// Creates an empty monitor and allocates all of its memory.
     pub fn new() -> Self {
         Self { peaks_m: Vec::with_capacity(MAX_PEAKS), side: 0.0, peak_m: 0.0 }
     }
@@ -57,17 +57,17 @@ impl DecayMonitor {
         self.peak_m = self.peak_m.max(distance_m.abs());
     }
 
-    /// Number of half swings.
+    /// Returns the number of half swings.
     pub fn half_swings(&self) -> usize {
         self.peaks_m.len()
     }
 
-    /// Amplitude of the current or the previous half swing, m.
+    /// Returns the larger of the amplitudes of the current and the previous half swing, m.
     pub fn now_m(&self) -> f64 {
         self.peaks_m.last().copied().unwrap_or(0.0).max(self.peak_m)
     }
 
-    /// Mean amplitude in each quarter of the motion, m; none if there are too few half swings.
+    /// Returns the mean amplitude in each quarter of the motion, m; `None` if there are too few half swings.
     fn quarters_m(&self) -> Option<[f64; 4]> {
         let peaks = self.peaks_m.get(FIRST_PEAKS..)?;
         let length = peaks.len() / 4;
@@ -75,7 +75,8 @@ impl DecayMonitor {
         (length > 0).then(|| [mean(0), mean(1), mean(2), mean(3)])
     }
 
-    /// Result so far. A motion that hardly swings has decayed; one that decayed at first and then no more is sustained.
+    /// Returns the result so far. A motion with too few half swings, or with an amplitude of at most `quiet_m`, has
+    /// decayed. A motion that decayed at first but no longer does is sustained.
     pub fn verdict(&self, quiet_m: f64) -> Verdict {
         let Some([first, second, third, last]) = self.quarters_m().filter(|_| self.now_m() > quiet_m) else {
             return Verdict::Decays;

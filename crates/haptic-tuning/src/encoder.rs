@@ -1,10 +1,10 @@
-//! Encoder step, estimated from recorded positions.
+//! Estimates the encoder step from recorded positions.
 //!
 //! Encoder positions are integer multiples of one length, up to rounding. The smallest observed change is the first
-//! guess; dividing ever longer distances by it refines the guess to the last digits. Positions that fit no grid, such
-//! as those of a linkage with rotary encoders, have no step.
+//! guess; dividing longer and longer distances by it refines the guess to the last digits. Positions that fit no grid,
+//! such as those of a linkage with rotary encoders, have no step.
 
-/// Positions closer than this are equal, m: far below any encoder step, far above rounding.
+/// Distance below which positions are equal, m: far below any encoder step and far above rounding errors.
 const SAME_M: f64 = 1e-10;
 /// Maximum distance of a position from the grid, as a fraction of the step.
 const OFF_GRID: f64 = 0.02;
@@ -25,7 +25,7 @@ pub enum EncoderStep {
     Unknown,
 }
 
-/// Estimates the step.
+/// Estimates the encoder step.
 pub fn find_step(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
     let mut distinct: Vec<f64> = positions_m.collect();
     distinct.sort_by(f64::total_cmp);
@@ -39,7 +39,7 @@ pub fn find_step(positions_m: impl Iterator<Item = f64>) -> EncoderStep {
     if is_on_grid(&distinct, step_m) { EncoderStep::Step(step_m) } else { EncoderStep::None { smallest_change_m } }
 }
 
-/// Largest length that divides every gap, by Euclid's algorithm with a tolerance.
+/// Returns the largest length that divides every gap, by Euclid's algorithm with a tolerance.
 fn common_step(gaps: &[f64], smallest_m: f64) -> f64 {
     gaps.iter().fold(smallest_m, |step_m, &gap| {
         let (mut larger, mut smaller) = (gap, step_m);
@@ -51,7 +51,7 @@ fn common_step(gaps: &[f64], smallest_m: f64) -> f64 {
     })
 }
 
-/// Refines the step by distances from the first position, nearest first, so that no count is off by one.
+/// Refines the step using distances from the first position, nearest first, so that no count is off by one.
 fn sharpened(rough_m: f64, distinct: &[f64]) -> f64 {
     let origin_m = distinct[0];
     let relative = distinct.iter().skip(1).fold(rough_m, |step_m, &position| {

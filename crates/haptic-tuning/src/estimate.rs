@@ -8,28 +8,28 @@ use crate::recording::Recording;
 use nalgebra::Matrix5;
 use std::fmt;
 
-/// Half width of an interval in standard deviations. Encoder quantisation is not white noise: of 2000 intervals of
-/// random devices 91 % contained the true value, and 83 % with two deviations.
+/// Half-width of an interval in standard deviations. Encoder quantisation is not white noise: of 2000 intervals for
+/// random devices, 91 % contained the true value, compared with 83 % for two deviations.
 const SIGMAS: f64 = 3.0;
-/// Ratio of residuals to the encoder's own above which a warning is given.
+/// Ratio of the residuals to the encoder's quantisation noise above which a warning is given.
 const NOISY: f64 = 1.5;
-/// Residuals accepted with any encoder, m.
+/// Residuals that are accepted with any encoder, m.
 const QUIET_M: f64 = 2e-6;
-/// Residuals above this fraction of the motion mean that the model does not fit.
+/// Ratio of the residuals to the range of the motion above which the model does not fit.
 const NO_FIT: f64 = 0.05;
-/// Clipping explains the residuals if it reduces their squares to this fraction.
+/// Ratio below which the squared residuals must fall for clipping to explain them.
 const CLIP_EXPLAINS: f64 = 0.5;
-/// Fractions of the maximum force at which clipping is tried.
+/// Clipping forces that are tried, as fractions of the maximum force.
 const CLIPS: [f64; 9] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1];
-/// Maximum lag of the residuals' correlation, ticks.
+/// Upper bound on the lag of the residuals' correlation, exclusive, ticks.
 const MAX_LAG: usize = 60;
 
-/// An estimate with a 90 % confidence interval.
+/// Estimate with a 90 % confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// The estimate.
+    /// Estimated value.
     pub value: f64,
-    /// Half the width of the interval.
+    /// Half-width of the interval.
     pub plus_minus: f64,
 }
 
@@ -58,19 +58,19 @@ pub struct AxisEstimate {
     pub doubts: Vec<String>,
 }
 
-/// Why there is no estimate.
+/// Error for a recording that does not permit an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EstimateError {
-    /// Too little motion.
+    /// The motion was too small.
     TooLittle {
-        /// m.
+        /// Range of the motion, m.
         extent_m: f64,
     },
-    /// The readings are not those of a mass with friction.
+    /// The motion is not that of a mass with friction.
     NoModel {
-        /// m.
+        /// Root mean square of the readings minus the model, m.
         residual_m: f64,
-        /// m.
+        /// Range of the motion, m.
         extent_m: f64,
     },
     /// The motor saturates.
@@ -80,14 +80,14 @@ pub enum EstimateError {
         /// Requested force, N.
         requested_n: f64,
     },
-    /// The delay is at the end of the searched range.
+    /// The delay is at the upper end of the searched range.
     TooLate,
 }
 
 /// Estimates the model of one axis.
 ///
 /// # Errors
-/// The data do not fit the model.
+/// If the data do not fit the model.
 pub fn estimate(recording: &Recording) -> Result<AxisEstimate, EstimateError> {
     let extent_m = recording.extent_m();
     let grid = find_step(recording.read_m());
@@ -113,7 +113,7 @@ pub fn estimate(recording: &Recording) -> Result<AxisEstimate, EstimateError> {
     Ok(found)
 }
 
-/// Root mean square of the quantisation error of an ideal encoder, m.
+/// Returns the root mean square of the encoder's quantisation error, m.
 fn encoder_noise_m(grid: EncoderStep) -> f64 {
     match grid {
         EncoderStep::Step(step_m) => step_m / 12f64.sqrt(),
@@ -139,8 +139,8 @@ fn intervals(fit: &Fit) -> Option<AxisEstimate> {
     })
 }
 
-/// Standard deviations from the curvature of the error and the size of the residuals. Their correlation is taken into
-/// account: a hundred residuals of a slow motion carry no more information than a few.
+/// Computes the standard deviations from the curvature of the error and the size of the residuals. The correlation of
+/// the residuals is taken into account: a hundred residuals of a slow motion carry no more information than a few.
 fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     let freedom = fit.readings().saturating_sub(5 + 2 * fit.residuals_m.len());
     let variance = fit.square_m2() / freedom.max(1) as f64 * correlation_length(&fit.residuals_m);
@@ -150,7 +150,7 @@ fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     Some(std::array::from_fn(|index| (variance * inverse[(index, index)].max(0.0)).sqrt() / scale[index]))
 }
 
-/// 1 + 2Σρ over the leading positive correlations: the number of residuals that count as one.
+/// Returns 1 + 2Σρ over the leading positive correlations, which is the number of residuals that count as one.
 fn correlation_length(segments: &[Vec<f64>]) -> f64 {
     let product = |lag: usize| -> f64 {
         segments.iter().flat_map(|segment| segment.iter().zip(segment.iter().skip(lag))).map(|(a, b)| a * b).sum()
@@ -160,7 +160,7 @@ fn correlation_length(segments: &[Vec<f64>]) -> f64 {
     1.0 + 2.0 * correlations.sum::<f64>()
 }
 
-/// Force at which the motor clips, if clipping explains the residuals.
+/// Returns the force at which the motor clips, N, if clipping explains the residuals.
 fn clipped_at(recording: &Recording, plain: &Fit) -> Option<f64> {
     let max_force_n = recording.max_force_n();
     let tried = CLIPS.iter().filter_map(|fraction| {

@@ -1,9 +1,9 @@
 //! Excitation of one axis: forces that reveal its mass, friction and delay and keep the handle near its start.
 //!
-//! The device is unknown, so the plan scales itself. A ramp finds the breakaway force. Swings at several speeds, some
-//! with a rest between pushes, adapt their force until a push has the intended duration. Short strong pulses at the
-//! end show whether the motors deliver the requested force. A push ends before the handle can leave its reach, based
-//! on the deceleration seen so far.
+//! The device is unknown, so the excitation adapts its forces. A ramp finds the breakaway force. Swings at several
+//! speeds, some with a rest between pushes, adapt their force until a push has the intended duration. Short strong
+//! pulses at the end show whether the motors deliver the requested force. A push ends before the handle can leave its
+//! reach, based on the acceleration measured so far.
 
 use crate::TICK_S;
 
@@ -21,12 +21,12 @@ pub struct Bounds {
 pub enum GaveUp {
     /// The handle moved without any force.
     MovesByItself {
-        /// Distance, m.
+        /// Distance moved, m; signed.
         distance_m: f64,
     },
     /// The maximum force did not move the handle.
     DoesNotMove {
-        /// N.
+        /// Largest force applied, N.
         force_n: f64,
     },
     /// The handle moved against the force.
@@ -39,11 +39,11 @@ pub enum GaveUp {
 /// Parameters of one series of swings.
 #[derive(Clone, Copy, Debug)]
 struct Swing {
-    /// A push ends at this speed, m/s.
+    /// Speed at which a push ends, m/s.
     speed_m_per_s: f64,
-    /// Intended duration of a push, ticks; the force adapts.
+    /// Intended duration of a push, ticks, to which the force adapts.
     push: u32,
-    /// Ticks without force between pushes, where friction alone brakes.
+    /// Ticks without force between pushes, in which friction alone decelerates the handle.
     coast: u32,
     /// Total duration, ticks.
     duration: u32,
@@ -75,22 +75,23 @@ const MAX_PULSE: u32 = 25;
 const AFTER_PULSE: u32 = 80;
 /// Maximum duration of homing, ticks.
 const HOMING: u32 = 600;
-/// Speed below which the handle is at rest, m/s, and distance below which it is home, as a fraction of the reach.
+/// Speed below which the handle is at rest, m/s, and distance from the start below which it is home, as a fraction of
+/// the reach.
 const AT_REST_M_PER_S: f64 = 0.02;
 const AT_HOME: f64 = 0.15;
 /// Natural frequency of the homing spring, rad/s: slow enough for any delay worth measuring.
 const HOMING_RATE: f64 = 15.0;
-/// Age of the speed estimate plus the delay of a new force, s; the handle keeps moving in that time.
+/// Age of the speed estimate plus the delay of a new force, s. The handle keeps moving during that time.
 const LATENCY_S: f64 = 0.008;
-/// Readings per speed estimate.
+/// Number of ticks over which the speed is estimated.
 const SPEED_TICKS: usize = 4;
-/// Ticks for a change by the maximum force. Firmware limits the slew of efforts, the reference boards to full scale in
-/// 4 ms. A faster command would differ from the force that acts, and the fit would attribute the difference to friction
-/// and delay.
+/// Number of ticks in which the force may change by its maximum. Firmware limits the slew rate of efforts; the
+/// reference boards limit it to full scale in 4 ms. A faster command would differ from the force that acts, and the fit
+/// would attribute the difference to friction and delay.
 const CHANGE: f64 = 4.0;
 /// Factor by which the force of swings adapts.
 const ADAPT: f64 = 1.25;
-/// Acceleration assumed before one was measured, m/s²: low, so that the first pushes end early.
+/// Acceleration assumed before one has been measured, m/s²: low, so that the first pushes end early.
 const FIRST_ACCELERATION: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,12 +104,12 @@ enum Stage {
     Done,
 }
 
-/// Excitation of one axis, tick by tick.
+/// Excitation of one axis, computed tick by tick.
 #[derive(Clone, Debug)]
 pub struct Excitation {
     bounds: Bounds,
     stage: Stage,
-    /// Ticks in this stage, and in total.
+    /// Number of ticks in this stage, and in total.
     ticks: u32,
     total: u32,
     /// Recent positions, newest last, m.
@@ -120,15 +121,15 @@ pub struct Excitation {
     gave_up: Option<GaveUp>,
 }
 
-/// Current swing.
+/// State of the current push or coast.
 #[derive(Clone, Copy, Debug)]
 struct Push {
     /// Sign of the force, +1 or −1.
     direction: f64,
     force_n: f64,
-    /// Ticks of this push, or of the coast after it.
+    /// Number of ticks in this push, or in the coast after it.
     ticks: u32,
-    /// Ticks after which a push that is still slow becomes stronger.
+    /// Number of ticks after which a push that is still too slow becomes stronger.
     patience: u32,
     is_coasting: bool,
     speed_at_start: f64,
@@ -137,7 +138,7 @@ struct Push {
 }
 
 impl Excitation {
-    /// Creates an excitation that has not started.
+    /// Creates an excitation that starts with the first call of [`Self::next`].
     pub fn new(bounds: Bounds) -> Self {
         let push = Push {
             direction: 1.0,
@@ -162,14 +163,14 @@ impl Excitation {
         }
     }
 
-    /// Maximum duration, ticks.
+    /// Returns the maximum duration, ticks.
     pub fn max_ticks() -> usize {
         let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
         let pulses = PULSES.len() as u32 * (4 * MAX_PULSE + AFTER_PULSE);
         (REST + RAMP + swings + HOMING + pulses + 10) as usize
     }
 
-    /// Progress, 0 to 1.
+    /// Returns the progress, 0 to 1.
     pub fn fraction(&self) -> f64 {
         // Ramps usually end early, so progress is counted by stage.
         let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
@@ -182,7 +183,7 @@ impl Excitation {
         f64::from(before) / f64::from(swings + HOMING)
     }
 
-    /// Name of the current stage.
+    /// Returns the name of the current stage.
     pub fn doing(&self) -> &'static str {
         match self.stage {
             Stage::Rest => "resting",
@@ -199,12 +200,13 @@ impl Excitation {
         self.stage == Stage::Done
     }
 
-    /// Reason of an early end.
+    /// Returns the reason for an early end, if any.
     pub fn gave_up(&self) -> Option<GaveUp> {
         self.gave_up
     }
 
-    /// Force for this tick, N, with the handle at `position_m` and the motor at `acting_n`. Real-time: constant.
+    /// Returns the force for this tick, N. The handle is at `position_m`, and the motor now applies `acting_n`.
+    /// Real-time: constant.
     pub fn next(&mut self, position_m: f64, acting_n: f64) -> f64 {
         let home_m = self.look(position_m);
         self.ticks += 1;
@@ -220,17 +222,17 @@ impl Excitation {
         if self.is_done() { 0.0 } else { self.towards(force_n, acting_n) }
     }
 
-    /// Maximum change in a tick, N.
+    /// Returns the maximum change of the force in a tick, N.
     fn step_n(&self) -> f64 {
         self.bounds.force_n / CHANGE
     }
 
-    /// Ticks from zero to a force.
+    /// Returns the number of ticks that a change from zero to a force takes.
     fn ticks_to(&self, force_n: f64) -> u32 {
         (force_n / self.step_n()).round() as u32
     }
 
-    /// Next force on the way to a target, N.
+    /// Returns the next force on the way from `acting_n` to a target, within the slew limit, N.
     fn towards(&self, wanted_n: f64, acting_n: f64) -> f64 {
         let step_n = self.step_n();
         let wanted_n = wanted_n.clamp(-self.bounds.force_n, self.bounds.force_n);
@@ -377,15 +379,16 @@ impl Excitation {
         self.homewards_n(way_m)
     }
 
-    /// Soft spring and damper towards the start, scaled by the mass that the pushes suggest, no stronger than the
-    /// pushes.
+    /// Returns the force of a soft spring and damper towards the start, N. It is scaled by the mass estimated from the
+    /// pushes and is no stronger than they are.
     fn homewards_n(&self, way_m: f64) -> f64 {
         let mass_kg = self.push.force_n / self.push.acceleration;
         let pull = HOMING_RATE * (HOMING_RATE * way_m + 2.0 * self.speed_m_per_s());
         (-mass_kg * pull).clamp(-self.push.force_n, self.push.force_n)
     }
 
-    /// A push, a push twice as long in the other direction, and a push: it ends at the position and speed of its start.
+    /// Returns the force of a pulse, N: a push, a push in the opposite direction of twice the length, and a push as
+    /// before. The pulse ends at its initial position and speed.
     fn pulse(&mut self, index: usize, way_m: f64) -> f64 {
         let Some(fraction) = PULSES.get(index) else {
             self.enter(Stage::Done);
@@ -393,7 +396,7 @@ impl Excitation {
         };
         let (strength_n, length) = self.pulse_size(fraction.abs() * self.bounds.force_n);
         let force_n = strength_n.copysign(*fraction);
-        // A reversal changes the force twice as far as the start and the end do, so it starts earlier by half its
+        // A reversal changes the force by twice as much as the start and the end do, so it starts earlier by half its
         // duration.
         let early = (self.ticks_to(strength_n) / 2).min(length / 2);
         match self.ticks {
@@ -407,7 +410,8 @@ impl Excitation {
         }
     }
 
-    /// Force and duration of a pulse; weaker than requested if a single tick would already make the handle too fast.
+    /// Returns the force, N, and the duration of one push of a pulse, ticks. The force is weaker than requested if it
+    /// would make the handle too fast within a single tick.
     fn pulse_size(&self, requested_n: f64) -> (f64, u32) {
         let mass_kg = self.push.force_n / self.push.acceleration;
         let force_n = requested_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);

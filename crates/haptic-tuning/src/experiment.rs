@@ -1,7 +1,8 @@
-//! The complete identification run: one axis after the other, recorded, within limits of force, speed and travel.
+//! The complete identification run: excites and records one axis after the other, within limits on force, speed and
+//! travel.
 //!
-//! It serves models in virtual time and motors on the wall clock alike: readings go in, efforts come out. Every error
-//! ends it with a last effort of zero.
+//! The run is the same for models in virtual time and for motors in real time. Its inputs are readings, its outputs are
+//! efforts. Every error ends the run with a last effort of zero.
 
 use crate::excitation::{Bounds, Excitation};
 use crate::measurement::{End, Measurement, MeasurementLimits, Monitor};
@@ -12,9 +13,9 @@ use nalgebra::Vector2;
 
 /// Fraction of the travel that the excitation uses; the rest is a margin.
 const REACH_FRACTION: f64 = 0.6;
-/// Capacity for skipped periods, ticks per axis.
+/// Capacity for skipped periods in a recording, ticks per axis.
 const SPARE_TICKS: usize = 2000;
-/// Maximum rows added for one gap.
+/// Maximum number of rows recorded for one gap in the ticks.
 const MAX_GAP: u32 = 100;
 
 /// The identification run.
@@ -31,7 +32,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Creates a run over all axes.
+    /// Creates a run over the first `axes` axes.
     pub fn new(axes: usize, limits: &MeasurementLimits) -> Self {
         let bounds = Bounds { force_n: limits.force_n, reach_m: REACH_FRACTION * limits.travel_m };
         let capacity = Excitation::max_ticks() + SPARE_TICKS;
@@ -47,7 +48,7 @@ impl Experiment {
         }
     }
 
-    /// Recordings, one per axis.
+    /// Returns the recordings, one per axis.
     pub fn recordings(&self) -> &[Recording] {
         &self.recordings
     }

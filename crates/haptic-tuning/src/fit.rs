@@ -1,8 +1,8 @@
 //! Output-error fit: the model is run forward and fitted to the readings by Levenberg–Marquardt.
 //!
-//! The recording is cut into segments with their own initial position and velocity, so that an outside push affects
-//! one segment only and errors do not accumulate over seconds. The unknown initial states are eliminated segment by
-//! segment; a system of the five model parameters remains.
+//! The recording is divided into segments, each with its own initial position and velocity, so that an external push
+//! affects only one segment and errors do not accumulate over seconds. The unknown initial states are eliminated
+//! segment by segment; a system in the five model parameters remains.
 //!
 //! An encoder that rounds down shifts all positions by half a step; the initial states absorb this.
 
@@ -13,47 +13,48 @@ use nalgebra::{Matrix2, Matrix5, Matrix5x2, Vector2, Vector5};
 
 /// Length of a segment, ticks.
 pub const SEGMENT: usize = 250;
-/// Maximum iterations; a good fit takes about ten.
+/// Maximum number of iterations; a good fit takes about ten.
 const ITERATIONS: usize = 60;
-/// The fit has converged when an iteration improves by less than this fraction.
+/// Relative reduction of the squared error below which the fit has converged.
 const CONVERGED: f64 = 1e-7;
-/// Maximum delay in the search, s.
+/// Upper bound of the fitted delay, s.
 pub const MAX_DELAY_S: f64 = 0.03;
 
-/// Finite-difference step of each parameter: log mass, damping, Coulomb, delay, bias.
+/// Finite-difference step of each parameter: log mass, damping, Coulomb friction, delay, bias.
 const NUDGES: [f64; 5] = [1e-5, 1e-5, 1e-5, 1e-7, 1e-6];
 /// Finite-difference step of a segment's initial velocity, m/s.
 const VELOCITY_NUDGE: f64 = 1e-6;
 
-/// A fitted model.
+/// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// The best model.
+    /// Best model.
     pub model: AxisModel,
-    /// Curvature of the squared error over log mass, damping, Coulomb, delay, bias, with the initial states eliminated.
+    /// Curvature of the squared error with respect to log mass, damping, Coulomb friction, delay and bias, with the
+    /// initial states eliminated.
     pub information: Matrix5<f64>,
-    /// Readings minus model for each segment, m.
+    /// Readings minus model, for each segment, m.
     pub residuals_m: Vec<Vec<f64>>,
 }
 
 impl Fit {
-    /// Sum of squared residuals, m².
+    /// Returns the sum of squared residuals, m².
     pub fn square_m2(&self) -> f64 {
         self.residuals_m.iter().flatten().map(|residual| residual * residual).sum()
     }
 
-    /// Number of readings used.
+    /// Returns the number of readings used.
     pub fn readings(&self) -> usize {
         self.residuals_m.iter().map(Vec::len).sum()
     }
 
-    /// Root mean square of the residuals, m.
+    /// Returns the root mean square of the residuals, m.
     pub fn rms_m(&self) -> f64 {
         (self.square_m2() / self.readings().max(1) as f64).sqrt()
     }
 }
 
-/// One segment: its start in the recording and its initial state.
+/// Segment of a recording: its range of ticks and its initial state.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     start: usize,
@@ -61,7 +62,7 @@ struct Segment {
     begin: AxisState,
 }
 
-/// Linear system of one iteration.
+/// Linearised system of one iteration.
 struct Linearised {
     square_m2: f64,
     matrix: Matrix5<f64>,
@@ -76,7 +77,7 @@ struct Local {
     gradient: Vector2<f64>,
 }
 
-/// Fits a model to a recording, starting from a guess. None if there is nothing to fit.
+/// Fits a model to a recording, starting from a guess. Returns `None` if there is nothing to fit.
 pub fn fit(recording: &Recording, guess: AxisModel) -> Option<Fit> {
     let mut model = guess;
     let mut segments = segments(recording);
@@ -122,7 +123,7 @@ fn segments(recording: &Recording) -> Vec<Segment> {
         .collect()
 }
 
-/// Runs the model over a segment and passes tick and position to `each`.
+/// Runs the model over a segment and passes each tick and position to `each`.
 fn run(recording: &Recording, segment: &Segment, stepper: &Stepper, mut each: impl FnMut(usize, f64)) {
     let mut state = segment.begin;
     for tick in segment.start..segment.end {
@@ -199,13 +200,13 @@ fn add_segment(all: &mut Linearised, recording: &Recording, segment: &Segment, c
     all.locals.push(local);
 }
 
-/// A model with one parameter changed, away from the bounds, and the change.
+/// Returns the model with one parameter increased by its finite-difference step, and that step.
 fn nudged(model: AxisModel, index: usize) -> (AxisModel, f64) {
     let by = NUDGES[index];
     (moved(model, &Vector5::from_fn(|row, _| if row == index { by } else { 0.0 })), by)
 }
 
-/// A model with its parameters changed, clamped to their valid range.
+/// Returns the model with its parameters changed by `by` and clamped to their valid ranges.
 fn moved(model: AxisModel, by: &Vector5<f64>) -> AxisModel {
     AxisModel {
         mass_kg: model.mass_kg * libm::exp(by[0].clamp(-1.0, 1.0)),
@@ -216,7 +217,7 @@ fn moved(model: AxisModel, by: &Vector5<f64>) -> AxisModel {
     }
 }
 
-/// System of the model parameters with the initial states eliminated, damped by `trust`.
+/// Returns the system in the model parameters, with the initial states eliminated and the diagonals damped by `trust`.
 fn eliminated(here: &Linearised, trust: f64) -> Option<(Matrix5<f64>, Vector5<f64>)> {
     let (mut matrix, mut gradient) = (damped5(here.matrix, trust), here.gradient);
     for local in &here.locals {
@@ -252,7 +253,7 @@ fn step(here: &Linearised, segments: &[Segment], model: AxisModel, trust: f64) -
     Some((next, segments.collect()))
 }
 
-/// Solves with the diagonal scaled to one, because the parameters differ by many powers of ten.
+/// Solves the system with its diagonal scaled to one, because the parameters differ by many powers of ten.
 fn solved(matrix: Matrix5<f64>, gradient: Vector5<f64>) -> Option<Vector5<f64>> {
     let scale = Vector5::from_fn(|row, _| if matrix[(row, row)] > 0.0 { matrix[(row, row)].sqrt() } else { 1.0 });
     let scaled = Matrix5::from_fn(|row, column| matrix[(row, column)] / (scale[row] * scale[column]));

@@ -1,15 +1,16 @@
 //! Device identification and the choice of stable gains.
 //!
-//! The crate uses no clock, file or terminal: readings go in, forces and estimates come out.
+//! The crate uses no clock, file or terminal. Its inputs are readings; its outputs are forces and estimates.
 //!
 //! - [`excitation`]: forces that excite one axis and keep the handle near its start.
-//! - [`measurement`]: the trait of all measurements, with limits of force, speed and travel, and zero force at the end.
-//! - [`experiment`]: the excitation of every axis in turn, and its recording.
+//! - [`measurement`]: the trait of all measurements, with limits on force, speed and travel, and zero force at the end.
+//! - [`experiment`]: the excitation of each axis in turn, and the recording of its motion.
 //! - [`balance`], [`motion`], [`fit`]: the initial guess, the model, and the fit of the model to a recording.
 //! - [`encoder`]: the encoder step.
 //! - [`estimate`]: the model of one axis with confidence intervals, or the reason why the data do not fit.
 //! - [`boundary`]: the maximum stiffness for each damping, by formula, by eigenvalues and by simulation.
-//! - [`tap_test`], [`decay_monitor`]: the closed loop tapped in virtual time, and the decay of its motion.
+//! - [`tap_test`], [`decay_monitor`]: the response of the closed loop to a tap in virtual time, and the decay of its
+//!   motion.
 //! - [`spring_test`]: the maximum stiffness measured on the device.
 //!
 //! ```
@@ -41,5 +42,5 @@ pub mod recording;
 pub mod spring_test;
 pub mod tap_test;
 
-/// Tick of all measurements, s.
+/// Duration of a tick in all measurements, s.
 pub const TICK_S: f64 = haptic_planar::tick::TICK_S;

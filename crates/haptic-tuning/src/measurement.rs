@@ -1,4 +1,4 @@
-//! The trait of all measurements: readings in, efforts out, zero force at the end in every case.
+//! The trait of all measurements: readings in, efforts out, and zero force at the end in every case.
 
 use crate::TICK_S;
 use crate::excitation::GaveUp;
@@ -10,26 +10,26 @@ use haptic_planar::tick::TICK_NS;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Maximum speed of the handle, m/s; a faster one ends the measurement.
+/// Maximum speed of the handle, m/s; a higher speed ends the measurement.
 pub const MAX_SPEED_M_PER_S: f64 = 2.0;
-/// Readings age as for a device that is serviced every tick.
+/// Service rate for the age limits of readings, Hz: measurements serve the device in every tick.
 const EVERY_TICK_HZ: f64 = 1000.0;
 
 /// Limits of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasurementLimits {
-    /// Strongest force, N.
+    /// Maximum force, N.
     pub force_n: f64,
-    /// Maximum distance of the handle from its start in either direction, m.
+    /// Maximum distance of the handle from its start, in either direction, m.
     pub travel_m: f64,
 }
 
 /// Result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// All steps are done.
+    /// All steps were completed.
     Finished,
-    /// The caller aborted it.
+    /// The caller aborted the measurement.
     Aborted,
     /// The device failed or its readings are invalid.
     Fault(Fault),
@@ -37,40 +37,40 @@ pub enum End {
     OutOfTravel {
         /// Index of the axis.
         axis: usize,
-        /// m.
+        /// Distance from the start, m; signed.
         distance_m: f64,
-        /// m.
+        /// Maximum distance, m.
         limit_m: f64,
     },
-    /// The excitation gave up.
+    /// The excitation of an axis gave up.
     GaveUp {
         /// Index of the axis.
         axis: usize,
-        /// Reason.
+        /// Reason for giving up.
         why: GaveUp,
     },
 }
 
 /// A measurement on a device, driven tick by tick.
 pub trait Measurement {
-    /// Handles a reading, one or (if some were skipped) several periods after the last, and returns the effort. After
-    /// the end all efforts are zero. Real-time: no allocation, lock, wait or log.
+    /// Handles a reading, taken `periods` periods after the last one (more than one if ticks were skipped), and returns
+    /// the effort. After the end, all efforts are zero. Real-time: no allocation, lock, wait or log.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort;
 
-    /// Records the write outcome of this tick's effort. Real-time: as [`Self::tick`].
+    /// Records the write outcome of this tick's effort. Real-time: like [`Self::tick`].
     fn acknowledge(&mut self, outcome: WriteOutcome);
 
-    /// Result; none while the measurement runs.
+    /// Returns the result; `None` while the measurement runs.
     fn end(&self) -> Option<End>;
 
     /// Aborts the measurement; the next effort is zero.
     fn abort(&mut self);
 
-    /// Progress, 0 to 1, and the name of the current step.
+    /// Returns the progress, 0 to 1, and the name of the current step.
     fn progress(&self) -> (f64, &'static str);
 }
 
-/// Runs a measurement in virtual time and closes the device.
+/// Runs a measurement in virtual time, closes the device and returns the result.
 pub fn run_in_virtual_time(measurement: &mut impl Measurement, device: &mut dyn Device) -> End {
     let mut now = MonotonicNs(0);
     let end = loop {
@@ -87,18 +87,18 @@ pub fn run_in_virtual_time(measurement: &mut impl Measurement, device: &mut dyn 
     end
 }
 
-/// A checked reading.
+/// Result of checking a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// Handle position if the reading is fresh enough for force, m.
     pub trusted_m: Option<Vector2<f64>>,
     /// Handle position if the reading is new, m.
     pub new_m: Option<Vector2<f64>>,
-    /// Reason to end the measurement.
+    /// Reason to end the measurement, if any.
     pub end: Option<End>,
 }
 
-/// Monitors readings, speed and travel.
+/// Monitor of readings, speed and travel.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     monitor: ReadingMonitor,
@@ -114,7 +114,7 @@ impl Monitor {
         Self { monitor: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: limits.travel_m, home_m: None }
     }
 
-    /// Measures travel from the next position.
+    /// Restarts the measurement of travel at the next position.
     pub fn restart(&mut self) {
         self.home_m = None;
     }
@@ -140,7 +140,7 @@ impl Monitor {
     }
 }
 
-/// Free travel in both directions from the current position, at most `wanted_m`, m.
+/// Returns the travel that is free in both directions on every axis from the current position, at most `wanted_m`, m.
 pub fn travel_within(limits: &Limits, axes: usize, position_m: Vector2<f64>, wanted_m: f64) -> f64 {
     let free_m =
         |axis: usize| (limits.travel_max_m[axis] - position_m[axis]).min(position_m[axis] - limits.travel_min_m[axis]);

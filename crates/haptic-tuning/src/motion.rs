@@ -1,8 +1,9 @@
 //! The fitted device model: a mass with viscous and dry friction, driven by a delayed force.
 //!
 //! m·v' = u(t − d) + c − b·v − f_c·sign v, with u held over each tick. Between changes of force and direction the
-//! solution is an exponential, so that a tick is exact for any delay: the older force acts for a part of it, the newer
-//! for the rest. The implementation is independent of the simulated device on purpose: each checks the other.
+//! solution is an exponential, so each tick is computed exactly for any delay: the older force acts for a part of the
+//! tick, the newer one for the rest. The implementation is deliberately independent of the simulated device, so that
+//! each verifies the other.
 
 use crate::TICK_S;
 
@@ -24,13 +25,14 @@ pub struct AxisModel {
 /// Position and velocity of the axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AxisState {
-    /// m.
+    /// Position, m.
     pub position_m: f64,
-    /// m/s.
+    /// Velocity, m/s.
     pub velocity_m_per_s: f64,
 }
 
-/// Response over a fixed duration: remaining fraction of velocity, displacement per velocity and per acceleration.
+/// Response over a fixed duration: remaining fraction of the velocity, and displacement per velocity and per
+/// acceleration.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     duration_s: f64,
@@ -40,11 +42,11 @@ struct Span {
 }
 
 impl Span {
-    /// `rate` is b/m, 1/s.
+    /// Computes the response over `duration_s`; `rate` is b/m, 1/s.
     fn new(rate: f64, duration_s: f64) -> Self {
         let exponent = rate * duration_s;
         if exponent < 1e-4 {
-            // Series: the closed forms lose precision for small damping.
+            // Use a series, because the closed forms lose precision for small damping.
             let way_s = duration_s * (1.0 - exponent / 2.0 + exponent * exponent / 6.0);
             let way_s2 = duration_s * duration_s * (0.5 - exponent / 6.0 + exponent * exponent / 24.0);
             return Self { duration_s, kept: 1.0 - rate * way_s, way_s, way_s2 };
@@ -59,7 +61,7 @@ impl Span {
     }
 }
 
-/// The model with precomputed responses, advanced tick by tick.
+/// Stepper of a model, with precomputed responses.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepper {
     model: AxisModel,
@@ -69,7 +71,7 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// Prepares a model.
+    /// Creates the stepper of a model.
     pub fn new(model: AxisModel) -> Self {
         let ticks = (model.delay_s / TICK_S).floor().max(0.0);
         let fraction_s = (model.delay_s - ticks * TICK_S).clamp(0.0, TICK_S);
@@ -78,7 +80,7 @@ impl Stepper {
         Self { model, whole_ticks: ticks as usize, early, late }
     }
 
-    /// Advances the state from `tick` to the next under the commands so far; there is no force before the first.
+    /// Advances the state from `tick` to the next tick under the commands so far. The command before the first is zero.
     pub fn tick(&self, state: &mut AxisState, commands_n: &[f64], tick: usize) {
         let command = |age: usize| tick.checked_sub(age).map_or(0.0, |index| commands_n[index]);
         self.advance(state, command(self.whole_ticks + 1), &self.early);
@@ -110,14 +112,14 @@ impl Stepper {
         *state = start;
         Span::new(rate, stop_s).advance(state, acceleration);
         state.velocity_m_per_s = 0.0;
-        // The force is constant: after a stop the axis rests, or reverses and does not stop again.
+        // The force is constant, so after a stop the axis rests, or reverses and does not stop again.
         if let Some(direction) = self.direction(state, force_n) {
             let acceleration = (force_n - direction * self.model.coulomb_n) / self.model.mass_kg;
             Span::new(rate, span.duration_s - stop_s).advance(state, acceleration);
         }
     }
 
-    /// Direction of sliding; none if friction holds the axis.
+    /// Returns the direction of sliding, +1 or −1; `None` if friction holds the axis.
     fn direction(&self, state: &AxisState, force_n: f64) -> Option<f64> {
         if state.velocity_m_per_s != 0.0 {
             Some(state.velocity_m_per_s.signum())
@@ -127,7 +129,7 @@ impl Stepper {
     }
 }
 
-/// Time at which a velocity reaches zero under an acceleration and a damping rate, s.
+/// Returns the time until a velocity reaches zero under an acceleration and a damping rate, s.
 fn time_to_stop(velocity: f64, acceleration: f64, rate: f64) -> f64 {
     let straight_s = -velocity / acceleration;
     let fraction = rate * straight_s;
@@ -140,7 +142,7 @@ mod tests {
     use haptic_device::{Device, DeviceModel, Effort, MonotonicNs, SimulatedDevice};
     use nalgebra::Vector2;
 
-    /// A force that starts, stops and reverses the axis.
+    /// Returns a force that starts, stops and reverses the axis, N.
     fn force_n(tick: usize) -> f64 {
         let time_s = tick as f64 * TICK_S;
         0.6 * libm::sin(40.0 * time_s) + 0.3 * libm::sin(170.0 * time_s)

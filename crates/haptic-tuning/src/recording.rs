@@ -1,6 +1,7 @@
 //! Commands and readings of one axis, tick by tick.
 
-/// One axis over an experiment. Row k holds the position at tick k and the force commanded from that tick on.
+/// Recording of one axis over an experiment. Row k holds the position at tick k and the force commanded from that tick
+/// on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Handle position, m; NaN where there was no new reading.
@@ -10,7 +11,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Preallocates for this many ticks. Rows beyond the capacity are dropped, so that adding one never allocates.
+    /// Creates an empty recording with memory for this many ticks. Rows beyond the capacity are dropped, so that adding
+    /// a row never allocates.
     pub fn with_capacity(ticks: usize) -> Self {
         Self { positions_m: Vec::with_capacity(ticks), commands_n: Vec::with_capacity(ticks) }
     }
@@ -23,7 +25,7 @@ impl Recording {
         }
     }
 
-    /// Number of recorded ticks.
+    /// Returns the number of recorded ticks.
     pub fn len(&self) -> usize {
         self.positions_m.len()
     }
@@ -33,12 +35,12 @@ impl Recording {
         self.positions_m.is_empty()
     }
 
-    /// Positions with a reading, in order, m.
+    /// Returns the positions that were read, in order, m.
     pub fn read_m(&self) -> impl Iterator<Item = f64> + '_ {
         self.positions_m.iter().copied().filter(|position| position.is_finite())
     }
 
-    /// Distance from the lowest to the highest position, m.
+    /// Returns the distance from the lowest to the highest position, m.
     pub fn extent_m(&self) -> f64 {
         let (low, high) = self
             .read_m()
@@ -46,12 +48,12 @@ impl Recording {
         (high - low).max(0.0)
     }
 
-    /// Maximum commanded force, N.
+    /// Returns the maximum magnitude of the commanded force, N.
     pub fn max_force_n(&self) -> f64 {
         self.commands_n.iter().map(|command| command.abs()).fold(0.0, f64::max)
     }
 
-    /// Position at a tick, interpolated linearly between readings, m.
+    /// Returns the position at a tick, interpolated linearly between readings, m; `None` without any reading.
     pub fn position_near_m(&self, tick: usize) -> Option<f64> {
         let is_read = |index: &usize| self.positions_m[*index].is_finite();
         let before = (0..=tick.min(self.len().checked_sub(1)?)).rev().find(is_read);

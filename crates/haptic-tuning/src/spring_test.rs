@@ -1,4 +1,5 @@
-//! Maximum stable stiffness measured on the device: springs of increasing stiffness are tapped until one oscillates.
+//! Measures the maximum stable stiffness on the device: springs of increasing stiffness are tapped until one
+//! oscillates.
 //!
 //! The motors move a real handle. The test therefore starts with soft springs, ends each trial as soon as the motion
 //! grows, and holds the handle softly in between. The handle must be free: a hand would add its damping.
@@ -14,31 +15,31 @@ use nalgebra::Vector2;
 
 /// Ratio of the stiffnesses of successive springs.
 pub const RISE: f64 = 1.12;
-/// First stiffness as a fraction of the predicted limit.
+/// Initial stiffness as a fraction of the predicted limit.
 const FIRST: f64 = 0.4;
 /// Maximum stiffness as a multiple of the predicted limit.
 const LAST: f64 = 4.0;
-/// Minimum and maximum hold before a trial, quiet time required within it, and duration of a trial, ticks.
+/// Minimum and maximum hold before a trial, rest required at the end of the hold, and duration of a trial, ticks.
 const HOLD: u32 = 300;
 const MAX_HOLD: u32 = 3000;
 const QUIET: u32 = 100;
 const TRIAL: u32 = 1500;
-/// Maximum motion in the quiet time, as a fraction of a tap.
+/// Maximum motion that still counts as rest during a hold, as a fraction of a tap.
 const STILL: f64 = 0.1;
-/// Half swings that decide a trial.
+/// Number of half swings after which a trial is decided.
 const ENOUGH_HALF_SWINGS: usize = 20;
-/// Damping between trials as a fraction of mass over effective delay, and stiffness as a fraction of the stable limit.
+/// Damping of the hold as a fraction of mass over effective delay, and its stiffness as a fraction of the stable limit.
 const HOLDING_DAMPING: f64 = 0.05;
 const HOLDING_STIFFNESS: f64 = 0.1;
-/// Length of a tap, m, and its minimum in encoder steps.
+/// Maximum length of a tap, m, and its minimum length in encoder steps.
 const TAP_M: f64 = 1e-3;
 const TAP_STEPS: f64 = 20.0;
-/// Ratio of the motion to the tap that counts as unstable.
+/// Ratio of the motion to the tap above which a trial counts as unstable.
 const RUNAWAY: f64 = 1.6;
-/// Encoder steps to either side that count as rest.
+/// Amplitude in encoder steps up to which the motion counts as rest.
 const QUIET_STEPS: f64 = 2.5;
 
-/// One damping to test.
+/// Damping to test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DampingTrial {
     /// Damping of the coupling, N·s/m.
@@ -47,17 +48,17 @@ pub struct DampingTrial {
     pub predicted_n_per_m: f64,
 }
 
-/// Soft, well damped spring that holds the handle between trials, with a large stability margin.
+/// Soft, well-damped spring that holds the handle between trials, with a large stability margin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Holding {
-    /// N/m.
+    /// Stiffness, N/m.
     pub stiffness_n_per_m: f64,
-    /// N·s/m.
+    /// Damping, N·s/m.
     pub damping_n_s_per_m: f64,
 }
 
 impl Holding {
-    /// Gains that are stable with and without a hand.
+    /// Computes gains for a device that are stable with and without a hand.
     pub fn of(device: &WorstAxisModel) -> Self {
         let damping_n_s_per_m = HOLDING_DAMPING * device.mass_kg / device.effective_delay_s();
         let stiffest = max_stable_stiffness_n_per_m(device, &HandImpedance::default(), damping_n_s_per_m);
@@ -70,9 +71,9 @@ impl Holding {
 pub struct MeasuredLimit {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Maximum stiffness that came to rest, N/m; zero if none did.
+    /// Maximum stiffness at which the handle came to rest, N/m; zero if there was none.
     pub stiffest_n_per_m: f64,
-    /// Whether the maximum stiffness tried came to rest.
+    /// Whether the handle came to rest even at the last stiffness of the test, so that the limit is at least this high.
     pub is_at_least: bool,
 }
 
@@ -92,11 +93,11 @@ pub struct SpringTest {
     holding: Holding,
     phase: Phase,
     ticks: u32,
-    /// Ticks since the handle last moved, and its position then, m.
+    /// Ticks since the handle last moved, and its position at that time, m.
     quiet: u32,
     quiet_from_m: f64,
     stiffness_n_per_m: f64,
-    /// Maximum stiffness of this trial that came to rest, N/m.
+    /// Maximum stiffness at this damping at which the handle came to rest, N/m.
     stable_n_per_m: f64,
     ringing: DecayMonitor,
     /// Start position, and rest position of this trial's spring, m.
@@ -107,7 +108,7 @@ pub struct SpringTest {
 }
 
 impl SpringTest {
-    /// Creates a test of the given trials on a device with this model.
+    /// Creates a test of the given dampings on a device with this model.
     pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, limits: &MeasurementLimits) -> Self {
         let stiffness_n_per_m = rungs.first().map_or(0.0, |rung| FIRST * rung.predicted_n_per_m);
         Self {
@@ -131,7 +132,7 @@ impl SpringTest {
         }
     }
 
-    /// Measured limits, one per damping.
+    /// Returns the measured limits, one per damping.
     pub fn found(&self) -> &[MeasuredLimit] {
         &self.found
     }
@@ -163,7 +164,8 @@ impl SpringTest {
         self.quiet += 1;
         if self.ticks >= MAX_HOLD || (self.ticks >= HOLD && self.quiet >= QUIET) {
             (self.phase, self.ticks) = (Phase::Trial, 0);
-            // From the rest position: dry friction may hold the handle away from its start.
+            // The tap is relative to the present position, because dry friction may hold the handle away from its
+            // start.
             self.rest_m = position_m + self.tap_m().copysign(home_m - position_m);
             self.ringing.clear();
         }
@@ -202,7 +204,7 @@ impl SpringTest {
         self.stiffness_n_per_m = self.rung().map_or(0.0, |next| FIRST * next.predicted_n_per_m);
     }
 
-    /// Large enough to be measured, small enough not to saturate the motor.
+    /// Returns the length of a tap, m: small enough not to saturate the motor, but always large enough to be measured.
     fn tap_m(&self) -> f64 {
         let damping = self.rung().map_or(0.0, |rung| rung.damping_n_s_per_m);
         let by_force_m = 0.5 * self.force_limit_n / (self.stiffness_n_per_m + damping / TICK_S).max(1.0);
@@ -211,7 +213,7 @@ impl SpringTest {
 }
 
 impl Measurement for SpringTest {
-    /// Real-time: constant except at the end of a trial, which sums its half swings.
+    /// Real-time: constant, except at the end of a trial, when its half swings are summed.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort {
         let seen = self.monitor.look(reading, periods);
         if let Some(end) = seen.end {

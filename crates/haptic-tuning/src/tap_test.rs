@@ -1,8 +1,8 @@
 //! Tap test of the closed loop: the real tick with a simulated device and hand, against an immovable tool.
 //!
-//! The test includes what the linear theory leaves out: encoder steps, dry friction, the force limit, and the implicit
-//! coupling. The tool weighs ten tonnes and rests on the floor, so that the coupling acts as it does in contact. The
-//! energy tank is off because it would mask an instability.
+//! The test includes effects that the linear theory omits: encoder steps, dry friction, the force limit, and the
+//! implicit coupling. The tool weighs ten tonnes and rests on the floor, so that the coupling acts as it does in
+//! contact. The energy tank is off because it would mask an instability.
 
 use crate::TICK_S;
 use crate::decay_monitor::{DecayMonitor, Verdict};
@@ -22,23 +22,23 @@ use nalgebra::Vector2;
 const TAP_M: f64 = 1e-3;
 /// Minimum displacement of a tap in encoder steps.
 const TAP_STEPS: f64 = 20.0;
-/// Further taps with a saturated motor, in multiples of the first.
+/// Taps tried when the motor saturates, as multiples of the first.
 const SEVERAL_TAPS: [f64; 4] = [1.0, 1.37, 1.9, 2.6];
 /// Motion below this many encoder steps from end to end counts as rest.
 const QUIET_STEPS: f64 = 5.0;
-/// Ratio of the motion to the tap that counts as unstable.
+/// Ratio of the motion to the tap above which the loop counts as unstable.
 const RUNAWAY: f64 = 4.0;
-/// Minimum and maximum observation, ticks, and half swings that end it earlier.
+/// Minimum and maximum duration of an observation, ticks, and number of half swings that ends it earlier.
 const SHORTEST: u32 = 2000;
 const MAX_TICKS: u32 = 12_000;
 const ENOUGH_HALF_SWINGS: usize = 24;
-/// Ticks between two checks for the end.
+/// Ticks between two checks for the end of an observation.
 const LOOK_EVERY: u32 = 500;
-/// Motor swing, as a fraction of the maximum force, above which a handle at rest counts as buzzing: a heavy device
-/// with a coarse encoder can hide a motor that switches between its limits.
+/// Motor swing, as a fraction of the maximum force, above which a handle at rest counts as buzzing: the encoder of a
+/// heavy device may be too coarse to show a motor that switches between its limits.
 const BUZZ_SHARE: f64 = 0.5;
 
-/// A wall to tap with any gains.
+/// Simulated loop in which a wall is tapped with any gains.
 #[derive(Clone, Debug)]
 pub struct TapTest {
     device: WorstAxisModel,
@@ -50,14 +50,14 @@ impl TapTest {
     /// Creates the test for a device and a hand.
     ///
     /// # Errors
-    /// A model that cannot be simulated.
+    /// If the model cannot be simulated.
     pub fn new(device: &WorstAxisModel, hand: &HandImpedance) -> Result<Self, ModelError> {
         let tapped = Self { device: *device, hand: *hand, wall: wall() };
         tapped.simulated(TAP_M).map(|_| tapped)
     }
 
-    /// Taps the wall with these gains and tests the decay. Where a measurable tap saturates the motor, a single one may
-    /// decay by chance, so several are tried.
+    /// Taps the wall with these gains and tests whether the motion decays. If a measurable tap saturates the motor, a
+    /// single one may decay by chance, so several are tried.
     pub fn verdict(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Verdict {
         let per_tick_n_per_m = stiffness_n_per_m + damping_n_s_per_m / self.device.period_s;
         let tap_m = self.tap_m(per_tick_n_per_m);
@@ -94,7 +94,8 @@ impl TapTest {
         ringing.verdict(quiet_m)
     }
 
-    /// Large enough to be measured, small enough not to saturate the motor when applied within one tick.
+    /// Returns the displacement of a tap, m: small enough not to saturate the motor when applied within one tick, but
+    /// always large enough to be measured.
     fn tap_m(&self, stiffness_n_per_m: f64) -> f64 {
         let by_force_m = 0.5 * self.device.max_force_n / stiffness_n_per_m.max(1.0);
         TAP_M.min(by_force_m).max(TAP_STEPS * self.device.encoder_step_m)
@@ -135,7 +136,7 @@ impl TapTest {
     }
 }
 
-/// Range of a swinging value.
+/// Range of an oscillating value.
 #[derive(Clone, Copy, Debug)]
 struct Swing {
     low: f64,
@@ -158,7 +159,7 @@ impl Swing {
     }
 }
 
-/// Safety settings without limits between world and hand.
+/// Returns safety settings that do not limit the force.
 fn bare() -> Safety {
     Safety {
         max_force_n: 1e12,
@@ -170,7 +171,7 @@ fn bare() -> Safety {
     }
 }
 
-/// A floor with an immovable tool on it, handle at the origin.
+/// Creates a world with a floor and an immovable tool on it, whose handle is at the origin.
 fn wall() -> World {
     let a_box = |size_m: [f64; 2]| ShapeDescription::Box { size_m: size_m.into() };
     let mut floor = BodyDescription::new("floor", a_box([1.0, 0.1]));

@@ -1,4 +1,4 @@
-//! The interface through which the viewer changes the running daemon.
+//! Interface through which the viewer changes the running daemon.
 
 use crate::message::scene::ScenesMessage;
 use haptic_coupling::coupling::Gains;
@@ -7,7 +7,7 @@ use nalgebra::Vector2;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A scene to switch to.
+/// Scene to switch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SceneChoice {
     /// Name of a built-in scene.
@@ -16,16 +16,16 @@ pub enum SceneChoice {
     Toml(String),
 }
 
-/// The connected devices and the one in use.
+/// Message with the connected devices and the one in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DevicesMessage {
     /// Connected devices, as `hapticd devices --json` lists them.
     pub devices: Value,
-    /// The device that this loop drives. A simulated one is not among the connected devices.
+    /// Device that this loop drives. A simulated device is not among the connected ones.
     pub in_use: DeviceInUse,
 }
 
-/// The device that this loop drives.
+/// Device that this loop drives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceInUse {
     /// Name for display.
@@ -34,8 +34,8 @@ pub struct DeviceInUse {
     pub kind: String,
 }
 
-/// Changes the running daemon. All methods are called on ordinary threads; those documented as slow, on a thread of
-/// their own.
+/// Interface through which the viewer changes the running daemon. All methods are called on ordinary threads; slow ones
+/// are not called on the server thread.
 pub trait Controller: Send + Sync + 'static {
     /// Moves the hand of a simulated device towards a position in the world, m; `None` releases it.
     ///
@@ -49,28 +49,28 @@ pub trait Controller: Send + Sync + 'static {
     /// If the loop is busy.
     fn pause(&self, paused: bool) -> Result<(), ControlError>;
 
-    /// Runs a number of ticks of a paused world.
+    /// Runs a number of ticks in a paused world.
     ///
     /// # Errors
     /// If the world is not paused, or the loop is busy.
     fn step(&self, ticks: u32) -> Result<(), ControlError>;
 
-    /// Puts the world back to its start.
+    /// Resets the world to its start.
     ///
     /// # Errors
     /// If the loop is busy.
     fn reset(&self) -> Result<(), ControlError>;
 
-    /// Sets keys of a profile's `[coupling]`; keys not given stay as they are. Returns the gains in force afterwards.
+    /// Sets gains by their keys in a profile's `[coupling]` and keeps the others. Returns the resulting gains.
     ///
     /// # Errors
     /// If a key is unknown or a value is outside its limits.
     fn set_gains(&self, keys: &Map<String, Value>) -> Result<Gains, ControlError>;
 
-    /// The built-in scenes and the current one.
+    /// Returns the built-in scenes and the name of the current scene.
     fn scenes(&self) -> ScenesMessage;
 
-    /// The picture of a built-in scene, as SVG. Slow.
+    /// Returns the picture of a built-in scene as SVG; `None` if there is no such scene. Slow.
     fn thumbnail(&self, name: &str) -> Option<String>;
 
     /// Switches to another scene and returns its number. Slow: the scene is built and its worst tick measured.
@@ -79,16 +79,16 @@ pub trait Controller: Send + Sync + 'static {
     /// If the scene is invalid, or too expensive for a tick.
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError>;
 
-    /// The connected devices and the one in use. Slow.
+    /// Returns the connected devices and the one in use. Slow.
     fn devices(&self) -> DevicesMessage;
 
-    /// Starts a recording and returns its file.
+    /// Starts a recording and returns the name of its file.
     ///
     /// # Errors
     /// If the name is not allowed, a recording is in progress, or the file cannot be created.
     fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError>;
 
-    /// Stops the recording and returns its file.
+    /// Stops the recording and returns the name of its file.
     ///
     /// # Errors
     /// If nothing is being recorded, or the loop is busy.

@@ -1,8 +1,8 @@
-//! The viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
+//! Viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
 //!
-//! It runs on one ordinary thread with a low priority and never touches the loop. The daemon publishes messages to a
-//! [`Telemetry`] and implements [`Controller`] for requests that change something. A request can be rejected and a
-//! client can be dropped; neither affects the loop.
+//! The viewer runs on one ordinary thread with a low priority and never accesses the loop directly. The daemon
+//! publishes messages to a [`Telemetry`] and implements [`Controller`] for requests that change something. Rejected
+//! requests and dropped clients do not affect the loop.
 //!
 //! - [`message`]: the JSON messages.
 //! - [`telemetry`]: the newest message of each kind, as published by the daemon.
@@ -10,7 +10,7 @@
 //! - [`listener`]: the address, the next free port, and the token that is required beyond loopback.
 //! - [`server`]: the thread, the access policy, the routes and the stream.
 //!
-//! [`Viewer::serve`] starts it; the controller comes from the daemon. A scene can be published at any time:
+//! [`Viewer::serve`] starts the viewer; the daemon supplies the controller. A scene can be published at any time:
 //!
 //! ```
 //! use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};

@@ -1,18 +1,18 @@
-//! The viewer's address: the requested port or the next free one. Beyond loopback a token is required.
+//! Address of the viewer: the requested port or the next free one. Beyond loopback, a token is required.
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 
-/// Ports tried above the requested one.
+/// Number of ports tried above the requested one.
 const MAX_FALLBACK_PORTS: u16 = 20;
-/// Send buffer of a connection, bytes: about a second of a busy scene. It bounds the memory that a client which does
-/// not read can occupy. The system doubles it.
+/// Send buffer of a connection, bytes: about a second of a busy scene. It bounds the memory that a client can occupy by
+/// not reading. Linux doubles the value.
 const SEND_BUFFER_BYTES: usize = 128 << 10;
-/// Random bytes of a token. 16 cannot be guessed.
+/// Number of random bytes in a token: enough that it cannot be guessed.
 const TOKEN_BYTES: usize = 16;
 
-/// A bound address, and the token if one is required.
+/// Bound socket, and the token if one is required.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: TcpListener,
@@ -35,12 +35,12 @@ impl Listener {
         Ok(Self { socket, address, requested, token })
     }
 
-    /// The bound address.
+    /// Returns the bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The token that requests need; `None` on loopback.
+    /// Returns the token that requests need; `None` on loopback.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
@@ -50,7 +50,7 @@ impl Listener {
         self.requested.port() != 0 && self.requested.port() != self.address.port()
     }
 
-    /// The URL of the page, with the token.
+    /// Returns the URL of the page, with the token if one is required.
     pub fn url(&self) -> String {
         let port = self.address.port();
         let host = match self.address {
@@ -63,7 +63,7 @@ impl Listener {
     }
 }
 
-/// This machine's name, in lower case.
+/// Returns the name of this machine in lower case, if it has one.
 pub(crate) fn host_name() -> Option<String> {
     let name = rustix::system::uname().nodename().to_str().ok()?.to_ascii_lowercase();
     (!name.is_empty() && name != "(none)").then_some(name)

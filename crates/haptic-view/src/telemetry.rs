@@ -1,7 +1,7 @@
-//! The newest message of each kind, published by the daemon for any number of clients.
+//! Newest message of each kind, published by the daemon for any number of clients.
 //!
 //! Publishing waits for a reader only while that reader copies numbers. States and timing are converted to text when a
-//! client asks for them; scenes and settings, which change rarely, when they are published.
+//! client requests them; scenes and settings change rarely and are converted when they are published.
 
 use crate::message::scene::SceneMessage;
 use crate::message::settings::SettingsMessage;
@@ -12,11 +12,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Samples stored for the strip charts: eight seconds, the span that the charts show. The charts are full from the
-/// first frame on, and a client that stalls for a moment misses nothing.
+/// Samples stored for the strip charts: eight seconds, the span that the charts show. The charts are therefore full
+/// from the first frame on, and a client that stalls briefly misses no samples.
 const MAX_SAMPLES: usize = 1000;
 
-/// The newest message of each kind, and recent samples. Clones share them.
+/// Newest message of each kind, and recent samples; shared between clones.
 #[derive(Clone, Debug)]
 pub struct Telemetry {
     pub(crate) scene: watch::Sender<Arc<CurrentScene>>,
@@ -26,7 +26,7 @@ pub struct Telemetry {
     samples: Arc<Mutex<Samples>>,
 }
 
-/// The running scene.
+/// Running scene as text.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentScene {
     pub id: u64,
@@ -35,9 +35,9 @@ pub(crate) struct CurrentScene {
 
 #[derive(Debug, Default)]
 struct Samples {
-    /// All rows belong to this scene.
+    /// Number of the scene that all rows belong to.
     scene_id: u64,
-    /// Number of the next row.
+    /// Number that the next row will get.
     next: u64,
     rows: VecDeque<Row>,
 }
@@ -62,18 +62,18 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Publishes a new scene. Must precede its first observation.
+    /// Publishes a new scene. Must be called before the first observation of that scene is published.
     pub fn publish_scene(&self, scene: &SceneMessage) {
         let current = CurrentScene { id: scene.scene_id, text: json(scene) };
         self.scene.send_replace(Arc::new(current));
     }
 
-    /// Publishes the settings in force.
+    /// Publishes the current settings.
     pub fn publish_settings(&self, settings: &SettingsMessage) {
         self.settings.send_replace(Text::from(json(settings)));
     }
 
-    /// Publishes the loop's timing so far.
+    /// Publishes the timing of the loop so far.
     pub fn publish_timing(&self, timing: TimingMessage) {
         self.timing.send_replace(Arc::new(timing));
     }
@@ -84,7 +84,8 @@ impl Telemetry {
         self.state.send_replace(Some(Arc::new(observation)));
     }
 
-    /// Rows from a number up to the tick of an observation, as a JSON list, and the number to continue with.
+    /// Returns the rows from a number up to the tick of an observation, as a JSON list, and the number to continue
+    /// with.
     pub(crate) fn samples_since(&self, number: u64, observation: &Observation) -> (String, u64) {
         let (rows, next) = self.samples().since(number, observation);
         let texts: Vec<String> = rows.iter().map(Row::text).collect();
@@ -108,7 +109,8 @@ impl Samples {
         self.next += 1;
     }
 
-    /// Rows newer than the observation, even of another scene, may exist already. They belong to the next one.
+    /// Returns the rows from a number up to the tick of an observation, and the number to continue with. Rows that are
+    /// newer than the observation, or of another scene, are left for a later call.
     fn since(&self, number: u64, observation: &Observation) -> (Vec<Row>, u64) {
         let first = self.next - self.rows.len() as u64;
         let skipped = number.saturating_sub(first).min(self.rows.len() as u64);
@@ -121,7 +123,8 @@ impl Samples {
 }
 
 impl Row {
-    /// Six significant digits are more than a chart shows, and the first frame has a thousand rows.
+    /// Formats the row as a JSON list. Values have six significant digits, which is more than a chart shows and keeps
+    /// the thousand rows of the first frame short.
     fn text(&self) -> String {
         let [time_s, values @ ..] = self.values;
         let digits = values.map(six_digits);
@@ -129,7 +132,7 @@ impl Row {
     }
 }
 
-/// A number with six significant digits; zero for a non-finite one, which JSON cannot express.
+/// Formats a number with six significant digits; a non-finite number, which JSON cannot express, becomes zero.
 fn six_digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(0.0);
     if rounded.is_finite() { json(&rounded) } else { "0".to_owned() }

@@ -1,11 +1,11 @@
-//! Tests a board: HELLO, AXIS_INFO, ARM, then CMD/STATE exchanges, a zero during an effort, then silence until the
-//! watchdog acts.
+//! Tests a board: sends HELLO, AXIS_INFO and ARM, exchanges CMD and STATE, commands zero during an effort, and finally
+//! sends nothing until the watchdog acts.
 //!
 //! `cargo run --release -p haptic-wire --example talk -- PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]`
 //!
-//! PORT is a pseudo-terminal, or a serial port already set to raw mode and the correct speed. A rate of 0 sends each
-//! command as soon as the last one was acknowledged. Prints losses and round-trip times. The exit code is 1 if the
-//! board does not follow the specification.
+//! PORT is a pseudo-terminal, or a serial port already set to raw mode and the correct speed. With a rate of 0, each
+//! command is sent as soon as the previous one has been acknowledged. The program prints losses and round-trip times.
+//! Its exit code is 1 if the board does not follow the specification.
 
 use haptic_wire::*;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,14 +18,14 @@ use std::{
 };
 
 const NONCE: u32 = 0x5EED_0001;
-/// Long enough that a missing reply is lost, not late because the machine was busy.
+/// Longest wait for a reply: long enough that a missing reply was lost, not delayed by a busy machine.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
-/// Includes the time of a bootloader.
+/// Longest time for which a request is repeated, including the time that a bootloader takes.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(5);
 
 type Outcome<T> = Result<T, String>;
 
-/// An open port and the bytes received from it.
+/// A board on an open port, with its received but unread bytes.
 struct Board {
     port: File,
     decoder: Decoder,
@@ -50,7 +50,7 @@ impl Board {
         Ok(sequence)
     }
 
-    /// The first message that `wanted` accepts; `None` after a timeout.
+    /// Waits for the first message that `wanted` accepts. Returns `None` after a timeout.
     fn wait_for<T>(&mut self, within: Duration, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Option<T> {
         let deadline = Instant::now() + within;
         loop {
@@ -82,7 +82,7 @@ impl Board {
         }
     }
 
-    /// Repeats a message until it gets a reply; HELLO and ARM may be repeated.
+    /// Repeats a message until it is answered. The specification permits this for HELLO, AXIS_INFO and ARM.
     fn request<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
         let deadline = Instant::now() + BOOT_TIMEOUT;
         while Instant::now() < deadline {
@@ -158,7 +158,7 @@ impl Statistics {
     }
 }
 
-/// Commands an effort on every axis; returns the reply, if any.
+/// Commands an effort on every axis and returns the reply, if any.
 fn command(board: &mut Board, axes: u8, effort: i16) -> Outcome<Option<State>> {
     let sequence = board.send(&Message::Command(Command::with_efforts(per_axis(axes, effort))))?;
     Ok(board.wait_for(REPLY_TIMEOUT, |message| match message {
@@ -167,7 +167,7 @@ fn command(board: &mut Board, axes: u8, effort: i16) -> Outcome<Option<State>> {
     }))
 }
 
-/// A zero during an effort: the motor must be off in the reply, and the next effort must not need an ARM.
+/// Checks that a zero during an effort switches the motor off before the reply, and that the next effort needs no ARM.
 fn check_zero_during_effort(board: &mut Board, axes: u8) -> Outcome<()> {
     for (effort, wanted) in [(9000, Status::ENABLED), (0, 0), (9000, Status::ENABLED)] {
         let state = command(board, axes, effort)?.ok_or("no reply to a command during the zero test")?;
@@ -210,7 +210,7 @@ fn print_statistics(statistics: &mut Statistics, count: u32, counters: Counters)
     println!("axis 0 moved between {} and {} counts", statistics.positions.0, statistics.positions.1);
 }
 
-/// Sends nothing and waits for the board to report it.
+/// Sends nothing until the board reports a watchdog fault.
 fn provoke_watchdog(board: &mut Board) -> Outcome<()> {
     let silent_since = Instant::now();
     let fault = board.wait_for(Duration::from_millis(500), |message| match message {

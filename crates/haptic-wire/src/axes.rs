@@ -5,7 +5,7 @@ use core::ops::Deref;
 /// Maximum number of axes in this version of the protocol.
 pub const MAX_AXES: usize = 2;
 
-/// One value per axis, for one or two axes; other numbers cannot be represented.
+/// One value per axis. Only one or two axes can be represented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerAxis<T> {
     values: [T; MAX_AXES],
@@ -13,17 +13,17 @@ pub struct PerAxis<T> {
 }
 
 impl<T: Copy + Default> PerAxis<T> {
-    /// The value of a one-axis device.
+    /// Creates the value of a one-axis device.
     pub fn one(value: T) -> Self {
         Self { values: [value, T::default()], count: 1 }
     }
 
-    /// The values of a two-axis device.
+    /// Creates the values of a two-axis device.
     pub fn two(first: T, second: T) -> Self {
         Self { values: [first, second], count: 2 }
     }
 
-    /// One axis per value of the slice; `None` unless there are one or two.
+    /// Creates one axis per value of the slice. Returns `None` unless there are one or two values.
     pub fn from_slice(values: &[T]) -> Option<Self> {
         match *values {
             [value] => Some(Self::one(value)),
@@ -41,7 +41,7 @@ impl<T: Copy + Default> PerAxis<T> {
         PerAxis { values, count: self.count }
     }
 
-    /// Values of `value_at` for each axis from 0; `None` unless there are one or two.
+    /// Creates the values by calling `value_at` for each axis, from 0. Returns `None` unless `count` is 1 or 2.
     pub(crate) fn from_fn(count: usize, value_at: impl Fn(usize) -> T) -> Option<Self> {
         match count {
             1 => Some(Self::one(value_at(0))),

@@ -1,4 +1,4 @@
-//! Little-endian integers at an offset. The caller has checked the length of the slice.
+//! Reads and writes little-endian integers at an offset. Callers check the length of the slice first.
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];

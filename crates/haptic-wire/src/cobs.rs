@@ -1,4 +1,4 @@
-//! Consistent overhead byte stuffing for bodies short enough to need a single byte of overhead.
+//! Consistent overhead byte stuffing (COBS) for bodies short enough to need a single byte of overhead.
 //!
 //! Every zero is replaced by the distance to the next one, so that a zero on the wire always ends a frame. A run of 254
 //! bytes without a zero would need a second code. Bodies here are at most [`crate::BODY_MAX`] long, so each has exactly
@@ -8,7 +8,7 @@ use crate::frame::BODY_MAX;
 
 /// Encodes `body` into `out` and returns the length, one more than that of the body. Writes no delimiter.
 ///
-/// `None` if the body is longer than [`BODY_MAX`] or `out` is too short. Real-time: one pass.
+/// Returns `None` if the body is longer than [`BODY_MAX`] or `out` is too short. Real-time: one pass.
 pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {
     let length = body.len() + 1;
     if body.len() > BODY_MAX || out.len() < length {
@@ -26,9 +26,10 @@ pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// Decodes bytes without their delimiter in place; the body is then `bytes[1..]`.
+/// Decodes a frame without its delimiter in place; the body is then `bytes[1..]`.
 ///
-/// `false` if the codes do not lead exactly to the end. Real-time: one step per code, at most one per byte.
+/// Returns `false` if a code is zero or the codes do not end exactly at the end of the frame. Real-time: one step per
+/// code, at most one per byte.
 pub fn decode_in_place(bytes: &mut [u8]) -> bool {
     let mut code_at = 0;
     while code_at < bytes.len() {

@@ -1,4 +1,4 @@
-//! CRC-16/IBM-3740: polynomial 0x1021, start 0xFFFF, not reflected, not inverted.
+//! CRC-16/IBM-3740: polynomial 0x1021, initial value 0xFFFF, not reflected, not inverted.
 
 const POLYNOMIAL: u16 = 0x1021;
 const START: u16 = 0xFFFF;
@@ -23,7 +23,7 @@ const fn remainder(mut value: u16) -> u16 {
     value
 }
 
-/// Checksum of `bytes`. Real-time: one table lookup per byte.
+/// Returns the checksum of `bytes`. Real-time: one table lookup per byte.
 pub fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(START, |crc, byte| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
 }

@@ -8,22 +8,22 @@ use crate::{
 /// Minimum length of a body: kind, sequence, empty payload and checksum.
 const BODY_MIN: usize = 4;
 
-/// Counts of received frames and errors. They wrap, so that differences stay correct.
+/// Counters of received frames and errors. They wrap on overflow, so differences stay correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Frames with a correct checksum.
     pub frames: u32,
     /// Frames with a wrong checksum.
     pub crc_errors: u32,
-    /// Frames with invalid COBS codes, or too short for a checksum.
+    /// Frames with invalid COBS codes, or shorter than the shortest valid frame.
     pub framing_errors: u32,
-    /// Runs without a delimiter that are longer than a frame.
+    /// Runs of bytes without a delimiter that are longer than any frame.
     pub overlong: u32,
 }
 
 /// Collects bytes up to a delimiter, checks them, and returns the frame.
 ///
-/// Every delimiter starts a new frame. Damage therefore costs one frame, or two if a delimiter was lost.
+/// Every delimiter starts a new frame, so a damaged byte costs one frame, or two if it was a delimiter.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     collected: [u8; WIRE_MAX - 1],
@@ -39,13 +39,13 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// An empty decoder.
+    /// Creates an empty decoder.
     pub const fn new() -> Self {
         let counters = Counters { frames: 0, crc_errors: 0, framing_errors: 0, overlong: 0 };
         Self { collected: [0; WIRE_MAX - 1], length: 0, overlong: false, counters }
     }
 
-    /// Adds one byte; returns the frame that it completes, if any.
+    /// Adds one byte and returns the frame that it completes, if any.
     ///
     /// Real-time: at most one pass over [`WIRE_MAX`] bytes; no allocation.
     pub fn push(&mut self, byte: u8) -> Option<Frame<'_>> {
@@ -61,7 +61,7 @@ impl Decoder {
 
     /// Adds bytes and passes every completed frame to `visit`, oldest first.
     ///
-    /// Real-time: linear in the bytes; no allocation.
+    /// Real-time: linear in the number of bytes; no allocation.
     pub fn push_all(&mut self, bytes: &[u8], mut visit: impl FnMut(Frame<'_>)) {
         for &byte in bytes {
             if let Some(frame) = self.push(byte) {
@@ -70,13 +70,13 @@ impl Decoder {
         }
     }
 
-    /// Discards a partial frame, for example after reopening a port. The counters stay.
+    /// Discards a partial frame, for example after a port was reopened. The counters are kept.
     pub fn forget_partial(&mut self) {
         self.length = 0;
         self.overlong = false;
     }
 
-    /// The counts so far.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }

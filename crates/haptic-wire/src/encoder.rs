@@ -7,7 +7,7 @@ use crate::{
 };
 use core::fmt;
 
-/// Reason why a frame cannot be encoded.
+/// Reason a frame cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeError {
     /// The buffer is shorter than the frame; [`WIRE_MAX`] is always sufficient.
@@ -46,7 +46,7 @@ pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usi
     encode_frame(&Frame { kind: message.kind() as u8, sequence, payload: &payload[..length] }, out)
 }
 
-/// Encodes any frame, even of a kind unknown to this version, and returns its length on the wire.
+/// Encodes any frame, including one of a kind unknown to this version, and returns its length on the wire.
 ///
 /// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
 pub fn encode_frame(frame: &Frame<'_>, out: &mut [u8]) -> Result<usize, EncodeError> {

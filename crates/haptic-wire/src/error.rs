@@ -1,4 +1,4 @@
-//! Errors of frames that have a correct checksum but are not valid messages.
+//! Errors in frames that have a correct checksum but are not valid messages.
 
 use crate::frame::Kind;
 use core::fmt;
@@ -24,7 +24,7 @@ pub enum PayloadError {
         kind: Kind,
         /// Name of the field in the specification.
         field: &'static str,
-        /// The value found, as unsigned bits.
+        /// Value found; negative values are reinterpreted as unsigned.
         found: u32,
     },
 }

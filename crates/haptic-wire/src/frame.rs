@@ -1,6 +1,6 @@
 //! A frame with a correct checksum: kind, sequence number and payload.
 
-/// Maximum length of a frame on the wire, bytes, with COBS code and delimiter: one full-speed USB packet.
+/// Maximum length of a frame on the wire, bytes, including COBS code and delimiter. Equal to one full-speed USB packet.
 pub const WIRE_MAX: usize = 64;
 
 /// Maximum length of a body, bytes: kind, sequence, payload and checksum.
@@ -15,7 +15,7 @@ pub const PAYLOAD_MAX: usize = WIRE_MAX - OVERHEAD;
 /// A frame with a correct checksum. Kind and payload may still be invalid: see [`crate::Message`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Type of the payload; [`Kind`] names the known ones.
+    /// Kind of the payload; [`Kind`] lists the known ones.
     pub kind: u8,
     /// The sender's counter; see [`crate::sequence`].
     pub sequence: u8,
@@ -23,7 +23,7 @@ pub struct Frame<'a> {
     pub payload: &'a [u8],
 }
 
-/// Kinds of messages, by the first byte of the frame. The high bit is set in messages from the device.
+/// Kind of a message, given by the first byte of its frame. The high bit is set in messages from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -33,25 +33,25 @@ pub enum Kind {
     AxisInfoRequest = 0x02,
     /// Host: permits effort within limits.
     Arm = 0x03,
-    /// Host: the newest effort.
+    /// Host: commands the newest efforts.
     Command = 0x10,
     /// Host: ends all effort and disarms.
     Stop = 0x11,
     /// Host: requests the device's clock.
     Ping = 0x12,
-    /// Device: identity and capabilities.
+    /// Device: reports its identity and capabilities.
     HelloAck = 0x81,
-    /// Device: properties of one axis.
+    /// Device: reports the properties of one axis.
     AxisInfo = 0x82,
-    /// Device: armed, with the limits in force.
+    /// Device: confirms that it is armed, with the limits in force.
     ArmAck = 0x83,
-    /// Device: positions of the axes.
+    /// Device: reports the positions of the axes.
     State = 0x90,
-    /// Device: a fault, or a rejected message.
+    /// Device: reports a fault or a rejected message.
     Fault = 0x91,
-    /// Device: the timestamps of a ping.
+    /// Device: answers a ping with timestamps.
     PingReply = 0x92,
-    /// Device: text for the user.
+    /// Device: sends text for the user.
     Log = 0x9F,
 }
 
@@ -73,7 +73,7 @@ impl Kind {
         Kind::Log,
     ];
 
-    /// The kind of a first byte, if known to this version.
+    /// Returns the kind for the first byte of a frame, if known to this version.
     pub fn from_byte(byte: u8) -> Option<Kind> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
     }

@@ -1,4 +1,4 @@
-//! The protocol between host and firmware: messages to bytes and back.
+//! Encodes and decodes the messages of the protocol between host and firmware.
 //!
 //! One frame on the wire is `COBS( kind | sequence | payload | CRC-16 ) 0x00`, at most [`WIRE_MAX`] bytes. The
 //! specification is `firmware-protocol/PROTOCOL.md`; this crate and the C firmware are both tested against the vectors
@@ -7,10 +7,11 @@
 //! - Receiving: [`decoder`] collects bytes up to a delimiter and checks [`cobs`] and [`crc`]. The [`Frame`] it returns
 //!   becomes a [`Message`] if its payload has a valid length and valid values.
 //! - Sending: [`encode`] writes a message into the caller's buffer.
-//! - [`report`]: the same messages as HID reports. [`sequence`]: which of two frames is newer. [`rate`]: the rate that
-//!   a serial line can carry.
+//! - [`report`] carries the same messages in HID reports, [`sequence`] compares sequence numbers, and [`rate`] computes
+//!   the exchange rate that a serial line supports.
 //!
-//! Nothing here allocates, blocks or panics on received bytes. They are a valid frame, or they are dropped and counted.
+//! Nothing in this crate allocates, blocks or panics on received bytes. Bytes that do not form a valid frame are
+//! dropped and counted.
 //!
 //! ```
 //! use haptic_wire::{Command, Decoder, Message, PerAxis, WIRE_MAX, encode};
@@ -52,11 +53,11 @@ pub use message::{
     HomeFlags, Log, Message, Ping, PingReply, State, Status,
 };
 
-/// Protocol version of this crate: major, minor. Another major version is incompatible.
+/// Protocol version that this crate implements: major, minor. Different major versions are incompatible.
 pub const VERSION: (u8, u8) = (1, 0);
 
 /// First field of a HELLO: the letters `HAPT` in wire order.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HAPT");
 
-/// Full scale in Q15: the largest effort, limit or slew.
+/// Full scale in Q15 format: the largest magnitude of an effort, limit or slew.
 pub const FULL_SCALE_Q15: u16 = i16::MAX as u16;

@@ -15,9 +15,9 @@ pub fn state_wire_bytes(axes: usize, velocity_given: bool) -> usize {
     message::state::payload_length(axes, velocity_given) + OVERHEAD
 }
 
-/// Maximum rate of exchanges, Hz. The line is full duplex, so the longer of CMD and STATE decides.
+/// Returns the maximum rate of exchanges, Hz. The line is full duplex, so the longer of CMD and STATE limits the rate.
 ///
-/// A line below 1000 Hz must be driven at an integer fraction of 1000 Hz, with a warning to the user.
+/// A line that cannot carry 1000 Hz must be driven at an integer fraction of 1000 Hz, with a warning to the user.
 pub fn highest_rate_hz(baud: u32, axes: usize, velocity_given: bool) -> u32 {
     let longest = state_wire_bytes(axes, velocity_given).max(command_wire_bytes(axes));
     baud / BITS_PER_BYTE / longest as u32

@@ -1,7 +1,7 @@
-//! The same messages as HID reports: one message per report, without COBS or delimiter.
+//! Messages as HID reports: one message per report, without COBS or delimiter.
 //!
-//! A report is already a packet, so no framing is needed. Byte 0 is the length of the body, then follow the body with
-//! its checksum as on a serial line, and zeros.
+//! A report is already a packet, so no framing is needed. Byte 0 is the length of the body. The body follows with its
+//! checksum, as on a serial line, and zeros fill the rest.
 
 use crate::{
     crc,
@@ -13,7 +13,7 @@ use crate::{
 /// Length of a report in either direction, bytes, without a report id.
 pub const REPORT_BYTES: usize = 64;
 
-/// Usage page of reports that carry this protocol: vendor-defined.
+/// Usage page of reports that carry this protocol, from the vendor-defined range.
 pub const USAGE_PAGE: u16 = 0xFF48;
 
 /// Usage of the top-level collection.
@@ -36,7 +36,7 @@ pub fn encode_report(message: &Message<'_>, sequence: u8) -> Result<[u8; REPORT_
     Ok(report)
 }
 
-/// The frame in a report; `None` if its length or checksum is wrong.
+/// Decodes the frame in a report. Returns `None` if its length or checksum is wrong.
 ///
 /// Real-time: bounded by [`REPORT_BYTES`]; no allocation.
 pub fn decode_report(report: &[u8]) -> Option<Frame<'_>> {

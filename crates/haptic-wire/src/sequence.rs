@@ -2,13 +2,13 @@
 
 /// Whether `candidate` was sent after `reference`, as long as they are fewer than 128 frames apart.
 ///
-/// Half of the numbers are newer and half are older; the one exactly 128 apart counts as older. Real-time: two
-/// instructions.
+/// The 127 numbers after `reference` are newer; all others, including the one exactly 128 ahead, are not. Real-time:
+/// two instructions.
 pub fn is_newer(candidate: u8, reference: u8) -> bool {
     (candidate.wrapping_sub(reference) as i8) > 0
 }
 
-/// Number of lost frames between two frames received in succession.
+/// Returns the number of frames lost between two consecutively received frames.
 ///
 /// Zero if `candidate` is not newer. Real-time: a few instructions.
 pub fn lost_between(reference: u8, candidate: u8) -> u8 {

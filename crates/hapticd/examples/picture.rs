@@ -1,5 +1,5 @@
-//! Shows the picture in the terminal without the daemon: runs a profile in real time on one ordinary thread. For work
-//! on the picture itself: `cargo run --example picture [profile [scene]]`.
+//! Shows the picture in the terminal without the daemon: runs a profile in real time on one ordinary thread. Intended
+//! for work on the picture itself: `cargo run --example picture [profile [scene]]`.
 
 use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;

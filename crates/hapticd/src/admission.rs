@@ -1,4 +1,4 @@
-//! Cost of a scene's worst tick on this machine, and whether a loop may run with it.
+//! Measures the cost of a scene's worst tick on this machine and decides whether the scene may run.
 
 use crate::failure::Failure;
 use haptic_planar::scene::Scene;
@@ -10,16 +10,17 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Repetitions of which the shortest counts: disturbances only ever lengthen a measurement.
+/// Maximum number of repetitions. The shortest counts, because disturbances only lengthen a measurement.
 const REPETITIONS: u32 = 200;
-/// Repetitions that are made in any case.
+/// Repetitions made even after the time limit.
 const MIN_REPETITIONS: u32 = 3;
 /// Fraction of the period that the worst tick may take; the rest is for the device, late wake-ups and the system.
 pub const MAX_FRACTION: f64 = 0.5;
 
 /// Time limit for measuring the worst tick before a scene is run.
 const ADMISSION_BUDGET: Duration = Duration::from_millis(200);
-/// Measurements that must all be too long before a scene is rejected: a busy machine lengthens single ones.
+/// Number of measurements that must all be too long before a scene is rejected. A busy machine may lengthen some of
+/// them.
 const MEASUREMENTS_TO_REJECT: usize = 8;
 
 /// Cost of the worst tick.
@@ -27,21 +28,21 @@ const MEASUREMENTS_TO_REJECT: usize = 8;
 pub struct WorstTick {
     /// Duration, ns.
     pub ns: u64,
-    /// Fraction of the period, 0 to 1 and above.
+    /// Duration as a fraction of the period; may exceed 1.
     pub share_of_period: f64,
-    /// Near pairs in it: the full capacity.
+    /// Number of near pairs: the capacity of the pair table.
     pub pairs: usize,
-    /// Cost without pairs, ns; fitted to measurements with a quarter, half and all of the pairs.
+    /// Cost without pairs, ns, from a line fitted to measurements with a quarter, half and all of the pairs.
     pub fixed_ns: f64,
-    /// Cost per near pair, ns; of the same fit.
+    /// Cost per near pair, ns, from the same fit.
     pub per_pair_ns: f64,
 }
 
-/// Decides whether a scene may run. If its worst tick does not fit into the period, hardware rejects it, because the
-/// hand is at risk; a model accepts it with the returned warning.
+/// Decides whether a scene may run. If its worst tick takes more than [`MAX_FRACTION`] of the period, the scene is
+/// rejected on hardware, because the hand is at risk; on a simulated device it runs with the returned warning.
 ///
 /// # Errors
-/// If the scene has no bound on its cost, or costs too much for hardware.
+/// If the cost of the scene is unbounded, or too high for hardware.
 pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<String>, Failure> {
     if scene.impact_state == ImpactState::Exact {
         let problem = "world.impact_state: \"exact\" has no bound on its cost and works with `simulate` only";
@@ -66,7 +67,8 @@ impl WorstTick {
         Self { ns: worst_ns as u64, share_of_period: worst_ns * 1e-9 / TICK_S, pairs, fixed_ns, per_pair_ns }
     }
 
-    /// Measures until the worst tick is short enough, or was too long often enough; the shortest counts.
+    /// Repeats the measurement until the worst tick is short enough, at most `MEASUREMENTS_TO_REJECT` times, and
+    /// returns the shortest.
     fn measure_for_admission(scene: &Scene) -> Self {
         let mut least = Self::measure(scene, ADMISSION_BUDGET);
         for _ in 1..MEASUREMENTS_TO_REJECT {
@@ -79,7 +81,7 @@ impl WorstTick {
         least
     }
 
-    /// Why a loop should not run with it; `None` if it fits.
+    /// Returns the reason why the scene should not run; `None` if its worst tick is short enough.
     pub fn objection(&self) -> Option<String> {
         if self.share_of_period <= MAX_FRACTION {
             return None;
@@ -104,7 +106,7 @@ impl std::fmt::Display for WorstTick {
     }
 }
 
-/// Shortest duration of a worst tick with this many pairs, ns.
+/// Returns the shortest duration of a worst tick with this many near pairs, ns.
 fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     let mut worst = WorstCase::with_pairs(scene, pairs);
     let began = Instant::now();
@@ -120,7 +122,7 @@ fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     least
 }
 
-/// Offset and slope of the line nearest to some points, by least squares; flat if they have no extent.
+/// Fits a line to points by least squares and returns its offset and slope. The slope is zero if all x are equal.
 fn line_through(points: &[(f64, f64)]) -> (f64, f64) {
     let count = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));

@@ -10,7 +10,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Longest accepted duration, s: more than a hundred days. A larger value is probably a typing error.
+/// Longest accepted duration, s: more than a hundred days. A larger value is probably a typo.
 const MAX_SECONDS: f64 = 1e7;
 
 /// A hard real-time haptic rendering daemon for virtual planar objects.
@@ -96,7 +96,7 @@ impl<'a> From<&'a InputArguments> for FileNames<'a> {
 /// Options of a recording.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RecordArguments {
-    /// Record to this file everything needed for a bit-for-bit replay.
+    /// Record everything needed for a bit-for-bit replay to this file.
     #[arg(long, value_name = "FILE.mcap")]
     pub record: Option<PathBuf>,
     /// Start a new file after this many megabytes.
@@ -426,7 +426,7 @@ pub struct ExportArguments {
     pub files: Option<PathBuf>,
 }
 
-/// A value that an option does not accept. The message says what it accepts.
+/// Rejected value of an option. The message states which values are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueError {
     Fraction,
@@ -468,8 +468,7 @@ fn seconds(text: &str) -> Result<f64, ValueError> {
     number(text, |seconds| (0.0..=MAX_SECONDS).contains(&seconds), ValueError::Seconds)
 }
 
-/// Duration of a measurement: without a tick there is nothing to measure, and an empty result would look like
-/// a good one.
+/// Parses the duration of a measurement. Zero is rejected, because an empty result would look like a good one.
 fn seconds_above_zero(text: &str) -> Result<f64, ValueError> {
     number(text, |seconds| seconds > 0.0 && seconds <= MAX_SECONDS, ValueError::SecondsAboveZero)
 }

@@ -18,13 +18,13 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A file that cannot be created or written.
+    /// Creates the failure of a file that cannot be created or written.
     pub fn unwritable(path: &Path, error: &std::io::Error) -> Self {
         let remedy = "name a file in an existing, writable folder with free space";
         Self::BadInput(format!("{}: cannot be written: {error}; {remedy}", path.display()))
     }
 
-    /// The exit code.
+    /// Returns the exit code of the process.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Runtime(_) => 1,
@@ -53,7 +53,7 @@ impl From<FileErrors> for Failure {
     }
 }
 
-/// Standard output is not writable.
+/// Converts a failure to write to standard output.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Runtime(format!("cannot write the result: {error}"))

@@ -1,11 +1,11 @@
-//! Extremes of a run, collected tick by tick.
+//! Extremes and totals of a run, collected tick by tick.
 
 use haptic_loop::report::TickReport;
 
-/// Ticks in a second.
+/// Ticks per second.
 pub const TICKS_PER_SECOND: f64 = 1000.0;
 
-/// The extremes of a run.
+/// Extremes and totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunExtremes {
     /// Ticks that ran.
@@ -14,23 +14,23 @@ pub struct RunExtremes {
     pub penetration_max_m: f64,
     /// Square of the largest force on the hand, N²; the root is taken once, at the end.
     force_max_squared: f64,
-    /// Most contact points with a load in one tick.
+    /// Largest number of loaded contact points in one tick.
     pub contacts_max: u32,
     /// Near pairs dropped because the pair table was full, over all ticks.
     pub pairs_dropped: u64,
     /// Maximum energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
-    /// Ticks with force, full or partial.
+    /// Ticks with at least part of the force engaged.
     pub engaged: u64,
 }
 
 impl RunExtremes {
-    /// The largest force on the hand, N.
+    /// Returns the largest force on the hand, N.
     pub fn force_max_n(&self) -> f64 {
         self.force_max_squared.sqrt()
     }
 
-    /// Adds a tick. Real-time: constant.
+    /// Adds a tick. Real-time: constant time.
     pub fn add(&mut self, report: &TickReport) {
         let felt = &report.felt;
         self.ticks = report.tick;
@@ -43,18 +43,18 @@ impl RunExtremes {
     }
 }
 
-/// The larger number in one instruction; `f64::max` needs five to handle NaN, which no report contains.
+/// Returns the larger number, in one instruction. `f64::max` needs five to handle NaN, which no report contains.
 fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Number of ticks in a time, rounded to the nearest.
+/// Returns the number of ticks in a duration, rounded to the nearest.
 pub fn ticks_in(seconds: f64) -> u64 {
     (seconds * TICKS_PER_SECOND).round() as u64
 }
 
-/// Time of the world after a number of ticks, s. Division rounds to the number nearest to the decimal fraction, which
-/// k · 0.001 does not.
+/// Returns the world time after a number of ticks, s. Division gives the number nearest to the decimal fraction, which
+/// multiplication by 0.001 does not.
 pub fn seconds_of(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_SECOND
 }

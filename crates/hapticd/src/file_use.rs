@@ -1,4 +1,4 @@
-//! Files that a command reads and writes. Rejects a command that would write a file that it reads, or write one twice.
+//! Checks the files that a command reads and writes: none may be both read and written, or written twice.
 //!
 //! This is checked before any file is opened for writing, because opening truncates a file. The `same-file` crate was
 //! considered: it opens both files, which blocks on a pipe and fails for files that do not exist yet.
@@ -11,10 +11,10 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Links that are followed at most; the kernel has the same limit.
+/// Maximum number of symbolic links followed; the kernel has the same limit.
 const MAX_LINKS: usize = 40;
 
-/// The files of one command.
+/// Files that one command reads and writes.
 #[derive(Clone, Debug, Default)]
 pub struct PathConflicts {
     read: Vec<Named>,
@@ -31,14 +31,14 @@ struct Named {
 /// Identity of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FileId {
-    /// An existing file: device and inode.
+    /// Existing file, by device and inode number.
     Existing(u64, u64),
-    /// A file to be created: its path with a canonical folder.
+    /// File to be created, by its path with a canonical folder.
     New(PathBuf),
 }
 
 impl PathConflicts {
-    /// The files of a setup; built-ins are not files.
+    /// Collects the files of a setup. Built-ins are not files and are skipped.
     pub fn from_setup(setup: &Setup, input: &InputArguments) -> Self {
         let by = |flag: Option<&String>, key: &str| {
             if flag.is_some() { format!("--{key}") } else { format!("{key} of the profile") }
@@ -49,7 +49,7 @@ impl PathConflicts {
             .reads_source(&by(input.device.as_ref(), "device"), &setup.sources.device)
     }
 
-    /// Adds a file that is read, and the flag or key that names it.
+    /// Adds a file that is read, if a path is given; `by` is the flag or key that names it.
     pub fn reads(mut self, by: &str, path: Option<&Path>) -> Self {
         self.read.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
@@ -60,13 +60,13 @@ impl PathConflicts {
         self.reads(by, source.file())
     }
 
-    /// Adds a file that will be written, and the flag that names it.
+    /// Adds a file that will be written, if a path is given; `by` is the flag that names it.
     pub fn writes(mut self, by: &str, path: Option<&Path>) -> Self {
         self.written.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
     }
 
-    /// Checks that all files may be opened for writing.
+    /// Checks that no output file conflicts with another file.
     ///
     /// # Errors
     /// If a file would be both read and written, or written twice.
@@ -88,7 +88,7 @@ impl Named {
         self.id().is_some_and(|id| other.id() == Some(id))
     }
 
-    /// `None` for files without content that could be destroyed: terminals, pipes, `/dev/null`.
+    /// Returns the identity of the file; `None` for terminals, pipes and `/dev/null`, which have no content to destroy.
     fn id(&self) -> Option<FileId> {
         if is_stream(&self.path) {
             return None;
@@ -106,7 +106,7 @@ impl Named {
     }
 }
 
-/// Standard streams and open file descriptors.
+/// Whether a path names a standard stream or an open file descriptor.
 fn is_stream(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"].iter().any(|start| path.starts_with(start))
 }
@@ -115,7 +115,7 @@ fn has_content(metadata: &Metadata) -> bool {
     metadata.is_file() || metadata.is_dir()
 }
 
-/// Target of a chain of links that may end at a file that does not exist yet.
+/// Returns the target of a chain of symbolic links; the target need not exist yet.
 fn link_end(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -125,7 +125,8 @@ fn link_end(path: &Path) -> PathBuf {
     path
 }
 
-/// The path with a canonical folder; unchanged if the folder does not exist, which opening the file reports.
+/// Returns the absolute path with a canonical folder. If the folder does not exist, it is left as it is; opening the
+/// file reports the error.
 fn real_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (path.parent().map(std::fs::canonicalize), path.file_name()) {

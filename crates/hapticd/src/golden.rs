@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
 use std::path::Path;
 
-/// The part of a summary that is the same on every machine.
+/// Results of a run that are the same on every machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are those of the summary")]
@@ -23,10 +23,10 @@ pub struct Golden {
     pub force_max_n: f64,
     pub contacts_max: u32,
     pub pairs_dropped: u64,
-    /// Older files do not have this field and are not compared by it.
+    /// Absent in older files, which are not compared in this respect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<u64>,
-    /// Older files do not have this field either.
+    /// Absent in older files, which are not compared in this respect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Vec<FaultRecord>>,
 }
@@ -42,7 +42,7 @@ impl Default for ForceHash {
 }
 
 impl ForceHash {
-    /// Adds the force of one tick; zero has no sign.
+    /// Adds the force of one tick; −0 counts as +0.
     pub fn add(&mut self, force_n: Vector2<f64>) {
         for part in [force_n.x, force_n.y] {
             self.0 = mix_fnv(self.0, number_bits(part));
@@ -51,7 +51,7 @@ impl ForceHash {
 }
 
 impl Golden {
-    /// Extracts the compared figures from a summary.
+    /// Collects the compared values from a summary and the hash of the forces.
     pub fn of(summary: &Summary, forces: &ForceHash) -> Self {
         Self {
             ticks: summary.ticks,
@@ -70,7 +70,7 @@ impl Golden {
     /// Reads a golden file.
     ///
     /// # Errors
-    /// If it cannot be read or is not a golden file.
+    /// If the file cannot be read or is not a golden file.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -84,7 +84,7 @@ impl Golden {
         })
     }
 
-    /// Rejects a path where no golden file can be written, before the run starts.
+    /// Rejects a path to which no golden file can be written. Called before the run starts.
     ///
     /// # Errors
     /// If the file or its directory is not writable.
@@ -98,7 +98,7 @@ impl Golden {
     /// Writes a golden file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
         std::fs::write(path, json + "\n").map_err(|error| Failure::unwritable(path, &error))
@@ -107,7 +107,7 @@ impl Golden {
     /// Compares a new run with this one, bit for bit.
     ///
     /// # Errors
-    /// A list of all differences.
+    /// If the runs differ, with a list of all differences.
     pub fn compare(&self, new: &Self, path: &Path) -> Result<(), Failure> {
         let differences = [
             difference("ticks", self.ticks, new.ticks),

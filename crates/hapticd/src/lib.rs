@@ -1,9 +1,9 @@
 //! The `hapticd` command: reads files, runs the loop, writes results.
 //!
-//! [`cli`] defines the arguments. [`commands`] has one file per command, except `snapshot` ([`still`]).
-//! `haptic-config` reads the files, [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread,
-//! [`daemon`] runs the loop on it and supervises it, [`viewer`] and [`terminal`] show it, and [`control`] is what
-//! daemon and viewer share.
+//! [`cli`] defines the arguments. [`commands`] has one file per command, except `snapshot` ([`still`]). `haptic-config`
+//! reads the files, [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread, [`daemon`] runs the
+//! loop on it and supervises it, [`viewer`] and [`terminal`] show it, and [`control`] contains the parts shared by
+//! daemon and viewer.
 #![forbid(unsafe_code)]
 
 pub mod admission;
@@ -33,7 +33,7 @@ pub mod viewer;
 use cli::{Cli, Command, RunArguments};
 use failure::Failure;
 
-/// Executes the command; without one, `run` with the default profile.
+/// Executes the command, or `run` with the default profile if there is none.
 ///
 /// # Errors
 /// The failure of the command.

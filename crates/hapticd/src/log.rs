@@ -1,4 +1,4 @@
-//! Log lines: through `tracing` to standard error.
+//! Log lines, written to standard error through `tracing`.
 
 use crate::cli::LogFormat;
 use std::io::IsTerminal;
@@ -7,15 +7,15 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
 use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, registry, util::SubscriberInitExt};
 
-/// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result, the reason of a failure. A
-/// filter for log lines must not hide the result of a command. Other lines have a module of the program as their
-/// target.
+/// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result, the reason for a failure. A
+/// filter for log lines must not hide the result of a command. The target of other lines is a module of the program.
 pub const USER_TARGET: &str = "hapticd";
 
 /// Format of log lines; unset before logging starts.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// Starts logging. `RUST_LOG` selects the lines: by default those of `hapticd` from info, of other crates from warn.
+/// Starts logging. `RUST_LOG` selects the lines; the default is `info` and above for `hapticd`, and `warn` and above
+/// for other crates.
 pub fn start(format: LogFormat) {
     let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,hapticd=info"));
     let filter = selected.or(filter_fn(is_for_user));
@@ -26,7 +26,7 @@ pub fn start(format: LogFormat) {
         }
         LogFormat::Json => registry().with(lines.json().with_filter(filter)).try_init(),
     };
-    // Only a test can start it twice in one process; the first logger then serves both.
+    // Only a test can start logging twice in one process; the first logger is then used.
     drop(started);
     let _ = FORMAT.set(format);
 }
@@ -35,7 +35,7 @@ fn is_for_user(line: &Metadata<'_>) -> bool {
     line.target() == USER_TARGET && *line.level() <= Level::INFO
 }
 
-/// Whether standard error is a terminal with plain text, so that a person reads it.
+/// Whether log lines are plain text on a terminal, so that a person reads them.
 pub fn is_read_by_a_person() -> bool {
     FORMAT.get() != Some(&LogFormat::Json) && std::io::stderr().is_terminal()
 }

@@ -7,10 +7,10 @@ use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopTiming;
 use std::time::{Duration, Instant};
 
-/// Interval of the log lines.
+/// Interval between log lines.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
-/// Output of the status.
+/// Status output of a running daemon.
 pub enum Status {
     /// No output.
     Silent,
@@ -24,7 +24,8 @@ pub enum Status {
 }
 
 impl Status {
-    /// A picture on a terminal, with the address of the page if there is one; log lines otherwise.
+    /// Creates a live picture if there is a terminal, with the address of the viewer if it is served; log lines
+    /// otherwise.
     pub fn of_terminal(scene: &Scene, address: Option<String>) -> Self {
         let log = Self::Log { logged_at: Instant::now() };
         match Screen::open(scene, address) {
@@ -36,14 +37,14 @@ impl Status {
         }
     }
 
-    /// Shows another scene from now on.
+    /// Replaces the scene that is shown.
     pub fn change_scene(&mut self, scene: &Scene) {
         if let Self::Picture(screen) = self {
             screen.change_scene(scene);
         }
     }
 
-    /// Shows the newest state if it is due, and returns whether the user ends the run.
+    /// Shows the newest state if an update is due, and returns the user's request.
     pub fn show(&mut self, snapshot: &Snapshot, timing: &LoopTiming) -> UserAction {
         match self {
             Self::Silent => UserAction::Continue,
@@ -67,7 +68,7 @@ impl Status {
     }
 }
 
-/// Prints the final lines whatever RUST_LOG filters: as plain text on a terminal, as log lines otherwise.
+/// Prints the final lines regardless of RUST_LOG, as plain text on a terminal and as log lines otherwise.
 pub fn conclude(lines: &[String]) {
     let on_terminal = log::is_read_by_a_person();
     for line in lines {

@@ -3,7 +3,7 @@
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::histogram::{Histogram, Percentiles};
 
-/// Measures successive ticks with one clock read each.
+/// Stopwatch for successive ticks, with one clock read per tick.
 #[derive(Clone, Debug)]
 pub struct Stopwatch {
     since_ns: u64,
@@ -11,24 +11,24 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts now.
+    /// Starts the stopwatch.
     pub fn start() -> Self {
         Self { since_ns: monotonic_ns(), laps: Box::default() }
     }
 
-    /// Counts the time since the last lap or restart.
+    /// Records the time since the last lap or restart.
     pub fn lap(&mut self) {
         let now_ns = monotonic_ns();
         self.laps.record(now_ns.saturating_sub(self.since_ns));
         self.since_ns = now_ns;
     }
 
-    /// Excludes the time since the last lap.
+    /// Starts a new lap; the time since the last one is not recorded.
     pub fn restart(&mut self) {
         self.since_ns = monotonic_ns();
     }
 
-    /// Percentiles so far.
+    /// Returns the percentiles of the laps so far, ns.
     pub fn percentiles(&self) -> Percentiles {
         self.laps.percentiles()
     }

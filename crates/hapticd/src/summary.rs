@@ -18,10 +18,10 @@ pub struct Summary {
     pub overruns: u64,
     /// Skipped periods.
     pub skipped: u64,
-    /// Duration of a tick; absent when tick times were not measured.
+    /// Duration of a tick, ns; absent if tick times were not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_ns: Option<Percentiles>,
-    /// Wake-up latency; `run` only.
+    /// Wake-up latency, ns; `run` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_ns: Option<Percentiles>,
     /// Page faults of the real-time thread after its start; `run` only.
@@ -33,7 +33,7 @@ pub struct Summary {
     /// Statistics of the link to the device; absent for devices without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<Link>,
-    /// Energy gain, J: energy that the balance cannot explain.
+    /// Largest energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
     /// Deepest penetration of any pair, m.
     pub penetration_max_m: f64,
@@ -47,7 +47,7 @@ pub struct Summary {
     pub stale: u64,
     /// Ticks with at least part of the force engaged.
     pub engaged: u64,
-    /// Faults from which the loop recovered.
+    /// Faults in order; `run` lists the first 1000.
     pub faults: Vec<FaultRecord>,
     /// Hash of the final state, hexadecimal.
     pub state_hash: String,
@@ -62,7 +62,7 @@ pub struct Link {
     pub round_trip_ns: RoundTripNs,
     /// Commands that were never answered.
     pub frames_lost: u64,
-    /// Answers that arrived damaged.
+    /// Corrupted answers.
     pub crc_errors: u64,
     /// Number of reconnections after a loss of the link.
     pub reconnects: u32,
@@ -88,7 +88,7 @@ impl From<LinkStatistics> for Link {
 }
 
 impl Summary {
-    /// Creates the summary of a loop that ran without a clock.
+    /// Creates the summary of a loop, without measured times.
     pub fn of(rendering: &HapticLoop, figures: &RunExtremes, faults: Vec<FaultRecord>) -> Self {
         Self {
             ticks: figures.ticks,

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Returns the column names of a trace.
+/// Returns the header row of a tick trace.
 fn tick_columns() -> String {
     TRACE.map(|column| column.name).join(",")
 }
@@ -43,7 +43,7 @@ impl Table {
     }
 }
 
-/// The requested traces; without any there is no cost.
+/// The requested traces; does nothing if there are none.
 #[derive(Debug)]
 pub struct Traces {
     ticks: Option<Table>,

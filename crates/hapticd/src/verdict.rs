@@ -1,15 +1,15 @@
-//! Five lines about a finished run, for the user.
+//! Summary of a finished run in five lines, for the user.
 
 use crate::figures::seconds_of;
 use crate::summary::Summary;
 use haptic_realtime::histogram::Percentiles;
 
-/// Fraction of overruns above which a run counts as late.
+/// Fraction of ticks with an overrun above which a run counts as late.
 const MAX_OVERRUN_FRACTION: f64 = 1e-3;
 /// Ticks after which force should have engaged.
 const ENGAGED_WITHIN: u64 = 3000;
 
-/// Duration, wake-up latency, cost of a tick, force and contacts, problems.
+/// Returns a line each on duration, wake-up latency, compute time, force and contacts, and problems.
 pub fn verdict(summary: &Summary) -> [String; 5] {
     [duration(summary), wake_up(summary), compute(summary), force(summary), problems(summary)]
 }

@@ -1,5 +1,5 @@
-//! HID devices, and input devices with force feedback from the kernel. A joystick that is both is listed once, with the
-//! better backend.
+//! Lists HID devices, and input devices for which the kernel provides force feedback. A joystick that is both is listed
+//! once: as a HID device if a HID backend can drive it, otherwise as an input device.
 
 use super::{Found, NO_BACKEND, missing_rights};
 use crate::evdev::node::{self, NodeInfo};
@@ -11,13 +11,13 @@ use crate::kinds::{Candidate, Recognised, recognise};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A HID device and its folder in `/sys`.
+/// A listed device and its folder in `/sys`.
 struct Whole {
     folder: Option<PathBuf>,
     found: Found,
 }
 
-/// HID and input devices below a root folder.
+/// Lists the HID and input devices below a root folder.
 pub fn found_under(root: &Path) -> Vec<Found> {
     let mut wholes: Vec<Whole> = hidraw::list_in(root).iter().filter_map(|info| whole(root, info)).collect();
     for info in node::list_in(root) {
@@ -34,7 +34,8 @@ pub fn found_under(root: &Path) -> Vec<Found> {
     wholes.into_iter().map(|whole| whole.found).collect()
 }
 
-/// The folder of the device behind a node: `/dev/hidraw0` is `hidraw`, `/dev/input/event0` is `input`.
+/// Returns the `/sys` folder of the device behind a node. The class of `/dev/hidraw0` is `hidraw`, that of
+/// `/dev/input/event0` is `input`.
 fn folder_of(root: &Path, class: &str, node: &Path) -> Option<PathBuf> {
     fs::canonicalize(root.join("sys/class").join(class).join(node.file_name()?).join("device")).ok()
 }
@@ -75,7 +76,7 @@ fn below(root: &Path, node: &Path) -> PathBuf {
     root.join(node.strip_prefix("/").unwrap_or(node))
 }
 
-/// Why no backend drives a joystick; `None` for keyboards, mice and the like.
+/// Returns the reason no backend can drive a joystick; `None` for keyboards, mice and the like.
 fn problem(info: &HidrawInfo) -> Option<String> {
     let find = |axes| PidLayout::find(&info.descriptor, axes);
     match find(2).or_else(|_| find(1)).err()? {

@@ -1,11 +1,12 @@
 //! The `evdev` backend: force-feedback devices with a kernel driver.
 //!
-//! It is coarser than HID reports: some drivers keep only eight bits of a force, and some apply it on a timer of their
-//! own. Common to all is [`node`]: an input device with axes, to which constant effects are uploaded.
+//! Forces are coarser than with HID reports: some drivers keep only eight bits of a force, and some apply it on their
+//! own timer. All drivers have the interface in [`node`]: an input device with axes, to which constant effects are
+//! uploaded.
 //!
-//! As with joysticks, each axis has an effect of its own with a fixed direction. Levels are uploaded no faster than
+//! As in the `hid-pid` backend, each axis has its own effect with a fixed direction. Levels are uploaded no faster than
 //! drivers pass them on, because queued levels only delay the force. Effects have a finite duration, so that the force
-//! ends if the host hangs; if the host dies, the kernel stops it.
+//! ends if this process hangs; if the process dies, the kernel stops the effects.
 
 pub mod node;
 
@@ -23,20 +24,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Levels per second that drivers pass on without queueing, for one axis and for two; their queues are served once per
-/// millisecond.
+/// Levels per second that drivers pass on without queueing, for one axis and for two axes. Drivers serve their queues
+/// once per millisecond.
 const LEVELS_PER_S: [u64; MAX_AXES] = [900, 450];
-/// Duration of an effect, ms, and interval at which it is restarted, ns.
+/// Duration of an effect, ms.
 const LENGTH_MS: u16 = 200;
+/// Interval at which effects are restarted, ns.
 const RESTART_NS: u64 = 50_000_000;
-/// Largest level.
+/// Level of the largest force.
 const FULL_LEVEL: f64 = 32767.0;
 
-/// Bearing of each axis's force in the kernel's units, 65536 per turn: 0xC000 pushes to the right, 0x8000 away from the
-/// user.
+/// Direction of each axis's effect in the kernel's units, 65536 per turn. 0xC000 pushes to the right, 0x8000 away from
+/// the user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
-/// Devices that the kernel drives.
+/// Kind of devices with a kernel driver.
 pub static EVDEV: KindSpec = KindSpec {
     name: "evdev",
     about: "any device for which the Linux kernel provides force feedback",
@@ -46,13 +48,13 @@ pub static EVDEV: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// Finds one of the connected devices.
+/// Function that selects one of the connected devices.
 pub type Find = Box<dyn FnMut() -> Result<NodeInfo, OpenError> + Send>;
 
-/// Opens a device, uploads its effects without force and starts its threads with this priority.
+/// Opens a device, uploads its effects with zero force and starts its threads with this priority.
 ///
 /// # Errors
-/// No device, not permitted, no force feedback, no free effect.
+/// If no device matches, permission is denied, or the device has no force feedback or no free effect.
 pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, OpenError> {
     let info = find()?;
     let name = info.name.clone();
@@ -115,7 +117,7 @@ fn range(axis: &Axis) -> (f64, f64) {
     (f64::from(axis.minimum), f64::from(axis.maximum))
 }
 
-/// Rate at which every axis can get a new level, Hz: a whole fraction of 1 kHz.
+/// Returns the rate at which every axis can receive a new level, Hz: an integer fraction of 1 kHz.
 fn rate_hz(axes: usize) -> f64 {
     1000.0 / (1000u64.div_ceil(LEVELS_PER_S[axes - 1])) as f64
 }
@@ -123,7 +125,7 @@ fn rate_hz(axes: usize) -> f64 {
 struct EvdevSender {
     file: EventFile,
     effects: Vec<Effect>,
-    /// Level per newton of each axis.
+    /// Level per newton of each axis; negative if the axis is reversed.
     level_per_n: [f64; MAX_AXES],
     interval_ns: u64,
     free_ns: u64,
@@ -131,7 +133,7 @@ struct EvdevSender {
 }
 
 impl EvdevSender {
-    /// Uploads and starts one effect without force for each axis.
+    /// Uploads one effect with zero force for each axis.
     fn arm(file: EventFile, settings: &JoystickSettings) -> Result<Self, OpenError> {
         let mut effects = Vec::new();
         for direction in &DIRECTIONS[..settings.axes] {
@@ -193,7 +195,7 @@ struct EvdevReceiver {
 
 impl Receiver for EvdevReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
-        // The kernel reports changes only, so the first position is that read at the start.
+        // The kernel reports only changes, so the first position is the one read when the device was opened.
         let has_changed = std::mem::take(&mut self.is_first) || self.file.read_axes(&mut self.values, wait)?;
         if !has_changed {
             return Ok(Received::Nothing);

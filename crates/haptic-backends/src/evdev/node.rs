@@ -1,4 +1,4 @@
-//! Input devices of Linux: found in `/sys/class/input`, opened as `/dev/input/event*`.
+//! Linux input devices, listed in `/sys/class/input` and opened as `/dev/input/event*`.
 
 use crate::hid::hidraw::Selection;
 use crate::open_error::OpenError;
@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const FAMILY: u8 = b'E';
-/// `EVIOCSFF`, `EVIOCGBIT(EV_FF)`, and the first of `EVIOCGABS`.
+/// `EVIOCSFF`.
 const UPLOAD_EFFECT: Request = Request::writing(FAMILY, 0x80);
+/// `EVIOCGBIT(EV_FF)`.
 const FORCE_BITS: Request = Request::reading(FAMILY, 0x20 + EV_FF as u8);
+/// Number of `EVIOCGABS` for axis 0.
 const FIRST_AXIS: u8 = 0x40;
 
 const EV_SYN: u16 = 0x00;
@@ -22,32 +24,33 @@ const EV_ABS: u16 = 0x03;
 const EV_FF: u16 = 0x15;
 const FF_CONSTANT: u16 = 0x52;
 const FF_GAIN: u16 = 0x60;
-/// Bytes of `struct input_event` on 64-bit Linux: two times, type, code, value.
+/// Size of `struct input_event` on 64-bit Linux, bytes: seconds, microseconds, type, code, value.
 const EVENT_BYTES: usize = 24;
-/// Sizes of `struct ff_effect` and `struct input_absinfo`, bytes.
+/// Size of `struct ff_effect`, bytes.
 const EFFECT_BYTES: usize = 48;
+/// Size of `struct input_absinfo`, bytes.
 const AXIS_BYTES: usize = 24;
 
 /// A connected input device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInfo {
-    /// `/dev/input/event…`.
+    /// Path of the node, `/dev/input/event…`.
     pub path: PathBuf,
-    /// Name for the user.
+    /// Display name.
     pub name: String,
-    /// USB vendor.
+    /// USB vendor id.
     pub vendor_id: u16,
-    /// USB product.
+    /// USB product id.
     pub product_id: u16,
-    /// Serial number; empty if it has none.
+    /// Serial number; empty if the device has none.
     pub serial_number: String,
-    /// True if its driver supports constant forces.
+    /// Whether the driver supports constant forces.
     pub has_constant_force: bool,
-    /// Number of its axes among x and y.
+    /// Number of axes: 2 with x and y, 1 with x only, 0 without x.
     pub axes: usize,
 }
 
-/// All input devices, in the order of their numbers.
+/// Lists all input devices, in the order of their numbers.
 pub fn list() -> Vec<NodeInfo> {
     list_in(Path::new("/"))
 }
@@ -79,10 +82,10 @@ fn info(device: &Path, name: &str) -> Option<NodeInfo> {
 /// Chooses the device that meets the criteria.
 ///
 /// # Errors
-/// None or several devices match, with a list of the devices.
+/// If no device or more than one matches; the error lists the devices.
 pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, OpenError> {
     let fits = |info: &&NodeInfo| {
-        // A device that was named by its path is chosen even if it has no force feedback: opening it gives a better
+        // A device selected by its path is chosen even if it has no force feedback, because opening it gives a better
         // error message.
         selection.path.as_ref().map_or(info.has_constant_force, |path| *path == info.path)
             && selection.vendor_id.is_none_or(|id| id == info.vendor_id)
@@ -105,13 +108,13 @@ fn describe<'a>(infos: impl IntoIterator<Item = &'a NodeInfo>) -> String {
     infos.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// Words of 64 bits in hexadecimal, the lowest last.
+/// Whether a bit is set in a bit mask of 64-bit hexadecimal words, the lowest word last.
 fn has_bit(words: &str, bit: u16) -> bool {
     let word = words.split_whitespace().rev().nth(usize::from(bit / 64));
     word.and_then(|word| u64::from_str_radix(word, 16).ok()).is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
 
-/// State and range of one axis.
+/// Value and range of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Current value.
@@ -122,14 +125,14 @@ pub struct Axis {
     pub maximum: i32,
 }
 
-/// A constant effect: `struct ff_effect`, byte for byte.
+/// A constant effect, in the layout of `struct ff_effect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
     bytes: [u8; EFFECT_BYTES],
 }
 
-/// Offsets in `struct ff_effect`. The part that depends on the type is aligned to eight bytes, because other types
-/// contain a pointer.
+/// Offsets in `struct ff_effect`. The union of the effect types is aligned to eight bytes, because one of its members
+/// contains a pointer.
 mod field {
     pub const TYPE: usize = 0;
     pub const ID: usize = 2;
@@ -139,7 +142,7 @@ mod field {
 }
 
 impl Effect {
-    /// New effect without force, with this bearing and duration.
+    /// Creates an effect with zero force, this direction and this duration.
     pub fn constant(direction: u16, length_ms: u16) -> Self {
         const NEW: i16 = -1;
         let mut effect = Self { bytes: [0; EFFECT_BYTES] };
@@ -158,23 +161,23 @@ impl Effect {
         i16::from_ne_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
-    /// Id that the kernel assigned.
+    /// Id that the kernel assigned; -1 before the first upload.
     pub fn id(&self) -> i16 {
         self.get(field::ID)
     }
 
-    /// Its level.
+    /// Level of the force.
     pub fn level(&self) -> i16 {
         self.get(field::LEVEL)
     }
 
-    /// Changes its level; the effect has to be uploaded again.
+    /// Changes the level. The effect must then be uploaded again.
     pub fn set_level(&mut self, level: i16) {
         self.put(field::LEVEL, level.to_ne_bytes());
     }
 }
 
-/// An open `/dev/input/event*`.
+/// An open `/dev/input/event*` node.
 pub struct EventFile {
     file: File,
     is_behind: bool,
@@ -184,19 +187,19 @@ impl EventFile {
     /// Opens a node.
     ///
     /// # Errors
-    /// Those of the system.
+    /// If the node cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: OpenOptions::new().read(true).write(true).open(path)?, is_behind: false })
     }
 
-    /// True if its driver supports constant forces.
+    /// Whether the driver supports constant forces.
     pub fn has_constant_force(&self) -> bool {
         let mut bits = [0; 16];
         let is_known = request(&self.file, FORCE_BITS, &mut bits).is_ok();
         is_known && bits[usize::from(FF_CONSTANT / 8)] >> (FF_CONSTANT % 8) & 1 == 1
     }
 
-    /// Reads state and range of an axis.
+    /// Reads the value and the range of an axis.
     ///
     /// # Errors
     /// If the device has no such axis.
@@ -239,8 +242,8 @@ impl EventFile {
         (&self.file).write_all(&event)
     }
 
-    /// Waits for a report and updates the axes; false if none arrived in time. Axes whose events were lost are read
-    /// from the kernel.
+    /// Waits for a report and updates the axes. Returns false if none was completed in time. If events were lost, all
+    /// axes are read from the kernel.
     ///
     /// # Errors
     /// If the device is gone.
@@ -257,11 +260,12 @@ impl EventFile {
     }
 }
 
-/// Applies the events of one read; true if they contain the end of a report. Events after the last end are applied as
-/// well.
+/// Applies the events of one read. Returns whether they contain the end of a report. Events after the last end are
+/// applied as well.
 ///
-/// `is_behind` persists between reads: the kernel's queue overflowed, and events are incomplete until the end of the
-/// truncated report. Lost values are not sent again unless something moves, so every axis is then read from the kernel.
+/// `is_behind` persists between reads. It means that the kernel's queue overflowed and that events are incomplete until
+/// the end of the truncated report. Lost values are not sent again unless something moves, so every axis is then read
+/// from the kernel.
 fn take_all(
     events: &[u8],
     values: &mut [i32],

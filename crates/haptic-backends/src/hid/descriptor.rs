@@ -1,9 +1,9 @@
-//! Parser of HID report descriptors into a flat list of fields.
+//! Parses HID report descriptors into a flat list of fields.
 //!
-//! A descriptor is a program for a small machine: items set globals (ranges, sizes) and locals (usages), and main items
-//! create fields from them. The position of a field in its report follows from the order alone, so the parser needs no
-//! knowledge of devices. For any input the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the caps below it, and the
-//! result is a list or an error that names the byte.
+//! A descriptor is a program for a small state machine: items set globals (ranges, sizes) and locals (usages), and main
+//! items create fields from them. The position of a field in its report follows from the order of the items alone, so
+//! the parser needs no knowledge of devices. For any input, the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the
+//! other caps in this module, and the result is a list of fields or an error that gives the offset of the item.
 
 use super::field::{Field, MAX_FIELD_BITS, ReportKind, Usage};
 use core::fmt;
@@ -12,14 +12,14 @@ use core::fmt;
 pub const MAX_DESCRIPTOR_BYTES: usize = 4096;
 /// Longest supported report, bits, without its id. A full-speed packet has 512.
 pub const MAX_REPORT_BITS: u32 = 2048;
-/// Most fields of a descriptor; a game pad with many buttons has about a hundred.
+/// Maximum number of fields in a descriptor; a game pad with many buttons has about a hundred.
 pub const MAX_FIELDS: usize = 4096;
-/// Most usages of one main item.
+/// Maximum number of usages of one main item.
 const MAX_USAGES: usize = 1024;
-/// Deepest nesting of collections and of pushed globals.
+/// Maximum nesting depth of collections and of pushed globals.
 const MAX_DEPTH: usize = 32;
 
-/// Error of a descriptor.
+/// Error in a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorError {
     /// Offset of the item, bytes.
@@ -28,7 +28,7 @@ pub struct DescriptorError {
     pub problem: Problem,
 }
 
-/// Problems of descriptors.
+/// Problem in a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "Display describes them")]
 pub enum Problem {
@@ -71,9 +71,9 @@ impl std::error::Error for DescriptorError {}
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Descriptor {
     fields: Vec<Field>,
-    /// Collections in the order in which they start: usage and parent.
+    /// Usage and parent of each collection, in the order in which they start.
     collections: Vec<(Usage, Option<usize>)>,
-    /// Bits of every report, without the id.
+    /// Kind, id and length of every report; the length is in bits, without the id.
     lengths: Vec<(ReportKind, u8, u32)>,
 }
 
@@ -81,7 +81,7 @@ impl Descriptor {
     /// Parses a descriptor.
     ///
     /// # Errors
-    /// If it is truncated, its collections do not match, or it exceeds a cap.
+    /// If the descriptor is truncated, its items are not properly nested, a report id is zero, or a cap is exceeded.
     pub fn parse(bytes: &[u8]) -> Result<Self, DescriptorError> {
         let fail = |at, problem| DescriptorError { at, problem };
         if bytes.len() > MAX_DESCRIPTOR_BYTES {
@@ -100,23 +100,23 @@ impl Descriptor {
         }
     }
 
-    /// Every field that carries data, in the order of the descriptor.
+    /// Returns every field that carries data, in the order of the descriptor.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// Bytes of a report without its id; None if the descriptor has no such report.
+    /// Returns the length of a report without its id, bytes; None if the descriptor has no such report.
     pub fn report_bytes(&self, kind: ReportKind, id: u8) -> Option<usize> {
         let found = self.lengths.iter().find(|length| (length.0, length.1) == (kind, id))?;
         Some(found.2.div_ceil(8) as usize)
     }
 
-    /// True if a field is in a collection with this usage, at any depth.
+    /// Whether a field is in a collection with this usage, at any depth.
     pub fn is_within(&self, field: &Field, usage: Usage) -> bool {
         self.ancestors(field).any(|ancestor| ancestor == usage)
     }
 
-    /// Usages of the collections around a field, innermost first.
+    /// Returns the usages of the collections that contain a field, innermost first.
     pub fn ancestors(&self, field: &Field) -> impl Iterator<Item = Usage> + '_ {
         let mut next = field.collection;
         std::iter::from_fn(move || {
@@ -126,15 +126,15 @@ impl Descriptor {
         })
     }
 
-    /// Usages of the outermost collections: the kinds of device that it claims to be.
+    /// Returns the usages of the outermost collections, which give the kinds of device, such as joystick.
     pub fn applications(&self) -> impl Iterator<Item = Usage> + '_ {
         self.collections.iter().filter(|(_, parent)| parent.is_none()).map(|(usage, _)| *usage)
     }
 }
 
-/// One item: its type and its data.
+/// One item of a descriptor.
 struct Item {
-    /// Type and tag, as in the first byte without the size.
+    /// Tag and type: the first byte without the size.
     tag: u8,
     data: u32,
     /// Bytes of data: 0, 1, 2 or 4.
@@ -142,7 +142,8 @@ struct Item {
 }
 
 impl Item {
-    /// The item at the start of `bytes`, and its total length. Long items, which no known device uses, are skipped.
+    /// Returns the item at the start of `bytes` and its total length. Long items, which no known device uses, have no
+    /// effect.
     fn at(bytes: &[u8]) -> Option<(Self, usize)> {
         const LONG_ITEM: u8 = 0xFE;
         let prefix = *bytes.first()?;
@@ -163,7 +164,7 @@ impl Item {
         }
     }
 
-    /// Exponents are four bits in the specification and whole bytes in many descriptors.
+    /// Returns the unit exponent, which has four bits in the specification and a whole byte in many descriptors.
     fn exponent(&self) -> i32 {
         match self.data {
             low @ 0..=7 => low as i32,
@@ -172,13 +173,13 @@ impl Item {
         }
     }
 
-    /// Usages of four bytes carry their page.
+    /// Returns the usage. Items of four bytes include the page; shorter ones belong to the current `page`.
     fn usage(&self, page: u16) -> Usage {
         if self.size == 4 { Usage(self.data) } else { Usage::new(page, self.data as u16) }
     }
 }
 
-/// A bound as written in the descriptor; whether a maximum is signed depends on its minimum.
+/// A bound as written in the descriptor. Whether a maximum is signed depends on its minimum.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     signed: i32,
@@ -190,7 +191,8 @@ impl Bound {
         Self { signed: item.signed(), unsigned: item.data }
     }
 
-    /// Minimum and maximum. Many descriptors write a maximum of 255 in one byte, which read with its sign is -1.
+    /// Returns minimum and maximum. Many descriptors write a maximum of 255 in one byte, which would be -1 if read as
+    /// signed.
     fn range(minimum: Self, maximum: Self) -> (i64, i64) {
         let minimum = i64::from(minimum.signed);
         let maximum = if minimum < 0 { i64::from(maximum.signed) } else { i64::from(maximum.unsigned) };
@@ -238,7 +240,7 @@ struct Machine {
     globals: Globals,
     pushed: Vec<Globals>,
     locals: Locals,
-    /// The open collections.
+    /// Indices of the open collections, outermost first.
     open: Vec<usize>,
 }
 
@@ -338,7 +340,7 @@ impl Machine {
         Ok(start)
     }
 
-    /// Every element has a usage of its own; the last usage applies to the remaining ones.
+    /// Adds one field per element. Each has its own usage; the last usage also applies to all remaining elements.
     fn add_variables(&mut self, kind: ReportKind, bit_offset: u32, usages: &[Usage]) -> Result<(), Problem> {
         let Globals { size_bits, count, .. } = self.globals;
         for element in 0..count {
@@ -348,7 +350,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Elements contain the numbers of usages. One field is enough: reports with several elements list buttons or keys.
+    /// Adds an array, whose elements contain usage numbers. Only its first element becomes a field, because arrays with
+    /// several elements list buttons or keys.
     fn add_array(&mut self, kind: ReportKind, bit_offset: u32, choices: Vec<Usage>) -> Result<(), Problem> {
         self.add(Field { choices, ..self.field(kind, bit_offset) })
     }
@@ -380,7 +383,7 @@ impl Machine {
 }
 
 impl Globals {
-    /// Applies a global item; items without effect on the fields are ignored.
+    /// Applies a global item. Items without effect on the fields are ignored.
     fn set(&mut self, tag: u8, item: &Item) {
         match tag {
             0x04 => self.page = item.data as u16,
@@ -401,7 +404,7 @@ impl Globals {
 mod tests {
     use super::*;
 
-    /// A pad without report ids: three buttons, five bits of padding, x and y of ten bits.
+    /// A game pad without report ids: three buttons, five bits of padding, x and y of ten bits each.
     const PAD: &[u8] = &[
         0x05, 0x01, 0x09, 0x04, 0xA1, 0x01, 0x05, 0x09, 0x19, 0x01, 0x29, 0x03, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01,
         0x95, 0x03, 0x81, 0x02, 0x95, 0x05, 0x81, 0x03, 0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x26, 0xFF, 0x03, 0x75,

@@ -1,25 +1,25 @@
 //! One field of a report: the position of its bits and the meaning of its values.
 
-/// Width of the widest supported field, bits.
+/// Maximum width of a supported field, bits.
 pub const MAX_FIELD_BITS: u32 = 32;
 
 /// Kind of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReportKind {
-    /// From the device, on its own.
+    /// Sent by the device without a request.
     Input,
-    /// To the device.
+    /// Sent to the device.
     Output,
-    /// Read or written by the host on request.
+    /// Read or written at the request of the host.
     Feature,
 }
 
-/// A usage page and the usage in it.
+/// A usage: its page in the upper 16 bits and its id in the lower 16 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Usage(pub u32);
 
 impl Usage {
-    /// The usage of a page.
+    /// Creates a usage from its page and its id.
     pub const fn new(page: u16, id: u16) -> Self {
         Self((page as u32) << 16 | id as u32)
     }
@@ -29,7 +29,7 @@ impl Usage {
         (self.0 >> 16) as u16
     }
 
-    /// The usage within the page.
+    /// The id within the page.
     pub const fn id(self) -> u16 {
         self.0 as u16
     }
@@ -38,32 +38,32 @@ impl Usage {
 /// One field of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Kind of its report.
+    /// Kind of the report that contains the field.
     pub kind: ReportKind,
-    /// Id of its report; 0 if the device has none.
+    /// Id of that report; 0 if the device does not use ids.
     pub report_id: u8,
-    /// First bit, counted from the byte after the id.
+    /// Offset of the first bit, counted from the byte after the id.
     pub bit_offset: u32,
-    /// Width, 1 to [`MAX_FIELD_BITS`].
+    /// Width, bits, 1 to [`MAX_FIELD_BITS`].
     pub bits: u32,
-    /// Its usage; None for a field with choices.
+    /// Usage of the field; `Usage::default()` for a field with choices.
     pub usage: Usage,
-    /// Usages of its values, from the smallest logical value on; empty if the value is a number.
+    /// Usages that its values select, starting with the smallest logical value; empty if the value is a number.
     pub choices: Vec<Usage>,
-    /// Smallest and largest value.
+    /// Smallest and largest logical value.
     pub logical: (i64, i64),
-    /// Physical values of those two; both zero if they are the same.
+    /// Physical values of those two. If they are equal, the physical values are the logical ones.
     pub physical: (i64, i64),
-    /// Unit of the physical values, as coded by the specification.
+    /// Unit of the physical values, encoded as in the specification.
     pub unit: u32,
-    /// Power of ten of that unit.
+    /// Power of ten by which that unit is multiplied.
     pub exponent: i32,
-    /// The innermost collection around it.
+    /// Index of the innermost collection that contains the field.
     pub(super) collection: Option<usize>,
 }
 
 impl Field {
-    /// Reads the value from a report without its id; zero where the report is too short.
+    /// Reads the value from a report without its id. Bits beyond the end of the report are read as zero.
     ///
     /// Real-time: at most [`MAX_FIELD_BITS`] steps.
     pub fn get(&self, report: &[u8]) -> i64 {
@@ -85,7 +85,7 @@ impl Field {
         }
     }
 
-    /// True if the logical range is not empty and its values fit the bits.
+    /// Whether the logical range is not empty and fits into the width of the field.
     pub fn is_consistent(&self) -> bool {
         let (minimum, maximum) = self.logical;
         let (lowest, highest) = if minimum < 0 {
@@ -96,26 +96,26 @@ impl Field {
         minimum < maximum && minimum >= lowest && maximum <= highest
     }
 
-    /// Value of a choice, if the field has it.
+    /// Returns the value that selects a choice, if the field has it.
     pub fn choice(&self, usage: Usage) -> Option<i64> {
         let index = self.choices.iter().position(|choice| *choice == usage)? as i64;
         let value = self.logical.0 + index;
         (value <= self.logical.1).then_some(value)
     }
 
-    /// Physical range; by the specification it defaults to the logical one.
+    /// Returns the physical range, which defaults to the logical one according to the specification.
     pub fn physical_range(&self) -> (i64, i64) {
         if self.physical.0 == self.physical.1 { self.logical } else { self.physical }
     }
 
-    /// Logical value nearest to a physical one, within the range.
+    /// Returns the logical value nearest to a physical one, clamped to the range.
     pub fn logical_of(&self, physical: f64) -> i64 {
         let (from, to) = self.physical_range();
         let share = (physical - from as f64) / (to as f64 - from as f64);
         self.at_share(share)
     }
 
-    /// Logical value at a fraction of the range, 0 to 1, within the range.
+    /// Returns the logical value at a fraction of the range, 0 to 1, clamped to the range.
     pub fn at_share(&self, share: f64) -> i64 {
         let (minimum, maximum) = self.logical;
         let value = minimum as f64 + share * (maximum - minimum) as f64;

@@ -1,11 +1,12 @@
-//! Encodes a force on the hand as reports. Pure, so that the force at the motor can be tested without a device.
+//! Encodes a force on the hand as reports. This module is pure, so that the force at the motor can be tested without a
+//! device.
 //!
-//! Each axis has a constant effect of its own with a fixed direction, and only signed magnitudes are streamed: rotating
-//! one effect would take a Set Effect report as well, and some firmware restarts the effect with each of those.
+//! Each axis has its own constant effect with a fixed direction, and only signed magnitudes are streamed. Rotating a
+//! single effect would also require Set Effect reports, and some firmware restarts the effect with each of those.
 //!
-//! Directions follow the convention of games: the compass bearing that a force comes from. With bearing θ and magnitude
-//! m the force on the hand is m·(−sin θ, cos θ) along x and y of the HID specification, whose y points towards the
-//! user. In the device frame y points away from the user, for positions and forces alike.
+//! Directions follow the convention of games: the compass bearing from which a force comes. With bearing θ and
+//! magnitude m, the force on the hand is m·(−sin θ, cos θ) along x and y of the HID specification, whose y axis points
+//! towards the user. In the device frame, y points away from the user, for positions and forces alike.
 
 use super::field::Field;
 use super::layout::{LayoutError, PidLayout, effect_duration};
@@ -13,28 +14,28 @@ use super::report::Report;
 use haptic_device::MAX_AXES;
 use nalgebra::{Matrix2, Vector2};
 
-/// Bearings of the effects of the first and the second axis, turns.
+/// Bearing of the effect of each axis, turns.
 const BEARINGS: [f64; MAX_AXES] = [0.25, 0.5];
 
-/// Force of each axis at full magnitude, and its sign.
+/// Force of each axis at full magnitude, and its direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForceScale {
-    /// Force at the largest magnitude, N, of each axis.
+    /// Force of each axis at the largest magnitude, N.
     pub full_scale_n: [f64; MAX_AXES],
-    /// True if the motor of an axis pushes against the direction of the specification.
+    /// Whether the motor of an axis pushes opposite to the direction in the specification.
     pub reversed: [bool; MAX_AXES],
 }
 
 /// Magnitude of each axis, in the device's units.
 pub type Magnitudes = [i64; MAX_AXES];
 
-/// Encoder of forces for one layout.
+/// Encodes forces for one layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidEncoder {
     layout: PidLayout,
     /// Magnitudes per newton in the device frame.
     magnitudes_from_force: Matrix2<f64>,
-    /// The largest magnitude of either sign.
+    /// Largest magnitude that the field holds with either sign.
     largest: i64,
     duration: i64,
     /// Value of the direction field of each axis's effect.
@@ -42,10 +43,10 @@ pub struct PidEncoder {
 }
 
 impl PidEncoder {
-    /// Encoder for a layout.
+    /// Creates the encoder for a layout.
     ///
     /// # Errors
-    /// If the range of the duration field fits no usable duration.
+    /// If the range of the duration field contains no usable duration.
     pub fn new(layout: PidLayout, scale: ForceScale) -> Result<Self, LayoutError> {
         let (minimum, maximum) = layout.constant.magnitude.logical;
         let largest = maximum.min(-minimum);
@@ -62,7 +63,8 @@ impl PidEncoder {
         &self.layout
     }
 
-    /// Magnitudes nearest to a force in the device frame, N; a non-finite force is encoded as zero.
+    /// Returns the magnitudes nearest to a force in the device frame, N. Forces beyond full scale are clamped, and NaN
+    /// is encoded as zero.
     ///
     /// Real-time: four multiplications.
     pub fn magnitudes(&self, force_n: Vector2<f64>) -> Magnitudes {
@@ -70,13 +72,14 @@ impl PidEncoder {
         [exact.x, exact.y].map(|value| (libm::round(value) as i64).clamp(-self.largest, self.largest))
     }
 
-    /// Create New Effect, a feature report.
+    /// Returns the Create New Effect feature report.
     pub fn create(&self) -> Report {
         let (shape, kind) = &self.layout.create;
         shape.empty().with(&kind.field, kind.value)
     }
 
-    /// Set Effect of an axis: a constant force in its direction, at full gain, that ends by itself.
+    /// Returns the Set Effect report of an axis: a constant force in its direction, at full gain, with a finite
+    /// duration.
     pub fn set_effect(&self, axis: usize, block: i64) -> Report {
         let effect = &self.layout.effect;
         let mut report = effect.shape.empty().with(&effect.block_index, block);
@@ -84,7 +87,7 @@ impl PidEncoder {
         if let Some(gain) = &effect.gain {
             report = report.with(gain, gain.logical.1);
         }
-        // One bearing for all axes; firmware with a field per axis gets the same value in each.
+        // One bearing applies to all axes; firmware with a field per axis receives the same value in each.
         for field in &effect.directions {
             report = report.with(field, self.directions[axis]);
         }
@@ -94,15 +97,15 @@ impl PidEncoder {
         }
     }
 
-    /// Set Constant Force.
+    /// Returns the Set Constant Force report.
     ///
-    /// Real-time: some 64 steps.
+    /// Real-time: about 64 steps.
     pub fn set_magnitude(&self, block: i64, magnitude: i64) -> Report {
         let constant = &self.layout.constant;
         constant.shape.empty().with(&constant.block_index, block).with(&constant.magnitude, magnitude)
     }
 
-    /// Effect Operation: start, which also restarts its duration.
+    /// Returns the Effect Operation report that starts an effect, which also restarts its duration.
     pub fn start(&self, block: i64) -> Report {
         let operation = &self.layout.operation;
         let report = operation.shape.empty().with(&operation.block_index, block);
@@ -110,7 +113,7 @@ impl PidEncoder {
         operation.loop_count.as_ref().map_or(report, |count| report.with(count, 1))
     }
 
-    /// Effect Operation: stop.
+    /// Returns the Effect Operation report that stops an effect.
     pub fn stop(&self, block: i64) -> Report {
         let operation = &self.layout.operation;
         let report = operation.shape.empty().with(&operation.block_index, block);
@@ -118,21 +121,23 @@ impl PidEncoder {
     }
 }
 
-/// Value of a direction field nearest to a bearing, and the bearing of that value, turns.
+/// Returns the value of a direction field nearest to a bearing, and the bearing of that value, turns.
 fn direction(field: &Field, bearing: f64) -> (i64, f64) {
     let (minimum, maximum) = field.logical;
     let range = (maximum - minimum) as f64;
-    // The ranges 0 to 359, 3599 and 35999 exclude the full turn, which equals zero; every other range includes it.
+    // The ranges 0 to 359, 3599 and 35999 exclude the full turn, which is equivalent to zero; every other range
+    // includes it.
     let turn = if [359.0, 3599.0, 35999.0].contains(&range) { range + 1.0 } else { range };
     let value = minimum + libm::round(bearing * turn) as i64;
     (value.clamp(minimum, maximum), (value - minimum) as f64 / turn)
 }
 
-/// Inverse of the effects' directions, which are as exact as their bits, and of the frame of the specification.
+/// Returns the matrix from a force in the device frame to magnitudes: the inverse of the effects' directions, as
+/// rounded by their fields, with the y axis of the specification reversed.
 fn inverse(axes: usize, bearings: [f64; MAX_AXES], scale: &ForceScale, largest: f64) -> Matrix2<f64> {
     let column = |axis: usize| {
         let (sine, cosine) = libm::sincos(bearings[axis] * core::f64::consts::TAU);
-        // (−sin, cos) in the frame of the specification, whose y is opposite to that of the device frame.
+        // (−sin, cos) in the frame of the specification, whose y axis is opposite to that of the device frame.
         let sign = |reversed: bool| if reversed { -1.0 } else { 1.0 };
         Vector2::new(-sine * sign(scale.reversed[0]), -cosine * sign(scale.reversed[1]))
     };

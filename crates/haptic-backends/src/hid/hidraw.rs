@@ -1,4 +1,4 @@
-//! HID devices of Linux: found in `/sys/class/hidraw`, opened as `/dev/hidraw*`.
+//! Linux HID devices, listed in `/sys/class/hidraw` and opened as `/dev/hidraw*`.
 //!
 //! The kernel's own driver may use the device at the same time: both receive its reports.
 
@@ -12,38 +12,39 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Interval of an endpoint if the kernel gives none, ns: the shortest at full speed.
+/// Interval of an endpoint if the kernel reports none, ns: the shortest one at full speed.
 const USUAL_INTERVAL_NS: u64 = 1_000_000;
 
-/// `HIDIOCSFEATURE` and `HIDIOCGFEATURE`.
+/// `HIDIOCSFEATURE`.
 const SET_FEATURE: Request = Request::both(b'H', 0x06);
+/// `HIDIOCGFEATURE`.
 const GET_FEATURE: Request = Request::both(b'H', 0x07);
 
 /// A connected HID device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HidrawInfo {
-    /// `/dev/hidraw…`.
+    /// Path of the node, `/dev/hidraw…`.
     pub path: PathBuf,
-    /// Name for the user.
+    /// Display name.
     pub name: String,
-    /// USB vendor.
+    /// USB vendor id.
     pub vendor_id: u16,
-    /// USB product.
+    /// USB product id.
     pub product_id: u16,
-    /// Serial number; empty if it has none.
+    /// Serial number; empty if the device has none.
     pub serial_number: String,
-    /// Its report descriptor.
+    /// Report descriptor.
     pub descriptor: Vec<u8>,
-    /// Interval of its output endpoint, ns.
+    /// Interval of the output endpoint, ns.
     pub interval_ns: u64,
 }
 
-/// All HID devices, in the order of their numbers.
+/// Lists all HID devices, in the order of their numbers.
 pub fn list() -> Vec<HidrawInfo> {
     list_in(Path::new("/"))
 }
 
-/// The same with another root directory, for tests.
+/// Like [`list`], with a different root directory, for tests.
 pub fn list_in(root: &Path) -> Vec<HidrawInfo> {
     let folder = root.join("sys/class/hidraw");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -69,7 +70,7 @@ fn info(device: &Path, name: &str) -> Option<HidrawInfo> {
     })
 }
 
-/// Interval of the output endpoint; None if reports are sent over the control endpoint.
+/// Returns the interval of the output endpoint, ns; None if reports are sent over the control endpoint.
 fn output_interval_ns(device: &Path) -> Option<u64> {
     let interface = fs::canonicalize(device).ok()?.parent()?.to_owned();
     let text = |path: PathBuf| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
@@ -78,7 +79,7 @@ fn output_interval_ns(device: &Path) -> Option<u64> {
     interval_ns(&text(outward.join("interval"))?)
 }
 
-/// `1ms` or `125us`, as the kernel writes it.
+/// Parses an interval as the kernel writes it, such as `1ms` or `125us`.
 fn interval_ns(text: &str) -> Option<u64> {
     let (number, unit_ns) = match (text.strip_suffix("ms"), text.strip_suffix("us")) {
         (Some(number), _) => (number, 1_000_000),
@@ -88,21 +89,21 @@ fn interval_ns(text: &str) -> Option<u64> {
     number.parse::<u64>().ok().filter(|number| *number > 0).map(|number| number * unit_ns)
 }
 
-/// Criteria for a device; one that is not given matches every device.
+/// Criteria for a device. A criterion that is None matches every device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Device node.
     pub path: Option<PathBuf>,
-    /// USB vendor.
+    /// USB vendor id.
     pub vendor_id: Option<u16>,
-    /// USB product.
+    /// USB product id.
     pub product_id: Option<u16>,
     /// Serial number.
     pub serial_number: Option<String>,
 }
 
 impl Selection {
-    /// True if a device meets all criteria.
+    /// Whether a device meets all criteria.
     pub fn fits(&self, info: &HidrawInfo) -> bool {
         self.path.as_ref().is_none_or(|path| *path == info.path)
             && self.vendor_id.is_none_or(|id| id == info.vendor_id)
@@ -111,15 +112,15 @@ impl Selection {
     }
 }
 
-/// Opens the device that meets the criteria, whatever its node is called now.
+/// Opens the device that meets the criteria. It is searched for each time, because the name of its node can change.
 pub struct HidrawPort {
     selection: Selection,
-    /// True for the descriptors of devices that the backend can drive.
+    /// Whether the backend can drive a device with this descriptor.
     is_wanted: fn(&[u8]) -> bool,
 }
 
 impl HidrawPort {
-    /// Port for devices whose descriptor is wanted.
+    /// Creates a port for devices that meet the criteria and whose descriptor satisfies `is_wanted`.
     pub fn new(selection: Selection, is_wanted: fn(&[u8]) -> bool) -> Self {
         Self { selection, is_wanted }
     }
@@ -127,8 +128,8 @@ impl HidrawPort {
     fn find(&self) -> Result<HidrawInfo, OpenError> {
         let all = list();
         let by_name = all.iter().filter(|info| self.selection.fits(info));
-        // A device that was named is chosen even if the backend cannot drive it: opening it gives a better error
-        // message.
+        // A device selected by a criterion is chosen even if the backend cannot drive it, because opening it gives a
+        // better error message.
         let is_named = self.selection != Selection::default();
         let fitting: Vec<&HidrawInfo> = by_name.filter(|info| is_named || (self.is_wanted)(&info.descriptor)).collect();
         let wanted: Vec<&&HidrawInfo> = fitting.iter().filter(|info| (self.is_wanted)(&info.descriptor)).collect();
@@ -166,7 +167,7 @@ impl HidPort for HidrawPort {
     }
 }
 
-/// An open `/dev/hidraw*`.
+/// An open `/dev/hidraw*` node.
 struct Hidraw {
     file: File,
 }

@@ -1,8 +1,8 @@
-//! The `hid-pid` backend: joysticks, wheels and boards whose force feedback is that of the HID specification.
+//! The `hid-pid` backend: joysticks, wheels and boards with the force feedback of the HID specification.
 //!
-//! Arming creates one constant effect for each axis and starts it without force. Afterwards only magnitudes are
+//! Arming creates one constant effect for each axis and starts it with zero force. Afterwards only magnitudes are
 //! streamed, one report at a time and no faster than the endpoint accepts them. Effects end by themselves after 200 ms
-//! and are restarted every 50 ms, so that the force of a device whose host has died ends.
+//! and are restarted every 50 ms, so that the force ends if the host dies.
 
 mod arm;
 mod effort_stream;
@@ -26,35 +26,37 @@ use std::time::Duration;
 /// Settings from the device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoystickSettings {
-    /// 1 or 2.
+    /// Number of axes, 1 or 2.
     pub axes: usize,
-    /// Travel of each axis at the handle, m; if not given, that of the descriptor.
+    /// Travel of each axis at the handle, m; None selects the travel in the descriptor.
     pub travel_m: Option<[f64; MAX_AXES]>,
-    /// Metres per radian, for descriptors that give an angle.
+    /// Handle displacement per radian, m, for descriptors that give an angle.
     pub lever_m: f64,
-    /// Count of each axis at the centre of the handle; if not given, the middle of its range.
+    /// Count of each axis at the centre of its travel; None selects the middle of its range of counts.
     pub centre_counts: Option<[f64; MAX_AXES]>,
-    /// Forces at the largest magnitude and their signs.
+    /// Forces at the largest magnitude and their directions.
     pub force: ForceScale,
 }
 
-/// Travel if neither the device file nor the descriptor gives one, m: that of a joystick.
+/// Travel if neither the device file nor the descriptor gives one, m; typical of a joystick.
 const ASSUMED_TRAVEL_M: f64 = 0.1;
 
 impl JoystickSettings {
-    /// Scale of an axis with this range of counts. `described_m` is the travel in the descriptor, if it has one.
+    /// Returns the scale of an axis with this range of counts. `described_m` is the travel in the descriptor, if it has
+    /// one.
     pub fn scale(&self, axis: usize, range_counts: (f64, f64), described_m: Option<f64>) -> AxisScale {
         let given_m = self.travel_m.map(|travel_m| travel_m[axis]);
         let travel_m = given_m.or(described_m).unwrap_or(ASSUMED_TRAVEL_M);
         let middle = (range_counts.0 + range_counts.1) / 2.0;
         let centre_counts = self.centre_counts.map_or(middle, |centres| centres[axis]);
-        // In the HID specification and in the kernel y grows towards the user, in the device frame away from the user.
+        // In the HID specification and in the kernel, y increases towards the user; in the device frame, it increases
+        // away from the user.
         let direction = if axis == 1 { -1.0 } else { 1.0 };
         AxisScale::from_range(range_counts, centre_counts, direction * travel_m, self.force.full_scale_n[axis])
     }
 }
 
-/// Travel in a descriptor: a length, or an angle at a lever.
+/// Returns the travel in a descriptor, m: a length, or an angle times the lever.
 fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     /// Units of the specification: system in the low nibble, length or angle in the next.
     const CENTIMETRE: u32 = 0x11;
@@ -73,7 +75,7 @@ fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     (metres > 0.0 && metres.is_finite()).then_some(metres)
 }
 
-/// Joysticks with HID force feedback.
+/// Kind of joysticks with HID force feedback.
 pub static HID_PID: KindSpec = KindSpec {
     name: "hid-pid",
     about: "USB force-feedback joysticks, wheels and boards, based on their report descriptors",
@@ -83,7 +85,7 @@ pub static HID_PID: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// Keys of joysticks, also of those that the kernel drives.
+/// Device-file keys of joysticks, including those with a kernel driver.
 pub(crate) const JOYSTICK_KEYS: &[&str] = &[
     "path",
     "vendor_id",
@@ -96,10 +98,10 @@ pub(crate) const JOYSTICK_KEYS: &[&str] = &[
     "reverse_force_y",
 ];
 
-/// Opens a joystick, arms it without force and starts its threads with this priority.
+/// Opens a joystick, arms it with zero force and starts its threads with this priority.
 ///
 /// # Errors
-/// No device, not permitted, no force feedback, no free effect.
+/// If no device matches, permission is denied, or the device has no force feedback or no free effect.
 pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, OpenError> {
     let opened = port.open()?;
     let name = opened.name.clone();
@@ -130,14 +132,15 @@ fn scale(axis: usize, field: &Field, settings: &JoystickSettings) -> AxisScale {
     settings.scale(axis, range_counts, described_travel_m(field, settings.lever_m))
 }
 
-/// Rate at which every axis can get a new force, Hz: one report each, at most 1 kHz, and a whole fraction of it.
+/// Returns the rate at which every axis can receive a new force, Hz. Each axis needs one report, and the rate is an
+/// integer fraction of 1 kHz.
 pub fn rate_hz(interval_ns: u64, axes: usize) -> f64 {
     const TICK_NS: u64 = 1_000_000;
     let ticks = (interval_ns * axes as u64).div_ceil(TICK_NS).max(1);
     1000.0 / ticks as f64
 }
 
-/// Finds and arms devices with one descriptor.
+/// Finds and arms devices with a given descriptor.
 struct JoystickConnector {
     port: Box<dyn HidPort>,
     descriptor: Vec<u8>,
@@ -212,7 +215,8 @@ struct JoystickReceiver {
     axes: Vec<Field>,
     actuators_enabled: Option<Field>,
     scales: Vec<AxisScale>,
-    /// A switch at the device, or the device itself, has cut the motors' power. Many devices never report this.
+    /// Whether a switch on the device, or the device itself, has cut the power of the motors. Many devices never report
+    /// this.
     are_actuators_off: bool,
 }
 
@@ -225,7 +229,7 @@ impl Receiver for JoystickReceiver {
 }
 
 impl JoystickReceiver {
-    /// A report may contain the axes, the state of the motors, or both.
+    /// Interprets a report, which may contain the axes, the state of the motors, or both.
     fn interpret(&mut self, bytes: &[u8]) -> Received {
         let has_switched = self.update_actuators(bytes);
         let fault = self.are_actuators_off.then_some(FaultCode::Disarmed);
@@ -236,7 +240,8 @@ impl JoystickReceiver {
         }
     }
 
-    /// True if the motors were switched on or off since the last report with their state.
+    /// Updates the state of the motors, if the report contains it. Returns whether they were switched on or off since
+    /// the last such report.
     fn update_actuators(&mut self, bytes: &[u8]) -> bool {
         let reported = self.actuators_enabled.as_ref().and_then(|field| Some((field, content(field, bytes)?)));
         let Some((field, report)) = reported else { return false };
@@ -253,7 +258,7 @@ impl JoystickReceiver {
     }
 }
 
-/// Content of a report without its id; None if the field belongs to another report.
+/// Returns the content of a report without its id; None if the field belongs to another report.
 fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
     match field.report_id {
         0 => Some(bytes),
@@ -268,7 +273,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A wheel with one axis in the first byte and the state of its motor in the first bit of the second.
+    /// Creates a wheel with one axis of eight bits. If both ids are equal, the state of its motor follows in the same
+    /// report.
     fn wheel(axis_id: u8, state_id: u8) -> JoystickReceiver {
         let field = super::super::field::tests::field;
         let state_at = if axis_id == state_id { 8 } else { 0 };

@@ -1,8 +1,8 @@
-//! Finds the axes and the force feedback of a device in its descriptor; nothing is assumed.
+//! Finds the axes and the force feedback of a device in its descriptor, without assumptions about the device.
 //!
-//! Report ids, orders, widths and ranges differ from device to device, and even the numbers that start or enable
-//! something do. Only the usages are the same everywhere, so everything is looked up by usage, and errors name what is
-//! missing or contradictory.
+//! Report ids, orders, widths and ranges differ from device to device, and so do the values of commands such as start
+//! or enable. Only the usages are the same everywhere, so everything is looked up by usage, and errors name the part
+//! that is missing or contradictory.
 
 use super::descriptor::{Descriptor, DescriptorError};
 use super::field::{Field, ReportKind, Usage};
@@ -10,42 +10,42 @@ use super::report::{MAX_REPORT_BYTES, Shape};
 use super::usages::*;
 use core::fmt;
 
-/// Duration of an effect unless it is restarted, s. The force of a device whose host died ends after this time.
+/// Duration of an effect unless it is restarted, s. If the host dies, the force ends after this time.
 pub const EFFECT_DURATION_S: f64 = 0.2;
-/// Shortest usable duration, s: a shorter effect would end between two starts.
+/// Shortest usable duration, s. A shorter effect could end between two starts.
 const SHORTEST_DURATION_S: f64 = 0.1;
 
-/// Why a device cannot be driven.
+/// Reason a device cannot be driven.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LayoutError {
     /// The descriptor is malformed.
     Descriptor(DescriptorError),
-    /// It has no axis with this name.
+    /// The descriptor has no axis with this name.
     NoAxis {
-        /// The axis.
+        /// Name of the axis.
         axis: &'static str,
     },
     /// No report of the descriptor sets a force.
     NoForceFeedback,
     /// A part of the force feedback is missing.
     Missing {
-        /// The part.
+        /// Name of the part.
         what: &'static str,
     },
     /// The range of a field is empty or does not fit its bits.
     Contradictory {
-        /// The field.
+        /// Name of the field.
         what: &'static str,
         /// Its range.
         logical: (i64, i64),
-        /// Its width.
+        /// Its width, bits.
         bits: u32,
     },
     /// A report is too long.
     TooLong {
-        /// The report.
+        /// Name of the report.
         what: &'static str,
-        /// Its length.
+        /// Its length, bytes.
         bytes: usize,
     },
 }
@@ -78,25 +78,25 @@ impl From<DescriptorError> for LayoutError {
 /// The reports and fields that the backend uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidLayout {
-    /// One or two axes: x, then y.
+    /// Fields of one or two axes: x, then y.
     pub axes: Vec<Field>,
-    /// Set Effect.
+    /// Fields of the Set Effect report.
     pub effect: EffectFields,
-    /// Set Constant Force.
+    /// Fields of the Set Constant Force report.
     pub constant: ConstantFields,
-    /// Effect Operation.
+    /// Fields of the Effect Operation report.
     pub operation: OperationFields,
-    /// Create New Effect: the kind of effect, and the number that is a constant force.
+    /// Create New Effect, with the field and value that select a constant force.
     pub create: (Shape, Choice),
-    /// Block Load: result of Create New Effect.
+    /// Block Load report, which gives the result of Create New Effect.
     pub load: LoadFields,
     /// Block Free, if there is one.
     pub free: Option<(Shape, Field)>,
-    /// Device Control: enable, disable, stop, reset, as far as the device has them.
+    /// Commands of Device Control, as far as the device has them.
     pub control: ControlFields,
     /// Device Gain, if there is one.
     pub gain: Option<(Shape, Field)>,
-    /// Number of effects that can play at once, if the device reports it: a feature report.
+    /// Number of effects that can play at once, a feature report, if the device has it.
     pub simultaneous: Option<(Shape, Field)>,
     /// Actuators Enabled, if the device reports it.
     pub actuators_enabled: Option<Field>,
@@ -111,7 +111,7 @@ pub struct Choice {
     pub value: i64,
 }
 
-/// Set Effect.
+/// Fields of the Set Effect report.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
 pub struct EffectFields {
@@ -125,7 +125,7 @@ pub struct EffectFields {
     pub directions: Vec<Field>,
 }
 
-/// Set Constant Force.
+/// Fields of the Set Constant Force report.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
 pub struct ConstantFields {
@@ -134,7 +134,7 @@ pub struct ConstantFields {
     pub magnitude: Field,
 }
 
-/// Effect Operation.
+/// Fields of the Effect Operation report.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
 pub struct OperationFields {
@@ -145,7 +145,7 @@ pub struct OperationFields {
     pub loop_count: Option<Field>,
 }
 
-/// Block Load.
+/// Fields of the Block Load report.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
 pub struct LoadFields {
@@ -155,7 +155,7 @@ pub struct LoadFields {
     pub full: Option<i64>,
 }
 
-/// Device Control. Some devices have a bit for each command, others a number.
+/// Commands of Device Control. Some devices have a bit for each command, others a number.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
 pub struct ControlFields {
@@ -198,9 +198,10 @@ impl PidLayout {
     }
 }
 
-/// Longest duration up to 200 ms that a duration field can hold, and its value.
+/// Returns the value of a duration field for [`EFFECT_DURATION_S`], or for the longest shorter duration that the field
+/// can hold.
 pub fn effect_duration(field: &Field) -> Result<i64, LayoutError> {
-    /// Position of the nibble of a unit that holds the power of time.
+    /// Bit offset of the nibble that holds the exponent of time in a unit.
     const TIME_NIBBLE: u32 = 12;
     let is_in_seconds = field.unit >> TIME_NIBBLE & 0xF == 1;
     let counts_per_s = if is_in_seconds { libm::pow(10.0, -f64::from(field.exponent)) } else { 1000.0 };
@@ -232,14 +233,14 @@ impl Search<'_> {
         self.fields(kind).filter(fits).find(|field| self.descriptor.is_within(field, report)).cloned()
     }
 
-    /// Field of a report that has `usage` among its choices, and its value.
+    /// Finds the field of a report that has `usage` among its choices, and the value that selects it.
     fn choice(&self, kind: ReportKind, report: Usage, usage: Usage, what: &'static str) -> Result<Choice, LayoutError> {
         let mut inside = self.fields(kind).filter(|field| self.descriptor.is_within(field, report));
         let found = inside.find_map(|field| Some(Choice { field: field.clone(), value: field.choice(usage)? }));
         found.ok_or(LayoutError::Missing { what })
     }
 
-    /// A required number of a report, with a consistent range.
+    /// Finds a required numeric field of a report and checks that its range is consistent.
     fn number(&self, kind: ReportKind, report: Usage, usage: Usage, what: &'static str) -> Result<Field, LayoutError> {
         self.within(kind, report, usage).ok_or(LayoutError::Missing { what }).and_then(|field| consistent(field, what))
     }
@@ -287,7 +288,7 @@ impl Search<'_> {
         Ok(fields)
     }
 
-    /// Fields of a collection inside Set Effect.
+    /// Returns the fields of a collection inside Set Effect.
     fn inside(&self, collection: Usage) -> Vec<Field> {
         let is_inside = |field: &&Field| {
             self.descriptor.is_within(field, collection) && self.descriptor.is_within(field, SET_EFFECT_REPORT)
@@ -348,7 +349,7 @@ impl Search<'_> {
         })
     }
 
-    /// A command of Device Control: a value of its number, or a bit of its own.
+    /// Finds a command of Device Control, which is either a value of a numeric field or a separate bit.
     fn order(&self, usage: Usage) -> Result<Option<(Shape, Choice)>, LayoutError> {
         let by_number = |field: &Field| Some(Choice { field: field.clone(), value: field.choice(usage)? });
         let by_bit = |field: &Field| (field.usage == usage).then(|| Choice { field: field.clone(), value: 1 });
@@ -369,7 +370,7 @@ fn same_report(first: &Field, others: &[&Field], what: &'static str) -> Result<(
     if is_same { Ok(()) } else { Err(LayoutError::Missing { what }) }
 }
 
-/// Only the direction distinguishes two axes.
+/// Checks the direction fields. Two axes require them, because only the direction distinguishes their effects.
 fn check_directions(directions: &[Field], axes: usize) -> Result<(), LayoutError> {
     if axes > 1 && directions.is_empty() {
         return Err(LayoutError::Missing { what: "direction of an effect, which distinguishes two axes" });

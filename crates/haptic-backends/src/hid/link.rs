@@ -1,16 +1,16 @@
-//! Transport of HID reports, as traits, so that backends can be tested without a kernel.
+//! Transport of HID reports, as traits so that backends can be tested without a kernel.
 
 use super::report::Report;
 use crate::open_error::OpenError;
 use std::io;
 use std::time::Duration;
 
-/// An open handle of a HID device. Several can be open at once.
+/// An open handle to a HID device. Several can be open at once.
 pub trait HidLink: Send {
     /// Writes an output report, id first. May block until the device has accepted it.
     ///
     /// # Errors
-    /// If the device is gone or rejects it.
+    /// If the device is gone or rejects the request.
     fn write(&mut self, report: &Report) -> io::Result<()>;
 
     /// Waits for an input report and returns its length; 0 if none arrived in time. The id comes first if the device
@@ -23,29 +23,29 @@ pub trait HidLink: Send {
     /// Writes a feature report, id first.
     ///
     /// # Errors
-    /// If the device is gone or rejects it.
+    /// If the device is gone or rejects the request.
     fn set_feature(&mut self, report: &Report) -> io::Result<()>;
 
-    /// Fills a feature report whose id is set.
+    /// Reads a feature report into `report`, whose id must be set.
     ///
     /// # Errors
-    /// If the device is gone or rejects it.
+    /// If the device is gone or rejects the request.
     fn get_feature(&mut self, report: &mut Report) -> io::Result<()>;
 }
 
-/// An open device: both directions, and its description of itself.
+/// An open device: handles for both directions, and its description.
 pub struct Opened {
-    /// For input reports.
+    /// Handle for input reports.
     pub reading: Box<dyn HidLink>,
-    /// For output and feature reports.
+    /// Handle for output and feature reports.
     pub writing: Box<dyn HidLink>,
-    /// Its report descriptor.
+    /// Report descriptor.
     pub descriptor: Vec<u8>,
-    /// Name for the user.
+    /// Display name.
     pub name: String,
-    /// Serial number; empty if it has none.
+    /// Serial number; empty if the device has none.
     pub serial_number: String,
-    /// Interval of its output endpoint, ns.
+    /// Interval of the output endpoint, ns.
     pub interval_ns: u64,
 }
 
@@ -54,7 +54,7 @@ pub trait HidPort: Send {
     /// Opens the device that is connected now.
     ///
     /// # Errors
-    /// Text for the user: no device, several devices, or not permitted.
+    /// If no device or more than one matches, or permission is denied.
     fn open(&mut self) -> Result<Opened, OpenError>;
 }
 

@@ -1,8 +1,8 @@
-//! The `hid-native` backend: boards with native USB and the native protocol, one message per report.
+//! The `hid-native` backend: boards with native USB that use the native protocol, one message per report.
 //!
-//! A report per millisecond in each direction carries both axes, so two axes run at 1 kHz, and no effect lies between
-//! command and motor. The session is that of [`crate::native`]; commands and ARM messages are written by the sending
-//! thread of [`crate::threaded`].
+//! One report per millisecond in each direction carries both axes, so two axes run at 1 kHz. Commands act on the motors
+//! directly, not through effects. The session is that of [`crate::native`]; the sending thread of [`crate::threaded`]
+//! writes commands and ARM messages.
 
 use super::descriptor::Descriptor;
 use super::field::{ReportKind, Usage};
@@ -30,15 +30,15 @@ use std::time::Duration;
 
 /// Longest interval between commands, ns, even if the tick has written nothing new.
 const KEEP_ALIVE_NS: u64 = 2_000_000;
-/// A board that stays silent or disarmed for this long has lost the session: the handshake is run again, ns.
+/// Time after which a silent or disarmed board counts as having lost the session, ns. The handshake is then repeated.
 const SESSION_LOST_NS: u64 = 1_000_000_000;
 /// Highest rate of reports, Hz: one per millisecond.
 const MAX_RATE_HZ: f64 = 1000.0;
 
-/// Samples of the receive half carry a velocity, so none is estimated from positions here.
+/// Encoder step passed to [`ThreadedDevice`]. It is unused, because samples of the receive half include a velocity.
 const NO_ENCODER_STEP: f64 = 0.0;
 
-/// True if the descriptor is that of a board with the native protocol.
+/// Whether the descriptor is that of a board with the native protocol.
 pub fn is_native(descriptor: &[u8]) -> bool {
     let Ok(descriptor) = Descriptor::parse(descriptor) else { return false };
     let has_usage = descriptor.applications().any(|usage| usage == Usage::new(USAGE_PAGE, USAGE));
@@ -46,7 +46,7 @@ pub fn is_native(descriptor: &[u8]) -> bool {
     has_usage && [ReportKind::Input, ReportKind::Output].iter().all(|kind| bytes(*kind) == Some(REPORT_BYTES))
 }
 
-/// Error for a device without the native protocol, with the kind that would drive it.
+/// Creates the error for a device without the native protocol, with the kind that would drive it or another remedy.
 fn not_native(descriptor: &[u8]) -> OpenError {
     let remedy = if PidLayout::find(descriptor, 1).is_ok() {
         "it has force feedback of the HID specification, write kind = \"hid-pid\""
@@ -57,10 +57,11 @@ fn not_native(descriptor: &[u8]) -> OpenError {
     OpenError::Unsupported(format!("its descriptor is not that of a board with the native protocol; {remedy}"))
 }
 
-/// Opens a board, arms it without force and starts its threads with this priority.
+/// Opens a board, arms it with zero force and starts its threads with this priority.
 ///
 /// # Errors
-/// No device, not permitted, no answer, another version, another number of axes.
+/// If no device matches, permission is denied, or the board does not answer or has another protocol version or number
+/// of axes.
 pub fn open(
     port: Box<dyn HidPort>,
     settings: NativeSettings,
@@ -111,7 +112,7 @@ impl NativeConnector {
     }
 }
 
-/// Both directions of a board during the handshake.
+/// Both directions of the link to a board during the handshake.
 struct ReportLink {
     reading: Box<dyn HidLink>,
     writing: Box<dyn HidLink>,
@@ -127,7 +128,7 @@ impl Link for ReportLink {
     }
 }
 
-/// Report without an id.
+/// Creates an output report without an id.
 fn report(bytes: &[u8]) -> Report {
     let Some(shape) = Shape::new(ReportKind::Output, 0, REPORT_BYTES) else { unreachable!("64 bytes are a report") };
     let mut report = shape.empty();
@@ -140,7 +141,7 @@ fn report(bytes: &[u8]) -> Report {
 struct NativeSender {
     link: Box<dyn HidLink>,
     transmit: Box<dyn TransmitHalf>,
-    /// ARM messages of the receive half.
+    /// ARM messages from the receive half.
     replies: mpsc::Receiver<TxBytes>,
     sent_ns: u64,
 }
@@ -160,7 +161,7 @@ impl Transmitter for NativeSender {
     }
 
     fn disable(&mut self) {
-        // If it does not arrive, the board's watchdog ends the effort.
+        // If the stop frame does not arrive, the board's watchdog ends the effort.
         let _ = self.link.write(&report(self.transmit.stop_frame().bytes()));
     }
 }
@@ -182,14 +183,14 @@ impl Receiver for NativeReceiver {
         self.on_report(&bytes[..length], now())
     }
 
-    /// The board answers every command, and commands are sent all the time.
+    /// The board answers every command, and commands are sent continuously.
     fn reporting_mode(&self) -> ReportingMode {
         ReportingMode::Streams
     }
 }
 
 impl NativeReceiver {
-    /// Receives from a board that has just been armed.
+    /// Creates the receiver of a board that has just been armed.
     fn new(
         link: Box<dyn HidLink>,
         receive: Box<dyn ReceiveHalf>,
@@ -199,11 +200,11 @@ impl NativeReceiver {
         Self { link, receive, replies, newest: 0, received_at: now, disarmed_since: None }
     }
 
-    /// `report` is empty if none arrived.
+    /// Handles a report, which is empty if none arrived.
     fn on_report(&mut self, report: &[u8], now: MonotonicNs) -> io::Result<Received> {
         let received = self.receive.receive(report, now);
         if let Some(reply) = received.reply {
-            // If the queue is full, an ARM message already waits.
+            // If the queue is full, an ARM message is already waiting.
             let _ = self.replies.try_send(reply);
         }
         let received = received.sample.map_or(Received::Nothing, |sample| self.on_sample(&sample, now));

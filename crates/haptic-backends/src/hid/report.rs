@@ -1,27 +1,27 @@
-//! One report as bytes.
+//! HID reports as bytes.
 
 use super::field::{Field, ReportKind};
 
-/// Length of the longest report that can be written, bytes, without its id.
+/// Maximum length of a report that can be written, bytes, without its id.
 pub const MAX_REPORT_BYTES: usize = 64;
 
 /// Kind, id and length of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Its kind.
+    /// Kind of the report.
     pub kind: ReportKind,
-    /// Its id; 0 if the device has none.
+    /// Id of the report; 0 if the device does not use ids.
     pub id: u8,
     bytes: usize,
 }
 
 impl Shape {
-    /// None if it is longer than [`MAX_REPORT_BYTES`].
+    /// Creates a shape. Returns None if the report is longer than [`MAX_REPORT_BYTES`].
     pub fn new(kind: ReportKind, id: u8, bytes: usize) -> Option<Self> {
         (bytes <= MAX_REPORT_BYTES).then_some(Self { kind, id, bytes })
     }
 
-    /// A report of this shape with every field zero.
+    /// Creates a report of this shape with all fields zero.
     pub fn empty(self) -> Report {
         let mut report = Report { bytes: [0; MAX_REPORT_BYTES + 1], length: self.bytes + 1 };
         report.bytes[0] = self.id;
@@ -29,7 +29,7 @@ impl Shape {
     }
 }
 
-/// A report with its id first, as Linux expects it, even if the id is 0.
+/// A report that starts with its id, even if the id is 0, as Linux expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     bytes: [u8; MAX_REPORT_BYTES + 1],
@@ -37,7 +37,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The same report with a field set.
+    /// Returns the report with a field set to a value.
     ///
     /// Real-time: at most 32 steps.
     #[must_use]
@@ -46,17 +46,17 @@ impl Report {
         self
     }
 
-    /// Id and content.
+    /// Returns the id and the content.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// Id and content, to be filled by a device.
+    /// Returns the id and the content, to be filled by a device.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.length]
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     pub fn get(&self, field: &Field) -> i64 {
         field.get(&self.bytes[1..self.length])
     }

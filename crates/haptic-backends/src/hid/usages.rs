@@ -1,4 +1,4 @@
-//! The usages that force feedback needs, by the names of the HID usage tables.
+//! Usages that force feedback needs, with the names of the HID usage tables.
 #![allow(missing_docs, reason = "the names are those of the usage tables")]
 
 use super::field::Usage;

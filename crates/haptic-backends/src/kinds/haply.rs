@@ -1,4 +1,4 @@
-//! `haply-2diy`: the Haply 2diy. Its USB ids do not identify it.
+//! `haply-2diy`: the Haply 2diy, which cannot be recognised by its USB ids.
 
 use super::{Backend, OpenContext, OpenResult, line};
 use crate::serial::haply::{HAPLY_2DIY, HaplyProtocol, HaplyVariant};

@@ -1,4 +1,4 @@
-//! `hid-native`: boards with the native protocol in HID reports.
+//! `hid-native`: boards that use the native protocol in HID reports.
 
 use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, node};
 use crate::hid::hidraw::HidrawPort;

@@ -1,4 +1,4 @@
-//! Shared by devices on a serial line.
+//! Functions shared by the backends of devices on a serial line.
 
 use super::{OpenContext, OpenResult};
 use crate::link_monitor::LinkMonitor;
@@ -11,13 +11,13 @@ use haptic_device::DeviceConfig;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serial port of a device file that names neither port nor serial number.
+/// Serial port used if the device file gives neither a port nor a serial number.
 const DEFAULT_PORT: &str = "/dev/ttyACM0";
 
-/// Shortest time of the dead-man process, s: heartbeats come every 20 ms, from a thread that may be late.
+/// Minimum timeout of the dead-man process, s. Heartbeats are sent every 20 ms, by a thread that may be late.
 const MIN_DEAD_MAN_S: f64 = 0.1;
 
-/// Opens a device on a serial line with a protocol.
+/// Opens a device on a serial line that uses this protocol.
 pub(super) fn open(
     config: &DeviceConfig,
     context: &OpenContext,
@@ -37,7 +37,8 @@ pub(super) fn open(
     Ok(Box::new(SerialDevice::open(settings)?))
 }
 
-/// Finds the port by its name or by the device's serial number. Called again after every loss, because names change.
+/// Returns a function that finds the port by its name or by the device's serial number. It is called again after every
+/// loss, because port names change.
 fn find_port(config: &DeviceConfig) -> FindPort {
     let address = &config.address;
     match (address.port.clone(), address.serial_number.clone()) {
@@ -50,7 +51,8 @@ fn find_port(config: &DeviceConfig) -> FindPort {
     }
 }
 
-/// Speed of the line, bits per second; none for native USB ports, which accept any and ignore it.
+/// Returns the speed of the line, bits per second; None if the port is missing, or is a native USB port, which ignores
+/// the speed.
 pub(super) fn baud(config: &DeviceConfig) -> Option<u32> {
     let port = find_port(config)().ok()?;
     let port = std::fs::canonicalize(port).ok()?;

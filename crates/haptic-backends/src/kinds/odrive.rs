@@ -6,11 +6,12 @@ use haptic_device::DeviceConfig;
 
 pub(super) static BACKEND: Backend = Backend { spec: &ODRIVE, open, recognise: Some(recognise) };
 
-/// USB vendor and products of the controllers.
+/// USB vendor id of the controllers.
 const VENDOR: &str = "1209";
+/// USB product ids of the controllers.
 const PRODUCTS: [&str; 4] = ["0d31", "0d32", "0d33", "0d34"];
 
-/// Shortest watchdog time, s: until the loop runs, the reader thread feeds the watchdog every 20 ms.
+/// Minimum watchdog time, s. Until the loop runs, the reader thread feeds the watchdog every 20 ms.
 const MIN_WATCHDOG_S: f64 = 0.05;
 
 fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {

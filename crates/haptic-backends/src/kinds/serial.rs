@@ -1,4 +1,4 @@
-//! `serial`: boards with the native protocol on a serial line.
+//! `serial`: boards that use the native protocol on a serial line.
 
 use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, line};
 use crate::native::framing::Cobs;
@@ -13,7 +13,7 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     line::open(config, context, |monitor| Box::new(NativeProtocol::<Cobs>::new(settings, monitor, first_nonce())))
 }
 
-/// Any board may have the native protocol.
+/// Recognises every serial port, because any board may use the native protocol.
 fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
     matches!(candidate, Candidate::SerialPort { .. }).then(Recognised::default)
 }

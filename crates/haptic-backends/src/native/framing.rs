@@ -6,32 +6,32 @@ use haptic_device::KindSpec;
 use haptic_wire::report::{decode_report, encode_report};
 use haptic_wire::{Decoder, Frame, Message, WIRE_MAX, encode};
 
-/// Converts messages to bytes and bytes to frames.
+/// Encodes messages as bytes and decodes bytes into frames.
 pub trait Framing: Clone + Default + Send + 'static {
-    /// Kind of the boards on such a link.
+    /// Device kind of the boards that use this framing.
     const KIND: &'static KindSpec;
 
-    /// Bytes before each message of a handshake; they terminate a partial frame that the link may hold.
+    /// Bytes sent before each message of a handshake, to terminate a partial frame on the link.
     const TERMINATOR: &'static [u8];
 
-    /// Bytes of one message.
+    /// Encodes one message.
     ///
     /// Real-time: bounded by [`WIRE_MAX`]; no allocation.
     fn encode(message: &Message<'_>, sequence: u8) -> TxBytes;
 
-    /// Passes every intact frame to `visit`, oldest first.
+    /// Decodes received bytes and passes every intact frame to `visit`, oldest first.
     fn decode(&mut self, bytes: &[u8], visit: impl FnMut(Frame<'_>));
 
-    /// Frames received so far.
+    /// Returns the number of frames received so far.
     fn counts(&self) -> FrameCounts;
 }
 
-/// Frames received; both numbers wrap.
+/// Numbers of frames received. Both wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameCounts {
-    /// Frames with a correct check.
+    /// Frames with a correct checksum.
     pub intact: u32,
-    /// Frames that were dropped.
+    /// Damaged frames, which were dropped.
     pub damaged: u32,
 }
 
@@ -61,7 +61,7 @@ impl Framing for Cobs {
     }
 }
 
-/// One message per HID report, without report id.
+/// One message per HID report, without a report id.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HidReport(FrameCounts);
 
@@ -70,11 +70,11 @@ impl Framing for HidReport {
     const TERMINATOR: &'static [u8] = &[];
 
     fn encode(message: &Message<'_>, sequence: u8) -> TxBytes {
-        // Every message fits: payloads are bounded by their types.
+        // Every message fits into a report, because its type bounds its payload.
         encode_report(message, sequence).map_or(TxBytes::EMPTY, |report| TxBytes::new(&report))
     }
 
-    /// `bytes` is one report, or empty.
+    /// `bytes` must be one report, or empty.
     fn decode(&mut self, bytes: &[u8], mut visit: impl FnMut(Frame<'_>)) {
         match decode_report(bytes) {
             Some(frame) => {

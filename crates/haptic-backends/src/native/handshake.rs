@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Interval between repetitions of a request, ns; the specification requires 50 ms or more.
 const REPEAT_EVERY_NS: u64 = 60_000_000;
 
-/// Unanswered requests after which a board has lost the session, as after a reset: the handshake restarts at HELLO.
+/// Unanswered requests after which the handshake restarts at HELLO: the board may have lost the session in a reset.
 const REQUESTS_BEFORE_HELLO: u32 = 3;
 
 /// Longest wait for HELLO_ACK, s. A board that resets when its port opens stays in its bootloader for up to 2 s.
@@ -42,7 +42,7 @@ impl Request {
     }
 }
 
-/// Opens a session: from the first HELLO to the first command.
+/// Handshake of one session, from the first HELLO to ARM_ACK.
 pub struct NativeHandshake<F> {
     framing: F,
     settings: NativeSettings,
@@ -61,7 +61,7 @@ pub struct NativeHandshake<F> {
 }
 
 impl<F: Framing> NativeHandshake<F> {
-    /// Starts at `now`.
+    /// Creates a handshake that starts at `now`.
     pub fn new(
         settings: NativeSettings,
         monitor: Arc<LinkMonitor>,
@@ -93,7 +93,7 @@ impl<F: Framing> NativeHandshake<F> {
             (Request::Axis(index), Message::AxisInfo(info)) if info.index == index => self.on_axis(info, now),
             (Request::Arm, Message::ArmAck(arm)) if arm.nonce == self.nonce => self.is_armed = true,
             (Request::Arm, Message::Fault(fault)) if fault.code == FaultCode::NonceMismatch => {
-                // Another host opened a session in between.
+                // Another host has opened a session in the meantime.
                 self.start_request(Request::Hello, now);
             }
             _ => {}
@@ -184,7 +184,7 @@ impl<F: Framing> NativeHandshake<F> {
 impl<F: Framing> Handshake for NativeHandshake<F> {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) {
         self.received_bytes += bytes.len();
-        // Frames borrow the framing, so it is taken out while they are handled.
+        // Frames borrow the framing, so it is moved out of `self` while they are handled.
         let mut framing = std::mem::take(&mut self.framing);
         framing.decode(bytes, |frame| {
             if let Ok(message) = Message::parse(&frame) {
@@ -231,7 +231,7 @@ fn identity<F: Framing>(board: &HelloAck) -> Identity {
     }
 }
 
-/// Identity of a board: as text if all bytes are printable, otherwise in hexadecimal.
+/// Formats the uid of a board: as text if all bytes are printable, otherwise in hexadecimal.
 fn uid_text(uid: [u8; 8]) -> String {
     if uid.iter().all(u8::is_ascii_graphic) {
         uid.iter().map(|&byte| char::from(byte)).collect()

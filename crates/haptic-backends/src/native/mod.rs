@@ -1,8 +1,8 @@
 //! The host side of the native protocol (`firmware-protocol/PROTOCOL.md`), generic over its `Framing`.
 //!
-//! `handshake` opens a session, `transmit` encodes efforts, `receive` decodes samples and re-arms a board after a
-//! fault. All three are pure: bytes and times are arguments. A serial line and HID reports differ in the framing only;
-//! how bytes are read and written is up to `crate::serial` and `crate::hid`.
+//! `handshake` opens a session, `transmit` encodes efforts, and `receive` decodes samples and re-arms a board after a
+//! fault. All three are pure: bytes and times are arguments. Serial lines and HID reports differ only in the framing;
+//! `crate::serial` and `crate::hid` read and write the bytes.
 
 pub mod framing;
 mod handshake;
@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Boards on a serial line.
+/// Kind of native boards on a serial line.
 pub static SERIAL: KindSpec = KindSpec {
     name: "serial",
     about: "boards with the [native protocol](firmware-protocol/PROTOCOL.md), such as a Hapkit with the reference \
@@ -31,7 +31,7 @@ pub static SERIAL: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// Boards that use HID reports.
+/// Kind of native boards that use HID reports.
 pub static HID_NATIVE: KindSpec = KindSpec {
     name: "hid-native",
     about: "boards with native USB that use the native protocol in HID reports",
@@ -44,23 +44,23 @@ pub static HID_NATIVE: KindSpec = KindSpec {
 /// Settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NativeSettings {
-    /// Number of axes that the board must have. None: any.
+    /// Number of axes that the board must have; None accepts any number.
     pub axes: Option<u8>,
-    /// Handle displacement of rotary axes, m per radian.
+    /// Handle displacement per radian of a rotary axis, m.
     pub lever_m: f64,
-    /// Force limit that the board is armed with, N.
+    /// Force limit with which the board is armed, N.
     pub max_force_n: f64,
     /// Time without a command after which the board ends its effort, ms; at most 100.
     pub watchdog_ms: u16,
-    /// Speed of the line, bits per second. None if the link has no fixed speed, as native USB.
+    /// Speed of the line, bits per second; None if the link has no fixed speed, such as native USB.
     pub baud: Option<u32>,
 }
 
 impl NativeSettings {
-    /// Settings of a link without a fixed speed.
+    /// Creates the settings of a link without a fixed speed.
     ///
-    /// A board is armed with the limit of the device, not with the smaller one of a profile. The profile can change
-    /// while the board stays armed, and the board would clip forces that the guard has already accounted for.
+    /// A board is armed with the force limit of the device, not with the smaller one of a profile. The profile can
+    /// change while the board stays armed, and the board would then clip forces that the guard has already admitted.
     pub fn from_config(config: &DeviceConfig) -> Self {
         Self {
             axes: Some(config.axes as u8),
@@ -72,7 +72,7 @@ impl NativeSettings {
     }
 }
 
-/// Nonce that differs in every run, so that a board detects a new host.
+/// Returns a nonce that differs in every run, so that a board detects a new host.
 pub fn first_nonce() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since.as_nanos() as u32) ^ std::process::id().rotate_left(16)
@@ -88,11 +88,11 @@ pub struct NativeProtocol<F> {
     framing: PhantomData<F>,
 }
 
-/// Uid and number of axes of the board of the first session. Other boards are refused before they are armed.
+/// Uid and number of axes of the board from the first session. Other boards are rejected before they are armed.
 type FirstBoard = Arc<OnceLock<([u8; 8], u8)>>;
 
 impl<F: Framing> NativeProtocol<F> {
-    /// `nonce` should differ in every run of the program, so that a board detects a new host.
+    /// Creates the protocol. `nonce` should differ in every run of the program, so that a board detects a new host.
     pub fn new(settings: NativeSettings, monitor: Arc<LinkMonitor>, nonce: u32) -> Self {
         Self { settings, monitor, nonce, first_board: Arc::default(), framing: PhantomData }
     }
@@ -106,10 +106,10 @@ impl<F: Framing> Protocol for NativeProtocol<F> {
     }
 }
 
-/// Scales of the axes that the board has.
+/// Scales of all axes of a board.
 type Scales = PerAxis<AxisScale>;
 
-/// One value for each axis of a board, which has one or two.
+/// Creates one value for each axis of a board with one or two axes.
 fn per_axis<T: Copy + Default>(axes: usize, value_of: impl Fn(usize) -> T) -> PerAxis<T> {
     if axes == 1 { PerAxis::one(value_of(0)) } else { PerAxis::two(value_of(0), value_of(1)) }
 }

@@ -1,4 +1,4 @@
-//! Receive half: STATE and FAULT frames to samples. Re-arms the board after a fault.
+//! Receive half: decodes STATE and FAULT frames into samples, and re-arms the board after a fault.
 
 use super::Scales;
 use super::framing::Framing;
@@ -11,8 +11,8 @@ use haptic_wire::{Arm, AxisReading, Fault, Frame, Message, State, Status, sequen
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval between ARM messages to a faulted board, ns: short enough to resume soon, long enough that a lasting fault
-/// stays visible.
+/// Interval between ARM messages to a faulted board, ns: short enough to resume soon, long enough to keep a lasting
+/// fault visible.
 const REARM_EVERY_NS: u64 = 200_000_000;
 
 /// Receive half of a session.
@@ -21,20 +21,20 @@ pub struct NativeReceive<F> {
     scales: Scales,
     monitor: Arc<LinkMonitor>,
     arm: Arm,
-    /// Damaged frames that the monitor has recorded.
+    /// Number of damaged frames that the monitor has already recorded.
     damaged: u32,
     newest: Sample,
     /// Sequence numbers of the newest STATE and of the command that it answered.
     answered: Option<(u8, u8)>,
     sampled_at_us: Option<u32>,
     velocity: AdaptiveWindow,
-    /// Fault of the board until it is armed again.
+    /// Fault of the board, until it is armed again.
     fault: Option<FaultCode>,
     rearmed_at: Option<MonotonicNs>,
 }
 
 impl<F: Framing> NativeReceive<F> {
-    /// Receive half for a board that has just been armed with `arm`. `framing` is that of the handshake.
+    /// Creates the receive half for a board that has just been armed with `arm`. `framing` is that of the handshake.
     pub fn new(framing: F, scales: Scales, monitor: Arc<LinkMonitor>, arm: Arm) -> Self {
         Self {
             damaged: framing.counts().damaged,
@@ -51,7 +51,7 @@ impl<F: Framing> NativeReceive<F> {
         }
     }
 
-    /// New sample from a frame, if it has one.
+    /// Handles a frame and returns the new sample, if any.
     fn on_frame(&mut self, frame: &Frame<'_>, now: MonotonicNs) -> Option<Sample> {
         match Message::parse(frame) {
             Ok(Message::State(state)) => self.on_state(&state, frame.sequence, now),
@@ -102,7 +102,7 @@ impl<F: Framing> NativeReceive<F> {
         };
     }
 
-    /// One component per axis; zero for an axis that the board does not have.
+    /// Returns a vector with one component per axis; zero for an axis that the board does not have.
     fn vector(&self, state: &State, component: impl Fn(&AxisScale, &AxisReading) -> f64) -> Vector2<f64> {
         let mut vector = Vector2::zeros();
         for (axis, (scale, reading)) in self.scales.iter().zip(state.axes.iter()).enumerate() {
@@ -119,7 +119,7 @@ impl<F: Framing> NativeReceive<F> {
         Health::Faulted(*self.fault.get_or_insert(FaultCode::Disarmed))
     }
 
-    /// ARM message for a faulted board, at most every [`REARM_EVERY_NS`].
+    /// Returns an ARM message for a faulted board, at most once per [`REARM_EVERY_NS`].
     fn rearm(&mut self, now: MonotonicNs) -> Option<TxBytes> {
         self.fault?;
         let is_due = self.rearmed_at.is_none_or(|before| now.since(before) >= REARM_EVERY_NS);
@@ -139,7 +139,7 @@ impl<F: Framing> NativeReceive<F> {
 impl<F: Framing> ReceiveHalf for NativeReceive<F> {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         let mut sample = None;
-        // Frames borrow the framing, so it is taken out while they are handled.
+        // Frames borrow the framing, so it is moved out of `self` while they are handled.
         let mut framing = std::mem::take(&mut self.framing);
         framing.decode(bytes, |frame| sample = self.on_frame(&frame, now).or(sample));
         self.framing = framing;
@@ -148,7 +148,7 @@ impl<F: Framing> ReceiveHalf for NativeReceive<F> {
     }
 }
 
-/// Fault of the device contract for a fault on the wire.
+/// Converts a fault on the wire to a fault of the device contract.
 fn fault_code(fault: &Fault) -> FaultCode {
     match fault.code {
         haptic_wire::FaultCode::Watchdog => FaultCode::Watchdog,
@@ -176,7 +176,7 @@ mod tests {
         MonotonicNs(ms * MS)
     }
 
-    /// STATE that answers the command with this sequence number.
+    /// Encodes a STATE that answers the command with this sequence number.
     fn state(acknowledged: u8, status: u8) -> [u8; 64] {
         let axis = AxisReading { position: 1000, velocity: 0 };
         let axes = PerAxis::two(axis, axis);
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(health(receive.receive(&state(1, Status::ARMED), at(1))), Health::Ready);
         assert_eq!(health(receive.receive(&watchdog_fault(), at(2))), faulted);
         assert_eq!(health(receive.receive(&state(2, Status::FAULT), at(3))), faulted);
-        // ARM had number 3.
+        // The ARM message had sequence number 3.
         assert_eq!(health(receive.receive(&state(4, Status::ARMED), at(4))), Health::Ready);
         assert_eq!(monitor.statistics(1000.0).frames_lost, 0);
     }

@@ -1,4 +1,4 @@
-//! Transmit half: efforts to CMD frames.
+//! Transmit half: encodes efforts as CMD frames.
 
 use super::framing::Framing;
 use super::{Scales, per_axis};
@@ -18,7 +18,7 @@ pub struct NativeTransmit<F> {
 }
 
 impl<F: Framing> NativeTransmit<F> {
-    /// Transmit half for a board that has just been armed.
+    /// Creates the transmit half for a board that has just been armed.
     pub fn new(scales: Scales, monitor: Arc<LinkMonitor>) -> Self {
         Self { scales, monitor, last_sequence: 0, framing: PhantomData }
     }

@@ -1,8 +1,9 @@
-//! The dead-man process: ends the force of a device without a watchdog when this process dies or hangs.
+//! The dead-man process ends the force of a device without a watchdog when this process dies or hangs.
 //!
-//! A process that is killed cannot send a stop frame, and such a board would hold its last torque for ever. A second
-//! process therefore shares the port and reads heartbeats from a pipe, which are sent as long as the tick sends
-//! commands. If they stop, it sends the stop frame; if the pipe is closed, it sends the stop frame and ends.
+//! A process that is killed cannot send a stop frame, and such a board would hold its last torque indefinitely. A
+//! second process therefore shares the port and reads heartbeats from a pipe. Heartbeats are sent as long as the tick
+//! sends commands. If they stop, the second process sends the stop frame; if the pipe is closed, it sends the stop
+//! frame and ends.
 
 use super::port::{Port, WRITE_WITHIN, timed_out, write_all_within};
 use crate::protocol::TxBytes;
@@ -16,17 +17,19 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-/// Interval of heartbeats, ns.
+/// Minimum interval between heartbeats, ns.
 const HEARTBEAT_EVERY_NS: u64 = 20_000_000;
-/// Bytes in the pipe: a heartbeat, and the regular end.
+/// Byte in the pipe that is a heartbeat.
 const HEARTBEAT: u8 = b'.';
+/// Byte in the pipe that ends the dead-man process without a stop frame.
 const END: u8 = b'q';
-/// Stop frames sent when the pipe is closed, and the gap after each. The first one may only complete a partial message.
+/// Number of stop frames sent when the pipe is closed. The first one may only complete a partial message.
 const STOP_FRAMES: u32 = 3;
+/// Pause after each stop frame.
 const STOP_GAP: Duration = Duration::from_millis(5);
 
-/// Program of the dead-man process. Its further arguments are the stop frame in hexadecimal digits and the timeout in
-/// ms; it calls [`run_dead_man`] with its standard input and output.
+/// Program of the dead-man process. Its last two arguments are the stop frame in hexadecimal digits and the timeout in
+/// ms. It must call [`run_dead_man`] with its standard input and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadManProgram {
     /// Path of the program.
@@ -42,13 +45,14 @@ pub struct DeadManProgram {
 pub struct DeadMan {
     process: Child,
     heartbeats: Option<ChildStdin>,
-    /// Number of commands at the last heartbeat, and its time.
+    /// Number of commands at the last heartbeat.
     commands: u64,
+    /// Time of the last heartbeat.
     sent_at: MonotonicNs,
 }
 
 impl DeadMan {
-    /// Starts the process for a device on an open port. It is in a process group of its own, so that signals of the
+    /// Starts the process for a device on an open port. It runs in its own process group, so that signals from the
     /// terminal do not reach it.
     ///
     /// # Errors
@@ -66,7 +70,8 @@ impl DeadMan {
         Ok(Self { process, heartbeats, commands: 0, sent_at: MonotonicNs(0) })
     }
 
-    /// Sends a heartbeat if the tick has sent a command since the last one. Not for the tick.
+    /// Sends a heartbeat if the tick has sent a command since the last one and the interval has passed. Not real-time:
+    /// makes a system call.
     pub fn heartbeat(&mut self, commands: u64, now: MonotonicNs) {
         if commands != self.commands && now.since(self.sent_at) >= HEARTBEAT_EVERY_NS {
             (self.commands, self.sent_at) = (commands, now);
@@ -86,13 +91,13 @@ impl Drop for DeadMan {
     fn drop(&mut self) {
         self.send(END);
         self.heartbeats = None;
-        // It ends by itself; waiting for it removes its entry from the process table.
+        // The process ends by itself; waiting for it removes its entry from the process table.
         let _ = self.process.wait();
     }
 }
 
-/// Body of the dead-man process: waits for heartbeats and sends the stop frame when they stop, again and again until
-/// they resume. Before the first heartbeat no force was requested, so that only the end of the other process counts.
+/// Body of the dead-man process: waits for heartbeats. When they stop, it sends the stop frame repeatedly until they
+/// resume. Before the first heartbeat no force has been requested, so only a closed pipe counts.
 ///
 /// # Errors
 /// If the port is gone.
@@ -136,7 +141,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::mpsc::{Receiver, channel};
 
-    /// A port that stores what is written to it.
+    /// A port that sends written bytes to a channel.
     struct Written(std::sync::mpsc::Sender<Vec<u8>>);
 
     impl Write for Written {

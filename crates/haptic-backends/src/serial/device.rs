@@ -1,5 +1,4 @@
-//! A device on a serial line as the tick sees it: reading takes the newest sample from a slot, writing is one call that
-//! does not wait.
+//! A device on a serial line. Reading takes the newest sample from a slot, and writing does not wait.
 
 use super::dead_man::DeadManProgram;
 use super::in_flight_limit::InFlightLimit;
@@ -19,18 +18,18 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Capacity of the rings of transmit halves between the threads; at most one is in each.
+/// Capacity of the rings that pass transmit links between the threads. Each holds at most one.
 const TX_LINKS: usize = 4;
 
 /// Settings of a serial device.
 pub struct SerialSettings {
-    /// Finds the port.
+    /// Function that finds the port.
     pub find: FindPort,
-    /// Bits per second.
+    /// Speed of the line, bits per second.
     pub baud: u32,
     /// Protocol of the device.
     pub protocol: Box<dyn Protocol>,
-    /// Statistics; the protocol has the same monitor.
+    /// Statistics of the link, shared with the protocol.
     pub monitor: Arc<LinkMonitor>,
     /// Program of the dead-man process, for devices without a watchdog.
     pub dead_man: Option<DeadManProgram>,
@@ -58,10 +57,11 @@ pub struct SerialDevice {
 }
 
 impl SerialDevice {
-    /// Opens the port, runs the handshake, which takes some seconds at most, and starts the reader thread.
+    /// Opens the port, runs the handshake, which takes a few seconds at most, and starts the reader thread.
     ///
     /// # Errors
-    /// The reason, with the remedy.
+    /// If the port cannot be opened, the handshake fails or the thread cannot be started. The error includes the
+    /// remedy.
     pub fn open(settings: SerialSettings) -> Result<Self, OpenError> {
         let SerialSettings { find, baud, protocol, monitor, dead_man, priority } = settings;
         let mut connector = SerialConnector { find, baud, protocol, dead_man };
@@ -98,7 +98,7 @@ impl SerialDevice {
         })
     }
 
-    /// Takes the transmit half of a new session and returns that of a lost one, which the reader thread closes.
+    /// Takes the transmit link of a new session and returns that of a lost one, which the reader thread closes.
     fn update_tx_link(&mut self) {
         let new = self.tx_links.pop();
         if new.is_some() || self.newest.health == Health::Lost {
@@ -140,7 +140,7 @@ impl SerialDevice {
 
     fn send_stop(&mut self) {
         let Some(TxLink { transmit, port }) = &mut self.tx_link else { return };
-        // If the device is gone, its own watchdog has ended the force.
+        // Nothing more can be sent to a device that is gone.
         let _ = self.rest.send_stop(transmit.as_mut(), port.as_ref());
     }
 }
@@ -154,7 +154,7 @@ impl Device for SerialDevice {
         &self.limits
     }
 
-    /// Real-time: reads of two slots, no system call.
+    /// Real-time: accesses one slot and two rings; no system call.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         self.newest = *self.samples.read();
         self.update_tx_link();
@@ -181,7 +181,8 @@ impl Device for SerialDevice {
     }
 
     fn close(&mut self) {
-        // First, so that the reader thread does not re-arm the device when it reports that it was stopped.
+        // The flag is set first, so that the reader thread does not re-arm the device when it reports that it is
+        // disarmed.
         self.stop.store(true, Ordering::Relaxed);
         self.send_stop();
         self.tx_link = None;

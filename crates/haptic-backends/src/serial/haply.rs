@@ -1,9 +1,10 @@
 //! The Haply 2diy: two motors and a five-bar linkage behind USB-CDC.
 //!
-//! Its protocol has no framing, no check sum and no watchdog, and the board holds the last torque for ever: zero torque
-//! is sent first and last. Setting the board up sets its encoders to the home angles, so the arm must be at its home
-//! stop at that moment; the protocol cannot check this. The board is therefore set up only once, when the user has just
-//! started the program and knows where the arm is. A board that loses its angles during a run is rejected.
+//! Its protocol has no framing, no checksum and no watchdog, and the board holds its last torque indefinitely. Zero
+//! torque is therefore sent first and last. Setting the board up sets its encoders to the home angles, so the arm must
+//! be at its home stop at that moment; the protocol cannot check this. The board is therefore set up only once, right
+//! after the user has started the program with the arm at the stop. A board that loses its angles during a run is
+//! rejected.
 
 mod handshake;
 pub mod message;
@@ -18,10 +19,10 @@ use haptic_device::{KindSpec, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Torque at which the firmware clips, N·m.
+/// Torque to which the firmware limits each motor, N·m.
 pub const MAX_TORQUE_N_M: f64 = 0.123;
 
-/// All variants of the 2diy.
+/// Kind of all variants of the 2diy.
 pub static HAPLY_2DIY: KindSpec = KindSpec {
     name: "haply-2diy",
     about: "Haply 2diy: v2, v3 and the older kit",
@@ -34,19 +35,19 @@ pub static HAPLY_2DIY: KindSpec = KindSpec {
 /// One variant of the 2diy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HaplyVariant {
-    /// Word of `variant` in a device file.
+    /// Value of `variant` in a device file.
     pub variant: &'static str,
-    /// Name for the user.
+    /// Display name.
     pub name: &'static str,
     /// Lengths of the links.
     pub linkage: Pantograph,
     /// Angles of joints 1 and 2 at the home stop, degrees.
     pub home_deg: [f32; 2],
-    /// Counts of the encoders per turn.
+    /// Encoder counts per turn.
     pub counts_per_turn: f32,
-    /// Rotation of ports 1 and 2: 0 clockwise, 1 anticlockwise.
+    /// Direction of rotation at ports 1 and 2: 0 clockwise, 1 anticlockwise.
     pub directions: [u8; 2],
-    /// Joint 1 is on port 2 and joint 2 on port 1.
+    /// Whether joint 1 is on port 2 and joint 2 on port 1.
     pub ports_are_swapped: bool,
 }
 
@@ -85,22 +86,22 @@ impl HaplyVariant {
     /// All variants; the first is the default.
     pub const ALL: [Self; 3] = [Self::V3, Self::V2, Self::KIT];
 
-    /// The variant of a word in a device file.
+    /// Returns the variant for a value of `variant` in a device file, if it is known.
     pub fn by_name(variant: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.variant == variant)
     }
 
-    /// Converts values of joints 1 and 2 to the order of the ports, and back.
+    /// Converts values from the order of the joints to that of the ports, or back.
     pub fn by_port<T: Copy>(&self, [first, second]: [T; 2]) -> [T; 2] {
         if self.ports_are_swapped { [second, first] } else { [first, second] }
     }
 
-    /// Angles of the joints at the home stop, rad.
+    /// Returns the angles of the joints at the home stop, rad.
     pub fn home_rad(&self) -> Vector2<f64> {
         Vector2::from_fn(|joint, _| f64::from(self.home_deg[joint]).to_radians())
     }
 
-    /// Force at full torque in the middle of the workspace in the worst direction, N.
+    /// Returns the force at full torque in the weakest direction, in the middle of the workspace, N.
     pub fn max_force_n(&self) -> f64 {
         let linkage = &self.linkage;
         let middle_m = Vector2::new(linkage.base_m / 2.0, 0.65 * (linkage.upper_link_m + linkage.lower_link_m));
@@ -109,17 +110,17 @@ impl HaplyVariant {
     }
 }
 
-/// The protocol with its settings.
+/// The protocol of a Haply 2diy with its settings.
 pub struct HaplyProtocol {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
-    /// A board that was set up before is accepted only if it has kept its angles: setting it up again would take any
-    /// pose for home.
+    /// Whether a handshake has already set the board up. The board is then accepted only if it has kept its angles,
+    /// because another setup would define any pose as home.
     was_set_up: bool,
 }
 
 impl HaplyProtocol {
-    /// Protocol before its first session.
+    /// Creates the protocol, before its first session.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
         Self { variant, monitor, was_set_up: false }
     }

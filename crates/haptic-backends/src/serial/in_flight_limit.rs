@@ -1,31 +1,31 @@
-//! Limit of commands in flight.
+//! Limits the number of commands in flight.
 
 use haptic_device::{Effort, MonotonicNs};
 
-/// Most commands in flight. A line or a device that stalls therefore has no backlog: the newest effort is sent after
-/// the stall, and the buffer of a small board does not overflow.
+/// Maximum number of commands in flight. It bounds the backlog of a line or device that stalls, so that the newest
+/// effort is sent soon after the stall and the buffer of a small board does not overflow.
 const MAX_IN_FLIGHT: u64 = 6;
 
-/// Interval at which a command is sent even at the limit, ns: perhaps only the answers were lost, and the device's
+/// Interval at which a command is sent even at the limit, ns. Perhaps only the answers were lost, and the device's
 /// watchdog must be fed.
 const SEND_ANYWAY_EVERY_NS: u64 = 10_000_000;
 
-/// State of the limit: the command sent last.
+/// The limit, with the time and the kind of the last command sent.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlightLimit {
     sent_at: MonotonicNs,
-    /// Its effort was a force.
+    /// Whether that command applied a force.
     pushes: bool,
 }
 
 impl InFlightLimit {
-    /// Before the first command.
+    /// Creates the limit before the first command.
     pub fn new() -> Self {
         Self { sent_at: MonotonicNs(0), pushes: false }
     }
 
-    /// True if an effort may be sent now. A zero that ends a force always may; otherwise the force would last as long
-    /// as the stall.
+    /// Whether an effort may be sent now. A zero that ends a force is always admitted; otherwise the force would last
+    /// as long as the stall.
     ///
     /// Real-time: a few comparisons.
     pub fn admits(&self, effort: Effort, in_flight: u64, now: MonotonicNs) -> bool {
@@ -34,7 +34,7 @@ impl InFlightLimit {
         is_below_limit || ends_a_force || now.since(self.sent_at) >= SEND_ANYWAY_EVERY_NS
     }
 
-    /// An effort was sent, completely or in part.
+    /// Records that an effort was sent, completely or in part.
     ///
     /// Real-time: two stores.
     pub fn record(&mut self, effort: Effort, now: MonotonicNs) {
@@ -42,7 +42,7 @@ impl InFlightLimit {
     }
 }
 
-/// An effort that is not finite is sent as zero.
+/// Whether an effort applies a force. An effort that is not finite is sent as zero.
 fn is_force(effort: Effort) -> bool {
     let is_finite = effort.force_n.iter().all(|component| component.is_finite());
     is_finite && effort != Effort::zero()

@@ -1,13 +1,13 @@
 //! Devices on a serial line.
 //!
 //! Protocols are pure ([`crate::protocol`]): [`crate::native`] is that of `firmware-protocol/PROTOCOL.md`, [`haply`]
-//! and [`odrive`] are those of two products. The rest is input and output: [`port`] opens a line exclusively,
-//! [`device`] is what the tick reads and writes, with a limit of commands in flight and the rest of partial frames for
-//! lines that stall, [`reader_thread`] receives and reconnects, and [`dead_man`] is the process that ends the force of
-//! a device without a watchdog.
+//! and [`odrive`] are those of two products. The other modules perform I/O. [`port`] opens a line exclusively.
+//! [`device`] is read and written by the tick; for lines that stall, it limits the commands in flight and completes
+//! partial frames. [`reader_thread`] receives and reconnects. [`dead_man`] is the process that ends the force of a
+//! device without a watchdog.
 //!
-//! The tick writes to the port itself, with one call that does not wait, and reads a slot that the reader thread fills.
-//! `docs/decisions/0011-serial-lines.md` has the measurements behind this.
+//! The tick writes to the port itself, without waiting, and reads a slot that the reader thread fills.
+//! `docs/decisions/0011-serial-lines.md` gives the measurements behind this choice.
 
 pub mod dead_man;
 pub mod device;

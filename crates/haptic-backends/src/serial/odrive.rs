@@ -1,7 +1,7 @@
 //! An ODrive motor controller as a haptic device with one axis, over its ASCII protocol.
 //!
-//! Its watchdog is off by default. The handshake sets its time and enables it first, and reads both back; every torque
-//! feeds it. A lever converts turns to metres.
+//! The controller's watchdog is off by default. Before the motor is switched on, the handshake sets the watchdog time,
+//! enables the watchdog and reads both settings back. Every torque command feeds it. A lever converts turns to metres.
 
 mod handshake;
 mod receive;
@@ -13,7 +13,7 @@ use handshake::OdriveHandshake;
 use haptic_device::{KindSpec, MonotonicNs};
 use std::sync::Arc;
 
-/// ODrive motor controllers.
+/// Kind of ODrive motor controllers.
 pub static ODRIVE: KindSpec = KindSpec {
     name: "odrive",
     about: "ODrive motor controllers, over their ASCII protocol",
@@ -30,7 +30,7 @@ pub struct OdriveSettings {
     pub lever_m: f64,
     /// Time without a command after which the controller switches the motor off, s.
     pub watchdog_s: f64,
-    /// Speed of the line, bits per second; none for native USB.
+    /// Speed of the line, bits per second; None for native USB.
     pub baud: Option<u32>,
 }
 
@@ -40,21 +40,22 @@ impl OdriveSettings {
         self.lever_m * core::f64::consts::TAU
     }
 
-    /// Rate at which an exchange of about 20 bytes out and 24 back fits on the line, Hz.
+    /// Returns the rate of exchanges that the line can carry, at most 1000 Hz. An exchange has about 20 bytes out and
+    /// 24 bytes back.
     fn rate_hz(&self) -> f64 {
         const ANSWER_BITS: u32 = 240;
         self.baud.map_or(1000.0, |baud| f64::from(baud / ANSWER_BITS).min(1000.0))
     }
 }
 
-/// The protocol with its settings.
+/// The protocol of an ODrive with its settings.
 pub struct OdriveProtocol {
     settings: OdriveSettings,
     monitor: Arc<LinkMonitor>,
 }
 
 impl OdriveProtocol {
-    /// Protocol before its first session.
+    /// Creates the protocol, before its first session.
     pub fn new(settings: OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
         Self { settings, monitor }
     }
@@ -66,16 +67,17 @@ impl Protocol for OdriveProtocol {
     }
 }
 
-/// Bytes that clear errors and resume torque control; the torque is zero before the motor is on. The watchdog runs in
-/// every state, so it is fed before its error is cleared: in the other order it could expire again in between.
+/// Returns the commands that clear errors and resume torque control, with zero torque set before the motor is switched
+/// on. The watchdog runs in every state, so it is fed before its error is cleared; in the other order it could expire
+/// again in between.
 fn take_control() -> TxBytes {
     TxBytes::new(b"c 0 0\nsc\nw axis0.requested_state 8\n")
 }
 
-/// State of an axis whose motor is on and controlled.
+/// Value of `current_state` for an axis whose motor is on and controlled.
 const CLOSED_LOOP: f64 = 8.0;
 
-/// Number in an answer. Some firmware versions append a `d` to whole numbers, because of a wrong format in their code.
+/// Parses the number in an answer. Some firmware versions append a `d` to integers, because of a wrong format string.
 fn number_in(line: &str) -> Option<f64> {
     line.trim().trim_end_matches('d').parse().ok()
 }
@@ -87,7 +89,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Longest line, bytes; no answer is longer.
+    /// Maximum length of a line, bytes; no answer is longer.
     const LONGEST: usize = 128;
 
     /// Adds a byte. Returns the line if the byte ends one that is not empty.

@@ -1,7 +1,8 @@
-//! Answers without sequence numbers. They arrive in the order of the commands; missing ones have to be inferred.
+//! Assigns answers without sequence numbers to commands. Answers arrive in the order of the commands; lost ones have to
+//! be inferred.
 //!
-//! While the link works, every command is answered soon, so the number in flight returns to zero again and again. If it
-//! never falls below n during a whole window, n answers are lost.
+//! While the link works, every command is answered soon, so the number in flight repeatedly returns to zero. If it
+//! never falls below n during a whole window, n answers have been lost.
 
 use crate::link_monitor::LinkMonitor;
 use haptic_device::MonotonicNs;
@@ -10,36 +11,36 @@ use std::sync::Arc;
 /// Answers per window: enough for a stalled line to catch up, few enough to detect a loss soon.
 const WINDOW: u32 = 64;
 
-/// For the transmit half: numbers the commands, so that their times can be looked up.
+/// Numbers the commands of a transmit half, so that their times can be looked up.
 pub struct OrderedCommands {
     monitor: Arc<LinkMonitor>,
     next: u8,
 }
 
 impl OrderedCommands {
-    /// Starts at zero.
+    /// Creates the numbering, which starts at zero.
     pub fn new(monitor: Arc<LinkMonitor>) -> Self {
         Self { monitor, next: 0 }
     }
 
-    /// A command is sent.
+    /// Records that a command is sent.
     ///
-    /// Real-time: two atomic stores.
+    /// Real-time: two atomic operations.
     pub fn record_sent(&mut self, now: MonotonicNs) {
         self.monitor.record_sent(self.next, now);
         self.next = self.next.wrapping_add(1);
     }
 
-    /// The last one was not sent after all.
+    /// Records that the last command was not sent after all.
     ///
-    /// Real-time: two atomic stores.
+    /// Real-time: two atomic operations.
     pub fn cancel_last(&mut self) {
         self.next = self.next.wrapping_sub(1);
         self.monitor.record_unsent(self.next);
     }
 }
 
-/// For the receive half: assigns answers to commands.
+/// Assigns the answers of a receive half to commands.
 pub struct OrderedAnswers {
     monitor: Arc<LinkMonitor>,
     commands_before: u64,
@@ -50,13 +51,13 @@ pub struct OrderedAnswers {
 }
 
 impl OrderedAnswers {
-    /// Starts at the first command of a session.
+    /// Creates the assignment, which starts at the first command of a session.
     pub fn new(monitor: Arc<LinkMonitor>) -> Self {
         let commands_before = monitor.commands();
         Self { monitor, commands_before, answered: 0, lost: 0, min_in_flight: u64::MAX, in_window: 0 }
     }
 
-    /// Handles an answer. Returns when its command was sent, if that is known.
+    /// Handles an answer. Returns the time at which its command was sent, if known.
     pub fn on_answer(&mut self, now: MonotonicNs) -> Option<MonotonicNs> {
         let number = (self.answered + self.lost) as u8;
         self.answered += 1;
@@ -89,7 +90,7 @@ mod tests {
         for tick in 1..=count {
             commands.record_sent(MonotonicNs(tick * 1000));
             unanswered += u64::from(!is_lost(tick));
-            // A stalled line delivers its answers together.
+            // A stalled line delivers all its answers at once.
             if tick % late == 0 {
                 for _ in 0..std::mem::take(&mut unanswered) {
                     answers.on_answer(MonotonicNs(tick * 1000 + 200));

@@ -1,13 +1,14 @@
-//! The unsent rest of a frame. It must be sent before anything else: a device without framing would take the next frame
-//! for the rest of this one.
+//! The unsent rest of a frame. It must be sent before anything else, because a device without framing would interpret
+//! the next frame as the rest of this one.
 
 use super::port::{Port, WRITE_WITHIN, write_all_within};
 use crate::protocol::{TransmitHalf, TxBytes};
 use std::io;
 use std::time::Duration;
 
-/// Stop frames sent on close, and the gap after each, so that the last one is transmitted before the port closes.
+/// Number of stop frames sent on close.
 const STOP_FRAMES: u32 = 2;
+/// Pause after each stop frame, so that the last one is transmitted before the port closes.
 const STOP_GAP: Duration = Duration::from_millis(5);
 
 /// Destination of bytes.
@@ -15,7 +16,7 @@ pub trait Outlet {
     /// Writes as many bytes as fit into the buffer and returns their number.
     ///
     /// # Errors
-    /// `WouldBlock` if the buffer is full; otherwise the error of a port that is gone.
+    /// `WouldBlock` if the buffer is full; another error if the port is gone.
     ///
     /// Real-time: one system call that does not wait.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
@@ -34,17 +35,17 @@ pub struct PartialFrame {
 }
 
 impl PartialFrame {
-    /// Nothing left to send.
+    /// Creates a frame with nothing left to send.
     pub fn none() -> Self {
         Self::after(TxBytes::EMPTY, 0)
     }
 
-    /// The rest of a frame of which `sent` bytes were sent.
+    /// Creates the rest of a frame of which `sent` bytes were sent.
     pub fn after(frame: TxBytes, sent: usize) -> Self {
         Self { frame, sent }
     }
 
-    /// Sends the rest; false if it does not fit completely.
+    /// Sends the rest. Returns whether all of it has been sent.
     ///
     /// # Errors
     /// If the port is gone.
@@ -61,7 +62,8 @@ impl PartialFrame {
         Ok(self.is_sent())
     }
 
-    /// Sends stop frames: whole ones only, and the rest of this frame before them. Not for the tick.
+    /// Sends the rest of this frame, followed by stop frames. A stop frame is sent only if the frame before it is
+    /// complete. Not real-time: waits while the buffer is full.
     ///
     /// # Errors
     /// If the port is gone.
@@ -76,7 +78,7 @@ impl PartialFrame {
         Ok(())
     }
 
-    /// Sends the rest, and waits while the buffer is full; false if that takes too long.
+    /// Sends the rest and waits while the buffer is full. Returns false after a timeout.
     fn send_within(&mut self, port: &impl Outlet) -> io::Result<bool> {
         self.sent += write_all_within(WRITE_WITHIN, self.rest(), |bytes| port.write(bytes))?;
         Ok(self.is_sent())

@@ -1,4 +1,4 @@
-//! A serial port, opened exclusively: raw, at its speed, without echo, and non-blocking.
+//! A serial port, opened exclusively in raw mode, without echo and non-blocking.
 
 use crate::open_error::PortError;
 use haptic_realtime::poll::readable;
@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// Longest wait for a port whose buffer is full.
+/// Longest time spent on a write while the buffer of the port is full.
 pub const WRITE_WITHIN: Duration = Duration::from_millis(100);
 
 /// An open port.
@@ -22,37 +22,37 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens a port exclusively and drops the bytes that it received before.
+    /// Opens a port exclusively and discards the bytes that it received earlier.
     ///
     /// # Errors
-    /// The reason, with the remedy.
+    /// If the port cannot be opened. The error includes the remedy.
     pub fn open(name: &str, baud: u32) -> Result<Self, PortError> {
         let opened = serialport::new(name, baud).dtr_on_open(true).open_native();
         let file = File::from(tty::own(opened.map_err(|error| port_error(name, &error))?));
         let port = Self { file, name: name.to_owned() };
         let unusable = |error: Errno| PortError::Unusable { port: name.to_owned(), reason: error.to_string() };
-        // serialport opens it as blocking; the tick must never wait for a full buffer.
+        // serialport opens the port in blocking mode, but the tick must never wait for a full buffer.
         rustix::fs::fcntl_setfl(&port.file, OFlags::NONBLOCK).map_err(unusable)?;
-        // Bytes that cannot be dropped are counted as damage later.
+        // If this fails, the earlier bytes are later counted as damaged.
         let _ = rustix::termios::tcflush(&port.file, rustix::termios::QueueSelector::IFlush);
         port.set_low_latency();
         Ok(port)
     }
 
-    /// Name by which it was opened.
+    /// Name under which the port was opened.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same open port for another process.
+    /// Duplicates the open port for another process.
     ///
     /// # Errors
-    /// If the system has no free descriptor.
+    /// If no file descriptor is free.
     pub fn shared(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// FTDI chips collect bytes for 16 ms unless this flag is set; other chips have no such flag and need none.
+    /// Sets the low-latency flag. Without it, FTDI chips collect bytes for 16 ms; other chips neither have nor need it.
     fn set_low_latency(&self) {
         let set = tty::set_low_latency(&self.file);
         if driver_of(&self.name).as_deref() == Some("ftdi_sio") && !matches!(set, Ok(true)) {
@@ -67,14 +67,14 @@ impl Port {
     /// Writes as many bytes as fit into the buffer and returns their number.
     ///
     /// # Errors
-    /// `WouldBlock` if the buffer is full; otherwise the error of a port that is gone.
+    /// `WouldBlock` if the buffer is full; another error if the port is gone.
     ///
     /// Real-time: one system call that does not wait.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         (&self.file).write(bytes)
     }
 
-    /// Writes all bytes, and waits while the buffer is full. Not for the tick.
+    /// Writes all bytes and waits while the buffer is full. Not real-time.
     ///
     /// # Errors
     /// If the port is gone, or the buffer stays full for [`WRITE_WITHIN`].
@@ -83,7 +83,7 @@ impl Port {
         if written == bytes.len() { Ok(()) } else { Err(timed_out()) }
     }
 
-    /// Waits for bytes and returns their number; zero if none arrived in time. Not for the tick.
+    /// Waits for bytes and returns their number; zero if none arrived in time. Not real-time.
     ///
     /// # Errors
     /// If the port is gone.
@@ -92,7 +92,7 @@ impl Port {
             return Ok(0);
         }
         match (&self.file).read(buffer) {
-            // A terminal that was hung up reads like this.
+            // A read of zero bytes means that the terminal was hung up.
             Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
             Ok(count) => Ok(count),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
@@ -103,16 +103,17 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // The terminal may outlive this process, as a pseudo-terminal does, and would stay closed to others.
+        // Ends exclusive mode. A terminal that outlives this process, such as a pseudo-terminal, would otherwise stay
+        // locked.
         let _ = rustix::termios::ioctl_tiocnxcl(&self.file);
     }
 }
 
-/// Writes to a port that does not block, and retries every millisecond while its buffer is full. Returns the number of
-/// bytes written: fewer than all if the time is over.
+/// Writes to a non-blocking port and retries every millisecond while its buffer is full. Returns the number of bytes
+/// written, which is fewer than all after a timeout.
 ///
 /// # Errors
-/// Those of `write`, except `WouldBlock`.
+/// Any error of `write` except `WouldBlock`.
 pub fn write_all_within(
     within: Duration,
     bytes: &[u8],
@@ -135,7 +136,7 @@ pub fn write_all_within(
     Ok(written)
 }
 
-/// Error of a port whose buffer stays full.
+/// Returns the error for a port whose buffer stays full.
 pub fn timed_out() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the port accepts no data")
 }
@@ -150,14 +151,14 @@ fn port_error(name: &str, error: &serialport::Error) -> PortError {
     }
 }
 
-/// Driver of a port, if it has a link to one.
+/// Returns the name of a port's kernel driver, if it has one.
 fn driver_of(name: &str) -> Option<String> {
     let port = fs::canonicalize(name).ok()?;
     let driver = fs::read_link(Path::new("/sys/class/tty").join(port.file_name()?).join("device/driver")).ok()?;
     Some(driver.file_name()?.to_str()?.to_owned())
 }
 
-/// The process that has a port open, as far as this user can see.
+/// Returns the id of a process that has the port open, if this user has permission to see it.
 fn holder_of(name: &str) -> Option<u32> {
     let port = fs::canonicalize(name).ok()?;
     let processes = fs::read_dir("/proc").ok()?.flatten();

@@ -1,7 +1,7 @@
 //! The reader thread: receives bytes, publishes the newest sample, and reconnects after a loss.
 //!
-//! It owns the port during the handshake; afterwards it shares it with the tick, which writes. It does not spin: it
-//! sleeps in the kernel until bytes arrive.
+//! During a handshake only this thread uses the port; afterwards the tick writes to it as well. The thread does not
+//! spin; it sleeps in the kernel until bytes arrive.
 
 use super::dead_man::{DeadMan, DeadManProgram};
 use super::port::Port;
@@ -20,23 +20,23 @@ use std::time::Duration;
 /// Longest wait for bytes before the stop flag is checked.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
-/// A lost port is tried every 50 ms; the same error is logged every 10 s or so.
+/// Attempts to reconnect are made every 50 ms; the same error is logged about every 10 s.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_every: 200 };
 
-/// Time without a sample after which the device counts as lost, ns, if at least [`LOST_AFTER_COMMANDS`] were sent
-/// meanwhile.
+/// Time without a sample after which the device counts as lost, ns, if more than [`LOST_AFTER_COMMANDS`] commands were
+/// sent in that time.
 const LOST_AFTER_NS: u64 = 250_000_000;
 
 /// Number of unanswered commands after which a silent device counts as lost. With fewer, the host itself may have
 /// stalled.
 const LOST_AFTER_COMMANDS: u64 = 20;
 
-/// Returns the name of the device's port. Called again after every loss, because names change.
+/// Function that returns the name of the device's port. It is called again after every loss, because port names change.
 pub type FindPort = Box<dyn Fn() -> Result<String, PortError> + Send>;
 
-/// Transmit half and port: what the tick writes with.
+/// Transmit half and port, with which the tick writes.
 pub struct TxLink {
-    /// Efforts to bytes.
+    /// Encodes efforts as bytes.
     pub transmit: Box<dyn TransmitHalf>,
     /// Destination of the bytes.
     pub port: Arc<Port>,
@@ -48,19 +48,19 @@ pub struct Connection {
     pub identity: Identity,
     /// Limits of the device.
     pub limits: Limits,
-    /// For the tick.
+    /// Transmit link, for the tick.
     pub tx_link: TxLink,
-    /// For the reader thread.
+    /// Receive half, for the reader thread.
     pub receive: Box<dyn ReceiveHalf>,
-    /// None if the device has a watchdog of its own.
+    /// Dead-man process; None if the device has a watchdog or the process is not available.
     pub dead_man: Option<DeadMan>,
 }
 
 /// Opens the port and the session, at the start and after every loss.
 pub struct SerialConnector {
-    /// Finds the port.
+    /// Function that finds the port.
     pub find: FindPort,
-    /// Bits per second.
+    /// Speed of the line, bits per second.
     pub baud: u32,
     /// Protocol of the device.
     pub protocol: Box<dyn Protocol>,
@@ -69,10 +69,10 @@ pub struct SerialConnector {
 }
 
 impl SerialConnector {
-    /// Opens the port and runs the handshake, which takes some seconds at most. `stop` interrupts it.
+    /// Opens the port and runs the handshake, which takes a few seconds at most. Setting `stop` interrupts it.
     ///
     /// # Errors
-    /// The reason, with the remedy.
+    /// If the port cannot be opened or the handshake fails. The error includes the remedy.
     pub fn connect(&mut self, stop: &AtomicBool) -> Result<Connection, OpenError> {
         let name = (self.find)()?;
         let port = Port::open(&name, self.baud)?;
@@ -85,7 +85,7 @@ impl SerialConnector {
         Ok(Connection { identity, limits, tx_link: TxLink { transmit, port: Arc::new(port) }, receive, dead_man })
     }
 
-    /// Starts the dead-man process if the device needs one and there is a program for it.
+    /// Starts the dead-man process if the device needs one and a program is configured.
     fn start_dead_man(&self, port: &Port) -> Option<DeadMan> {
         let (stop_frame, program) = (self.protocol.dead_man_frame()?, self.dead_man.as_ref()?);
         let warn = |error: &io::Error| {
@@ -108,21 +108,21 @@ impl Link for &Port {
 
 /// Body of the reader thread.
 pub struct ReaderThread {
-    /// Reconnects after a loss.
+    /// Connector that reconnects after a loss.
     pub connector: SerialConnector,
-    /// Identity of the device that was opened; no other one is driven in its place.
+    /// Identity of the device that was opened first. Other devices are rejected.
     pub identity: Identity,
-    /// Newest sample for the tick.
+    /// Publishes the newest sample to the tick.
     pub samples: LatestWriter<Sample>,
-    /// Transmit half of a new session, for the tick.
+    /// Passes the transmit link of a new session to the tick.
     pub tx_links: RingWriter<TxLink>,
-    /// Transmit half of a lost session, from the tick.
+    /// Transmit links of lost sessions, returned by the tick.
     pub returned: RingReader<TxLink>,
     /// Dead-man process of this session.
     pub dead_man: Option<DeadMan>,
-    /// Statistics.
+    /// Statistics of the link.
     pub monitor: Arc<LinkMonitor>,
-    /// Ends the thread.
+    /// Flag that ends the thread.
     pub stop: Arc<AtomicBool>,
     /// The newest sample.
     pub newest: Sample,
@@ -140,7 +140,7 @@ impl ReaderThread {
         }
     }
 
-    /// Receives until `stop` is set, or until the link is lost for the reason returned.
+    /// Receives until `stop` is set or the link is lost. Returns the reason for the loss, or None if `stop` is set.
     fn receive(&mut self, receive: &mut dyn ReceiveHalf, port: &Port) -> Option<String> {
         let base = self.newest.sequence;
         let mut buffer = [0; 256];
@@ -182,8 +182,8 @@ impl ReaderThread {
     fn reconnect(&mut self) -> Option<Connection> {
         let stop = Arc::clone(&self.stop);
         RECONNECT.run(&stop, || {
-            // The transmit half of the old session holds the old port open. It is dropped here, where closing may
-            // block.
+            // The transmit link of the old session keeps the old port open. It is dropped on this thread, where closing
+            // may block.
             self.returned.drain().for_each(drop);
             Some(self.connect_to_the_same_device())
         })
@@ -213,7 +213,7 @@ impl ReaderThread {
     }
 }
 
-/// Start of a silence, and the number of commands sent by then.
+/// A period without samples: its start, and the number of commands sent before it.
 struct Silence {
     since: MonotonicNs,
     commands: u64,

@@ -1,4 +1,4 @@
-//! Serial ports of USB devices, as the kernel lists them. Nothing is opened: opening a port raises its DTR line, which
+//! Lists the serial ports of USB devices from `/sys`. No port is opened, because that would raise its DTR line, which
 //! resets many boards.
 
 use std::fs;
@@ -11,29 +11,29 @@ pub struct UsbPort {
     pub node: String,
     /// Folder of the port below `/sys/class/tty`.
     pub folder: PathBuf,
-    /// USB vendor, four hexadecimal digits.
+    /// USB vendor id, four hexadecimal digits.
     pub vendor: String,
-    /// USB product, four hexadecimal digits.
+    /// USB product id, four hexadecimal digits.
     pub product: String,
     /// Serial number of the USB device; empty if it has none.
     pub serial_number: String,
-    /// Name for the user.
+    /// Display name.
     pub name: String,
 }
 
 impl UsbPort {
-    /// Path of the port.
+    /// Returns the path of the port.
     pub fn path(&self) -> String {
         format!("/dev/{}", self.node)
     }
 
-    /// Time for which an FTDI chip may hold bytes back, ms, as the kernel writes it.
+    /// Returns the time for which an FTDI chip may hold bytes back, ms, as text from the kernel; None for other chips.
     pub fn latency_timer(&self) -> Option<String> {
         attribute(&self.folder.join("device"), "latency_timer")
     }
 }
 
-/// All ports below a root folder, by name.
+/// Lists all ports below a root folder, sorted by name.
 pub fn list_in(root: &Path) -> Vec<UsbPort> {
     let folders = fs::read_dir(root.join("sys/class/tty")).into_iter().flatten().flatten();
     let mut ports: Vec<UsbPort> = folders.filter_map(|folder| usb_port(folder.path())).collect();
@@ -41,7 +41,7 @@ pub fn list_in(root: &Path) -> Vec<UsbPort> {
     ports
 }
 
-/// The port of the USB device with a serial number.
+/// Returns the path of the port whose USB device has this serial number.
 pub fn port_of(serial_number: &str) -> Option<String> {
     list_in(Path::new("/")).into_iter().find(|port| port.serial_number == serial_number).map(|port| port.path())
 }
@@ -60,7 +60,7 @@ fn usb_port(folder: PathBuf) -> Option<UsbPort> {
     })
 }
 
-/// The USB device of a port: the nearest folder above it that has a vendor.
+/// Returns the folder of a port's USB device: the nearest ancestor that has a vendor id.
 fn usb_device_of(port: &Path) -> Option<PathBuf> {
     let device = fs::canonicalize(port.join("device")).ok()?;
     device.ancestors().find(|folder| folder.join("idVendor").exists()).map(Path::to_owned)

@@ -17,7 +17,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::Thread;
 use std::time::Duration;
 
-/// A lost device is looked for every 100 ms; the same error is logged every 10 s or so.
+/// Attempts to reconnect are made every 100 ms; the same error is logged about every 10 s.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(100), log_every: 100 };
 
 /// Body of the receiving thread.
@@ -27,13 +27,14 @@ pub struct Receiving {
     pub(super) monitor: Arc<LinkMonitor>,
     pub(super) samples: LatestWriter<Sample>,
     pub(super) connector: Box<dyn Connector>,
-    /// The sending thread, to wake it, and its queue for the transmitter of a new connection.
+    /// Handle that wakes the sending thread.
     pub(super) sender: Thread,
+    /// Passes the transmitter of a new connection to the sending thread.
     pub(super) transmitters: SyncSender<Box<dyn Transmitter>>,
     pub(super) encoder_step_m: f64,
     pub(super) velocity: AdaptiveWindow,
     pub(super) newest: Sample,
-    /// None if the reporting mode is known.
+    /// Detector of the reporting mode; None if the mode is known.
     pub(super) detector: Option<ReportingModeDetector>,
 }
 
@@ -49,9 +50,9 @@ impl Receiving {
         }
     }
 
-    /// Forgets the samples of an earlier connection.
+    /// Discards the samples of the previous connection.
     fn restart(&mut self, mode: ReportingMode) {
-        // The count of faults continues; otherwise a past fault would be reported again.
+        // The count of faults is kept; otherwise a past fault would be reported again.
         let Sample { newest_fault, faults, .. } = self.newest;
         let streams = mode == ReportingMode::Streams;
         self.newest = Sample { newest_fault, faults, streams, ..Sample::EMPTY };
@@ -60,7 +61,8 @@ impl Receiving {
         self.detector = is_unknown.then(|| ReportingModeDetector::new(self.encoder_step_m));
     }
 
-    /// Receives until the device is closed, or until the link is lost for the reason returned.
+    /// Receives until the device is closed or the link is lost. Returns the reason for the loss, or None if the device
+    /// is closed.
     fn receive(&mut self, receiver: &mut dyn Receiver) -> Option<String> {
         while !self.shared.is_closing.load(Relaxed) {
             let received = receiver.receive(CHECK_EVERY);
@@ -110,11 +112,12 @@ impl Receiving {
         self.samples.publish(sample);
     }
 
-    /// Looks for the device until it is found or closed.
+    /// Tries to connect until the device is found or closed.
     fn reconnect(&mut self) -> Option<Connection> {
         let Self { name, shared, connector, .. } = self;
         RECONNECT.run(&shared.is_closing, || {
-            // The old link may still have to send its stop message, which must not reach a device that was just armed.
+            // The old transmitter may still have to send its stop message, which must not reach a device that was just
+            // armed.
             let is_held = shared.is_held.load(Acquire);
             let connect = || connector.connect(&shared.is_closing).map_err(|error| format!("{name}: {error}"));
             (!is_held).then(connect)
@@ -127,10 +130,11 @@ impl Receiving {
         self.restart(receiving.reporting_mode());
         self.samples.publish(self.newest);
         self.shared.alive_ns.store(monotonic_ns(), Relaxed);
-        // Before the transmitter is passed on: the sending thread drops the one it has while nothing is connected.
+        // Set before the transmitter is passed on, because the sending thread drops its transmitter while nothing is
+        // connected.
         self.shared.is_connected.store(true, Relaxed);
         self.shared.is_held.store(true, Relaxed);
-        // The channel is empty: the sending thread has taken the transmitter of the last connection.
+        // The channel is empty: the sending thread has taken the transmitter of the previous connection.
         let _ = self.transmitters.send(sending);
         self.monitor.record_reconnect();
         self.sender.unpark();

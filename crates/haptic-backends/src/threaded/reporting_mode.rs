@@ -1,21 +1,21 @@
-//! Detects whether a device also reports when nothing has changed. Only then is its silence a loss.
+//! Detects whether a device sends samples even when nothing has changed. Only then does silence mean a loss.
 //!
-//! A device that repeats the same sample does. So does one with a noisy converter, although no two of its samples need
-//! be equal: while the handle is at rest, its samples stay within a count or two for many reports. A handle that moves
-//! slowly, with a report for each change, leaves that band.
+//! A device that repeats the same sample streams. So does one with a noisy converter, although no two consecutive
+//! samples need be equal: while the handle is at rest, its samples stay within a count or two for many reports. If a
+//! device reports only changes, the samples of a slowly moving handle leave that band.
 
 use nalgebra::Vector2;
 
 /// Longest interval between two samples of a device that streams, ns.
 pub const STREAM_GAP_NS: u64 = 10_000_000;
-/// Consecutive equal samples that show a stream.
+/// Consecutive repetitions of a sample that indicate a stream.
 const EQUAL_SAMPLES: u32 = 3;
-/// Consecutive samples within the noise that show a stream. With fewer, the tremor of a resting hand would suffice.
+/// Consecutive samples within the noise that indicate a stream. Fewer could be the tremor of a resting hand.
 const NEAR_SAMPLES: u32 = 100;
 /// Noise of a converter, counts, with a margin for rounding.
 const NOISE_COUNTS: f64 = 2.01;
 
-/// Detector for the samples of one device.
+/// Detects the reporting mode from the samples of one device.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportingModeDetector {
     noise_m: f64,
@@ -26,13 +26,13 @@ pub struct ReportingModeDetector {
 }
 
 impl ReportingModeDetector {
-    /// Detector for a device with this encoder step, m.
+    /// Creates a detector for a device with this encoder step, m.
     pub fn new(step_m: f64) -> Self {
         let none_m = Vector2::repeat(f64::NAN);
         Self { noise_m: NOISE_COUNTS * step_m, before_m: none_m, equal: 0, first_m: none_m, near: 0 }
     }
 
-    /// Adds a sample, `elapsed_ns` after the last one. True if the samples show that the device streams.
+    /// Adds a sample taken `elapsed_ns` after the previous one. Returns whether the samples indicate a stream.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_ns: u64) -> bool {
         let is_soon = elapsed_ns < STREAM_GAP_NS;
         let is_equal = is_soon && position_m == self.before_m;

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Time without an effort from the tick after which the force is zero, ns: the loop has ended or hangs.
+/// Time without an effort from the tick after which zero force is sent, ns: the loop has ended or hangs.
 const TICK_SILENT_NS: u64 = 50_000_000;
 
 /// Body of the sending thread.
@@ -46,7 +46,7 @@ impl Sending {
         self.disable();
     }
 
-    /// Drops the transmitter, if there is one, and ends its force: if only reading failed, the device may still accept
+    /// Disables and drops the transmitter, if there is one. If only reading failed, the device may still accept
     /// messages.
     fn disable(&mut self) {
         if let Some(mut transmitter) = self.transmitter.take() {
@@ -63,14 +63,14 @@ impl Sending {
             Ok(SendOutcome::Wait { until_ns }) => std::thread::sleep(left(until_ns)),
             Err(_) => {
                 self.shared.is_connected.store(false, Relaxed);
-                // It rejects what is written. Each further message could block for seconds.
+                // The device rejects messages, and each further one could block for seconds.
                 self.transmitter = None;
             }
         }
     }
 }
 
-/// Time until an instant, but not more than the interval at which a closed device is noticed.
+/// Returns the time until `until_ns`, at most [`CHECK_EVERY`].
 fn left(until_ns: u64) -> Duration {
     Duration::from_nanos(until_ns.saturating_sub(monotonic_ns())).min(CHECK_EVERY)
 }

@@ -1,4 +1,4 @@
-//! Reading and writing allocate nothing, whatever goes wrong.
+//! Reading and writing do not allocate, whatever goes wrong.
 
 use haptic_backends::Pantograph;
 use haptic_backends::protocol::Protocol;
@@ -31,11 +31,11 @@ fn linkage_kinematics_do_not_allocate() {
     assert_no_allocator_calls(work);
 }
 
-/// Bounds every wait: long enough for any machine.
+/// Upper bound of every wait, long enough for any machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Reads and writes on this thread until the device was unplugged, found again, and has answered often; allocations of
-/// the other threads are not counted.
+/// Reads and writes on this thread until the device was unplugged, reconnected, and has given 200 fresh readings.
+/// Returns the number of allocations on this thread.
 fn allocations_on_a_line(
     name: &str,
     faults: LineFaults,
@@ -74,10 +74,10 @@ fn allocations_on_a_line(
     allocations
 }
 
-/// Losses, damage and lateness.
+/// Lost, damaged and late messages.
 const FAULTS: LineFaults = LineFaults { drop: 0.02, garbage: 0.02, delay_ns: 2_000_000, seed: 5 };
 
-/// Once unplugged as well: every way that reading and writing can go.
+/// Options of a board that is unplugged once and has these faults, so that reading and writing take every path.
 fn bad_life(link: &std::path::Path, faults: LineFaults) -> ServeOptions {
     ServeOptions {
         link: Some(link.to_owned()),
@@ -110,7 +110,7 @@ fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
     assert_eq!(found, 0);
 }
 
-/// A Haply whose cable is pulled and whose power stays on: one that lost its power is not taken up again.
+/// A Haply whose cable is unplugged while its power stays on. A Haply that loses its power is rejected.
 struct Powered(HaplyBoard);
 
 impl Board for Powered {
@@ -139,7 +139,7 @@ impl Board for Powered {
     }
 }
 
-/// Without damaged bytes: its only line is USB, which lets none pass, and its protocol has nothing to notice them by.
+/// The line damages no bytes, because USB detects damage and the protocol of the Haply cannot.
 #[test]
 fn a_haply_on_a_bad_line_is_read_and_written_without_allocation() {
     let model = DeviceModel::default();

@@ -1,5 +1,5 @@
-//! The joystick and native backends on emulated devices, without a kernel between them. Nothing here depends on how
-//! fast the machine is: what must come is waited for, generously.
+//! The joystick and native backends on emulated devices, without a kernel between them. The tests do not depend on the
+//! speed of the machine: they wait for conditions, with a generous timeout.
 
 use haptic_backends::OpenError;
 use haptic_backends::hid::force::ForceScale;
@@ -21,19 +21,19 @@ use std::time::{Duration, Instant};
 const FULL_SCALE_N: f64 = 4.0;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A device in a socket: it can be pulled, and plugged in again.
+/// An emulated device that can be unplugged and plugged in again.
 struct Socket {
     gadget: Gadget,
     descriptor: Vec<u8>,
     is_plugged: bool,
-    /// How often it was plugged in: a link to an earlier life stays dead.
+    /// Number of times that the device was plugged in. Links from an earlier connection fail.
     life: u32,
     answers: VecDeque<Vec<u8>>,
-    /// Its firmware hangs: what is written is taken, and nothing comes of it.
+    /// Whether the firmware hangs: writes are accepted and have no effect.
     is_hung: bool,
-    /// Its reports cannot be fetched any more, as when its endpoint for them is halted.
+    /// Whether reading reports fails, as with a halted input endpoint.
     is_unreadable: bool,
-    /// Writes left before the plug is pulled by itself.
+    /// Number of writes after which the device is unplugged; None for no limit.
     writes_left: Option<u32>,
 }
 
@@ -108,7 +108,7 @@ impl HidLink for SocketLink {
         })
     }
 
-    /// A joystick reports every millisecond, a board when it is asked.
+    /// A joystick reports every millisecond; a board reports when it receives a command.
     fn read(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
         std::thread::sleep(wait.min(Duration::from_millis(1)));
         if self.0.lock().unwrap().is_unreadable {
@@ -155,7 +155,7 @@ fn native_settings() -> NativeSettings {
     NativeSettings { axes: Some(2), lever_m: 0.05, max_force_n: FULL_SCALE_N, watchdog_ms: 100, baud: None }
 }
 
-/// Ticks until something holds, writing a force all the while.
+/// Runs ticks that write a force until `holds` returns true.
 fn tick_until(device: &mut dyn Device, force_n: Vector2<f64>, holds: impl Fn(&mut dyn Device) -> bool) {
     let began = Instant::now();
     while !holds(device) {
@@ -271,8 +271,9 @@ fn read(device: &mut dyn Device) -> Reading {
     device.read(MonotonicNs(monotonic_ns()))
 }
 
-/// PID State of the emulated joysticks: the second bit is Actuators Enabled.
+/// PID State report of the emulated joysticks with motors off: bit 1 is Actuators Enabled.
 const MOTORS_OFF: [u8; 2] = [2, 0b00];
+/// PID State report with motors on.
 const MOTORS_ON: [u8; 2] = [2, 0b10];
 
 fn report(socket: &SharedSocket, report: [u8; 2]) {
@@ -330,7 +331,7 @@ fn a_board_whose_watchdog_cut_its_force_is_told_of_armed_again_and_pushes_again(
     tick_until(device.as_mut(), force_n, pushes);
     {
         let mut socket = socket.lock().unwrap();
-        // As after a silence twice as long as the watchdog's time.
+        // As after a silence of twice the watchdog time.
         let fault = socket.gadget.advance(now_us() + 200_000);
         socket.answers.extend(fault);
         assert_eq!(socket.gadget.force_n, [0.0; 2]);
@@ -354,7 +355,7 @@ fn a_board_that_falls_silent_while_it_takes_commands_is_not_believed_and_greeted
     tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Lost);
     {
         let mut socket = socket.lock().unwrap();
-        // It has forgotten everything, as after a reset of its own.
+        // The board has lost its session, as after a reset.
         socket.gadget = Gadget::board(FULL_SCALE_N, EmulatedHandle::still().unwrap());
         (socket.is_hung, socket.answers) = (false, VecDeque::new());
     }
@@ -372,7 +373,7 @@ fn a_device_whose_reports_fail_alone_is_let_go_before_its_link_is_dropped() {
     tick_until(device.as_mut(), force_n, |_| {
         let socket = socket.lock().unwrap();
         let Firmware::Joystick(joystick, _) = &socket.gadget.firmware else { panic!() };
-        // Its time stands still: its effects cannot have ended by themselves.
+        // The emulated time does not advance, so the effects cannot have ended by themselves.
         !joystick.plays()
     });
     socket.lock().unwrap().is_unreadable = false;
@@ -408,7 +409,8 @@ fn a_full_pool_is_rejected_with_the_remedy() {
     assert!(rejection.contains("axes = 1"), "{rejection}");
 }
 
-/// Opens a device with another descriptor than its own; the rejection, after which nothing must have been written to it.
+/// Opens a device that presents another descriptor, checks that nothing was written to it, and returns the error
+/// message.
 fn rejection_of(descriptor: Vec<u8>) -> String {
     let socket = socket(Some(OPEN_FFBOARD), None);
     socket.lock().unwrap().descriptor = descriptor;
@@ -434,7 +436,7 @@ fn a_descriptor_that_lacks_or_contradicts_something_is_refused_and_never_written
     let mut lacking = descriptor.clone();
     lacking[magnitude + 1] = 0x71;
     assert!(rejection_of(lacking).contains("magnitude of a constant force"));
-    // Its range does not fit 8 bits any more: the size is the first after the usage.
+    // The size is the first one after the usage. The range of the magnitude no longer fits into 8 bits.
     let size = magnitude + descriptor[magnitude..].windows(2).position(|pair| pair == [0x75, 0x10]).unwrap();
     let mut contradictory = descriptor.clone();
     contradictory[size + 1] = 0x08;

@@ -1,4 +1,4 @@
-//! Descriptors of several makes, as found and as damaged, and the forces that reach their motors.
+//! Descriptors of several devices, intact and damaged, and the forces that reach their motors.
 
 use haptic_backends::hid::force::{ForceScale, PidEncoder};
 use haptic_backends::hid::layout::{LayoutError, PidLayout};
@@ -15,7 +15,7 @@ fn code(style: &Style) -> PidEncoder {
     PidEncoder::new(PidLayout::find(&style.descriptor(), 2).unwrap(), scale).unwrap()
 }
 
-/// A device with both effects made, set and started.
+/// Creates a device with both effects created, set and started.
 fn armed(style: Style, code: &PidEncoder) -> ForceFeedback {
     let mut device = ForceFeedback::new(style, None);
     let (shape, enable) = code.layout().control.enable.clone().unwrap();
@@ -63,8 +63,9 @@ fn the_force_at_the_motor_is_the_one_asked_for_in_every_quadrant() {
     }
 }
 
-/// What OpenFFBoard makes of a constant effect: its axes' shares of the magnitude are (sin, −cos) of the direction, in
-/// hundredths of a degree, and the force is minus magnitude times fraction, along x and y of the HID specification.
+/// Returns the force that OpenFFBoard applies for a constant effect, along x and y of the HID specification. The
+/// fractions of the axes are (sin, −cos) of the direction, which is in hundredths of a degree, and the force is minus
+/// the magnitude times the fraction.
 fn open_ffboard_force(direction: i64, magnitude: i64) -> Vector2<f64> {
     let (sine, cosine) = (direction as f64 / 100.0).to_radians().sin_cos();
     let shares = Vector2::new(sine, -cosine);
@@ -80,7 +81,7 @@ fn directions_are_those_of_open_ffboard() {
     for force_n in [[1.0, 0.0], [0.0, 1.0], [-2.0, 0.5], [0.7, -1.9]].map(Vector2::from) {
         let [x, y] = code.magnitudes(force_n);
         let exerted = open_ffboard_force(direction(0), x) + open_ffboard_force(direction(1), y);
-        // Its y grows towards the user.
+        // In the HID specification, y increases towards the user.
         let wanted = Vector2::new(force_n.x, -force_n.y) * per_n;
         assert!((exerted - wanted).amax() < 1.0, "{force_n}: {exerted} in place of {wanted}");
     }
@@ -114,7 +115,7 @@ fn effects_end_by_themselves_two_hundred_milliseconds_after_their_last_start() {
     }
 }
 
-/// The descriptor with the first place of `from` replaced.
+/// Returns the descriptor with the first occurrence of `from` replaced.
 fn replaced(style: &Style, from: &[u8], to: &[u8]) -> Vec<u8> {
     let bytes = style.descriptor();
     let at = bytes.windows(from.len()).position(|window| window == from).expect("the descriptor has it");
@@ -146,7 +147,7 @@ fn a_joystick_without_force_feedback_says_so() {
 
 #[test]
 fn ranges_that_contradict_their_bits_are_refused_by_name() {
-    // The magnitude of Set Constant Force in 8 bits in place of 16.
+    // The magnitude of Set Constant Force has 8 bits instead of 16.
     let narrow = replaced(
         &VPFORCE,
         &[0x26, 0x00, 0x10, 0x75, 0x10, 0x95, 0x01, 0x91, 0x02, 0xC0],
@@ -156,7 +157,7 @@ fn ranges_that_contradict_their_bits_are_refused_by_name() {
     assert!(error.contains("magnitude") && error.contains("8 bits"), "{error}");
 }
 
-/// Mutates a descriptor in one of the ways in which bytes go wrong.
+/// Applies one random mutation to a descriptor: a flipped bit, or a changed, lost, inserted or truncated byte.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Xorshift) {
     if bytes.is_empty() {
         return;
@@ -171,7 +172,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Xorshift) {
     }
 }
 
-/// A million in all is spread over the styles; what is still found must encode within its reports.
+/// The million is spread over all styles. A layout that is still found must encode forces within its ranges.
 #[test]
 fn a_million_mutated_descriptors_are_found_or_refused_and_nothing_panics() {
     let mut random = Xorshift::new(11);

@@ -1,4 +1,5 @@
-//! The `hid-native` backend against a scripted board, without a kernel: each test replaces single replies of the board.
+//! The `hid-native` backend with a scripted board, without a kernel. Each test replaces individual replies of the
+//! board.
 
 use haptic_backends::OpenError;
 use haptic_backends::hid::link::{HidLink, HidPort, Opened};
@@ -19,14 +20,14 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Longest time that a test waits for something that must happen.
+/// Upper bound of every wait.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a board does with a message.
+/// Reaction of a board to a message.
 enum Reaction {
-    /// Replies as the specification says.
+    /// Replies according to the specification.
     Usual,
-    /// Sends this, or nothing.
+    /// Sends this message instead, or nothing.
     Instead(Option<Message<'static>>),
 }
 
@@ -36,17 +37,18 @@ struct Board {
     uid: [u8; 8],
     nonce: Option<u32>,
     is_armed: bool,
-    /// Velocity of both axes in STATE, counts per second, if it carries one.
+    /// Velocity of both axes in STATE, counts per second; None if STATE has no velocities.
     velocity: Option<i32>,
-    /// HELLO and ARM messages received.
+    /// Number of HELLO messages received.
     hellos: u32,
+    /// Number of ARM messages received.
     arms: u32,
     acknowledged: u8,
     sequence: u8,
-    /// Replies that wait for their time on the monotonic clock, ns.
+    /// Pending replies, with the time at which each is sent, monotonic clock, ns.
     replies: VecDeque<(u64, Vec<u8>)>,
     reply_delay_ns: u64,
-    /// Number of the current plug session; a link of an earlier one fails. None while unplugged.
+    /// Number of the current connection; None while unplugged. Links from an earlier connection fail.
     plugged: Option<u32>,
 }
 
@@ -148,7 +150,7 @@ fn nonce_mismatch(arm: &Arm) -> Message<'static> {
     Message::Fault(Fault { code: FaultCode::NonceMismatch, detail: arm.nonce })
 }
 
-/// A board that both ends of a test can reach.
+/// A board shared by the test and the backend.
 #[derive(Clone)]
 struct Socket(Arc<Mutex<Board>>);
 
@@ -255,7 +257,7 @@ fn an_arm_ack_of_another_session_does_not_complete_the_handshake() {
 #[test]
 fn a_nonce_mismatch_while_arming_restarts_the_handshake() {
     let socket = Socket::new(|board, message| {
-        // Another host opens a session of its own between this host's HELLO and its first ARM.
+        // Another host opens a session between this host's HELLO and its first ARM.
         if matches!(message, Message::Arm(_)) && board.arms == 1 {
             board.nonce = Some(0);
         }
@@ -279,7 +281,7 @@ fn a_board_that_stays_silent_for_thirty_messages_is_still_opened() {
 fn a_board_that_resets_during_the_handshake_is_opened_with_a_new_hello() {
     let socket = Socket::new(|board, message| match message {
         Message::Hello(_) => Reaction::Usual,
-        // As after a reset: silent until the next HELLO.
+        // The board is silent until the next HELLO, as after a reset.
         _ if board.hellos == 1 => Reaction::Instead(None),
         _ => Reaction::Usual,
     });
@@ -328,7 +330,7 @@ fn another_board_in_place_of_the_one_that_was_opened_is_refused() {
     tick_until(&mut device, |reading| reading.health == Health::Ready);
 }
 
-/// Unplugs the board and plugs one with this uid in at once.
+/// Unplugs the board and immediately plugs in one with this uid.
 fn replug(socket: &Socket, uid: [u8; 8], session: u32) {
     let mut board = socket.board();
     *board = Board { uid, plugged: Some(session), ..Board::new(board.script) };

@@ -1,4 +1,4 @@
-//! Host and board of the native protocol without a port and without a clock.
+//! Host and board of the native protocol, connected directly: no port, no clock.
 
 use haptic_backends::native::framing::HidReport;
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Received, Sample, Step};
@@ -23,7 +23,7 @@ fn board(traits: NativeTraits) -> NativeBoard {
     NativeBoard::new(traits, EmulatedHandle::new(traits.axes, &model, None).unwrap())
 }
 
-/// Runs a handshake to its end, in steps of a millisecond.
+/// Runs a handshake until it succeeds or fails, in steps of a millisecond.
 fn open_session(
     protocol: &mut dyn Protocol,
     far: &mut dyn FnMut(&[u8]) -> Vec<u8>,
@@ -64,7 +64,7 @@ impl Exchange {
         Self { board, session, monitor, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::default() }
     }
 
-    /// A millisecond in which the host sends a force; `spoil` may change the messages.
+    /// Simulates a millisecond in which the host sends a force; `spoil` may change the messages.
     fn exchange(&mut self, force_n: Vector2<f64>, spoil: impl Fn(&mut Vec<u8>, &mut Vec<u8>)) -> Received {
         let (bytes, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
         self.now = self.now.after(MILLISECOND_NS / 2);
@@ -75,7 +75,7 @@ impl Exchange {
         self.listen(&answer)
     }
 
-    /// A millisecond without a command.
+    /// Simulates a millisecond without a command.
     fn wait(&mut self) -> Received {
         self.now = self.now.after(MILLISECOND_NS / 2);
         self.listen(&[])
@@ -160,7 +160,7 @@ fn another_version_another_number_of_axes_silence_and_garbage_have_errors_of_the
 fn a_board_that_starts_late_or_misses_messages_is_still_opened() {
     let mut board = board(NativeTraits::default());
     let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 5);
-    // In its bootloader for thirty requests, about two seconds; then every other message is lost.
+    // The board is in its bootloader for thirty requests, about two seconds; then every other message is lost.
     let mut questions = 0;
     let mut far = |bytes: &[u8]| {
         questions += usize::from(!bytes.is_empty());

@@ -78,7 +78,7 @@ fn haply(variant: HaplyVariant) -> Link<HaplyBoard> {
     Link::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)))
 }
 
-/// A hand that rests where the arm's path puts it after two seconds: in the middle of the workspace.
+/// Creates a Haply held by a hand that rests in the middle of the workspace, where its path ends after two seconds.
 fn resting_haply(variant: HaplyVariant, hand_n_per_m: f64) -> Link<HaplyBoard> {
     let mut hand = haptic_emulator::serial::haply::usual_hand(&variant);
     hand.path.truncate(3);
@@ -242,7 +242,7 @@ fn a_silent_and_a_babbling_haply_are_told_apart() {
     };
     assert_eq!(rejection(b""), HandshakeError::Silent { within_s: 5 });
     assert!(matches!(rejection(b"what?\r\n"), HandshakeError::NotUnderstood { .. }));
-    // Zeros after the board's number are angles, of an arm that stands far from home.
+    // Zeros after the board's number are angles of an arm that is far from home.
     assert!(matches!(rejection(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), HandshakeError::NotHome { .. }));
 }
 
@@ -257,7 +257,7 @@ fn odrive() -> Link<OdriveBoard> {
     Link::new(odrive_board(), |monitor| Box::new(OdriveProtocol::new(ODRIVE, monitor)))
 }
 
-/// An ODrive that receives another text in place of one kind of line.
+/// An ODrive that receives one text in place of another.
 struct Deafened {
     board: OdriveBoard,
     line: &'static str,
@@ -314,7 +314,7 @@ fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
         match handshake.step(now) {
             Step::Send(frame) => {
                 let is_timeout = String::from_utf8_lossy(frame.bytes()).contains("watchdog_timeout");
-                // What the input mode answered, once more.
+                // The answer to the input mode is received again.
                 handshake.receive(if is_timeout { b"1\r\n" } else { b"" }, now);
                 handshake.receive(&replies_of(&mut board, frame.bytes()), now);
             }

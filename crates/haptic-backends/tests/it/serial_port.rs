@@ -1,4 +1,5 @@
-//! The serial device against emulated boards behind real pseudo-terminals. Waits for conditions, never for times.
+//! The serial device with emulated boards behind real pseudo-terminals. The tests wait for conditions, never for fixed
+//! times.
 
 use haptic_backends::open_error::{OpenError, PortError};
 use haptic_backends::protocol::{
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bounds every wait: long enough for any machine.
+/// Upper bound of every wait, long enough for any machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Emulator {
@@ -78,7 +79,7 @@ fn open(port: &std::path::Path, axes: u8) -> Result<SerialDevice, OpenError> {
     })
 }
 
-/// A tick of a host that pushes a little.
+/// Runs a tick that writes a small force.
 fn tick(device: &mut SerialDevice) -> (Reading, WriteOutcome) {
     let now = MonotonicNs(monotonic_ns());
     let reading = device.read(now);
@@ -165,7 +166,7 @@ fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
     assert!(error.contains("axes = 1"), "{error}");
 }
 
-/// A board that agrees to everything and then never answers.
+/// A board whose handshake succeeds at once and that then never answers.
 struct Mute(Arc<LinkMonitor>);
 
 impl Protocol for Mute {
@@ -232,7 +233,7 @@ fn a_zero_goes_out_although_nothing_that_was_sent_before_was_answered() {
 fn a_full_line_is_busy_and_never_waits() {
     let pty = haptic_emulator::serial::pty::Pty::open(None).unwrap();
     let port = Port::open(pty.name().to_str().unwrap(), 115_200).unwrap();
-    // Nobody reads the far end, so its buffer fills up.
+    // The other end is not read, so the buffer fills up.
     let rejected = (0..100_000).find_map(|_| port.write(&[1; 64]).err()).expect("the buffer is finite");
     assert_eq!(rejected.kind(), std::io::ErrorKind::WouldBlock);
 }

@@ -26,7 +26,7 @@ const SPLICES: [&str; 16] = [
     "\u{feff}",
 ];
 
-/// One cut and one splice, placed by fractions of the text's length.
+/// Mutation of a text: a cut and an insertion at one position, given as a fraction of the text's length.
 #[derive(Clone, Debug)]
 struct Slip {
     at: f64,

@@ -5,7 +5,7 @@ use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl Coupling {
-    /// Carries all values. Real-time: constant.
+    /// Archives or restores all values. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { from, to, fraction, rail, before_m } = self;
         carry_ramp_point(from, archive);

@@ -5,7 +5,7 @@ use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl Tank {
-    /// Carries all values except the settings ([`Tank::set_limits`]). Real-time: constant.
+    /// Archives or restores all values except the settings ([`Tank::set_limits`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             passivity: _,
@@ -29,7 +29,7 @@ impl Tank {
 }
 
 impl Passivity {
-    /// Carries the mode as a number. Real-time: constant.
+    /// Archives or restores the mode as a number. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let mut number = match self {
             Self::Tank => 0,

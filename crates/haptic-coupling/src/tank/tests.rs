@@ -36,7 +36,7 @@ fn the_account_stays_positive_for_a_million_ticks_of_any_hand_and_any_world() {
     assert!(smallest_j >= -1e-15, "{smallest_j} J");
 }
 
-/// A hand that knows the force and always moves so as to extract the most energy: Δx = f·T/(2b).
+/// The hand always moves so as to extract the most energy: Δx = f·T/(2b).
 #[test]
 fn the_greedy_hand_gets_everything_on_account_and_not_a_nanojoule_more() {
     let mut tank = Tank::new(&SETTINGS, lively(0.05));

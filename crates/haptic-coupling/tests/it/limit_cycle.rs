@@ -1,8 +1,9 @@
 //! Limit cycles of a virtual spring with an encoder on a device with dry friction.
 //!
-//! The spring rests in the middle between two encoder readings, the worst case: no reading gives zero force.
+//! The spring's rest position is midway between two encoder readings. This is the worst case, because no reading gives
+//! zero force.
 
-/// A device of 0.1 kg on a virtual spring, damped so that the stiffness is 0.75·2b/T. Its encoder rounds down.
+/// Device of 0.1 kg on a virtual spring, damped so that the stiffness is 0.75·2b/T. Its encoder rounds down.
 struct Device {
     stiffness_n_per_m: f64,
     damping_n_s_per_m: f64,
@@ -17,7 +18,7 @@ const PERIOD_S: f64 = 0.001;
 const SUBSTEPS: u32 = 20;
 
 impl Device {
-    /// At rest, a millimetre from the spring's rest position.
+    /// Creates a device at rest, about a millimetre from the spring's rest position.
     fn displaced(stiffness_n_per_m: f64, coulomb_n: f64, encoder_step_m: f64) -> Self {
         let damping_n_s_per_m = stiffness_n_per_m * PERIOD_S / 1.5;
         Self {
@@ -30,7 +31,7 @@ impl Device {
         }
     }
 
-    /// One period with the force held; dry friction may stop the device, never reverse it.
+    /// Advances by one period with the force held. Dry friction can stop the device but not reverse it.
     fn tick(&mut self) {
         let read_m = (self.position_m / self.encoder_step_m).floor() * self.encoder_step_m;
         let force_n = -self.stiffness_n_per_m * (read_m + self.encoder_step_m / 2.0);
@@ -44,7 +45,7 @@ impl Device {
         }
     }
 
-    /// Peak to peak over the two seconds after `settle_s`.
+    /// Returns the peak-to-peak motion over two seconds, m, after a settling time of `settle_s`.
     fn swing_after(&mut self, settle_s: u32) -> f64 {
         (0..settle_s * 1000).for_each(|_| self.tick());
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -9,7 +9,7 @@ use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 use std::f64::consts::{PI, TAU};
 
-/// Times, s, at which the tool of 100 g passes the resting hand, and its speed there, m/s.
+/// Returns the times, s, at which a tool of 100 g passes the resting hand, and its speed at each, m/s.
 fn passages(gains: Gains, ticks: u32) -> Vec<(f64, f64)> {
     let mut tool = BodyDescription::new("tool", ShapeDescription::Disc { radius_m: 0.01 });
     tool.mass_kg = Some(0.1);

@@ -9,29 +9,29 @@
 /// Terms of the series. With [`SPAN`] the first omitted term is below 0.5¹⁸/18! ≈ 10⁻²¹ of the motion.
 const TERMS: usize = 18;
 
-/// Longest time that one series covers, in units of the fastest time constant. Also far below half a swing (π), so
-/// that velocity turns at most once in a span.
+/// Longest time that one series covers, in units of the fastest time constant. It is also far below half an
+/// oscillation (π), so that velocity has at most one extremum in a span.
 const SPAN: f64 = 0.5;
 
 /// Maximum spans per tick; a model that would need more is rejected at load.
 pub(super) const MAX_SPANS: u32 = 64;
 
-/// Maximum stops and reversals per span. Two can happen; more would be rounding, and the axis then rests until the end
-/// of the span.
+/// Maximum stops and reversals per span. Two are possible; more are due to rounding, and the axis then rests until the
+/// end of the span.
 const MAX_STOPS: usize = 4;
 
-/// Bisections at the start of the search for the instant of a stop. They leave 1/1024 of a span, in which the relative
-/// curvature of the motion is at most as large.
+/// Bisections at the start of the search for the time of a stop. They leave 1/1024 of a span, in which the relative
+/// curvature of the motion is at most 1/1024 too.
 const HALVINGS: usize = 10;
 
-/// Steps of that search. After the bisections each secant step is a thousand times closer: the third reaches the last
-/// bits.
+/// Steps of that search. After the bisections, each secant step reduces the error a thousandfold, so the third reaches
+/// the last bits.
 const SEARCH_STEPS: usize = HALVINGS + 4;
 
 /// Parameters of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AxisModel {
-    /// Device and hand together, kg, above zero.
+    /// Mass of device and hand together, kg, above zero.
     pub mass_kg: f64,
     /// Damping to the ground, N·s/m.
     pub damping_n_s_per_m: f64,
@@ -74,7 +74,7 @@ impl Drive {
 struct Push {
     /// Initial velocity, m/s.
     velocity_m_per_s: f64,
-    /// Force of motor, hand and dry friction on an axis at rest at the start, N.
+    /// Force of motor, hand and dry friction at the start, N, as if the axis were at rest.
     load_n: f64,
     /// Rate of change of that force, N/s.
     load_n_per_s: f64,
@@ -110,8 +110,8 @@ impl Series {
     }
 }
 
-/// A time span of every tick. The motion over it is linear in the push, so the series of each component of a push is
-/// summed once, at load.
+/// Precomputed motion over a part of a tick, divided into equal spans. The motion over a span is linear in the push, so
+/// the series of each component of a push is summed once, at load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpanPropagator {
     spans: u32,
@@ -119,7 +119,7 @@ pub(super) struct SpanPropagator {
     span_s: f64,
     /// Displacement over a span per unit of each component.
     travel: [f64; 3],
-    /// Velocity after a span, likewise.
+    /// Velocity after a span per unit of each component.
     velocity: [f64; 3],
 }
 
@@ -131,7 +131,7 @@ impl AxisModel {
         (spring_rate.max(damper_rate) * duration_s / SPAN).ceil().max(1.0)
     }
 
-    /// Precomputes a duration, from zero to a tick.
+    /// Precomputes the motion over a duration, from zero to one tick.
     pub fn passage(&self, duration_s: f64) -> SpanPropagator {
         let spans = if duration_s > 0.0 { self.spans(duration_s).min(f64::from(MAX_SPANS)) } else { 0.0 };
         let span_s = duration_s / spans.max(1.0);
@@ -146,8 +146,8 @@ impl AxisModel {
 
     /// Advances the axis over a precomputed duration.
     ///
-    /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs two series of
-    /// [`TERMS`] terms and [`SEARCH_STEPS`] evaluations of each.
+    /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs one series of
+    /// [`TERMS`] terms and two searches of [`SEARCH_STEPS`] steps.
     pub fn advance(&self, state: &mut AxisState, mut drive: Drive, passage: &SpanPropagator) {
         for _ in 0..passage.spans {
             self.advance_span(state, drive, passage);
@@ -175,7 +175,7 @@ impl AxisModel {
         }
     }
 
-    /// Time at which the axis starts to slide, and its direction; none if friction holds it throughout.
+    /// Time at which the axis starts to slide, s, and its direction; `None` if friction holds the axis throughout.
     fn start_of_slide(&self, state: &AxisState, drive: Drive, left_s: f64) -> Option<(f64, f64)> {
         if state.velocity_m_per_s != 0.0 {
             return Some((0.0, state.velocity_m_per_s.signum()));
@@ -186,11 +186,11 @@ impl AxisModel {
         }
         let direction = load_n_per_s.signum();
         let breakaway_s = (direction * self.coulomb_n - load_n) / load_n_per_s;
-        // Written so that a load rate of zero (a division by zero) counts as held.
+        // With a load rate of zero, the quotient is infinite or NaN, and the axis counts as held.
         (breakaway_s < left_s).then_some((breakaway_s, direction))
     }
 
-    /// Initial conditions of an axis that slides in `direction`; zero for an axis without friction.
+    /// Initial conditions of an axis that slides in `direction`. A direction of zero leaves out dry friction.
     fn push(&self, state: &AxisState, drive: Drive, direction: f64) -> Push {
         let spring_n = self.hand_stiffness_n_per_m * (drive.target_m - state.position_m);
         let damper_n = self.hand_damping_n_s_per_m * drive.target_m_per_s;
@@ -201,7 +201,8 @@ impl AxisModel {
         }
     }
 
-    /// Advances by a whole span if the axis does not stop in it; otherwise leaves it unchanged.
+    /// Advances by a whole span and returns true if the axis does not stop within it; otherwise leaves the state
+    /// unchanged.
     fn slides_through(&self, state: &mut AxisState, push: &Push, direction: f64, passage: &SpanPropagator) -> bool {
         let end = passage.end(state, push);
         let acceleration = |time_s: f64, at: &AxisState| {
@@ -217,7 +218,7 @@ impl AxisModel {
         passes
     }
 
-    /// Slides until the axis stops and returns the time; none if it slides to the end.
+    /// Slides until the axis stops and returns the time of the stop, s; `None` if it slides to the end.
     fn slide(&self, state: &mut AxisState, push: &Push, direction: f64, left_s: f64) -> Option<f64> {
         let series = self.series(push);
         let stop_s = first_stop(&series, direction, left_s);
@@ -254,8 +255,8 @@ impl SpanPropagator {
     }
 }
 
-/// The first instant at which motion in `direction` comes to rest. Within a span velocity turns at most once, so it
-/// either ends below zero, or dips below zero at its turn.
+/// First time at which motion in `direction` stops, s. Within a span, velocity has at most one extremum, so it either
+/// ends below zero or falls below zero at the extremum.
 fn first_stop(series: &Series, direction: f64, left_s: f64) -> Option<f64> {
     let speed = |time_s: f64| direction * series.velocity(time_s);
     let push = |time_s: f64| direction * series.acceleration(time_s);
@@ -282,7 +283,7 @@ fn falling_zero(value: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     for step in 0..SEARCH_STEPS {
         let chord = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
         best = if step < HALVINGS { 0.5 * (low.0 + high.0) } else { chord };
-        // Also used where the secant has no direction.
+        // Also reached if the secant has no slope.
         if !(low.0 < best && best < high.0) {
             return best.min(high.0).max(low.0);
         }
@@ -305,7 +306,7 @@ mod tests {
             hand_stiffness_n_per_m: 1000.0,
             hand_damping_n_s_per_m: 0.0,
         };
-        // Creeping forwards against friction while the target, 0.1 mm behind, rushes past at 1 m/s: the axis stops
+        // The axis creeps forwards against friction while the target, 0.1 mm behind it, passes it at 1 m/s. It stops
         // after 0.155 ms and breaks away at about 0.4 ms, when the spring is stretched by 0.3 mm.
         let mut state = AxisState { position_m: 0.0, velocity_m_per_s: 0.5e-3 };
         let drive = Drive { force_n: 0.0, target_m: -1e-4, target_m_per_s: 1.0 };
@@ -373,7 +374,7 @@ mod tests {
             hand_stiffness_n_per_m: 0.0,
             hand_damping_n_s_per_m: 0.0,
         };
-        // Braked at 3 m/s²: at rest after 0.2 ms, 0.06 µm further on.
+        // The deceleration is 3 m/s²: the axis stops after 0.2 ms and 0.06 µm.
         let mut state = AxisState { position_m: 0.0, velocity_m_per_s: 0.6e-3 };
         let drive = Drive { force_n: 0.0, target_m: 0.0, target_m_per_s: 0.0 };
         model.advance(&mut state, drive, &model.passage(0.001));

@@ -1,6 +1,6 @@
 //! Delay from command to effect, constant and exact within a tick.
 
-/// Length of the ring of commands; bounds the delay at load.
+/// Length of the ring of commands, ticks. It bounds the delay.
 const REMEMBERED: usize = 128;
 
 /// Longest delay, s: the capacity of the ring less one tick for the fraction and one in reserve. Usual: below 0.003.
@@ -13,14 +13,14 @@ const ROUNDING_S: f64 = 1e-12;
 #[derive(Clone, Debug)]
 pub(super) struct DelayLine {
     whole_ticks: usize,
-    /// Fraction of the delay beyond whole ticks, s.
+    /// Remainder of the delay beyond whole ticks, s.
     fraction_s: f64,
     commands_n: [f64; REMEMBERED],
     newest: usize,
 }
 
 impl DelayLine {
-    /// A delay of `delay_s`, from zero to [`MAX_DELAY_S`], filled with zero force.
+    /// Creates a delay of `delay_s`, from zero to [`MAX_DELAY_S`], filled with zero force.
     pub fn new(delay_s: f64) -> Self {
         let whole = ((delay_s + ROUNDING_S) / super::TICK_S).floor();
         let fraction_s = (delay_s - whole * super::TICK_S).max(0.0);
@@ -56,7 +56,7 @@ impl DelayLine {
 mod tests {
     use super::*;
 
-    /// Force and duration, one after the other.
+    /// Forces and durations, in order, that follow a single command.
     fn effect_after_one_command(delay_s: f64) -> Vec<(f64, f64)> {
         let mut line = DelayLine::new(delay_s);
         let commands = std::iter::once(1.0).chain(std::iter::repeat_n(0.0, 130));

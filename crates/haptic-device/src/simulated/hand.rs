@@ -9,7 +9,7 @@ const DRAG_SPEED_M_PER_S: f64 = 1.0;
 /// Wait before the path resumes after the mouse is released, ticks (2 s).
 const WAIT_TICKS: u32 = 2000;
 
-/// Wait at a new tool before the path starts, ticks (1 s): the hand comes to rest and force ramps up.
+/// Wait at a new tool before the path starts, ticks (1 s). Meanwhile the hand stops and force ramps up.
 const TAKE_HOLD_TICKS: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,16 +18,16 @@ enum TargetSource {
     Path,
     /// The mouse, at this position.
     Mouse(Vector2<f64>),
-    /// A handle that the hand moves to before its path restarts.
+    /// A handle to which the hand moves before its path restarts.
     Handle(Vector2<f64>),
-    /// None: the target rests for this many more ticks.
+    /// No source: the target rests for this many more ticks.
     Rest(u32),
     /// The path, to which the target still has to return.
     Return,
 }
 
-/// Target of the hand, tick by tick. The time of the path stops while the mouse leads, so that nothing is skipped and
-/// the return ends.
+/// Target of the hand at each tick. The time of the path stops while the target is away from it, so that no part of the
+/// path is skipped and the target returns to a fixed point.
 #[derive(Clone, Debug)]
 pub(super) struct HandTarget {
     path: Option<Path>,
@@ -37,7 +37,7 @@ pub(super) struct HandTarget {
 }
 
 impl HandTarget {
-    /// A target on the path at time zero; without a path it rests at the origin.
+    /// Creates a target on the path at time zero; without a path, it rests at the origin.
     pub fn new(path: Option<Path>) -> Self {
         let position_m = path.as_ref().map_or(Vector2::zeros(), |path| path.at(0.0));
         Self { path, path_ticks: 0, source: TargetSource::Path, position_m }
@@ -60,7 +60,7 @@ impl HandTarget {
         }
     }
 
-    /// Moves to the handle of a new tool, where the path restarts; not while the mouse leads.
+    /// Restarts the path. Unless the mouse leads, the target first moves to the handle of a new tool.
     ///
     /// Real-time: one comparison.
     pub fn call(&mut self, handle_m: Vector2<f64>) {

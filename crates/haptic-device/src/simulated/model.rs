@@ -18,7 +18,7 @@ pub struct DeviceModel {
     pub encoder_step_m: [f64; MAX_AXES],
     /// Delay from a command to its effect, s.
     pub delay_s: [f64; MAX_AXES],
-    /// Largest force of each axis, N; infinity for none.
+    /// Largest force of each axis, N; infinity for no limit.
     pub max_force_n: [f64; MAX_AXES],
 }
 
@@ -44,9 +44,10 @@ pub struct HandModel {
     pub damping_n_s_per_m: f64,
     /// Mass rigidly attached to the device, kg.
     pub mass_kg: f64,
-    /// Rows t_s, x_m, y_m in the device frame, linear between them; none: the hand rests at the origin.
+    /// Rows of t_s, x_m, y_m in the device frame, with linear interpolation. Without rows, the hand rests at the
+    /// origin.
     pub path: Vec<[f64; 3]>,
-    /// Whether the path repeats; its first and last points must then agree.
+    /// Whether the path repeats. Its first and last points must then be equal.
     pub looped: bool,
 }
 
@@ -62,10 +63,10 @@ impl Default for HandModel {
     }
 }
 
-/// Why a model is invalid.
+/// Reason why a model is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ModelError {
-    /// A device has one axis or two.
+    /// A device must have one or two axes.
     Axes {
         /// Value given.
         axes: u8,
@@ -79,11 +80,11 @@ pub enum ModelError {
         /// Permitted values.
         wanted: &'static str,
     },
-    /// Springs and dampers so strong for the mass that a tick would need too many steps.
+    /// Springs and dampers are too strong for the mass: a tick would need too many spans.
     TooFast {
         /// Axis, from zero.
         axis: usize,
-        /// Steps that a tick would take.
+        /// Spans that a tick would need.
         spans: f64,
     },
     /// The path of the hand is invalid.
@@ -127,7 +128,7 @@ fn require(key: &'static str, value: f64, (wanted, holds): Range) -> Result<(), 
 }
 
 impl DeviceModel {
-    /// Length at which the force vector saturates, keeping its direction, N: the limit of the weaker axis.
+    /// Magnitude at which the force vector saturates, N: the limit of the weaker axis. Saturation keeps the direction.
     pub fn vector_limit_n(&self, axes: usize) -> f64 {
         self.max_force_n[..axes].iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -165,7 +166,7 @@ impl HandModel {
     }
 }
 
-/// One axis of a checked device with its hand, if that can be simulated.
+/// Returns the model of one axis of a checked device with its hand, or an error if it is too fast to simulate.
 pub(super) fn axis_model(device: &DeviceModel, hand: Option<&HandModel>, axis: usize) -> Result<AxisModel, ModelError> {
     let model = AxisModel {
         mass_kg: device.mass_kg[axis] + hand.map_or(0.0, |hand| hand.mass_kg),

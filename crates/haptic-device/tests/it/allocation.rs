@@ -1,4 +1,4 @@
-//! Reading and writing allocate nothing, with any fault.
+//! Reads and writes do not allocate memory, even with faults.
 
 use haptic_device::faulty::PerKind;
 use haptic_device::{

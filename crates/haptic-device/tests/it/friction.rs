@@ -1,4 +1,4 @@
-//! The simulated device against a plain integrator with a thousand times finer steps, over many random models.
+//! Compares the simulated device with a plain integrator with a thousand times finer steps, over many random models.
 
 use haptic_device::xorshift::Xorshift;
 use haptic_device::{Device, DeviceModel, Effort, HandModel, MonotonicNs, SimulatedDevice};
@@ -84,7 +84,7 @@ fn target_m(case: &Case, tick: usize) -> f64 {
     from + (to - from) * fraction
 }
 
-/// Maximum distance between the two over a run, and ticks in which the device did not move.
+/// Maximum distance between device and reference over a run, m, and number of ticks in which the device did not move.
 fn compare(case: &Case, random: &mut Xorshift) -> (f64, usize) {
     let mut device = SimulatedDevice::new(1, &case.model, Some(&case.hand)).unwrap();
     let mut reference = reference(case);

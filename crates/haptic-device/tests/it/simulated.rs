@@ -1,4 +1,4 @@
-//! The simulated device against closed forms.
+//! Compares the simulated device with closed-form solutions.
 
 use haptic_device::{
     Device, DeviceModel, Effort, HandModel, Health, MonotonicNs, Reading, SimulatedDevice, WriteOutcome,
@@ -103,7 +103,7 @@ fn a_force_within_friction_moves_nothing_and_one_beyond_it_does() {
 
 #[test]
 fn a_swing_against_dry_friction_loses_the_same_length_every_half_period() {
-    // Amplitude falls by 2·f_c/K each half swing, and the mass stays at rest once the spring cannot break it away.
+    // The amplitude falls by 2·f_c/K in each half period, and the mass stays at rest once the spring cannot move it.
     let (stiffness, dry) = (300.0, 0.15);
     let model = DeviceModel { coulomb_n: [dry; 2], ..bare(0.1) };
     let mut device = SimulatedDevice::new(1, &model, Some(&resting_hand(stiffness, 0.0, 0.2))).unwrap();
@@ -196,7 +196,7 @@ fn a_stiff_hand_that_starts_to_move_drives_the_device_along_its_closed_form() {
 
 #[test]
 fn a_steadily_moved_hand_drags_the_device_at_the_analytic_lag() {
-    // In steady motion at w the spring stretches by b·w/K: the hand's damper moves along and costs nothing.
+    // In steady motion at w the spring stretches by b·w/K: the hand's damper moves along and exerts no force.
     let model = DeviceModel { damping_n_s_per_m: [0.5; 2], ..bare(0.1) };
     let hand = HandModel { path: vec![[0.0, 0.0, 0.0], [5.0, 0.5, 0.25]], ..resting_hand(300.0, 3.0, 0.2) };
     let mut device = SimulatedDevice::new(2, &model, Some(&hand)).unwrap();
@@ -314,7 +314,7 @@ fn no_energy_appears_in_a_held_device_with_friction() {
     }
 }
 
-/// Sixty-four bits over every reading of a lively run (FNV-1a).
+/// 64-bit hash (FNV-1a) over every reading and true state of a varied run.
 fn hash_of_a_run() -> u64 {
     let mut device = SimulatedDevice::new(2, &DeviceModel::default(), Some(&HandModel::default())).unwrap();
     let mut hash = 0xcbf2_9ce4_8422_2325u64;

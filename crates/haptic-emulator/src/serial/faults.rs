@@ -1,4 +1,4 @@
-//! Faults of a line: frames are lost, damaged or late, at random from a seed.
+//! Faults of a serial line: frames are dropped, damaged or delayed at random, from a seed.
 
 use haptic_device::xorshift::Xorshift;
 use std::collections::VecDeque;
@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 pub struct LineFaults {
     /// Fraction of exchanges that are lost, half of them in each direction.
     pub drop: f64,
-    /// Fraction of exchanges that are damaged, likewise.
+    /// Fraction of exchanges that are damaged, half of them in each direction.
     pub garbage: f64,
-    /// Largest delay of answers, random, in order, ns.
+    /// Largest delay of answers, ns. Delays are random, but answers keep their order.
     pub delay_ns: u64,
     /// Random seed.
     pub seed: u64,
 }
 
-/// Faults so far.
+/// Numbers of injected faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCount {
     /// Frames lost.
@@ -35,17 +35,17 @@ pub struct FaultyLine {
 }
 
 impl FaultyLine {
-    /// An empty line.
+    /// Creates a line without queued answers.
     pub fn new(faults: LineFaults) -> Self {
         Self { faults, random: Xorshift::new(faults.seed), late: VecDeque::new(), count: FaultCount::default() }
     }
 
-    /// Faults so far.
+    /// Returns the numbers of faults injected so far.
     pub fn count(&self) -> FaultCount {
         self.count
     }
 
-    /// Passes a frame with faults; none if it is lost.
+    /// Applies faults to a frame; returns `None` if it is lost.
     pub fn pass(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
         if self.random.unit() < self.faults.drop / 2.0 {
             self.count.dropped += 1;
@@ -61,7 +61,7 @@ impl FaultyLine {
         Some(frame)
     }
 
-    /// Passes an answer with faults and holds it until it is due.
+    /// Applies faults to an answer and queues it until it is due.
     pub fn hold(&mut self, frame: Vec<u8>, now_ns: u64) {
         let wanted_ns = now_ns + (self.random.unit() * self.faults.delay_ns as f64) as u64;
         let due_ns = self.late.back().map_or(wanted_ns, |(before_ns, _)| wanted_ns.max(*before_ns));
@@ -70,13 +70,13 @@ impl FaultyLine {
         }
     }
 
-    /// The next answer that is due.
+    /// Removes the next answer that is due and returns it, if there is one.
     pub fn due(&mut self, now_ns: u64) -> Option<Vec<u8>> {
         let is_due = self.late.front().is_some_and(|(due_ns, _)| *due_ns <= now_ns);
         if is_due { self.late.pop_front().map(|(_, frame)| frame) } else { None }
     }
 
-    /// Due time of the next answer, ns.
+    /// Due time of the next answer, ns; `None` if no answer is queued.
     pub fn next_due_ns(&self) -> Option<u64> {
         self.late.front().map(|(due_ns, _)| *due_ns)
     }

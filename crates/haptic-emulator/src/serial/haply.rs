@@ -1,5 +1,5 @@
-//! A Haply 2diy: no framing, no watchdog, and the last torque is held indefinitely. A reset clears ports and angles but
-//! leaves the torque on; bytes that are not a command are skipped one by one.
+//! Emulated Haply 2diy. Its protocol has no framing and no watchdog, and the board holds the last torque indefinitely.
+//! A reset clears ports and angles but leaves the torque on. Bytes that are not a command are skipped one by one.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
@@ -11,7 +11,7 @@ use nalgebra::{Matrix2, Vector2};
 /// Maximum length of an incomplete message, bytes; longer ones are dropped.
 const MAX_MESSAGE: usize = 64;
 
-/// Setup of the board.
+/// Setup of the board, as sent by the host.
 #[derive(Clone, Debug)]
 struct Ports {
     board: u8,
@@ -34,10 +34,11 @@ pub struct HaplyBoard {
 }
 
 impl HaplyBoard {
-    /// An arm at its home stop, with a hand that waits there until the setup.
+    /// Creates a board with its arm at the start of the hand's path, by default the home stop. The arm does not move
+    /// before the setup.
     ///
     /// # Errors
-    /// A model that cannot be simulated.
+    /// If the model cannot be simulated.
     pub fn new(variant: HaplyVariant, model: &DeviceModel, hand: Option<HandModel>) -> Result<Self, ModelError> {
         let hand = hand.unwrap_or_else(|| usual_hand(&variant));
         let handle = EmulatedHandle::new(2, model, Some(&hand))?;
@@ -45,7 +46,7 @@ impl HaplyBoard {
         Ok(Self { variant, model: *model, hand, handle, ports, collected, torques_n_m, events: Vec::new() })
     }
 
-    /// Angles of the joints, rad; none if the handle is outside the range of the links.
+    /// Angles of the joints, rad; `None` if the handle is outside the range of the links.
     fn joints_rad(&self) -> Option<Vector2<f64>> {
         self.linkage().angles_rad(self.handle.true_state().position_m).ok().map(|angles| near(angles, &self.variant))
     }
@@ -54,7 +55,7 @@ impl HaplyBoard {
         &self.variant.linkage
     }
 
-    /// Handles one complete message; false if there is none.
+    /// Handles one complete message; returns false if there is none.
     fn take_message(&mut self, out: &mut Vec<Vec<u8>>) -> bool {
         let Some(length) = self.message_length() else { return false };
         if self.collected.len() < length {
@@ -70,18 +71,18 @@ impl HaplyBoard {
         true
     }
 
-    /// Length of the first message, bytes; none if it is not known yet.
+    /// Length of the first message, bytes; `None` if it is not known yet.
     fn message_length(&self) -> Option<usize> {
         match *self.collected.first()? {
             0 => Some(2),
             1 => setup_length(&self.collected),
-            // Two motors and no other outputs, as hosts set it up; no torques for a board number without setup.
+            // Hosts set up two motors and no other outputs. Without a setup of this board number, no torques follow.
             2 => Some(if self.ports_of(*self.collected.get(1)?).is_some() { 10 } else { 2 }),
             _ => Some(1),
         }
     }
 
-    /// Setup of a board number.
+    /// Setup of this board number, if there is one.
     fn ports_of(&self, board: u8) -> Option<&Ports> {
         self.ports.as_ref().filter(|ports| ports.board == board)
     }
@@ -120,7 +121,7 @@ impl HaplyBoard {
         })
     }
 
-    /// Force of the torques on the handle: F = J⁻ᵀ·τ.
+    /// Force of the motors on the handle, N: F = J⁻ᵀ·τ.
     fn motors_n(&self) -> Vector2<f64> {
         let jacobian = self.joints_rad().and_then(|joints| self.linkage().jacobian(joints).ok());
         let inverse = jacobian.and_then(|jacobian: Matrix2<f64>| jacobian.transpose().try_inverse());
@@ -143,12 +144,12 @@ impl Board for HaplyBoard {
         }
     }
 
-    /// The board does not notice it and holds the last torque.
+    /// Logs an event. The board does not detect a closed port and holds the last torque.
     fn host_left(&mut self) {
         self.events.push("the host left".to_owned());
     }
 
-    /// Without power the board loses its state, and the hand moves the arm back to its home stop.
+    /// Resets the board, which loses its state without power, and returns the arm to the start of the hand's path.
     fn unplugged(&mut self) {
         (self.ports, self.torques_n_m) = (None, Vector2::zeros());
         self.collected.clear();
@@ -158,7 +159,7 @@ impl Board for HaplyBoard {
     }
 
     fn force_n(&self) -> Vector2<f64> {
-        // By motor, not by direction: the board drives motors.
+        // Torques by motor, not a force by direction: the board drives motors.
         self.torques_n_m
     }
 
@@ -171,7 +172,8 @@ impl Board for HaplyBoard {
     }
 }
 
-/// Board number, motors with directions, encoders with directions, sensors, outputs, two numbers per encoder.
+/// Length of a setup message, bytes; `None` if it is not known yet. The message contains the board number, motors with
+/// directions, encoders with directions, sensors, outputs, and two numbers per encoder.
 fn setup_length(message: &[u8]) -> Option<usize> {
     let motors = message.get(2)?.count_ones() as usize;
     let encoders_at = 3 + motors;
@@ -183,14 +185,14 @@ fn setup_length(message: &[u8]) -> Option<usize> {
     Some(outputs_at + 1 + outputs + 8 * encoders)
 }
 
-/// The equivalent angle that is nearest to home.
+/// Equivalent angles nearest to home, rad.
 fn near(angles_rad: Vector2<f64>, variant: &HaplyVariant) -> Vector2<f64> {
     let home_rad = variant.home_rad();
     let turn = core::f64::consts::TAU;
     Vector2::from_fn(|joint, _| angles_rad[joint] + ((home_rad[joint] - angles_rad[joint]) / turn).round() * turn)
 }
 
-/// From home to the centre of the travel, up and down there, and back home.
+/// Returns the default hand, which moves from home to the centre of the travel, up and down there, and back home.
 pub fn usual_hand(variant: &HaplyVariant) -> HandModel {
     let linkage = &variant.linkage;
     let home_m = linkage.handle_m(variant.home_rad()).unwrap_or_else(|_| Vector2::zeros());

@@ -1,7 +1,7 @@
 //! Emulated boards on a pseudo-terminal: the device side of each serial protocol, with a model and a simulated hand.
 //!
-//! A [`Board`] is pure: bytes and milliseconds in, bytes out. [`server`] connects it to a port and the wall clock, and
-//! [`faults`] injects faults into the line.
+//! A [`Board`] has no I/O and no clock: bytes and milliseconds go in, bytes come out. [`server`] connects it to a port
+//! and a clock, and [`faults`] injects faults into the line.
 
 pub mod faults;
 pub mod haply;
@@ -21,26 +21,26 @@ use nalgebra::Vector2;
 
 /// Device side of a serial protocol.
 pub trait Board: Send {
-    /// Handles bytes of the host; adds the answers to `out`, one entry per frame.
+    /// Handles bytes from the host; adds the answers to `out`, one entry per frame.
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>);
 
-    /// Advances by a millisecond.
+    /// Advances by a millisecond; adds unsolicited messages to `out`, one entry per frame.
     fn tick(&mut self, out: &mut Vec<Vec<u8>>);
 
-    /// The host closed the port.
+    /// Handles a port closed by the host.
     fn host_left(&mut self);
 
-    /// The board was disconnected and lost its power.
+    /// Handles a disconnection, in which the board also loses power.
     fn unplugged(&mut self) {
         self.host_left();
     }
 
-    /// Output of the motors: force on the hand, N, or torque, N·m.
+    /// Output of the motors: force on the hand, N, or for the Haply 2diy the torque of each motor, N·m.
     fn force_n(&self) -> Vector2<f64>;
 
     /// The handle with the hand that holds it.
     fn handle(&self) -> &EmulatedHandle;
 
-    /// The oldest event that was not returned yet, as text.
+    /// Removes the oldest event and returns its text, if there is one.
     fn next_event(&mut self) -> Option<String>;
 }

@@ -5,7 +5,7 @@ use crate::handle::EmulatedHandle;
 use crate::native::{CobsStream, NativeFirmware, NativeTraits};
 use nalgebra::Vector2;
 
-/// Firmware, handle and stream of a board.
+/// A board with its firmware, its handle and its byte stream.
 pub struct NativeBoard {
     firmware: NativeFirmware,
     handle: EmulatedHandle,
@@ -14,7 +14,7 @@ pub struct NativeBoard {
 }
 
 impl NativeBoard {
-    /// A board after power-up.
+    /// Creates a board as it is after power-up.
     pub fn new(traits: NativeTraits, handle: EmulatedHandle) -> Self {
         Self { firmware: NativeFirmware::new(traits), handle, stream: CobsStream::default(), time_us: 0 }
     }

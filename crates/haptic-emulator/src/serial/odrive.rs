@@ -1,20 +1,20 @@
-//! An ODrive with firmware 0.5: lines of ASCII, properties, a state machine with delays, and a watchdog that is off
-//! until it is enabled and then runs in every state.
+//! Emulated ODrive with firmware 0.5: a protocol of ASCII lines, properties, a state machine with delays, and a
+//! watchdog that is off by default and, once enabled, runs in every state.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
-/// State of an axis whose motor is off, and on.
+/// Axis states with the motor off and on.
 const IDLE: f64 = 1.0;
 const CLOSED_LOOP: f64 = 8.0;
-/// Error of an expired watchdog.
+/// Error code of an expired watchdog.
 const WATCHDOG_EXPIRED: f64 = 2048.0;
 
-/// Delay of the state machine, ms.
+/// Delay from the request of a state to its entry, ms.
 const CHANGES_AFTER_MS: u32 = 3;
-/// Maximum length of the value of a property, characters.
+/// Maximum length of a property value in a reply, characters.
 const MAX_VALUE_LENGTH: usize = 9;
 
 const CURRENT_STATE: &str = "axis0.current_state";
@@ -34,7 +34,8 @@ pub struct OdriveBoard {
 }
 
 impl OdriveBoard {
-    /// A controller after power-up. Its handle has one axis and moves by `lever_m` per radian.
+    /// Creates a controller as it is after power-up. Its handle has one axis and moves by `lever_m` per radian of the
+    /// motor.
     pub fn new(lever_m: f64, handle: EmulatedHandle) -> Self {
         let known = [
             ("fw_version_major", 0.0),
@@ -97,7 +98,7 @@ impl OdriveBoard {
         }
     }
 
-    /// Enters the requested state after its delay, unless there is an error.
+    /// Enters the requested state after its delay, or idle if there is an error.
     fn change_state(&mut self) {
         match &mut self.requested {
             None => {}
@@ -155,7 +156,7 @@ impl Board for OdriveBoard {
         self.handle.advance(Vector2::new(self.motor_n_m() / self.lever_m, 0.0));
     }
 
-    /// Only the watchdog of the controller notices it.
+    /// Logs an event. The controller does not detect a closed port; only its watchdog stops the motor.
     fn host_left(&mut self) {
         self.events.push("the host left".to_owned());
     }
@@ -177,7 +178,7 @@ impl Board for OdriveBoard {
     }
 }
 
-/// A value as the firmware writes it: whole numbers as they are, others as short floats with six decimals.
+/// Formats a value like the firmware: whole numbers without decimals, others in single precision with six decimals.
 fn written(value: f64) -> String {
     if value.fract() == 0.0 { value.to_string() } else { format!("{:.6}", value as f32) }
 }

@@ -1,4 +1,4 @@
-//! The device end of a pseudo-terminal, with a link to the host end under a known name.
+//! The device end of a pseudo-terminal, with an optional symbolic link to the host end.
 
 use haptic_realtime::poll::input_events;
 use rustix::event::PollFlags;
@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A pseudo-terminal that looks like a serial port.
+/// A pseudo-terminal in place of a serial port.
 #[derive(Debug)]
 pub struct Pty {
     far: fs::File,
@@ -20,10 +20,11 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Creates one. The link, if requested, replaces an older link but never a file.
+    /// Creates a pseudo-terminal. `link` is the path of a symbolic link to its port, if any. It replaces an existing
+    /// link, but never a file.
     ///
     /// # Errors
-    /// Error of the system.
+    /// If the system cannot create the pseudo-terminal, or `link` exists and is not a symbolic link.
     pub fn open(link: Option<&Path>) -> io::Result<Self> {
         let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
         grantpt(&far)?;
@@ -37,30 +38,30 @@ impl Pty {
         Ok(Self { far: far.into(), name, link: link.map(Path::to_owned), host_is_there: false })
     }
 
-    /// Name of the port.
+    /// Path of the port, for the host.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Whether a host has it open, as of the last wait.
+    /// Whether a host had the port open at the last wait or read.
     pub fn host_is_there(&self) -> bool {
         self.host_is_there
     }
 
-    /// Waits for bytes, at most `within`.
+    /// Waits for bytes from the host, for at most `within`.
     ///
     /// # Errors
-    /// Error of the system.
+    /// If the system call fails.
     pub fn wait(&mut self, within: Duration) -> io::Result<()> {
         self.host_is_there = !input_events(&self.far, within)?.contains(PollFlags::HUP);
         if !self.host_is_there {
-            // Without a host, poll returns immediately: sleep instead.
+            // Without a host, poll returns immediately, so sleep instead.
             std::thread::sleep(within);
         }
         Ok(())
     }
 
-    /// Reads bytes of the host; none without a host.
+    /// Reads bytes from the host and returns their number; zero without a host.
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let count = self.far.read(buffer).unwrap_or(0);
         // Bytes prove that a host is connected.
@@ -68,7 +69,7 @@ impl Pty {
         count
     }
 
-    /// Sends to the host; bytes that it does not read are lost, as on a real line.
+    /// Sends bytes to the host. Bytes that the host does not read are lost, as on a real line.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.host_is_there {
             let _ = self.far.write(bytes);
@@ -84,7 +85,7 @@ impl Drop for Pty {
     }
 }
 
-/// The settings outlast this opening: they stay as long as the device end is open.
+/// Sets the port to raw mode. The settings remain after the port is closed, as long as the device end is open.
 fn make_raw(name: &Path) -> io::Result<()> {
     let near = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty())?;
     let mut settings = tcgetattr(&near)?;

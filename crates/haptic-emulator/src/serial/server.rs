@@ -1,4 +1,4 @@
-//! A board on a pseudo-terminal, at the pace of the wall clock.
+//! Runs a board on a pseudo-terminal in real time.
 
 use super::Board;
 use super::faults::{FaultCount, FaultyLine, LineFaults};
@@ -11,44 +11,45 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A millisecond, ns.
+/// Period of a board, ns: one millisecond.
 const TICK_NS: u64 = 1_000_000;
 
-/// After a longer stall the lost time is skipped instead of caught up, ns.
+/// Longest stall that is caught up, ns. After a longer one, the lost time is skipped.
 const MAX_LAG_NS: u64 = 20 * TICK_NS;
 
 /// Options of a served board.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServeOptions {
-    /// Path of a link to its port.
+    /// Path of a symbolic link to the port, if any.
     pub link: Option<PathBuf>,
     /// Faults of the line.
     pub faults: LineFaults,
-    /// Time of the only disconnection.
+    /// Time of the disconnection after the start, if any. There is at most one.
     pub dies_after: Option<Duration>,
     /// Duration of that disconnection.
     pub dead_for: Duration,
-    /// End of the emulation.
+    /// Duration of the emulation; `None` for no limit.
     pub ends_after: Option<Duration>,
-    /// File for a row per millisecond: time, position of the handle and force of the motors.
+    /// CSV file, if any, with one row per millisecond: time, position of the handle and force of the motors.
     pub trace: Option<PathBuf>,
 }
 
-/// Summary of a served board.
+/// Summary of a finished emulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServeSummary {
     /// Faults of the line.
     pub faults: FaultCount,
-    /// Duration, ms.
+    /// Milliseconds emulated, without those skipped after a stall.
     pub ticks: u64,
     /// Maximum net energy from the motors to the hand, J.
     pub given_most_j: f64,
 }
 
-/// Serves a board until `stop` is set. `log` gets each event with the time since the start, s.
+/// Serves a board until `stop` is set or `ends_after` has passed. `log` is called with the time since the start, s, and
+/// the text of each event.
 ///
 /// # Errors
-/// If the port cannot be created.
+/// If the port fails, or the trace cannot be written.
 pub fn serve(
     board: &mut dyn Board,
     options: &ServeOptions,
@@ -73,10 +74,10 @@ struct Server<'b> {
     host_was_there: bool,
     motors_were_on: [bool; 2],
     started_ns: u64,
-    /// Millisecond k is due at start + k ms; the start moves when time is skipped.
+    /// Millisecond k is due at `start_ns` + k ms. `start_ns` moves when time is skipped.
     start_ns: u64,
     ticks: u64,
-    /// Millisecond of the last bytes of the host, and the silence before them, ms.
+    /// Millisecond of the last bytes from the host, and the silence before them, ms.
     heard_tick: u64,
     silent_before_ms: u64,
     was_unplugged: bool,
@@ -149,7 +150,7 @@ impl<'b> Server<'b> {
         Ok(())
     }
 
-    /// Waits for the next millisecond, the next delayed answer, or bytes of the host.
+    /// Waits for the next millisecond, the next delayed answer, or bytes from the host.
     fn wait(&mut self) -> io::Result<()> {
         let next_tick_ns = self.start_ns + (self.ticks + 1) * TICK_NS;
         let until_ns = self.line.next_due_ns().map_or(next_tick_ns, |due_ns| due_ns.min(next_tick_ns));
@@ -166,7 +167,7 @@ impl<'b> Server<'b> {
     fn check_host(&mut self) {
         let is_there = self.pty.as_ref().is_some_and(Pty::host_is_there);
         if self.host_was_there && !is_there {
-            // Its last bytes may still be unread.
+            // The last bytes of the host may still be unread.
             self.receive();
             self.board.host_left();
         }
@@ -197,7 +198,7 @@ impl<'b> Server<'b> {
             self.board.tick(&mut answers);
             let due_s = (self.start_ns + self.ticks * TICK_NS - self.started_ns) as f64 * 1e-9;
             self.trace.write(due_s, self.board.handle())?;
-            // In every millisecond, so that the times of the motors are in the board's time, without stalls of this
+            // Logged in every millisecond, so that silences are counted in the board's time, without stalls of this
             // machine.
             self.log_motors(log);
         }
@@ -226,8 +227,8 @@ impl<'b> Server<'b> {
         }
     }
 
-    /// Logs a motor that starts or stops; when it stops, with the silence of the host before, in the board's own time.
-    /// The message that ends a silence may have stopped it.
+    /// Logs each motor that starts or stops. A stop is logged with the silence of the host before it, in the board's
+    /// time. That can be the silence before the last message, because the message may have stopped the motor.
     fn log_motors(&mut self, log: &mut dyn FnMut(f64, &str)) {
         let force_n = self.board.force_n();
         for axis in 0..2 {

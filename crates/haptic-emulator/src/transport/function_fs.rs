@@ -1,7 +1,7 @@
-//! A USB device on the kernel's FunctionFS, with a controller that is looped back to a host.
+//! A USB device on the kernel's FunctionFS, with a USB controller that is looped back to a host.
 //!
-//! The folder is a mounted FunctionFS: `ep0` is for descriptors and control requests, `ep1` is interrupt in, `ep2`
-//! interrupt out.
+//! The folder is a mounted FunctionFS. `ep0` is for descriptors and control requests, `ep1` is the interrupt-in
+//! endpoint, and `ep2` the interrupt-out endpoint.
 
 use super::{now_us, wait};
 use crate::audit::{HostAudit, HostAuditor};
@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A gadget, its plug and its audit.
+/// A gadget with its connection state and the audit of its host.
 pub struct Socket {
     gadget: Gadget,
-    /// The gadget after power-up.
+    /// Copy of the gadget in its state after power-up.
     fresh: Gadget,
     accountant: HostAuditor,
     is_plugged: bool,
 }
 
 impl Socket {
-    /// A gadget that is not connected yet.
+    /// Creates a socket with a gadget that is not connected yet.
     pub fn new(gadget: Gadget, accountant: HostAuditor) -> Self {
         Self { fresh: gadget.clone(), gadget, accountant, is_plugged: false }
     }
@@ -33,7 +33,7 @@ impl Socket {
         self.is_plugged = true;
     }
 
-    /// Without power it loses its state.
+    /// Disconnects the gadget, which loses its state without power.
     fn unplug(&mut self) {
         if std::mem::take(&mut self.is_plugged) {
             self.accountant.end_life(&self.gadget);
@@ -41,7 +41,7 @@ impl Socket {
         }
     }
 
-    /// Advances by a millisecond; returns a report that needs no request, if any.
+    /// Advances a connected gadget to the present time. Returns an unsolicited report, if any.
     fn step(&mut self) -> Option<Vec<u8>> {
         if !self.is_plugged {
             return None;
@@ -51,7 +51,7 @@ impl Socket {
         report
     }
 
-    /// The audit.
+    /// Ends the session and returns the audit.
     pub fn conclude(&mut self) -> HostAudit {
         self.accountant.conclude(&self.gadget)
     }
@@ -63,10 +63,10 @@ pub type SharedSocket = Arc<Mutex<Socket>>;
 /// Longest packet of a full-speed interrupt endpoint, bytes.
 const PACKET_BYTES: usize = 64;
 
-/// Reports that wait for the host; few, so that none is old.
+/// Capacity of the queue of reports to the host; small, so that no report is old.
 const REPORTS_WAITING: usize = 2;
 
-/// Descriptors of one HID interface with an interrupt endpoint each way, every millisecond.
+/// Descriptors of one HID interface with an interrupt endpoint in each direction, polled every millisecond.
 fn interface(report_descriptor_bytes: usize) -> Vec<u8> {
     let [low, high] = (report_descriptor_bytes as u16).to_le_bytes();
     let mut bytes = vec![9, 0x04, 0, 0, 2, 3, 0, 0, 0];
@@ -76,7 +76,7 @@ fn interface(report_descriptor_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// First data on `ep0`: descriptors for full speed, then no strings.
+/// First two writes to `ep0`: the descriptors for full speed, and an empty table of strings.
 fn introduction(report_descriptor_bytes: usize) -> (Vec<u8>, Vec<u8>) {
     const DESCRIPTORS_MAGIC: u32 = 3;
     const STRINGS_MAGIC: u32 = 2;
@@ -93,7 +93,7 @@ fn introduction(report_descriptor_bytes: usize) -> (Vec<u8>, Vec<u8>) {
     (descriptors, strings)
 }
 
-/// The device, ready to be connected.
+/// A device registered with the kernel, ready to be connected.
 pub struct FunctionFs {
     folder: PathBuf,
     control: File,
@@ -113,8 +113,8 @@ impl FunctionFs {
         Ok(Self { folder: folder.to_owned(), control, descriptor })
     }
 
-    /// Bodies of the threads that serve it: control, output, input, and the device's own clock. The last one ends at
-    /// `until_us`; the others then wait for the host and end with the process.
+    /// Returns the bodies of the threads that serve the device: control, output, input and clock. The clock ends at
+    /// `until_us`; the others end with the process.
     ///
     /// # Errors
     /// If an endpoint cannot be opened.
@@ -150,10 +150,10 @@ struct Setup {
 /// Bytes of `struct usb_functionfs_event`.
 const EVENT_BYTES: usize = 12;
 
-/// The next event, if one came soon.
+/// Waits up to a second for the next event; returns `None` if there was none.
 ///
-/// It waits with `poll`. A blocking read holds a lock of the function, which disconnection needs as well, right after
-/// its event: a reader that gets the event and starts its next read before the lock is taken would block the
+/// Waits with `poll`, because a blocking read holds a lock of the function. Disconnection needs the same lock right
+/// after it has queued its event. A reader that starts its next read before the lock is taken would block the
 /// disconnection forever.
 fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
     const SOON_US: u64 = 1_000_000;
@@ -196,7 +196,7 @@ fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
     }
 }
 
-/// Answers a request. A transfer in the opposite direction rejects it.
+/// Answers a control request, or rejects it by a transfer in the opposite direction.
 fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &SharedSocket) {
     const TO_HOST: u8 = 0x80;
     const GET_DESCRIPTOR: (u8, u8) = (0x81, 0x06);
@@ -238,7 +238,7 @@ fn serve_output(mut output: File, shared: &SharedSocket, answers: &SyncSender<Ve
     }
 }
 
-/// Passes reports to the host, each when the host requests it. Without a host they are dropped.
+/// Sends reports to the host as the host requests them. Without a host, they are dropped.
 fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8>>) {
     while let Ok(report) = reports.recv() {
         match input.write_all(&report) {
@@ -248,7 +248,7 @@ fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8
     }
 }
 
-/// Advances the handle every millisecond while it is connected.
+/// Advances the gadget every millisecond while it is connected.
 fn keep_time(shared: &SharedSocket, reports: &SyncSender<Vec<u8>>, until_us: u64) {
     let mut step_us = now_us();
     while step_us < until_us {

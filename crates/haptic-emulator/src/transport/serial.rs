@@ -11,7 +11,7 @@ use std::path::Path;
 /// Opens a line in raw mode.
 ///
 /// # Errors
-/// If it cannot be opened or is not a terminal.
+/// If the path cannot be opened or is not a terminal.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let mut attributes = tcgetattr(&file)?;
@@ -23,7 +23,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Serves the line until `until_us`.
 ///
 /// # Errors
-/// If the line hangs up.
+/// If a read or write fails, for example because the line hangs up.
 pub fn serve(line: &mut File, gadget: &mut Gadget, accountant: &mut HostAuditor, until_us: u64) -> io::Result<()> {
     let mut step_us = now_us();
     while step_us < until_us {
@@ -34,7 +34,7 @@ pub fn serve(line: &mut File, gadget: &mut Gadget, accountant: &mut HostAuditor,
             let answers = gadget.serial(&bytes[..count], now_us());
             line.write_all(&answers)?;
         }
-        // A board on a line reports a fault in its next answer.
+        // The fault message is dropped: on a serial line, the board reports the fault in its next answer.
         let _ = gadget.advance(now_us());
         accountant.step(gadget, now_us());
     }

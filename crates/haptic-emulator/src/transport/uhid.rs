@@ -1,4 +1,4 @@
-//! A HID device without a bus, through the kernel's `uhid`.
+//! A HID device without USB hardware, through the kernel's `uhid`.
 
 use super::{now_us, wait};
 use crate::audit::HostAuditor;
@@ -28,15 +28,15 @@ mod event {
 /// Identity that the device reports.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// Name for people.
+    /// Human-readable name.
     pub name: String,
-    /// USB vendor and product.
+    /// USB vendor and product ids.
     pub ids: (u16, u16),
-    /// Its report descriptor.
+    /// Report descriptor.
     pub descriptor: Vec<u8>,
 }
 
-/// A device in the kernel; dropping it removes the device.
+/// A device registered with the kernel. Dropping it removes the device.
 pub struct Uhid {
     file: File,
 }
@@ -71,7 +71,7 @@ impl Event {
 }
 
 impl Uhid {
-    /// Creates the device.
+    /// Registers the device with the kernel.
     ///
     /// # Errors
     /// If the kernel has no `uhid`, or rejects the descriptor.
@@ -92,10 +92,10 @@ impl Uhid {
         Ok(Self { file })
     }
 
-    /// Serves the kernel until `until_us`.
+    /// Handles requests of the kernel and advances the gadget until `until_us`.
     ///
     /// # Errors
-    /// If the kernel hangs up.
+    /// If a read from or write to the kernel fails.
     pub fn serve(&mut self, gadget: &mut Gadget, accountant: &mut HostAuditor, until_us: u64) -> io::Result<()> {
         let mut step_us = now_us();
         while step_us < until_us {
@@ -152,7 +152,7 @@ impl Drop for Uhid {
     }
 }
 
-/// Reports of devices without ids start with a zero.
+/// Removes the leading zero of reports without an id.
 fn without_empty_id(report: &[u8]) -> &[u8] {
     report.strip_prefix(&[0]).unwrap_or(report)
 }

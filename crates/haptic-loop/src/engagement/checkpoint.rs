@@ -4,7 +4,7 @@ use super::Engagement;
 use haptic_planar::checkpoint::Archive;
 
 impl Engagement {
-    /// All of it but the ramp time, which is a limit. Real-time: constant.
+    /// Carries all values except the ramp time, which is a limit. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { ramp_s: _, quiet_ticks, fraction, recovered } = self;
         archive.numbers([fraction, recovered]);

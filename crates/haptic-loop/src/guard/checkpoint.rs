@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
 impl Guard {
-    /// Everything except the device, which does not change, and the values derived from the limits
+    /// Carries all values except the device, which does not change, and those derived from the limits
     /// ([`Guard::set_limits`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {

@@ -9,7 +9,7 @@ fn lively(total_j: f64) -> StoredEnergy {
     StoredEnergy { total_j, height_j: 0.0 }
 }
 
-/// A world with energy to spare, in which only the limit under test acts.
+/// Request of a world with ample energy, so that only the limit under test acts.
 fn request(x_n: f64) -> ForceRequest {
     ForceRequest {
         force_n: Vector2::new(x_n, 0.0),

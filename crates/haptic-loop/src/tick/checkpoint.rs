@@ -9,7 +9,7 @@ use crate::world::World;
 use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_output};
 use haptic_planar::state::State;
 
-/// Maximum number of words of everything but the world.
+/// Maximum number of words for everything except the world.
 const WORDS_BESIDES: usize = 192;
 
 impl World {
@@ -20,7 +20,7 @@ impl World {
 }
 
 impl HapticLoop {
-    /// Writes everything that lasts from tick to tick; call it between two ticks. Real-time: once over the dynamic
+    /// Writes everything that lasts from tick to tick; call it between two ticks. Real-time: one pass over the dynamic
     /// bodies and near pairs of the world, about a nanosecond per word.
     pub fn write_checkpoint(&self, image: &mut Checkpoint) {
         let mut out = image.begin();
@@ -35,10 +35,10 @@ impl HapticLoop {
         self.world.state.write_checkpoint(&self.world.scene, &mut out);
     }
 
-    /// Continues from a checkpoint of a loop with the same scene and the same kind of device. Not for the tick.
+    /// Continues from a checkpoint of a loop with the same scene and the same kind of device. Not for use in the tick.
     ///
     /// # Errors
-    /// If the checkpoint does not fit; the loop is unusable then.
+    /// If the checkpoint does not fit; the loop is then unusable.
     pub fn read_checkpoint(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
         let mut from = image.read();
         from.word(&mut self.ticks);

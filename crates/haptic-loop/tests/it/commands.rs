@@ -8,7 +8,7 @@ use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
 use nalgebra::Vector2;
 
-/// Has pressed on the floor for half a second with full force.
+/// Returns a loop that has pressed on the floor for half a second with full force.
 fn pressing() -> HapticLoop {
     let path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [1.5, 0.0, 0.003]];
     let mut rendering = rendering(simulated(Some(&hand(&path))), world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
@@ -16,7 +16,7 @@ fn pressing() -> HapticLoop {
     rendering
 }
 
-/// Sets gains, and checks for this many ticks that the force does not jump.
+/// Sets gains and checks for this many ticks that the force does not jump.
 fn set_gains(rendering: &mut HapticLoop, gains: Gains, ticks: u64) {
     let mut last_n = rendering.tick(Default::default(), 0).force_n;
     assert!(rendering.apply(Command::SetGains(gains)).is_none());
@@ -137,7 +137,7 @@ fn a_replaced_world_re_engages_and_the_old_one_is_returned() {
 #[test]
 fn a_simulated_hand_moves_to_the_tool_of_a_replaced_world() {
     let mut rendering = pressing();
-    // The hand is 30 mm too low for this tool, which rests on a floor of its own.
+    // The hand is almost 30 mm below the tool of the new world.
     rendering.apply(Command::ReplaceWorld(Box::new(world(&floor_and_tool(9.81)))));
     run(&mut rendering, 1000, |report| assert_eq!(report.fault, None));
     assert_eq!(rendering.last().phase, Phase::Engaged);
@@ -160,7 +160,7 @@ fn a_pause_new_gains_and_a_new_mapping_are_no_energy_gain() {
     let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
     rendering.apply(Command::SetMapping(shifted.activate(2).unwrap()));
     run(&mut rendering, 500, |_| {});
-    // Each of the three would show as millijoules and more; a stiffness that changes in flight leaves a microjoule.
+    // Each of the three would show as millijoules or more; a stiffness that changes in motion leaves a microjoule.
     let gain_j = rendering.last().felt.energy.gain_max_j;
     assert!(gain_j < 1e-5, "{gain_j} J");
 }

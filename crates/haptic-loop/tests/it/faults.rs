@@ -10,7 +10,7 @@ use haptic_loop::tick::HapticLoop;
 use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
 
-/// Engaged and pressing on the floor by tick 2000, where the plan's faults may begin.
+/// Returns a loop that is engaged and presses on the floor after tick 1999. Faults of the plan may begin at tick 2000.
 fn pressing(plan: FaultPlan) -> HapticLoop {
     let path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [1.5, 0.0, 0.003]];
     let device = FaultyDevice::new(simulated(Some(&hand(&path))), plan);
@@ -81,7 +81,7 @@ fn after_a_fault_force_re_engages_only_without_contact() {
         InjectedFault::WriteFailure,
     ];
     for fault in cases {
-        // Starts with this tick or the next.
+        // The fault starts in tick 2000 or the next one.
         let mut rendering = pressing(scheduled(&[(2000, fault)]));
         rendering.tick(MonotonicNs(0), 0);
         run(&mut rendering, 1000, |report| assert_eq!(report.force_n, Vector2::zeros(), "{fault:?}"));
@@ -106,7 +106,7 @@ fn a_fault_fills_the_black_box_once() {
     rendering.recycle_black_box(black_box);
 }
 
-/// A sink that copies each snapshot into a buffer of its own.
+/// A sink that copies each snapshot into its buffer.
 struct CopyingSink(Snapshot);
 
 impl SnapshotSink for CopyingSink {

@@ -9,10 +9,10 @@ use haptic_loop::settings::{Safety, Settings};
 use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use nalgebra::Vector2;
 
-/// Moves down from 30 mm to 10 mm below the floor.
+/// Path down from 30 mm above the floor to its surface, 10 mm deeper than the tool can go.
 const PRESSING: [[f64; 3]; 3] = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [2.0, 0.0, 0.0]];
 
-/// Mean force and peak to peak of the hand's height over the last second of five.
+/// Mean force, N, and peak-to-peak height of the hand, m, over the last of five seconds.
 fn press(settings: &Settings, gravity_m_per_s2: f64) -> (f64, f64) {
     // A light, limp hand: the stiffness of an arm with little of its damping.
     let limp = HandModel { mass_kg: 0.05, damping_n_s_per_m: 0.5, ..hand(&PRESSING) };
@@ -70,7 +70,7 @@ fn lifting_a_tool_before_the_force_is_on_does_not_weaken_a_wall_later() {
     wall.fixed = true;
     wall.position_m = Vector2::new(0.05, 0.09);
     description.bodies.push(wall);
-    // Up at once while the force is off; then against the wall, which stops the tool at 30 mm.
+    // First up while the force is off, then against the wall, which stops the tool at 30 mm.
     let path = [[0.0, 0.0, 0.03], [0.2, 0.0, 0.09], [1.0, 0.0, 0.09], [2.0, 0.036, 0.09]];
     let mut rendering = rendering(simulated(Some(&hand(&path))), world(&description), &settings(400.0, 0.1));
     run(&mut rendering, 3500, |_| {});
@@ -95,7 +95,7 @@ fn a_hand_that_starts_inside_a_floor_without_force_feels_the_floor_when_it_retur
     });
 }
 
-/// Maximum force on a resting hand that a ball hits: requested and admitted.
+/// Maximum force on a resting hand that a ball hits, requested and admitted, N.
 fn hit(gravity_m_per_s2: f64, from_m: Vector2<f64>, speed_m_per_s: Vector2<f64>) -> (f64, f64) {
     let mut description = floor_and_tool(gravity_m_per_s2);
     let mut ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.01 });

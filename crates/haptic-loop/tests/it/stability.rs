@@ -1,4 +1,4 @@
-//! The stability limit of a device pressed against a wall, by simulation and by formula.
+//! Stability limit of a device that is pressed against a wall, by simulation and by formula.
 
 use crate::common::{floor_and_tool, hand, world};
 use haptic_coupling::coupling::Gains;
@@ -11,10 +11,10 @@ use nalgebra::Vector2;
 
 const PERIOD_S: f64 = 0.001;
 
-/// Stiffness of the hand, whose target is 10 mm deeper than the tool can go.
+/// Stiffness of the hand, N/m. Its target is 10 mm deeper than the tool can go.
 const HAND_N_PER_M: f64 = 200.0;
 
-/// Depth of the hand at which its spring and the coupling balance.
+/// Depth of the hand at which its spring and the coupling balance, m.
 fn depth_at_rest_m(stiffness_n_per_m: f64) -> f64 {
     0.01 * HAND_N_PER_M / (stiffness_n_per_m + HAND_N_PER_M)
 }
@@ -29,12 +29,12 @@ struct Case {
 }
 
 impl Case {
-    /// K < (b + b_h + B)/(T/2 + t_d).
+    /// Stability limit by the formula K < (b + b_h + B)/(T/2 + t_d).
     fn limit_n_per_m(&self) -> f64 {
         (self.device_damping + self.hand_damping + self.coupling_damping) / (PERIOD_S / 2.0 + self.delay_s)
     }
 
-    /// No dry friction, encoder steps or force limit, and no guard between world and hand.
+    /// Returns a loop without dry friction, encoder steps or force limit, whose guard does not change the force.
     fn rendering(&self, stiffness_n_per_m: f64) -> HapticLoop {
         let model = DeviceModel {
             damping_n_s_per_m: [self.device_damping; 2],
@@ -48,7 +48,8 @@ impl Case {
         let held =
             HandModel { damping_n_s_per_m: self.hand_damping, stiffness_n_per_m: HAND_N_PER_M, ..hand(&pressing) };
         let mut device = SimulatedDevice::new(2, &model, Some(&held)).unwrap();
-        // The tool touches the floor when its centre is at 10 mm. At half the depth of rest it oscillates without lifting off.
+        // The tool touches the floor when its centre is at 10 mm. Starting at half the depth of rest, it oscillates
+        // without lifting off.
         let depth_m = 0.5 * depth_at_rest_m(stiffness_n_per_m);
         device.place(Vector2::new(0.0, 0.01 - depth_m), Vector2::zeros());
         let safety = Safety {
@@ -81,7 +82,7 @@ impl Case {
         late_m < early_m && late_m < 2.0 * depth_at_rest_m(stiffness_n_per_m)
     }
 
-    /// By bisection, to one percent.
+    /// Stability limit by bisection, to one percent.
     fn measured_n_per_m(&self) -> f64 {
         let (mut stable, mut unstable) = (0.1 * self.limit_n_per_m(), 4.0 * self.limit_n_per_m());
         assert!(self.comes_to_rest(stable) && !self.comes_to_rest(unstable), "{self:?}");

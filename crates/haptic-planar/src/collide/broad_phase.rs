@@ -1,8 +1,8 @@
 //! Broad phase: finds near pairs from a grid over the fixed pieces and fat boxes around the dynamic ones.
 //!
 //! A dynamic piece is looked up again only when it leaves its fat box, so the cost of a tick does not depend on the
-//! number of fixed bodies. In the worst tick all pieces leave their boxes at once, for example after a teleport; the
-//! bound counts one look-up for each dynamic piece.
+//! number of fixed bodies. In the worst tick, for example after a teleport, all pieces leave their boxes at once; the
+//! cost bound includes one look-up for each dynamic piece.
 
 use crate::collide::pair_table::{Pair, PairTable};
 use crate::scene::Scene;
@@ -10,30 +10,31 @@ use crate::scene::Scene;
 use crate::shape::aabb::{AABB_MARGIN_M, Aabb};
 use crate::shape::piece::PlacedPiece;
 
-/// Boxes of all pieces and the near pairs: what lasts of the broad phase from tick to tick.
+/// State of the broad phase that lasts from tick to tick: the boxes of all pieces and the near pairs.
 #[derive(Clone, Debug)]
 pub struct BroadPhase {
     /// Box of every piece: tight for fixed ones, fat for dynamic ones.
     boxes: Vec<Aabb>,
-    /// Near pairs, at most their capacity.
+    /// Near pairs, up to a fixed capacity.
     pub table: PairTable,
 }
 
 /// Scratch memory of one tick's look-ups.
 #[derive(Clone, Debug)]
 pub struct LookUps {
-    /// Set when a dynamic piece left its box in this tick.
+    /// For each piece, whether it is dynamic and left its box in this tick.
     has_left: Vec<bool>,
     any_left: bool,
-    /// Stamp of the last look-up that saw a fixed piece, so that one in several cells counts once.
+    /// For each fixed piece, the stamp of the last look-up that visited it, so that a piece in several cells counts
+    /// once.
     seen: Vec<u32>,
     stamp: u32,
-    /// Near pairs dropped in this tick because the table was full.
+    /// Number of near pairs dropped in this tick because the table was full.
     pub dropped: u32,
 }
 
 impl LookUps {
-    /// Preallocates for a scene.
+    /// Preallocates memory for a scene.
     pub fn new(scene: &Scene) -> Self {
         let pieces = scene.pieces.len();
         Self { has_left: vec![false; pieces], any_left: false, seen: vec![0; pieces], stamp: 0, dropped: 0 }
@@ -41,7 +42,8 @@ impl LookUps {
 }
 
 impl BroadPhase {
-    /// No near pairs yet; preallocates for a scene whose pieces are placed at the start.
+    /// Creates a broad phase without near pairs, for a scene with its pieces placed at the start. Preallocates all
+    /// memory.
     pub fn new(scene: &Scene, placed: &[PlacedPiece]) -> Self {
         let around = |piece: usize| match scene.is_fixed_piece(piece) {
             true => Aabb::around(&placed[piece], scene.pieces[piece].radius_m),
@@ -53,17 +55,18 @@ impl BroadPhase {
         }
     }
 
-    /// Box that a piece may not leave before it is looked up again.
+    /// Returns the box of a piece. A dynamic piece is looked up again when it leaves its box.
     pub fn box_of(&self, piece: u32) -> Aabb {
         self.boxes[piece as usize]
     }
 
-    /// Sets the box of a piece, from a checkpoint.
+    /// Sets the box of a piece to that of a checkpoint.
     pub fn set_box(&mut self, piece: u32, around: Aabb) {
         self.boxes[piece as usize] = around;
     }
 
-    /// Removes all near pairs and the boxes of dynamic pieces, as if everything had been moved elsewhere at once.
+    /// Removes all near pairs and the boxes of dynamic pieces, so that every dynamic piece is looked up in the next
+    /// tick.
     pub fn clear(&mut self, scene: &Scene) {
         for &piece in &scene.dynamic_pieces {
             self.boxes[piece as usize] = Aabb::NOWHERE;
@@ -71,7 +74,7 @@ impl BroadPhase {
         self.table.clear();
     }
 
-    /// States the box in which a dynamic piece can be during this tick. Real-time: constant.
+    /// Ensures that the fat box of a dynamic piece contains the box it needs in this tick. Real-time: constant.
     #[inline]
     pub fn require_aabb(&mut self, look_ups: &mut LookUps, piece: usize, needed: &Aabb) {
         if !self.boxes[piece].contains(needed) {
@@ -81,7 +84,7 @@ impl BroadPhase {
         }
     }
 
-    /// Brings the near pairs up to date. Real-time: one look-up for each piece that left its box.
+    /// Updates the near pairs. Real-time: one look-up for each piece that left its box.
     pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene) {
         look_ups.dropped = 0;
         if !look_ups.any_left {
@@ -134,7 +137,7 @@ impl BroadPhase {
         }
     }
 
-    /// Adds a pair unless it is known or cannot touch; when the table is full, the nearest pairs stay.
+    /// Adds a pair unless it is already in the table or cannot touch. If the table is full, the nearest pairs are kept.
     fn add(&mut self, look_ups: &mut LookUps, scene: &Scene, a: usize, b: usize) {
         let bodies = [scene.pieces[a].body as usize, scene.pieces[b].body as usize];
         if bodies[0] == bodies[1]

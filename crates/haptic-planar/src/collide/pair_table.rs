@@ -1,14 +1,15 @@
-//! Near pairs: a list of fixed capacity with a hash index. Adding, finding and removing a pair take constant time.
+//! Near pairs: a list of fixed capacity with a hash index. Adding, finding and removing a pair take constant time on
+//! average.
 
 use crate::bits::GOLDEN_RATIO;
 use crate::collide::warm_start::WarmStart;
 use crate::scene::Scene;
 use crate::shape::features::FeatureCache;
 
-/// Two pieces that are near each other, with what lasts of their contact.
+/// Two pieces that are near each other, with the data of their contact that lasts from tick to tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
-    /// Indices of the pieces, smaller first unless the first is fixed.
+    /// Indices of the pieces: the fixed one first or, if both are dynamic, the lower index first.
     pub pieces: [u32; 2],
     /// Indices of their bodies.
     pub bodies: [u32; 2],
@@ -23,7 +24,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A new pair, without features or impulses.
+    /// Creates a pair without features or impulses.
     pub fn new(scene: &Scene, pieces: [u32; 2]) -> Self {
         let bodies = pieces.map(|piece| scene.pieces[piece as usize].body);
         let [a, b] = bodies.map(|body| body as usize);
@@ -40,7 +41,8 @@ impl Pair {
 
 const EMPTY: u32 = u32::MAX;
 
-/// Pairs in insertion order (removal swaps the last one in) with an open-addressing index over their keys.
+/// Pairs in insertion order, except that a removal moves the last pair into the gap, with an open-addressing index over
+/// their keys.
 #[derive(Clone, Debug)]
 pub struct PairTable {
     pairs: Vec<Pair>,
@@ -51,23 +53,23 @@ pub struct PairTable {
 }
 
 impl PairTable {
-    /// An empty table; allocates all it will ever need.
+    /// Creates an empty table. Allocates all memory that it will ever need.
     pub fn with_capacity(capacity: usize) -> Self {
         let size = (capacity.max(1) * 2).next_power_of_two().max(8);
         Self { pairs: Vec::with_capacity(capacity), capacity, slots: vec![EMPTY; size], mask: size - 1 }
     }
 
-    /// All pairs.
+    /// Returns all pairs.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
 
-    /// All pairs, mutable.
+    /// Returns all pairs for modification.
     pub fn pairs_mut(&mut self) -> &mut [Pair] {
         &mut self.pairs
     }
 
-    /// Whether it holds as many pairs as its capacity.
+    /// Whether the number of pairs has reached the capacity.
     pub fn is_full(&self) -> bool {
         self.pairs.len() >= self.capacity
     }
@@ -87,7 +89,7 @@ impl PairTable {
         self.pairs.push(pair);
     }
 
-    /// Removes the pair at an index; the last one takes its place.
+    /// Removes the pair at an index; the last pair takes its place.
     pub fn remove(&mut self, index: usize) {
         let gone = self.pairs[index].pieces;
         self.vacate(self.probe(gone[0], gone[1]));
@@ -106,7 +108,7 @@ impl PairTable {
         self.slots.fill(EMPTY);
     }
 
-    /// Keeps the pairs for which `keep` holds. Real-time: once over the pairs.
+    /// Keeps the pairs for which `keep` holds. Real-time: one pass over the pairs.
     pub fn retain(&mut self, keep: impl Fn(&Pair) -> bool) {
         let mut index = self.pairs.len();
         while index > 0 {
@@ -117,7 +119,7 @@ impl PairTable {
         }
     }
 
-    /// The slot of a key, or the empty one where it would go.
+    /// Returns the slot of a key, or the empty slot in which it would be inserted.
     fn probe(&self, a: u32, b: u32) -> usize {
         let mut slot = home(a, b) & self.mask;
         while self.slots[slot] != EMPTY && self.pairs[self.slots[slot] as usize].pieces != [a, b] {
@@ -126,7 +128,7 @@ impl PairTable {
         slot
     }
 
-    /// Empties a slot and moves later ones of its run back, so that every probe still finds its key.
+    /// Empties a slot and moves later entries of its run back, so that every probe still finds its key.
     fn vacate(&mut self, mut hole: usize) {
         self.slots[hole] = EMPTY;
         let mut slot = (hole + 1) & self.mask;

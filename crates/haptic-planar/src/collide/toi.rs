@@ -1,7 +1,7 @@
-//! Time of impact of fast pairs: of pieces that move farther within the tick than their contact margin covers.
+//! Time of impact of fast pairs, whose pieces move farther within the tick than their contact margin covers.
 //!
-//! Conservative advancement: within the distance divided by the fastest possible approach, no contact can occur. A
-//! bounded number of such advances either reaches the end of the tick or stops close to the contact.
+//! Conservative advancement: no contact can occur before the gap divided by the fastest possible approach speed has
+//! elapsed. A bounded number of such advances either reaches the end of the tick or stops close to the contact.
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
@@ -11,15 +11,17 @@ use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Relative motion in one tick above which a pair needs its time of impact, m; below, the contact margin covers it.
+/// Relative motion in one tick above which a pair needs its time of impact, m; the contact margin covers smaller
+/// motions.
 pub const FAST_M: f64 = 5e-3;
-/// Advances of one pair at most; a pair that has neither met nor passed by then stops at the last safe time.
+/// Maximum number of advances of one pair. The time reached by the last one counts as the time of impact.
 pub const MAX_ADVANCES: usize = 16;
-/// Equal substeps from the time of impact to the end of the tick.
+/// Number of equal substeps from the time of impact to the end of the tick.
 pub const SUBSTEPS: usize = 32;
-/// Advances of all pairs of one tick; a pair for which none is left stops where it is.
+/// Advances in a budget, shared by all pairs. A pair for which none is left is not followed beyond the time it has
+/// reached.
 pub const ADVANCES_PER_TICK: usize = 64;
-/// Substeps of all pairs of one tick.
+/// Substeps in a budget, shared by all pairs.
 pub const SUBSTEPS_PER_TICK: usize = 128;
 /// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
@@ -27,7 +29,7 @@ const TARGET_GAP_M: f64 = 5e-5;
 /// Additional depth that counts as penetration, m; less is a grazing contact.
 const PENETRATION_M: f64 = 2e-4;
 
-/// Advances and substeps left in this tick.
+/// Advances and substeps left. A tick uses up to two budgets: one before the impacts and one after them.
 #[derive(Clone, Copy, Debug)]
 pub struct ToiBudget {
     advances: usize,
@@ -35,7 +37,7 @@ pub struct ToiBudget {
 }
 
 impl ToiBudget {
-    /// A full budget, for the start of a tick.
+    /// Creates a full budget.
     pub fn new() -> Self {
         Self { advances: ADVANCES_PER_TICK, substeps: SUBSTEPS_PER_TICK }
     }
@@ -53,22 +55,22 @@ impl ToiBudget {
     }
 }
 
-/// Two pieces at a time within the tick.
+/// Poses of two pieces at a time within the tick.
 pub struct TimeOfImpact {
-    /// After the start of the tick, s.
+    /// Time after the start of the tick, s.
     pub time_s: f64,
-    /// Pieces placed then.
+    /// The pieces at that time.
     pub placed: [PlacedPiece; 2],
-    /// Their bodies' centres then.
+    /// Centres of mass of their bodies at that time, world, m.
     pub centres: [Vector2<f64>; 2],
-    /// (cos, sin) of their angles then.
+    /// (cos, sin) of their angles at that time.
     pub rotations: [Vector2<f64>; 2],
-    /// The budget ran out before they met; what happens later is unknown.
+    /// Whether the budget ran out before the pieces met, so that the rest of the tick is unknown.
     pub is_uncertain: bool,
 }
 
 impl TimeOfImpact {
-    /// The two sides at that time.
+    /// Returns the two sides at that time.
     fn sides<'m>(&'m self, a: &PairSide<'m>, b: &PairSide<'m>) -> (PairSide<'m>, PairSide<'m>) {
         (
             PairSide { placed: &self.placed[0], centre_m: self.centres[0], rotation: self.rotations[0], ..*a },
@@ -77,8 +79,8 @@ impl TimeOfImpact {
     }
 }
 
-/// Time and poses at which the pair first comes close within `horizon_s`; `None` if it does not.
-/// Real-time: at most [`MAX_ADVANCES`] queries.
+/// Returns the time and poses at which the pair first comes close within `horizon_s`; `None` if it does not. Real-time:
+/// at most [`MAX_ADVANCES`] queries.
 fn time_of_impact(
     a: &PairSide,
     b: &PairSide,
@@ -111,7 +113,7 @@ fn time_of_impact(
     Some(toi)
 }
 
-/// Both pieces after a time.
+/// Returns the poses of both pieces after a time.
 fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     let moved = |side: &PairSide| {
         let centre = side.centre_m + side.velocity_m_per_s * time_s;
@@ -122,10 +124,11 @@ fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], rotations: [ta, tb], is_uncertain: false }
 }
 
-/// Fraction of the displacement that a fast pair may make before penetration. The velocities of the sides are their
-/// whole displacement over the tick. Real-time: at most [`MAX_ADVANCES`] and [`SUBSTEPS`] queries.
+/// Returns the fraction of its displacement that a fast pair can make before it penetrates. The velocities of the sides
+/// are their displacements divided by the tick. Real-time: at most [`MAX_ADVANCES`] and [`SUBSTEPS`] queries.
 ///
-/// From the time of impact the pair continues in equal substeps: it may only graze, and a rotating body may come back.
+/// From the time of impact on, the pair is followed in equal substeps: it may only graze, and a rotating body may come
+/// back.
 pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
     let mut cache = FeatureCache::default();
     let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return 1.0 };
@@ -144,7 +147,7 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 
     1.0
 }
 
-/// Penetration of the pair at a time, m.
+/// Returns the penetration of the pair at a time, m.
 fn depth(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut FeatureCache) -> f64 {
     let (then_a, then_b) = then.sides(a, b);
     collide(&then_a, &then_b, Near::within(2.0 * TARGET_GAP_M), cache)
@@ -155,7 +158,8 @@ fn least(a: f64, b: &f64) -> f64 {
     a.min(*b)
 }
 
-/// Contact of a pair that meets later in the tick; its gaps are extrapolated back to the start along the approach.
+/// Returns the contact of a pair that meets later in the tick, and the centres of its bodies at that time. The gaps are
+/// extrapolated back to the start of the tick along the approach.
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,

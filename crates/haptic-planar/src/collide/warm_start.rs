@@ -3,12 +3,12 @@
 use crate::shape::features::FeatureId;
 use nalgebra::Vector2;
 
-/// The impulses of one manifold, N·s.
+/// Impulses of one manifold, N·s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlockImpulse {
-    /// Normal impulses of the two points; the second is zero for a single point.
+    /// Normal impulses of the two points; the second is zero if there is a single point.
     pub normal: [f64; 2],
-    /// Shared tangential impulse.
+    /// Tangential impulse, shared by both points.
     pub tangent: f64,
 }
 
@@ -18,16 +18,16 @@ pub enum Mode {
     /// No load.
     #[default]
     Open,
-    /// These points load, no slip.
+    /// These points carry load, without slip.
     Stick(Loaded),
-    /// These points load, slip along +t.
+    /// These points carry load, with slip along +t.
     SlideForward(Loaded),
-    /// These points load, slip along −t.
+    /// These points carry load, with slip along −t.
     SlideBack(Loaded),
 }
 
 impl Mode {
-    /// The same mode with a single point.
+    /// Returns the same mode for a contact with a single point.
     pub fn for_single_point(self) -> Self {
         match self {
             Self::Open => Self::Open,
@@ -41,20 +41,20 @@ impl Mode {
 /// Points that carry load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
-    /// Both.
+    /// Both points.
     Both,
-    /// The first.
+    /// The first point.
     First,
-    /// The second.
+    /// The second point.
     Second,
 }
 
-/// Impulses of a contact in the last tick: the first guess of the next solve.
+/// Impulses of a contact in the last tick, used as the first guess of the next solve.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WarmStart {
     /// Normal of the contact; zero if there was none.
     pub normal: Vector2<f64>,
-    /// Impulses by end of the manifold.
+    /// Impulses, N·s; the normal ones are indexed by the end of the manifold along its tangent.
     pub impulse: BlockImpulse,
     /// Mode of the contact.
     pub mode: Mode,

@@ -1,21 +1,21 @@
-//! Choice 1, the exact collision state: advances from contact to contact. Its cost has no useful bound; for simulation
-//! only.
+//! Choice 1, the exact collision state: advances from contact to contact. Its cost has no useful bound, so it is for
+//! simulation only.
 
 use super::hit::at_start;
 use super::{Tally, Tick};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Contacts of one tick at most; the remaining time is lost.
+/// Maximum number of contacts in one tick; the time that remains after them is lost.
 const MAX_CONTACTS: usize = 10_000;
-/// Bisections of the search for the time of a contact: from a millisecond to below a femtosecond.
+/// Number of bisections in the search for the time of a contact: from a millisecond to below a femtosecond.
 const EXACT_HALVINGS: usize = 42;
 /// Duration of one bounce of a contact that is only pressed together, s (the micro-collisions of Mirtich & Canny). A
-/// shorter one is closer to a steady force and costs more contacts.
+/// shorter bounce is closer to a steady force and costs more contacts.
 const REST_S: f64 = 1e-5;
 
 impl Tick<'_> {
-    /// Moves to the first contact, applies its impulse and continues until the tick is over.
+    /// Advances to the first contact, applies its impulse and repeats this until the tick is over.
     pub(super) fn advance_to_contacts(&mut self) -> Tally {
         let mut tally = Tally::default();
         let mut left_s = TICK_S;
@@ -54,7 +54,7 @@ impl Tick<'_> {
         }
     }
 
-    /// The pair that collides first within a time, and the last time at which it is free.
+    /// Returns the index of the pair that collides first within a time, and the last time at which it is free, s.
     fn first_contact(&mut self, within_s: f64) -> Option<(usize, f64)> {
         let mut first = None;
         let mut until_s = within_s;
@@ -85,7 +85,7 @@ impl Tick<'_> {
     }
 
     /// Applies the impulse of a pair in contact: an impact, or the next micro-collision of a resting contact. Returns
-    /// whether there was any.
+    /// whether an impulse was applied.
     fn resolve_now(&mut self, index: usize, tally: &mut Tally) -> bool {
         let bodies = self.state.broad_phase.table.pairs()[index].bodies.map(|body| body as usize);
         let soon = bodies.map(|body| self.free_motion(body, REST_S));

@@ -1,4 +1,4 @@
-//! One colliding pair: its depth, its retreat to a free position, one impulse at its closest point.
+//! One colliding pair: its depth, its retreat to a free position, and the impulse at its closest point.
 
 use super::{NEAR_M, SEARCH_HALVINGS, Tally, Tick};
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
@@ -14,7 +14,7 @@ use nalgebra::Vector2;
 /// A displacement of a body, m and rad.
 pub(super) type Displacement = (Vector2<f64>, f64);
 
-/// No displacement of either body of a pair.
+/// Returns zero displacements for the two bodies of a pair.
 pub(super) fn at_start() -> [Displacement; 2] {
     [(Vector2::zeros(), 0.0); 2]
 }
@@ -31,7 +31,7 @@ struct Pose {
 pub(super) struct Hit {
     pub manifold: Manifold,
     pub point: usize,
-    /// Normal velocity of the point, m/s; negative is closing.
+    /// Normal velocity of the point, m/s; negative when closing.
     pub approach: f64,
     /// Slip velocity, m/s.
     pub slip: f64,
@@ -39,7 +39,7 @@ pub(super) struct Hit {
 }
 
 impl Tick<'_> {
-    /// Displacement of a body after a time of free motion.
+    /// Returns the displacement of a body after a time of free motion.
     pub(super) fn free_motion(&self, body: usize, time_s: f64) -> Displacement {
         let (solver_body, body_state) = (&self.solver_bodies.all[body], &self.state.bodies[body]);
         let half = time_s * time_s / 2.0;
@@ -49,7 +49,8 @@ impl Tick<'_> {
         )
     }
 
-    /// Displacement of a body after a fraction of the tick: in free motion, or towards the position after a collision.
+    /// Returns the displacement of a body after a fraction of the tick: in free motion, or towards the position after a
+    /// collision.
     fn partial_displacement(&self, body: usize, fraction: f64) -> Displacement {
         let solver_body = &self.solver_bodies.all[body];
         if fraction == 1.0 || solver_body.had_impact {
@@ -59,7 +60,7 @@ impl Tick<'_> {
         }
     }
 
-    /// A pair's pieces and their bodies' poses, displaced by `displacements` from the start.
+    /// Returns the poses of a pair's pieces and bodies, displaced by `displacements` from the start.
     fn poses(&self, index: usize, displacements: [Displacement; 2]) -> [Pose; 2] {
         let pair = &self.state.broad_phase.table.pairs()[index];
         [0, 1].map(|which| {
@@ -73,7 +74,7 @@ impl Tick<'_> {
         })
     }
 
-    /// The contact of a pair displaced by `displacements`, and where its bodies' centres are then.
+    /// Returns the contact of a pair displaced by `displacements`, with the centres of its bodies there.
     fn geometry_at(
         &self,
         index: usize,
@@ -95,8 +96,9 @@ impl Tick<'_> {
             .map(|geometry| (geometry, [poses[0].centre_m, poses[1].centre_m]))
     }
 
-    /// Depth of a pair with its bodies displaced by `displacements`, m; zero when it is free. Depends on geometry
-    /// alone: with any memory, the same position could be free in one tick and occupied in the next.
+    /// Returns the depth of a pair with its bodies displaced by `displacements`, m; zero if the pair is free. Depends
+    /// on geometry alone: if it depended on earlier ticks, the same position could be free in one tick and occupied in
+    /// the next.
     pub(super) fn depth_at(&self, index: usize, displacements: [Displacement; 2], seed: &mut Seed) -> f64 {
         let [a, b] = self.poses(index, displacements).map(|pose| pose.placed);
         let [first, second] = self.state.broad_phase.table.pairs()[index].pieces;
@@ -107,7 +109,7 @@ impl Tick<'_> {
         }
     }
 
-    /// Depth of a pair at its present displacements; stores its features for the next search.
+    /// Returns the depth of a pair at its present displacements, m, and stores its features for the next search.
     pub(super) fn depth_now(&mut self, index: usize) -> f64 {
         let pair = &self.state.broad_phase.table.pairs()[index];
         let mut seed = pair.features.seed;
@@ -117,7 +119,7 @@ impl Tick<'_> {
         depth_m
     }
 
-    /// Whether a depth is a collision: more than touching, and more than at the start of the tick.
+    /// Whether a depth counts as a collision: more than touching, and more than at the start of the tick.
     pub(super) fn is_overlap(&self, index: usize, depth_m: f64) -> bool {
         if depth_m <= TOUCHING_M {
             return false;
@@ -126,7 +128,7 @@ impl Tick<'_> {
         depth_m > TOUCHING_M + self.depth_at(index, at_start(), &mut seed)
     }
 
-    /// Puts a colliding pair into its impact state and applies one impulse there.
+    /// Moves a colliding pair to its impact state and applies one impulse there.
     pub(super) fn retreat_and_resolve(&mut self, index: usize, choice: ImpactState, tally: &mut Tally) {
         let bodies = self.state.broad_phase.table.pairs()[index].bodies.map(|body| body as usize);
         let fraction = match choice {
@@ -144,7 +146,7 @@ impl Tick<'_> {
         }
     }
 
-    /// The latest fraction of the tick at which a pair is free, by a few bisections.
+    /// Returns the latest fraction of the tick at which a pair is free, by a few bisections.
     fn last_free_fraction(&self, index: usize) -> f64 {
         let pair = &self.state.broad_phase.table.pairs()[index];
         let (mut free, mut taken) = (0.0, 1.0);
@@ -158,8 +160,8 @@ impl Tick<'_> {
         free
     }
 
-    /// Moves a body back to a fraction of its displacement; the first time in a tick it also takes the choice's
-    /// velocity.
+    /// Moves a body back to a fraction of its displacement. For the first collision of a tick, it also sets the
+    /// velocity of the impact state.
     fn retreat(&mut self, body: usize, fraction: f64, choice: ImpactState) {
         let displacement = self.partial_displacement(body, fraction);
         let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);
@@ -178,8 +180,8 @@ impl Tick<'_> {
             body_state.angular_velocity_rad_per_s + solver_body.angular_acceleration * time_s;
     }
 
-    /// Contact of a pair displaced by `displacements`, at the point that gets deepest if the bodies move on by `ahead`,
-    /// with their present velocities.
+    /// Returns the contact of a pair displaced by `displacements`, with the present velocities, at the point that
+    /// becomes deepest if the bodies move further by `ahead`.
     pub(super) fn closest_point(
         &self,
         index: usize,
@@ -200,7 +202,7 @@ impl Tick<'_> {
         Some(Hit { manifold, point, approach, slip, restitution: manifold.restitution })
     }
 
-    /// One impulse on both bodies; none if the point does not close.
+    /// Applies one impulse to both bodies; none if the point does not close.
     pub(super) fn resolve_at(&mut self, hit: &Hit, tally: &mut Tally) {
         if hit.approach >= 0.0 {
             return;

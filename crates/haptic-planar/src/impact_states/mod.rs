@@ -1,21 +1,21 @@
-//! The other impact states of Chang & Colgate 1997, section 4.3, for comparison by name.
+//! The other impact states of Chang & Colgate 1997, section 4.3, for comparison with the default one.
 //!
-//! The framework is the paper's: a fixed step; every body moves freely by the trapezoidal rule; closest features are
-//! tracked; a pair that overlaps in this tentative state is put into an *impact state*, gets one impulse at its closest
-//! point, and stays there. Several collisions of a tick are processed one after the other, each in the state that the
-//! previous ones left. Only the impact state differs:
+//! The framework is that of the paper. In a fixed step, every body moves freely by the trapezoidal rule, and the
+//! closest features are tracked. A pair that overlaps in this tentative state is moved to an *impact state*, receives
+//! one impulse at its closest point, and stays there. Several collisions of a tick are processed one after the other,
+//! each in the state that the previous ones left. Only the impact state differs:
 //!
 //! | choice | position | velocity | rest of the tick |
 //! |---|---|---|---|
 //! | 1 exact | at the time of contact | at that time | integrated |
 //! | 2 previous | q₀ | v₀ | lost |
 //! | 3 previous position | q₀ | v₁ | lost |
-//! | 4 limited search | q₀⁺, last free one of a few bisections | at that time | lost |
+//! | 4 limited search | q₀⁺, the last free position of a few bisections | at that time | lost |
 //! | 5 as printed | q₀⁺ | v₁ | lost |
 //! | 6 force and impulse | q₀ + T (v₀ + v₁)/2 | v₀ and v₁ | – |
 //!
-//! The coupling is solved inside the free motion by the same trapezoidal rule, so a free tool gains nothing; its force
-//! belongs to the displacement that was accepted in the end. The default impact state uses nothing of this module.
+//! The coupling is solved inside the free motion by the same trapezoidal rule, so a free tool gains no energy. Its
+//! force is that of the displacement finally accepted. The default impact state does not use this module.
 
 mod exact;
 mod hit;
@@ -34,9 +34,10 @@ use crate::state::{State, TickEnergy};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Rounds of processing the collisions of a tick; pairs that still collide after them stay at q₀.
+/// Maximum number of rounds over the collisions of a tick; pairs that still collide afterwards stay at q₀.
 const MAX_ROUNDS: usize = 16;
-/// Bisections of the search for the last free position of a tick (choices 4 and 5): to a sixteenth of the tick.
+/// Number of bisections in the search for the last free position of a tick (choices 4 and 5): to a sixteenth of the
+/// tick.
 const SEARCH_HALVINGS: usize = 4;
 /// Distance within which two pieces are near, m.
 const NEAR_M: f64 = 1e-3;
@@ -45,13 +46,15 @@ const NEAR_M: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     impacts: ImpactTotals,
-    /// Impacts of the tool.
+    /// Number of impacts of the tool.
     tool_hits: u32,
-    /// Impulses on the tool, N·s.
+    /// Sum of the normal impulses on the tool, N·s.
     tool_normal: f64,
+    /// Sum of the tangential impulses on the tool, N·s.
     tool_tangent: f64,
-    /// Deepest remaining overlap of any pair, and of the tool's pairs, m.
+    /// Deepest remaining overlap of any pair, m.
     depth_m: f64,
+    /// Deepest remaining overlap of the tool's pairs, m.
     tool_depth_m: f64,
 }
 
@@ -63,7 +66,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Preallocates for a scene.
+    /// Preallocates memory for a scene.
     pub fn new(scene: &Scene) -> Self {
         Self { solver_bodies: SolverBodies::new(scene), look_ups: LookUps::new(scene) }
     }
@@ -77,8 +80,8 @@ struct Tick<'a> {
     look_ups: &'a mut LookUps,
 }
 
-/// One step with the scene's impact state. Real-time: [`MAX_ROUNDS`] plus the number of dynamic bodies times once over
-/// the near pairs; choice 1 is for simulation only.
+/// Performs one step with the scene's impact state. Real-time: one pass over the near pairs in each of at most
+/// [`MAX_ROUNDS`] rounds, plus one for each dynamic body and one more; choice 1 is for simulation only.
 pub fn step(scene: &Scene, state: &mut State, scratch: &mut Scratch, input: Option<&CouplingInput>) -> StepOutput {
     let Scratch { solver_bodies, look_ups } = scratch;
     let mut tick = Tick { scene, state, solver_bodies, look_ups };
@@ -117,7 +120,8 @@ impl Tick<'_> {
         self.state.integrate_positions(self.scene, &self.solver_bodies.all);
     }
 
-    /// Velocities and accelerations of free motion over the tick: v₁, and a = (v₁ − v₀)/T.
+    /// Sets the velocities and accelerations of free motion over the tick, v₁ and a = (v₁ − v₀)/T. Returns the
+    /// coupling, if the tool is held.
     fn move_freely(&mut self, input: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
         self.solver_bodies.integrate_forces(self.scene, &self.state.bodies);
         let (tool, input) = (self.scene.tool?, input?);
@@ -132,7 +136,8 @@ impl Tick<'_> {
         Some(coupling)
     }
 
-    /// The coupling's force on the tool for the displacement that was accepted, within the limit.
+    /// Returns the coupling force on the tool for the displacement that was accepted, world, N. The limit does not
+    /// apply on a rail.
     fn pull(&self, coupling: &ImplicitCoupling, input: &CouplingInput) -> Vector2<f64> {
         let solver_body = &self.solver_bodies.all[coupling.body()];
         let force = coupling
@@ -141,12 +146,12 @@ impl Tick<'_> {
         if size <= input.max_force_n || input.rail.is_some() { force } else { force * (input.max_force_n / size) }
     }
 
-    /// Choices 2 to 5: colliding pairs retreat to their impact state, one after the other.
+    /// Resolves the collisions for choices 2 to 5: colliding pairs retreat to their impact state, one after the other.
     fn collide(&mut self, choice: ImpactState) -> Tally {
         self.displace_all(TICK_S);
         self.find_near_pairs();
         let mut tally = Tally::default();
-        // After the cap every round returns at least one more body to its start, where nothing overlaps.
+        // After the cap, every round returns at least one more body to its start, where nothing overlaps.
         for round in 0..=MAX_ROUNDS + self.scene.dynamic_bodies.len() {
             let choice = if round < MAX_ROUNDS { choice } else { ImpactState::Previous };
             if !self.each_overlap(&mut tally, |state, index, tally| {
@@ -159,7 +164,7 @@ impl Tick<'_> {
         tally
     }
 
-    /// Tentative displacements for a free motion of `time_s`.
+    /// Sets the tentative displacements and velocities after a free motion of `time_s`.
     fn displace_all(&mut self, time_s: f64) {
         for &body in &self.scene.dynamic_bodies {
             let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);
@@ -173,7 +178,7 @@ impl Tick<'_> {
         }
     }
 
-    /// Finds the near pairs of all displacements.
+    /// Finds the near pairs along all displacements.
     fn find_near_pairs(&mut self) {
         for &body in &self.scene.dynamic_bodies {
             let solver_body = &self.solver_bodies.all[body];

@@ -1,9 +1,10 @@
-//! Choice 6: the impulse acts as a constant force over the whole tick, beside the others, by the trapezoidal rule.
+//! Choice 6: the impulse acts as a constant force over the whole tick, in addition to the other forces, by the
+//! trapezoidal rule.
 //!
-//! A reconstruction: the paper describes little more than the properties of this choice. v₁ = v₀ + M⁻¹(T F + Jᵀ P) and
-//! q₁ = q₀ + T (v₀ + v₁)/2, so the contact's work is P·J(v₀ + v₁)/2: none if the approach is reversed exactly. P is the
-//! impulse of an impact with v₀ plus the impulse that balances the tick's other forces. Pairs that still overlap are
-//! pushed until they end the tick touching.
+//! This is a reconstruction, because the paper describes little more than the properties of this choice. v₁ = v₀ +
+//! M⁻¹(T F + Jᵀ P) and q₁ = q₀ + T (v₀ + v₁)/2, so the contact's work is P·J(v₀ + v₁)/2, which is zero if the approach
+//! is reversed exactly. P is the impulse of an impact with v₀ plus the impulse that balances the tick's other forces.
+//! Pairs that still overlap are pushed until they end the tick touching.
 
 use super::hit::{Hit, at_start};
 use super::{MAX_ROUNDS, Tally, Tick};
@@ -16,7 +17,7 @@ impl Tick<'_> {
         self.displace_all(TICK_S);
         self.find_near_pairs();
         let mut tally = Tally::default();
-        // Past the cap every round sends at least one more body at_start, where nothing overlaps.
+        // After the cap, every round returns at least one more body to its start, where nothing overlaps.
         for round in 0..=MAX_ROUNDS + self.scene.dynamic_bodies.len() {
             if !self.each_overlap(&mut tally, |state, index, tally| match round {
                 0 => state.resolve_over_tick(index, tally),
@@ -30,7 +31,7 @@ impl Tick<'_> {
         tally
     }
 
-    /// The impact of v₀, and the load of the tick's forces.
+    /// Applies the impulse of an impact with v₀ and the impulse that balances the tick's forces.
     fn resolve_over_tick(&mut self, index: usize, tally: &mut Tally) {
         let Some(hit) = self.point_at_start(index) else { return };
         let (pull, drag) = hit.manifold.acceleration(&self.solver_bodies.all, hit.point);
@@ -41,7 +42,7 @@ impl Tick<'_> {
         self.displace_again(hit.manifold.bodies);
     }
 
-    /// Applies the force after which an overlapping pair ends the tick touching.
+    /// Applies the force that makes an overlapping pair end the tick touching.
     fn push_to_touching(&mut self, index: usize, tally: &mut Tally) {
         let depth_m = self.depth_now(index);
         let Some(hit) = self.point_at_start(index) else { return };
@@ -57,7 +58,7 @@ impl Tick<'_> {
         self.closest_point(index, at_start(), ahead)
     }
 
-    /// The trapezoidal displacement for the new end velocity.
+    /// Sets the trapezoidal displacements for the new velocities at the end of the tick.
     fn displace_again(&mut self, bodies: [usize; 2]) {
         for body in bodies {
             let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);

@@ -7,20 +7,20 @@ use nalgebra::Vector2;
 /// Pose and velocity of one body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BodyState {
-    /// Centre of mass, world, m.
+    /// Position of the centre of mass, world, m.
     pub centre_m: Vector2<f64>,
     /// (cos, sin) of the angle.
     pub rotation: Vector2<f64>,
     /// Angle, rad, anticlockwise, not wrapped.
     pub angle_rad: f64,
-    /// Velocity of the centre of mass, m/s.
+    /// Velocity of the centre of mass, world, m/s.
     pub velocity_m_per_s: Vector2<f64>,
     /// Angular velocity, rad/s, anticlockwise.
     pub angular_velocity_rad_per_s: f64,
 }
 
 impl BodyState {
-    /// At rest at the origin.
+    /// Returns a state at rest at the origin.
     pub fn at_rest() -> Self {
         Self {
             centre_m: Vector2::zeros(),
@@ -31,7 +31,7 @@ impl BodyState {
         }
     }
 
-    /// Origin of the body's frame, world, m, and the state with the velocity of that point.
+    /// Returns the origin of the body's frame, world, m, and this state with the velocity of that point.
     pub fn at_origin(&self, body: &Body) -> (Vector2<f64>, Self) {
         let origin_from_centre = rotate(self.rotation, -body.centre_m);
         let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * self.angular_velocity_rad_per_s;

@@ -1,16 +1,17 @@
-//! Capacity for near pairs, computed at load from the geometry.
+//! Capacity for near pairs, computed from the geometry at load.
 
 use crate::scene::Scene;
 use crate::shape::aabb::{AABB_MARGIN_M, Aabb};
 use crate::shape::piece::PlacedPiece;
 
-/// Distance within which two pieces can be near, m: the margins of both fat boxes and of a brisk hand.
+/// Distance within which two pieces can be near, m: the margins of both fat boxes, and 2 mm for the motion of a fast
+/// hand.
 const NEAR_M: f64 = 2.0 * AABB_MARGIN_M + 2e-3;
-/// Smallest number of pairs counted for a dynamic piece, so that small scenes have capacity to spare.
+/// Minimum number of fixed pieces counted as near each dynamic piece, so that small scenes have spare capacity.
 const MIN_PER_PIECE: usize = 4;
 
-/// Near pairs that the scene can have at once: for every dynamic piece the fixed ones that can lie around it anywhere,
-/// and the dynamic ones that can be packed around it.
+/// Returns the number of near pairs that the scene can have at once: for each dynamic piece, the fixed pieces that can
+/// be near it at any position, and the dynamic pieces that can be packed around it.
 pub fn near_pairs(scene: &Scene, placed: &[PlacedPiece]) -> usize {
     let fixed: Vec<Aabb> = (0..placed.len())
         .filter(|&i| scene.is_fixed_piece(i))
@@ -32,22 +33,23 @@ pub fn near_pairs(scene: &Scene, placed: &[PlacedPiece]) -> usize {
     (among_moving + with_fixed).min(possible)
 }
 
-/// Number of pieces of the smallest size that fit around one: those whose boxes can meet, at most all the others.
+/// Returns how many pieces of the smallest size fit around a piece of this size such that their boxes can meet; at most
+/// all other pieces.
 fn packed_around(size: f64, smallest: f64, count: usize) -> f64 {
     let reach = size + smallest + 2.0 * NEAR_M;
     let side = smallest / std::f64::consts::SQRT_2;
     (reach * reach / (side * side)).ceil().min(count.saturating_sub(1) as f64)
 }
 
-/// Number of fixed pieces that can be near the largest dynamic piece at any position: at most those that meet the box of
-/// one of them grown by the size of the dynamic piece.
+/// Returns the number of fixed pieces that can be near the largest dynamic piece at any position: at most those that
+/// meet the box of one of them grown by the size of the dynamic piece.
 fn max_fixed_near(fixed: &[Aabb], size: f64) -> usize {
     let mut by_left: Vec<&Aabb> = fixed.iter().collect();
     by_left.sort_by(|a, b| a.low.x.total_cmp(&b.low.x));
     let widest = fixed.iter().map(|b| b.high.x - b.low.x).fold(0.0, f64::max);
     let mut max = 0;
     for one in &by_left {
-        // A piece that is near the dynamic piece together with this one starts within its reach on both sides.
+        // The left side of every box that meets `around` lies in this range.
         let around = one.grown(size + 2.0 * NEAR_M);
         let first = by_left.partition_point(|b| b.low.x < around.low.x - widest);
         let count =

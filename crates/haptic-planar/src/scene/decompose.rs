@@ -1,7 +1,7 @@
-//! Decomposition of concave outlines into convex parts: ear clipping, then removal of every cut that is not needed.
+//! Decomposition of concave outlines into convex parts: ear clipping, then removal of every unnecessary cut.
 //!
-//! No corner is added or moved, so neighbouring parts share whole edges, bit for bit. The same outline always gives
-//! the same parts in the same order. Load-time only.
+//! No corner is added or moved, so neighbouring parts share whole edges, bit for bit. The same outline always gives the
+//! same parts in the same order. Runs only at load.
 
 use crate::math::{cross, cross_of, distance_to_segment_m};
 use crate::scene::polygon::{extent_m, is_convex};
@@ -9,23 +9,24 @@ use crate::shape::piece::MAX_CORNERS;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Parts are not merged if that leaves a corner flatter than this sine: its two edges would be one, with two names.
+/// Minimum sine of the turn at a corner of merged parts. At a flatter corner, two edges would lie on almost the same
+/// line.
 const MIN_CORNER_SINE: f64 = 1e-6;
 
-/// How near a corner may come to a cut it is not an end of, a fraction of the outline's size.
+/// Minimum distance between a cut and a corner that is not one of its ends, as a fraction of the outline's size.
 const CUT_CLEARANCE: f64 = 1e-9;
 
 /// Reason why an outline cannot be decomposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecomposeError {
-    /// A convex outline has more corners than one piece holds.
+    /// A convex outline has more corners than a piece can have.
     TooManyCorners {
-        /// How many it has.
+        /// Number of corners.
         count: usize,
     },
-    /// No cut exists that clears the other corners; only outlines finer than the arithmetic end here.
+    /// No cut is clear of the other corners. Only outlines finer than the floating-point precision lead here.
     NoCut {
-        /// How many corners were left over.
+        /// Number of corners left over.
         corners_left: usize,
     },
 }
@@ -49,7 +50,7 @@ impl std::error::Error for DecomposeError {}
 /// corners.
 ///
 /// # Errors
-/// If the outline is convex with more corners than that, or too fine to cut.
+/// Returns an error if the outline is convex with more corners than that, or too fine to cut.
 pub fn convex_parts(outline: &[Vector2<f64>]) -> Result<Vec<Vec<Vector2<f64>>>, DecomposeError> {
     if is_convex(outline) {
         return match outline.len() {
@@ -63,7 +64,7 @@ pub fn convex_parts(outline: &[Vector2<f64>]) -> Result<Vec<Vec<Vector2<f64>>>, 
     Ok(cutting.parts.iter().map(|part| part.iter().map(|&i| outline[i]).collect()).collect())
 }
 
-/// Corners are indices into the outline throughout, so that shared corners stay the same numbers.
+/// Decomposition in progress. Corners are indices into the outline, so that shared corners stay identical.
 struct Cutting<'a> {
     outline: &'a [Vector2<f64>],
     parts: Vec<Vec<usize>>,
@@ -84,7 +85,7 @@ impl Cutting<'_> {
         Ok(())
     }
 
-    /// The ear with the widest smallest angle, so that slivers are left for last and mostly never come.
+    /// Returns the ear with the largest minimum angle, so that slivers come last and are mostly avoided.
     fn best_ear(&self, left: &[usize]) -> Option<usize> {
         let mut best = (0.0, None);
         for tip in 0..left.len() {
@@ -96,7 +97,7 @@ impl Cutting<'_> {
         best.1
     }
 
-    /// Sine of the smallest angle of a triangle, negative if it turns right.
+    /// Returns the sine of the smallest angle of a triangle; negative if the triangle is clockwise.
     fn roundness(&self, triangle: [usize; 3]) -> f64 {
         let [a, b, c] = triangle.map(|i| self.outline[i]);
         let mut sides = [(b - a).norm(), (c - b).norm(), (a - c).norm()];
@@ -116,7 +117,8 @@ impl Cutting<'_> {
         })
     }
 
-    /// Hertel and Mehlhorn's rule, longest cuts first: at most four times the least number of parts.
+    /// Removes unnecessary cuts by the rule of Hertel and Mehlhorn, longest cuts first. Without the limit of corners
+    /// per part, this leaves at most four times the minimum number of parts.
     fn remove_needless_cuts(&mut self) {
         let mut cuts = std::mem::take(&mut self.cuts);
         let length_m = |&(a, b): &(usize, usize)| (self.outline[a] - self.outline[b]).norm();
@@ -137,7 +139,7 @@ impl Cutting<'_> {
         }
     }
 
-    /// The part that has the edge `from`→`to`, and where in it.
+    /// Returns the index of the part with the edge `from`→`to`, and the index of `from` in that part.
     fn part_with_edge(&self, from: usize, to: usize) -> Option<(usize, usize)> {
         self.parts.iter().enumerate().find_map(|(part, corners)| {
             let at = corners.iter().position(|&corner| corner == from)?;
@@ -152,14 +154,14 @@ impl Cutting<'_> {
     }
 }
 
-/// The corner at `tip` between its neighbours.
+/// Returns the corner at `tip` between its two neighbours.
 fn around(corners: &[usize], tip: usize) -> [usize; 3] {
     let count = corners.len();
     [corners[(tip + count - 1) % count], corners[tip], corners[(tip + 1) % count]]
 }
 
-/// Joins two parts along their common edge, which starts at `at_one` in one and, run backwards, at `at_other` in the
-/// other.
+/// Merges two parts along their common edge, which starts at `at_one` in one part and, in the opposite direction, at
+/// `at_other` in the other.
 fn merge(one: &[usize], at_one: usize, other: &[usize], at_other: usize) -> Vec<usize> {
     let from_one = one.iter().cycle().skip(at_one + 1).take(one.len());
     let from_other = other.iter().cycle().skip(at_other + 2).take(other.len() - 2);
@@ -177,7 +179,7 @@ mod tests {
         (0..part.len()).all(|i| cross_of(part[i], part[(i + 1) % part.len()], point) > 0.0)
     }
 
-    /// Even-odd rule, independent of the code under test.
+    /// Whether a point is inside an outline, by the even-odd rule; independent of the code under test.
     fn inside(outline: &[Vector2<f64>], point: Vector2<f64>) -> bool {
         let edges = (0..outline.len()).map(|i| (outline[i], outline[(i + 1) % outline.len()]));
         let crossed = edges.filter(|(a, b)| {

@@ -1,24 +1,24 @@
 //! Contents of a scene file as plain data, not validated yet. [`Scene::build`](crate::scene::Scene::build) validates
-//! it.
+//! them.
 
 use nalgebra::Vector2;
 
 /// Description of a scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneDescription {
-    /// Gravity of the world, m/s².
+    /// Gravity, world, m/s².
     pub gravity_m_per_s2: Vector2<f64>,
     /// Restitution law.
     pub restitution_law: RestitutionLaw,
-    /// State in which an impact is resolved.
+    /// State in which impacts are resolved.
     pub impact_state: ImpactState,
-    /// Rolling friction after Sauer et al.: a torque of this many metres times the normal force, against the rotation.
+    /// Rolling friction after Sauer et al., m: the torque against the rotation is this length times the normal force.
     pub rolling_friction: f64,
-    /// Air drag after Sauer et al.: a torque per rad/s, against the rotation.
+    /// Air drag after Sauer et al., N·m·s/rad: the torque against the rotation per rad/s.
     pub air_drag_n_m_s_per_rad: f64,
     /// Bodies in file order.
     pub bodies: Vec<BodyDescription>,
-    /// Overrides for single pairs of bodies.
+    /// Overrides for individual pairs of bodies.
     pub pairs: Vec<PairDescription>,
     /// The tool, if any.
     pub tool: Option<ToolDescription>,
@@ -44,38 +44,38 @@ impl Default for SceneDescription {
 pub struct BodyDescription {
     /// Unique name.
     pub name: String,
-    /// A fixed body never moves.
+    /// Whether the body is fixed: it never moves.
     pub fixed: bool,
-    /// Position of the shape's frame in the world, m.
+    /// Initial position of the shape's frame, world, m.
     pub position_m: Vector2<f64>,
-    /// Rotation of the shape's frame, rad, anticlockwise.
+    /// Initial angle of the shape's frame, rad, anticlockwise.
     pub angle_rad: f64,
     /// Outline in the shape's frame.
     pub shape: ShapeDescription,
     /// Radius by which the outline is grown, m.
     pub rounding_m: f64,
-    /// Mass per area; used when no mass is given.
+    /// Mass per area, kg/m²; used if no mass is given.
     pub density_kg_per_m2: f64,
-    /// Mass, if given.
+    /// Mass, kg, if given.
     pub mass_kg: Option<f64>,
-    /// Moment of inertia about the centre of mass, if given.
+    /// Moment of inertia about the centre of mass, kg·m², if given.
     pub inertia_kg_m2: Option<f64>,
-    /// Coulomb coefficient; a pair takes the geometric mean.
+    /// Coulomb coefficient; a pair uses the geometric mean of its bodies.
     pub friction: f64,
-    /// Coefficient of restitution; a pair takes the larger.
+    /// Coefficient of restitution; a pair uses the larger value of its bodies.
     pub restitution: f64,
-    /// Velocity of the centre of mass at the start, m/s.
+    /// Initial velocity of the centre of mass, world, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Angular velocity at the start, rad/s, anticlockwise.
+    /// Initial angular velocity, rad/s, anticlockwise.
     pub angular_velocity_rad_per_s: f64,
-    /// Bodies of different layers do not touch.
+    /// Layer; bodies in different layers do not touch.
     pub layer: i32,
     /// Colour for pictures, `#rrggbb`.
     pub colour: String,
 }
 
 impl BodyDescription {
-    /// A dynamic body with every optional value at its default.
+    /// Returns a dynamic body with every optional value at its default.
     pub fn new(name: &str, shape: ShapeDescription) -> Self {
         Self {
             name: name.to_owned(),
@@ -100,7 +100,7 @@ impl BodyDescription {
 /// The outline of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShapeDescription {
-    /// A disc about the frame's origin.
+    /// A disc centred on the frame's origin.
     Disc {
         /// Radius, m.
         radius_m: f64,
@@ -110,12 +110,12 @@ pub enum ShapeDescription {
         /// Full width (x) and height (y), m.
         size_m: Vector2<f64>,
     },
-    /// A simple polygon, convex or concave, either winding.
+    /// A simple polygon, convex or concave, in either winding order.
     Polygon {
-        /// Corners, m.
+        /// Corners, shape frame, m.
         corners_m: Vec<Vector2<f64>>,
     },
-    /// A segment along x, grown by a radius.
+    /// A segment along x, centred on the frame's origin and grown by a radius.
     Capsule {
         /// Distance between the centres of the two round ends, m.
         length_m: f64,
@@ -127,42 +127,43 @@ pub enum ShapeDescription {
 /// Overrides for one pair of bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairDescription {
-    /// The two bodies' names.
+    /// Names of the two bodies.
     pub bodies: [String; 2],
-    /// Coulomb coefficient of this pair.
+    /// Coulomb coefficient of this pair, if given.
     pub friction: Option<f64>,
-    /// Restitution of this pair.
+    /// Restitution of this pair, if given.
     pub restitution: Option<f64>,
 }
 
-/// The body that the hand holds, and the handle.
+/// Description of the tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDescription {
-    /// The body's name.
+    /// Name of the body.
     pub body: String,
-    /// Handle in the body's frame, m.
+    /// Handle in the shape's frame, m.
     pub handle_m: Vector2<f64>,
 }
 
 /// Meaning of the coefficient of restitution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestitutionLaw {
-    /// Ratio of the elastic strain energies (Stronge): never gains energy.
+    /// Square root of the ratio of the energy released in restitution to the energy absorbed in compression (Stronge).
+    /// Never adds energy.
     #[default]
     Stronge,
-    /// Ratio of the normal impulses (Poisson).
+    /// Ratio of the normal impulses of restitution and compression (Poisson).
     Poisson,
 }
 
 /// The state in which an impact is resolved: the choices of Chang & Colgate 1997, section 4.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImpactState {
-    /// The paper's choice 5, made passive: see *Time and state of an impact* in `docs/physics.md`.
+    /// Choice 5, made passive; see *Time and state of an impact* in `docs/physics.md`.
     #[default]
     InterState,
-    /// Choice 5 as printed: gains energy; for comparison.
+    /// Choice 5 as printed in the paper. It gains energy and exists for comparison.
     InterStateAsPrinted,
-    /// Choice 1, the exact collision state; unbounded in principle, so not for the daemon.
+    /// Choice 1, the exact collision state. Its cost has no bound, so it is for simulation only.
     Exact,
     /// Choice 2, the previous valid state.
     Previous,

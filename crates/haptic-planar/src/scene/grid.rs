@@ -3,17 +3,17 @@
 use crate::shape::aabb::Aabb;
 use nalgebra::Vector2;
 
-/// Most cells of the grid over fixed pieces.
+/// Maximum number of cells of the grid, up to the rounding to whole columns and rows.
 const MAX_CELLS: usize = 1 << 17;
 
-/// A uniform grid over the boxes of fixed pieces; const after load.
+/// A uniform grid over the boxes of the fixed pieces; constant after loading.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     origin: Vector2<f64>,
     cells_per_m: Vector2<f64>,
     columns: usize,
     rows: usize,
-    /// Entries of cell c are `entries[starts[c]..starts[c + 1]]`.
+    /// Index of the first entry of each cell: the entries of cell c are `entries[starts[c]..starts[c + 1]]`.
     starts: Vec<u32>,
     entries: Vec<u32>,
 }
@@ -74,17 +74,18 @@ impl Grid {
         }
     }
 
-    /// First and last column and row that a box covers, clamped to the grid.
+    /// Returns the first and last column and row that a box covers, clamped to the grid.
     #[inline]
     fn window(&self, b: &Aabb) -> ((usize, usize), (usize, usize)) {
         let low = (b.low - self.origin).component_mul(&self.cells_per_m);
         let high = (b.high - self.origin).component_mul(&self.cells_per_m);
-        // A cast saturates, so places far outside fall on the border.
+        // The cast saturates, so positions far outside map to the border.
         let clamp = |x: f64, n: usize| (x as usize).min(n - 1);
         ((clamp(low.x, self.columns), clamp(high.x, self.columns)), (clamp(low.y, self.rows), clamp(high.y, self.rows)))
     }
 
-    /// Entries of the cells that a box covers, row by row. A piece that lies in several cells comes several times.
+    /// Returns the entries of the cells that a box covers, row by row. A piece that lies in several cells occurs
+    /// several times.
     #[inline]
     pub fn rows_over(&self, b: &Aabb) -> impl Iterator<Item = &[u32]> {
         let (columns, rows) = self.window(b);

@@ -1,9 +1,10 @@
 //! Area, centroid and second moment of outlines grown by a radius, in closed form.
 //!
-//! Growing a polygon by r adds a strip of width r along each edge and a sector at each corner that sticks out. At a
-//! reflex corner turning by φ the two strips overlap in a kite of area r² tan(φ/2) instead, which is taken off again.
-//! That is exact while the strips of edges that are not neighbours stay apart; [`Growth::fits`] checks it edge by edge,
-//! but a groove narrower than 2r between far edges is counted twice. Load-time only.
+//! Growing a polygon by r adds a strip of width r along each edge and a sector at each convex corner. At a reflex
+//! corner that turns by φ, the two strips instead overlap in a kite of area r² tan(φ/2), which is subtracted. The
+//! result is exact as long as the strips of edges that are not neighbours do not overlap. [`Growth::fits`] checks this
+//! edge by edge, but the overlap in a groove narrower than 2r between distant edges is counted twice. Runs only at
+//! load.
 
 use crate::math::cross;
 use nalgebra::Vector2;
@@ -12,7 +13,7 @@ use std::f64::consts::PI;
 /// Area, centroid and second moment of a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AreaProperties {
-    /// m².
+    /// Area, m².
     pub area_m2: f64,
     /// Centre of area in the shape's frame, m.
     pub centroid_m: Vector2<f64>,
@@ -21,13 +22,14 @@ pub struct AreaProperties {
 }
 
 impl AreaProperties {
-    /// A disc about the origin.
+    /// Returns the properties of a disc centred on the origin.
     pub fn of_disc(radius_m: f64) -> Self {
         let area_m2 = PI * radius_m * radius_m;
         Self { area_m2, centroid_m: Vector2::zeros(), second_moment_m4: 0.5 * area_m2 * radius_m * radius_m }
     }
 
-    /// A capsule along x about the origin; `length_m` lies between the centres of the round ends.
+    /// Returns the properties of a capsule along x, centred on the origin; `length_m` is the distance between the
+    /// centres of the round ends.
     pub fn of_capsule(length_m: f64, radius_m: f64) -> Self {
         let half = Vector2::new(0.5 * length_m, 0.0);
         let mut sums = Sums::default();
@@ -37,14 +39,15 @@ impl AreaProperties {
         sums.about_centroid(Vector2::zeros())
     }
 
-    /// A box of the full size `size_m` about the origin, grown by `rounding_m`.
+    /// Returns the properties of a box with the full size `size_m`, centred on the origin and grown by `rounding_m`.
     pub fn of_box(size_m: Vector2<f64>, rounding_m: f64) -> Self {
         Self::of_polygon(&box_corners(size_m), rounding_m)
     }
 
-    /// A tidy outline (see [`crate::scene::polygon::tidy`]), convex or concave, grown by `rounding_m`.
+    /// Returns the properties of a tidy outline (see [`crate::scene::polygon::tidy`]), convex or concave, grown by
+    /// `rounding_m`.
     pub fn of_polygon(outline: &[Vector2<f64>], rounding_m: f64) -> Self {
-        // Sums are taken about a corner, so that an outline far from the origin loses no digits.
+        // The sums are relative to a corner, so that an outline far from the origin loses no precision.
         let reference = outline[0];
         let local: Vec<_> = outline.iter().map(|corner| corner - reference).collect();
         let mut sums = Sums::default();
@@ -55,29 +58,30 @@ impl AreaProperties {
         sums.about_centroid(reference)
     }
 
-    /// Moment of inertia about the centroid of a uniform body of this mass, kg·m².
+    /// Returns the moment of inertia about the centroid of a uniform body with this mass, kg·m².
     pub fn inertia_kg_m2(&self, mass_kg: f64) -> f64 {
         mass_kg * self.second_moment_m4 / self.area_m2
     }
 }
 
-/// Corners of a box about the origin, anticlockwise from the lower left, m.
+/// Returns the corners of a box centred on the origin, anticlockwise from the lower left, m.
 pub fn box_corners(size_m: Vector2<f64>) -> [Vector2<f64>; 4] {
     let (x, y) = (0.5 * size_m.x, 0.5 * size_m.y);
     [Vector2::new(-x, -y), Vector2::new(x, -y), Vector2::new(x, y), Vector2::new(-x, y)]
 }
 
-/// Radius up to which an outline can be grown before the strip along one edge vanishes between its reflex ends.
+/// Limit on the radius by which an outline can be grown before the strip along one edge vanishes between its reflex
+/// ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The edge that vanishes first, from 0.
+    /// Index of the edge that vanishes first, from 0.
     pub edge: usize,
-    /// The radius at which it does, m; infinite for a convex outline.
+    /// Radius at which that edge vanishes, m; infinite for a convex outline.
     pub max_m: f64,
 }
 
 impl Growth {
-    /// The limit of a tidy outline.
+    /// Returns the limit for a tidy outline.
     pub fn limit_of(outline: &[Vector2<f64>]) -> Self {
         let count = outline.len();
         let eaten = |corner: usize| (-half_turn_tangent(outline, corner)).max(0.0);
@@ -89,19 +93,19 @@ impl Growth {
         (0..count).map(limit).fold(none, |least, next| if next.max_m < least.max_m { next } else { least })
     }
 
-    /// Whether growing by this radius keeps part of every edge.
+    /// Whether growing the outline by this radius keeps part of every edge.
     pub fn fits(&self, rounding_m: f64) -> bool {
         rounding_m < self.max_m
     }
 }
 
-/// Tangent of half the left turn at a corner, negative at reflex ones.
+/// Returns the tangent of half the turning angle at a corner; negative at reflex corners.
 fn half_turn_tangent(outline: &[Vector2<f64>], corner: usize) -> f64 {
     let (before, after) = directions_at(outline, corner);
     cross(before, after) / (1.0 + before.dot(&after))
 }
 
-/// Unit directions of the edges into and out of a corner.
+/// Returns the unit directions of the edges into and out of a corner.
 fn directions_at(outline: &[Vector2<f64>], corner: usize) -> (Vector2<f64>, Vector2<f64>) {
     let count = outline.len();
     let before = outline[corner] - outline[(corner + count - 1) % count];
@@ -113,7 +117,7 @@ fn outward(direction: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(direction.y, -direction.x)
 }
 
-/// Area and its first and second polar moments about the origin, summed over pieces of either sign.
+/// Area, first moment and polar second moment about the origin, summed over shapes of either sign.
 #[derive(Default)]
 struct Sums {
     area: f64,
@@ -128,7 +132,7 @@ impl Sums {
         self.second += second_about_centroid + area * centroid.norm_squared();
     }
 
-    /// Signed: a clockwise outline takes off.
+    /// Adds a polygon; a clockwise outline is subtracted.
     fn add_polygon(&mut self, outline: &[Vector2<f64>]) {
         for (i, a) in outline.iter().enumerate() {
             let b = outline[(i + 1) % outline.len()];
@@ -139,13 +143,13 @@ impl Sums {
         }
     }
 
-    /// The polar second moment of a rectangle does not depend on how it is turned.
+    /// Adds a rectangle. Its orientation is not needed, because its polar second moment does not depend on it.
     fn add_rectangle(&mut self, centre: Vector2<f64>, length: f64, width: f64) {
         let area = length * width;
         self.add(area, centre, area * (length * length + width * width) / 12.0);
     }
 
-    /// A sector of opening `angle_rad` about the unit direction `middle`.
+    /// Adds a sector with the opening angle `angle_rad` about the unit direction `middle`.
     fn add_sector(&mut self, tip: Vector2<f64>, radius: f64, middle: Vector2<f64>, angle_rad: f64) {
         let area = 0.5 * radius * radius * angle_rad;
         let offset = 4.0 * radius * libm::sin(0.5 * angle_rad) / (3.0 * angle_rad);
@@ -167,7 +171,7 @@ impl Sums {
         if turn_rad > 0.0 {
             self.add_sector(corner, radius, (start + end).normalize(), turn_rad);
         } else {
-            // From `start` to `end` a reflex corner turns clockwise, so this kite counts as negative.
+            // A reflex corner turns clockwise from `start` to `end`, so this kite is subtracted.
             let meeting = (start + end) * (radius / (1.0 + start.dot(&end)));
             self.add_polygon(&[corner, corner + start * radius, corner + meeting, corner + end * radius]);
         }
@@ -204,7 +208,7 @@ mod tests {
         crossings.count() % 2 == 1 || edges.into_iter().any(|(a, b)| distance_to_segment_m(point, a, b) <= radius)
     }
 
-    /// Midpoint rule on a grid over [-side, side]².
+    /// Computes the properties by the midpoint rule on a grid over [-side, side]².
     fn by_grid(outline: &[Vector2<f64>], radius: f64, side: f64, count: i32) -> AreaProperties {
         let step = 2.0 * side / f64::from(count);
         let mut sums = Sums::default();
@@ -313,8 +317,7 @@ mod tests {
             width in 0.05..0.1f64, depth in 0.01..0.07f64, lean in -0.04..0.04f64, radius in 0.001..0.01f64,
         ) {
             let corners = [[-width, -0.08], [width, -0.08], [width, 0.08], [lean, 0.08 - depth], [-width, 0.08]];
-            // Turned out of line with the grid, which would otherwise miss edges by half a step along their whole
-            // length.
+            // Rotated relative to the grid, which would otherwise miss edges by half a step along their whole length.
             let rotation = Vector2::new(0.8, 0.6);
             let outline: Vec<_> = points(&corners).into_iter().map(|corner| rotate(rotation, corner)).collect();
             prop_assert!(Growth::limit_of(&outline).fits(radius));

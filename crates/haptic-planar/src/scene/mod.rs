@@ -22,31 +22,31 @@ use std::ops::Range;
 /// A validated scene. It never changes.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// m/s².
+    /// Gravity, world, m/s².
     pub gravity_m_per_s2: Vector2<f64>,
     /// Restitution law.
     pub restitution_law: RestitutionLaw,
     /// State in which impacts are resolved.
     pub impact_state: ImpactState,
-    /// Torque against rolling per newton of normal force, m.
+    /// Rolling friction: torque per newton of normal force, m.
     pub rolling_friction_m: f64,
-    /// Air drag on rotation, N·m·s/rad.
+    /// Air drag: torque against the rotation per rad/s, N·m·s/rad.
     pub air_drag_n_m_s_per_rad: f64,
-    /// In file order.
+    /// Bodies in file order.
     pub bodies: Vec<Body>,
     /// Convex pieces of all bodies, body by body.
     pub pieces: Vec<Piece>,
-    /// Overrides for individual pairs, sorted by body.
+    /// Overrides for individual pairs of bodies, sorted by body.
     pub pairs: Vec<PairOverride>,
     /// The tool, if any.
     pub tool: Option<Tool>,
-    /// Most near pairs, and so manifolds, of one tick.
+    /// Maximum number of near pairs, and thus of manifolds, in one tick.
     pub pair_capacity: usize,
     /// Indices of the dynamic bodies, in file order.
     pub(crate) dynamic_bodies: Vec<usize>,
-    /// Indices of their pieces.
+    /// Indices of the pieces of dynamic bodies.
     pub(crate) dynamic_pieces: Vec<u32>,
-    /// The fixed pieces.
+    /// Grid over the fixed pieces.
     pub(crate) grid: Grid,
 }
 
@@ -66,38 +66,38 @@ pub struct PairOverride {
 pub struct Body {
     /// Unique name.
     pub name: String,
-    /// Whether it never moves.
+    /// Whether the body is fixed: it never moves.
     pub fixed: bool,
-    /// Its convex pieces in [`Scene::pieces`].
+    /// Range of its convex pieces in [`Scene::pieces`].
     pub pieces: Range<usize>,
-    /// kg; infinite if fixed.
+    /// Mass, kg; infinite if fixed.
     pub mass_kg: f64,
-    /// About the centre of mass, kg·m²; infinite if fixed.
+    /// Moment of inertia about the centre of mass, kg·m²; infinite if fixed.
     pub inertia_kg_m2: f64,
     /// Centre of mass in the shape's frame, m.
     pub centre_m: Vector2<f64>,
-    /// Farthest point from the centre of mass, m.
+    /// Largest distance of a point from the centre of mass, m.
     pub reach_m: f64,
-    /// Start of the shape's frame in the world, m.
+    /// Initial position of the shape's frame, world, m.
     pub position_m: Vector2<f64>,
-    /// Start angle, rad.
+    /// Initial angle, rad, anticlockwise.
     pub angle_rad: f64,
-    /// Start velocity of the centre of mass, m/s.
+    /// Initial velocity of the centre of mass, world, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Start angular velocity, rad/s.
+    /// Initial angular velocity, rad/s, anticlockwise.
     pub angular_velocity_rad_per_s: f64,
     /// Coulomb coefficient.
     pub friction: f64,
     /// Coefficient of restitution.
     pub restitution: f64,
-    /// Bodies of different layers do not touch.
+    /// Layer; bodies in different layers do not touch.
     pub layer: i32,
-    /// `#rrggbb`.
+    /// Colour for pictures, `#rrggbb`.
     pub colour: String,
 }
 
 impl Body {
-    /// Centre of mass in the world and (cos, sin) of the angle, at the start.
+    /// Returns the initial centre of mass, world, m, and (cos, sin) of the initial angle.
     pub fn start_pose(&self) -> (Vector2<f64>, Vector2<f64>) {
         let (sine, cosine) = libm::sincos(self.angle_rad);
         let rotation = Vector2::new(cosine, sine);
@@ -105,7 +105,7 @@ impl Body {
     }
 }
 
-/// The body that the hand holds.
+/// The tool: the body that is coupled to the hand.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
     /// Index of the body.
@@ -114,20 +114,20 @@ pub struct Tool {
     pub handle_m: Vector2<f64>,
 }
 
-/// Problem in a description, with its location and the remedy.
+/// A problem in a description, with its location and the remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneError {
     /// Location in the description.
     pub place: Place,
-    /// What is wrong.
+    /// Message that describes the problem.
     pub problem: String,
-    /// What would be right.
+    /// Message that describes a valid input.
     pub remedy: String,
-    /// Set when the description names a body that is not in it.
+    /// Set if the description refers to a body that does not exist.
     pub unknown_name: Option<Box<UnknownName>>,
 }
 
-/// A name that no body has, and the names there are.
+/// A name that no body has, with the names that exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     /// The name as written.
@@ -141,9 +141,9 @@ pub struct UnknownName {
 pub enum Place {
     /// A key of `[world]`.
     World(&'static str),
-    /// A key of the n-th `[[body]]`.
+    /// A key of the `[[body]]` with this index, from 0.
     Body(usize, &'static str),
-    /// A key of the n-th `[[pair]]`.
+    /// A key of the `[[pair]]` with this index, from 0.
     Pair(usize, &'static str),
     /// A key of `[tool]`.
     Tool(&'static str),
@@ -158,7 +158,7 @@ impl fmt::Display for SceneError {
 impl std::error::Error for SceneError {}
 
 impl Scene {
-    /// Pieces of all bodies in the world, at the start.
+    /// Returns the pieces of all bodies in world coordinates, at the start.
     pub(crate) fn placed_at_start(&self) -> Vec<PlacedPiece> {
         let placed = |piece: &Piece| {
             let (centre, rotation) = self.bodies[piece.body as usize].start_pose();
@@ -172,13 +172,15 @@ impl Scene {
         self.bodies[self.pieces[piece].body as usize].fixed
     }
 
-    /// Coulomb coefficient of a pair of bodies: its override, or the geometric mean. Real-time: log₂ of the overrides.
+    /// Returns the Coulomb coefficient of a pair of bodies: its override, or the geometric mean. Real-time: one binary
+    /// search in the overrides.
     pub fn friction_of(&self, a: usize, b: usize) -> f64 {
         let given = self.pair_override(a, b).and_then(|pair| pair.friction);
         given.unwrap_or_else(|| (self.bodies[a].friction * self.bodies[b].friction).sqrt())
     }
 
-    /// Restitution of a pair of bodies: its override, or the larger. Real-time: log₂ of the overrides.
+    /// Returns the restitution of a pair of bodies: its override, or the larger value. Real-time: one binary search in
+    /// the overrides.
     pub fn restitution_of(&self, a: usize, b: usize) -> f64 {
         let given = self.pair_override(a, b).and_then(|pair| pair.restitution);
         given.unwrap_or_else(|| self.bodies[a].restitution.max(self.bodies[b].restitution))

@@ -1,57 +1,59 @@
-//! Outlines: validation and normalisation of a list of corners.
+//! Validation and normalisation of outlines given as lists of corners.
 //!
-//! Load-time only. Every later step (decomposition, mass, seams) relies on what [`tidy`] guarantees: simple,
-//! anticlockwise, no flat corners, and no two features closer than [`CLEARANCE_M`] that are not neighbours.
+//! Runs only at load. Every later step (decomposition, mass, seams) relies on the guarantees of [`tidy`]: the outline
+//! is simple and anticlockwise, has no flat corners, and features that are not neighbours are at least [`CLEARANCE_M`]
+//! apart.
 
 use crate::math::{cross_of, distance_to_segment_m};
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Least distance between corners, and between a corner and an edge it does not belong to, m. Usually far below any
-/// size in a scene; smaller values let slivers through whose normals are noise.
+/// Minimum distance between corners, and between a corner and an edge it does not belong to, m. Usually far below any
+/// size in a scene; a smaller value would admit slivers whose normals are dominated by rounding errors.
 pub const CLEARANCE_M: f64 = 1e-6;
 
-/// A corner this close to the line through its neighbours is flat; a fraction of the outline's size.
+/// Distance from the segment between its neighbours at which a corner counts as flat, as a fraction of the outline's
+/// size.
 const FLATNESS: f64 = 1e-9;
 
-/// Why a list of corners is not a polygon. Corners and edges count from 0 here, from 1 in the text.
+/// Reason why a list of corners is not a simple polygon. Indices count from 0 here and from 1 in messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OutlineError {
     /// Fewer than three corners.
     TooFewCorners {
-        /// How many there are.
+        /// Number of corners.
         count: usize,
     },
     /// A coordinate is infinite or not a number.
     NotFinite {
-        /// The corner.
+        /// Index of the corner.
         corner: usize,
     },
-    /// Two corners coincide or nearly so.
+    /// Two corners coincide or nearly coincide.
     CornersTooClose {
-        /// The earlier corner.
+        /// Index of the earlier corner.
         first: usize,
-        /// The later corner.
+        /// Index of the later corner.
         second: usize,
-        /// How far apart they are.
+        /// Distance between them, m.
         distance_m: f64,
     },
     /// All corners lie on one line.
     Flat,
     /// Two edges cross; edge `i` runs from corner `i` to the next one.
     EdgesCross {
-        /// The earlier edge.
+        /// Index of the earlier edge.
         first: usize,
-        /// The later edge.
+        /// Index of the later edge.
         second: usize,
     },
     /// A corner touches an edge it does not belong to: a pinched outline or a spike.
     CornerOnEdge {
-        /// The corner.
+        /// Index of the corner.
         corner: usize,
-        /// The edge.
+        /// Index of the edge.
         edge: usize,
-        /// How far apart they are.
+        /// Distance between them, m.
         distance_m: f64,
     },
 }
@@ -77,11 +79,11 @@ impl fmt::Display for OutlineError {
 
 impl std::error::Error for OutlineError {}
 
-/// Checks an outline and puts it in order: anticlockwise, flat corners dropped. The first corner stays the first unless
-/// it is flat.
+/// Validates an outline and normalises it: anticlockwise, without flat corners. The first corner stays first unless it
+/// is flat.
 ///
 /// # Errors
-/// The first thing that keeps it from being a simple polygon.
+/// Returns the first reason why the outline is not a simple polygon.
 pub fn tidy(corners: &[Vector2<f64>]) -> Result<Vec<Vector2<f64>>, OutlineError> {
     check(corners)?;
     let mut outline = corners.to_vec();
@@ -98,14 +100,14 @@ pub fn is_convex(outline: &[Vector2<f64>]) -> bool {
     (0..count).all(|i| cross_of(outline[(i + count - 1) % count], outline[i], outline[(i + 1) % count]) > 0.0)
 }
 
-/// Area by the shoelace rule, positive if anticlockwise, m².
+/// Returns the area by the shoelace formula, m²; positive if anticlockwise.
 pub fn signed_area_m2(corners: &[Vector2<f64>]) -> f64 {
-    // Taken about the first corner, so that an outline far from the origin loses no digits.
+    // Computed relative to the first corner, so that an outline far from the origin loses no precision.
     let twice: f64 = corners.windows(2).map(|edge| cross_of(corners[0], edge[0], edge[1])).sum();
     0.5 * twice
 }
 
-/// The farthest any two corners are apart along x or y, m.
+/// Returns the longer side of the bounding box, m.
 pub fn extent_m(corners: &[Vector2<f64>]) -> f64 {
     let low = corners.iter().fold(corners[0], |low, corner| low.inf(corner));
     let high = corners.iter().fold(corners[0], |high, corner| high.sup(corner));
@@ -124,7 +126,7 @@ fn check(corners: &[Vector2<f64>]) -> Result<(), OutlineError> {
     if is_flat(corners) {
         return Err(OutlineError::Flat);
     }
-    // First what touches, since to the crossing test a touch may look like a crossing.
+    // Touching features are checked first, because the crossing test can mistake a touch for a crossing.
     check_touching(corners)?;
     check_crossings(corners)
 }
@@ -153,7 +155,7 @@ fn check_crossings(corners: &[Vector2<f64>]) -> Result<(), OutlineError> {
     let count = corners.len();
     let ends = |edge: usize| (corners[edge], corners[(edge + 1) % count]);
     for second in 2..count {
-        // Neighbouring edges share a corner; what they can do wrong is a spike, found as a corner on an edge.
+        // Neighbouring edges share a corner. They can only form a spike, which is found as a corner on an edge.
         let from = if second + 1 == count { 1 } else { 0 };
         if let Some(first) = (from..second - 1).find(|&first| segments_cross(ends(first), ends(second))) {
             return Err(OutlineError::EdgesCross { first, second });
@@ -205,7 +207,7 @@ pub(crate) mod tests {
         corners.iter().map(|c| Vector2::new(c[0], c[1])).collect()
     }
 
-    /// Simple polygons, mostly concave, anticlockwise: corners at rising angles about the origin, m.
+    /// Generates simple anticlockwise polygons, mostly concave, with corners at increasing angles about the origin, m.
     pub(crate) fn star_outlines() -> impl Strategy<Value = Vec<Vector2<f64>>> {
         prop::collection::vec((0.01..0.1f64, 0.1..1.0f64), 5..40).prop_map(|spokes| {
             let whole: f64 = spokes.iter().map(|spoke| spoke.1).sum();

@@ -5,10 +5,11 @@ use crate::scene::description::{BodyDescription, PairDescription, SceneDescripti
 use crate::scene::polygon::CLEARANCE_M;
 use nalgebra::Vector2;
 
-/// Largest coordinate, m. Beyond it rounding errors reach a micrometre.
+/// Largest permitted coordinate, m; far larger than any haptic scene, because precision falls with the distance from
+/// the origin.
 const MAX_COORDINATE_M: f64 = 1000.0;
 
-/// A part of the description; creates errors with its location.
+/// A part of the description, which creates errors that carry its location.
 pub(super) struct At {
     place: Box<dyn Fn(&'static str) -> Place>,
     whose: String,
@@ -39,7 +40,7 @@ impl At {
         Err(self.error(key, problem, remedy))
     }
 
-    /// `name` is the name of the value in messages; for shapes it differs from the key.
+    /// Checks a value. `name` is its name in messages, which differs from the key for shapes.
     fn check(&self, key: &'static str, name: &str, value: f64, good: bool, remedy: &str) -> Result<(), SceneError> {
         if good && value.is_finite() {
             return Ok(());
@@ -124,7 +125,7 @@ fn shape(at: &At, shape: &ShapeDescription) -> Result<(), SceneError> {
     }
 }
 
-/// Of a fixed body these say nothing, but they still have to be numbers.
+/// Validates density, mass and inertia. A fixed body does not use them, but they must still be finite.
 fn inertia(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     at.finite("density_kg_per_m2", body.density_kg_per_m2)?;
     let given = [("mass_kg", body.mass_kg), ("inertia_kg_m2", body.inertia_kg_m2)];

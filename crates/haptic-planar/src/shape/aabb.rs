@@ -1,17 +1,17 @@
-//! Axis-aligned boxes.
+//! Axis-aligned bounding boxes.
 
 use crate::shape::piece::PlacedPiece;
 use nalgebra::Vector2;
 
-/// Margin of a fat box, m. A smaller one causes more look-ups, a larger one more pairs that do not touch.
+/// Margin of a fat box, m. A smaller margin causes more look-ups, a larger one more pairs that do not touch.
 pub const AABB_MARGIN_M: f64 = 2e-3;
 
 /// An axis-aligned box, world, m.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb {
-    /// Lower left.
+    /// Lower left corner.
     pub low: Vector2<f64>,
-    /// Upper right.
+    /// Upper right corner.
     pub high: Vector2<f64>,
 }
 
@@ -22,7 +22,7 @@ impl Aabb {
         high: Vector2::new(f64::NEG_INFINITY, f64::NEG_INFINITY),
     };
 
-    /// Around a placed core, grown by a distance.
+    /// Returns the box around a placed core, grown by `grow_m` on every side.
     #[inline]
     pub fn around(placed: &PlacedPiece, grow_m: f64) -> Self {
         let mut low = placed.corners[0];
@@ -35,20 +35,20 @@ impl Aabb {
         Self { low: low - grow, high: high + grow }
     }
 
-    /// Extended along a displacement.
+    /// Returns the box extended along a displacement.
     #[inline]
     pub fn swept(self, by: Vector2<f64>) -> Self {
         Self { low: self.low + by.inf(&Vector2::zeros()), high: self.high + by.sup(&Vector2::zeros()) }
     }
 
-    /// Larger by `m` metres on every side.
+    /// Returns the box enlarged by `m` metres on every side.
     #[inline]
     pub fn grown(self, m: f64) -> Self {
         let grow = Vector2::new(m, m);
         Self { low: self.low - grow, high: self.high + grow }
     }
 
-    /// Whether it contains `inner`.
+    /// Whether this box contains `inner`.
     #[inline]
     pub fn contains(&self, inner: &Self) -> bool {
         self.low.x <= inner.low.x
@@ -57,7 +57,7 @@ impl Aabb {
             && self.high.y >= inner.high.y
     }
 
-    /// Whether the two share a point.
+    /// Whether the two boxes share a point.
     #[inline]
     pub fn meets(&self, other: &Self) -> bool {
         self.low.x <= other.high.x
@@ -66,7 +66,7 @@ impl Aabb {
             && other.low.y <= self.high.y
     }
 
-    /// Squared distance between the boxes' centres, times four.
+    /// Returns four times the squared distance between the centres of the boxes, m².
     pub fn centre_distance(&self, other: &Self) -> f64 {
         (self.low + self.high - other.low - other.high).norm_squared()
     }

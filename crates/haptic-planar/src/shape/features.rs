@@ -5,18 +5,18 @@ use crate::shape::closest::Seed;
 /// Identifies the features of a contact, so that its impulses can be found in the next tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureId {
-    /// 1: the face belongs to the first piece, 2: to the second, 0: no face (corner to corner).
+    /// Owner of the face: 1 for the first piece, 2 for the second, 0 if there is no face (corner to corner).
     pub face_of: u8,
-    /// Index of the face, or of the first piece's corner.
+    /// Index of the face, or of the first piece's corner if there is no face.
     pub face: u8,
-    /// Index of the other piece's edge, or corner.
+    /// Index of the other piece's edge, or of the second piece's corner if there is no face.
     pub other: u8,
 }
 
 /// Features of a near pair in the last tick, from which the next search starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeatureCache {
-    /// Start of the walk over closest features.
+    /// Features from which the walk to the closest features starts.
     pub seed: Seed,
     /// The last face that separated the pair or carried its contact.
     pub face: FeatureId,

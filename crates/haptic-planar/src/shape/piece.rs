@@ -3,50 +3,51 @@
 use crate::math::rotate;
 use nalgebra::Vector2;
 
-/// Most corners of one convex piece; arrays on the tick's path have this size.
+/// Maximum number of corners of a convex piece; all corner arrays have this size.
 pub const MAX_CORNERS: usize = 16;
 
 /// A convex core (point, segment or polygon) grown by a radius, in its body's frame (origin at the centre of mass).
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Index of the body it belongs to.
+    /// Index of the body that the piece belongs to.
     pub body: u32,
-    /// Corners in use: 1 for a disc, 2 for a capsule, 3 or more for a polygon.
+    /// Number of corners in use: 1 for a disc, 2 for a capsule, 3 or more for a polygon.
     pub count: u8,
     /// Growth radius, m.
     pub radius_m: f64,
-    /// Core corners, anticlockwise, m, body frame.
+    /// Corners of the core, anticlockwise, body frame, m.
     pub corners: [Vector2<f64>; MAX_CORNERS],
-    /// Unit outward normals; edge `i` runs from corner `i` to the next one. A segment has two, a point none.
+    /// Unit outward normals of the edges, body frame; edge `i` runs from corner `i` to the next one. A segment has two
+    /// normals, a point none.
     pub normals: [Vector2<f64>; MAX_CORNERS],
-    /// Farthest point from the body's origin, radius included, m.
+    /// Largest distance of a point of the piece from the body's centre of mass, radius included, m.
     pub reach_m: f64,
     /// Parts of the outline that a neighbour covers, if any; the neighbour cannot move relative to this piece.
     pub seams: Option<Box<Seams>>,
 }
 
-/// Parts of a piece's outline that neighbours cover. Nothing catches there.
+/// Parts of a piece's outline that neighbours cover. Other bodies must not catch on them.
 #[derive(Clone, Debug)]
 pub struct Seams {
-    /// Bit `i`: edge `i` is covered by a neighbour and carries no contact.
+    /// Edges that neighbours cover: if bit `i` is set, edge `i` carries no contact.
     pub internal_edges: u16,
-    /// Directions in which corner `i` can be touched, body frame.
+    /// Outward directions in which each corner can be touched, body frame.
     pub cones: [Cone; MAX_CORNERS],
 }
 
-/// The directions in which a corner can be touched.
+/// Outward directions in which a corner can be touched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cone {
-    /// Uncut: every direction of the corner's own normal cone.
+    /// Every direction of the corner's own normal cone.
     Full,
-    /// From the first unit direction anticlockwise to the second, less than a half turn.
+    /// Directions from the first unit vector anticlockwise to the second, less than half a turn.
     Between(Vector2<f64>, Vector2<f64>),
-    /// Covered from all sides.
+    /// No direction: the corner is covered from all sides.
     Empty,
 }
 
 impl Piece {
-    /// A piece from corners in anticlockwise order; computes normals and reach and leaves the seams open.
+    /// Creates a piece without seams from corners in anticlockwise order; computes its normals and reach.
     ///
     /// # Panics
     /// If there are no corners or more than [`MAX_CORNERS`].
@@ -66,25 +67,26 @@ impl Piece {
         Self { body, count: count as u8, radius_m, corners, normals, reach_m, seams: None }
     }
 
-    /// The corners in use.
+    /// Returns the corners in use.
     pub fn outline(&self) -> &[Vector2<f64>] {
         &self.corners[..self.count as usize]
     }
 }
 
-/// A piece's core in world coordinates, updated in each tick for dynamic bodies.
+/// A piece's core in world coordinates, updated in every tick for dynamic bodies.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedPiece {
-    /// Corners in use.
+    /// Number of corners in use.
     pub count: usize,
-    /// Corners, anticlockwise, m, world.
+    /// Corners, anticlockwise, world, m.
     pub corners: [Vector2<f64>; MAX_CORNERS],
     /// Unit outward normals, world.
     pub normals: [Vector2<f64>; MAX_CORNERS],
 }
 
 impl PlacedPiece {
-    /// The piece at `centre` (the body's centre of mass), rotated by `rotation` = (cos, sin). Real-time: 16 corners.
+    /// Places a piece at `centre` (the body's centre of mass), rotated by `rotation` = (cos, sin). Real-time: at most
+    /// 16 corners.
     pub fn new(piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) -> Self {
         let mut placed = Self {
             count: piece.count as usize,
@@ -95,7 +97,7 @@ impl PlacedPiece {
         placed
     }
 
-    /// Moves a placed piece. Real-time: 16 corners.
+    /// Moves the placed piece to another pose. Real-time: at most 16 corners.
     pub fn place(&mut self, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) {
         for i in 0..(piece.count as usize).min(MAX_CORNERS) {
             self.corners[i] = centre + rotate(rotation, piece.corners[i]);

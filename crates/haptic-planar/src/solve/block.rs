@@ -1,33 +1,34 @@
 //! The contact law of one manifold, solved exactly by trying its modes.
 //!
 //! 0 ≤ P_i ⟂ u_i + b_i ≥ 0 and |P_t| ≤ μ (P₁ + P₂) opposing the slip, on end-of-tick velocities u = u₀ + K P. The
-//! unknowns are two normal impulses and one tangential impulse: points of one straight edge share their slip. There are
-//! at most ten modes: open, and {both, first, second} × {stick, slide forward, slide back}; the last one is tried
-//! first.
+//! unknowns are two normal impulses and one tangential impulse, because points of one straight edge share their slip.
+//! There are at most ten modes: open, and {both, first, second} × {stick, slide forward, slide back}. The mode of the
+//! last solve is tried first.
 
 use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
 
-/// Inverse effective mass K = J M⁻¹ Jᵀ of a manifold, 1/kg: symmetric, rows first normal, second normal, tangent.
+/// Inverse effective mass K = J M⁻¹ Jᵀ of a manifold, 1/kg: a symmetric matrix with the rows first normal, second
+/// normal and tangent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InverseEffectiveMass {
-    /// First normal.
+    /// Diagonal entry of the first normal.
     pub n11: f64,
-    /// Between the normals.
+    /// Entry between the two normals.
     pub n12: f64,
-    /// Second normal.
+    /// Diagonal entry of the second normal.
     pub n22: f64,
-    /// First normal with tangent.
+    /// Entry between the first normal and the tangent.
     pub n1t: f64,
-    /// Second normal with tangent.
+    /// Entry between the second normal and the tangent.
     pub n2t: f64,
-    /// Tangent.
+    /// Diagonal entry of the tangent.
     pub tt: f64,
 }
 
-/// Relative tolerance for accepting a mode, so that rounding never rejects all of them.
+/// Relative tolerance for accepting a mode, so that rounding errors do not reject all modes.
 const SLACK: f64 = 1e-12;
 
-/// All modes with a load, in the order in which they are tried after the last one.
+/// All modes with a load, in the order in which they are tried after the mode of the last solve.
 const LOADED_MODES: [Mode; 9] = [
     Mode::Stick(Loaded::Both),
     Mode::SlideForward(Loaded::Both),
@@ -46,12 +47,12 @@ pub struct Factor {
     mode: Mode,
     /// Rows of the 2×2 inverse for the normal impulses.
     inverse: [f64; 4],
-    /// Stick only: fraction of each normal impulse, and of the slip, in the tangential impulse.
+    /// Coefficients of the two normal impulses and of the slip in the tangential impulse; for sticking only.
     tangent_row: [f64; 3],
 }
 
 impl Factor {
-    /// Factors a mode with two loaded points.
+    /// Computes the inverse for a mode with two loaded points.
     fn new(mode: Mode, mass: &InverseEffectiveMass, friction: f64) -> Self {
         match mode {
             Mode::Stick(_) => Self::stick(mode, mass),
@@ -69,7 +70,7 @@ impl Factor {
         Self { mode, inverse, tangent_row: [r1, r2, soft] }
     }
 
-    /// `signed_friction` is the friction coefficient, negative for slip along −t.
+    /// Computes the inverse for sliding. `signed_friction` is the friction coefficient, negative for slip along −t.
     fn slide(mode: Mode, m: &InverseEffectiveMass, signed_friction: f64) -> Self {
         let (a11, a12) = (m.n11 - signed_friction * m.n1t, m.n12 - signed_friction * m.n1t);
         let (a21, a22) = (m.n12 - signed_friction * m.n2t, m.n22 - signed_friction * m.n2t);
@@ -78,23 +79,24 @@ impl Factor {
     }
 }
 
-/// The problem of one manifold at its present impulses.
+/// The contact problem of one manifold, relative to its present impulses.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     /// Inverse effective mass.
     pub mass: &'a InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
-    /// Impulses now.
+    /// Present impulses, N·s.
     pub impulse: BlockImpulse,
-    /// Normal velocities now, plus bias, m/s; positive is open. A missing second point is +∞.
+    /// Present normal velocities plus bias, m/s; positive when opening, +∞ for a missing second point.
     pub normal: [f64; 2],
-    /// Slip velocity now, m/s.
+    /// Present slip velocity, m/s.
     pub tangent: f64,
 }
 
 impl Block<'_> {
-    /// The impulses that satisfy the law, and their mode. Real-time: at most ten modes of a 2×2 solve.
+    /// Returns the impulses that satisfy the law, and their mode. Real-time: at most 16 attempts, each with a 2×2
+    /// solve.
     #[inline(always)]
     pub fn solve(&self, last: Mode, factor: &mut Factor) -> (BlockImpulse, Mode) {
         let attempt = match last {
@@ -152,7 +154,7 @@ impl Block<'_> {
         }
     }
 
-    /// Modes in which a single point carries the load.
+    /// Attempts a mode in which a single point carries the load.
     #[inline(always)]
     fn attempt_one(&self, mode: Mode) -> Option<BlockImpulse> {
         match mode {
@@ -216,7 +218,7 @@ impl Block<'_> {
         (p >= 0.0 && after * slip >= -SLACK && self.other_stays_open::<POINT>(&impulse)).then_some(impulse)
     }
 
-    /// Velocities at one point once the other carries nothing.
+    /// Returns the velocities and inverse effective mass at one point when the other carries no load.
     #[inline(always)]
     fn one_point<const POINT: usize>(&self) -> OnePoint {
         let (point, m) = (POINT, self.mass);
@@ -236,7 +238,7 @@ impl Block<'_> {
         after >= -SLACK
     }
 
-    /// Normal impulses alone: the fallback when rounding leaves no mode. It never adds energy.
+    /// Returns normal impulses without friction, as a fallback if rounding errors reject every mode. Never adds energy.
     #[cold]
     fn frictionless(&self) -> (BlockImpulse, Mode) {
         let bare = Block { friction: 0.0, ..*self };

@@ -2,8 +2,8 @@
 //! method.
 //!
 //! Each manifold is solved exactly in turn against the velocities that the others left. With δ the change made by a
-//! sweep, β = ‖δ_k‖²/‖δ_{k−1}‖² in the norm of K; if β ≤ 1, the last direction times β is added. The last sweep is not
-//! accelerated, so every manifold ends within its own law.
+//! sweep, β = ‖δ_k‖²/‖δ_{k−1}‖² in the norm of the diagonal of K; if β ≤ 1, the last direction times β is added. The
+//! last sweep is not accelerated, so the final impulses of every manifold satisfy its friction and sign limits.
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::solve::block::{Block, InverseEffectiveMass};
@@ -12,40 +12,42 @@ use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
-/// Sweeps at most in a tick in which every near pair touches. A tick with fewer manifolds may do more sweeps at the
-/// same cost, so the bound of a tick is that of a full one.
+/// Maximum number of sweeps in a tick in which every near pair touches. A tick with fewer manifolds can make more
+/// sweeps at the same cost, so the cost bound of a tick is that of a full one.
 pub const MAX_SWEEPS: usize = 64;
-/// Sweeps at most in any tick: enough for a pile that is pressed hard; further sweeps gain little.
+/// Maximum number of sweeps in any tick: enough for a pile that is pressed hard; further sweeps gain little.
 const MAX_SWEEPS_OF_FEW: usize = 160;
-/// Conditions for ending the sweeps: up to this many manifolds, after this many sweeps, once a sweep changed no
-/// velocity by more than this, m/s. The first pair of each row is a change too small to feel (1e-5 m/s are ten
-/// nanometres in a tick). A few manifolds converge quickly and end early; a pile never converges completely.
+/// Conditions for ending the sweeps. Each row applies up to a number of manifolds. Its pairs are a minimum number of
+/// sweeps and a velocity, m/s: from that sweep on, the solve ends once a sweep changes no velocity by as much. The
+/// first pair of each row is a change too small to feel (1e-5 m/s is ten nanometres per tick). A few manifolds converge
+/// quickly and end early; a pile never converges completely.
 const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
     [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
 /// Velocity change below which the solution counts as exact, m/s.
 const EXACT_M_PER_S: f64 = 1e-9;
 
-/// Impulse of every manifold before each sweep of a forced step: it makes the block search its modes, N·s.
+/// Impulse assigned to every manifold before each sweep of a forced step, N·s, so that the block searches its modes.
 const FORCED_IMPULSE: BlockImpulse = BlockImpulse { normal: [1e-6; 2], tangent: 0.0 };
 
 /// Scratch memory of the solver.
 #[derive(Clone, Debug)]
 pub struct Solver {
-    /// Manifolds of a tick at most.
+    /// Maximum number of manifolds in a tick.
     capacity: usize,
-    /// Direction of each manifold's impulses.
+    /// Search direction of each manifold's impulses.
     along: Vec<BlockImpulse>,
-    /// Direction of each body's velocity and angular velocity.
+    /// Search direction of each dynamic body's velocity and angular velocity.
     body_along: Vec<(Vector2<f64>, f64)>,
-    /// Impulses and velocities at the start of the sweep.
+    /// Impulses of each manifold at the start of the sweep.
     before: Vec<BlockImpulse>,
+    /// Velocity and angular velocity of each dynamic body at the start of the sweep.
     body_before: Vec<(Vector2<f64>, f64)>,
 }
 
 /// Change made by a sweep.
 #[derive(Clone, Copy, Default)]
 struct Change {
-    /// Squared change in the norm of K.
+    /// Squared change in the norm of the diagonal of K.
     square: f64,
     /// Largest change of a velocity, m/s.
     largest: f64,
@@ -56,7 +58,7 @@ impl Change {
     fn add(&mut self, mass: &InverseEffectiveMass, delta: &BlockImpulse) {
         let [d1, d2, dt] = [delta.normal[0] * mass.n11, delta.normal[1] * mass.n22, delta.tangent * mass.tt];
         self.square += delta.normal[0] * d1 + delta.normal[1] * d2 + delta.tangent * dt;
-        // Plain comparisons: a maximum that handles NaN costs three times as much here.
+        // Plain comparisons, because a maximum that handles NaN costs three times as much here.
         for size in [d1.abs(), d2.abs(), dt.abs()] {
             if size > self.largest {
                 self.largest = size;
@@ -66,7 +68,7 @@ impl Change {
 }
 
 impl Solver {
-    /// Preallocates for a scene.
+    /// Preallocates memory for a scene.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             capacity: manifolds,
@@ -77,9 +79,9 @@ impl Solver {
         }
     }
 
-    /// Contact with rolling friction (Sauer et al.): a torque of up to `lever_m` times the normal force opposes the
-    /// relative rotation of the two bodies. Its rows alternate with the manifolds, without acceleration. Real-time: at
-    /// most [`MAX_SWEEPS`] times once over manifolds.
+    /// Solves the contacts with rolling friction (Sauer et al.): a torque of up to `lever_m` times the normal force
+    /// opposes the relative rotation of the two bodies. Its rows alternate with the manifolds, without acceleration.
+    /// Returns the number of sweeps. Real-time: at most [`MAX_SWEEPS`] passes over the manifolds.
     pub fn run_rolling<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -103,8 +105,8 @@ impl Solver {
         MAX_SWEEPS
     }
 
-    /// Finds the impulses of this tick, starting from those of the last. Returns the sweeps done.
-    /// Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
+    /// Finds the impulses of this tick, starting from those of the last one. Returns the number of sweeps. Real-time:
+    /// at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -148,7 +150,7 @@ impl Solver {
         max
     }
 
-    /// As many sweeps as cost no more than [`MAX_SWEEPS`] of a tick that is full.
+    /// Returns the number of sweeps that cost no more than [`MAX_SWEEPS`] sweeps of a full tick.
     fn max_sweeps(&self, manifolds: usize, dynamic_bodies: usize) -> usize {
         (MAX_SWEEPS * (self.capacity + dynamic_bodies) / (manifolds + dynamic_bodies)).min(MAX_SWEEPS_OF_FEW)
     }

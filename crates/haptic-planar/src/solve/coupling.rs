@@ -1,8 +1,8 @@
 //! The coupling of one tick, solved inside the step.
 //!
-//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. Where no
-//! contact carries load the midpoint rule takes its place: lossless, and its frequency is right. Both store the same
-//! energy, so they may be switched from tick to tick.
+//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. If no contact
+//! carries load, the midpoint rule is used instead: it is lossless, and its frequency is right. Both rules have the
+//! same stored energy, so they can be switched from tick to tick.
 
 use crate::input::CouplingInput;
 use crate::math::integrate_rotation;
@@ -14,7 +14,7 @@ use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-/// Stiffness across a rail, N/m. With less, a load pushes the handle visibly off its line.
+/// Stiffness across a rail, N/m. With less, a load would push the handle visibly off its line.
 const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
 /// Damping across a rail, N·s/m; prevents oscillation in the stiff direction.
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
@@ -25,16 +25,16 @@ pub struct ImplicitCoupling {
     tool: Tool,
     mass_kg: f64,
     inertia_kg_m2: f64,
-    /// Handle from the centre of mass in the middle of the tick, world, m.
+    /// Handle relative to the centre of mass in the middle of the tick, world, m.
     arm_m: Vector2<f64>,
     stiffness: Matrix2<f64>,
     damping: Matrix2<f64>,
     angular_stiffness: f64,
     angular_damping: f64,
-    /// From the handle at the start of the tick to the hand at its end, m.
+    /// Vector from the handle at the start of the tick to the hand at its end, world, m.
     stretch_m: Vector2<f64>,
     hand_displacement_m: Vector2<f64>,
-    /// Rest angle minus angle, rad.
+    /// Rest angle minus angle of the tool, rad.
     twist_rad: f64,
     saturated: bool,
     max_force_n: f64,
@@ -46,21 +46,21 @@ pub struct ImplicitCoupling {
 /// The tool's motion in this tick without contacts.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeMotion {
-    /// End velocity, m/s.
+    /// Velocity at the end of the tick, world, m/s.
     pub velocity: Vector2<f64>,
-    /// End angular velocity, rad/s.
+    /// Angular velocity at the end of the tick, rad/s.
     pub angular_velocity: f64,
-    /// Displacement of the centre of mass, m.
+    /// Displacement of the centre of mass, world, m.
     pub displacement: Vector2<f64>,
-    /// Displacement of the angle, rad.
+    /// Change of the angle, rad.
     pub rotation_step_rad: f64,
-    /// Displacement of the handle, m.
+    /// Displacement of the handle, world, m.
     pub handle_displacement: Vector2<f64>,
 }
 
 impl ImplicitCoupling {
-    /// The coupling of this tick. The force saturates here, on both ends alike: the gains are reduced by the predicted
-    /// excess.
+    /// Creates the coupling of this tick. Its force saturates at both ends alike: the gains are reduced such that the
+    /// predicted force stays within the limit.
     pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, rest_angle_rad: f64) -> Self {
         let stretch = input.hand_m - (body_state.centre_m + rotate(body_state.rotation, tool.handle_m));
         let arm = middle_arm(tool, body_state);
@@ -90,7 +90,7 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Adds the coupling to the tool's velocity and mass, for the contact solve. Real-time: two 3×3 solves.
+    /// Adds the coupling to the tool's velocity and mass, for the contact solve. Real-time: at most one 3×3 inverse.
     pub fn apply(&self, solver_bodies: &mut SolverBodies, body_state: &BodyState) {
         let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
         let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
@@ -108,7 +108,7 @@ impl ImplicitCoupling {
         } else {
             let inverse = self.inverse(resistance, angular_resistance);
             let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
-            // Momentum above counts the pull at the arm's end once; the matrix holds the arm's part of the resistance.
+            // The momentum includes the pull at the end of the arm; the matrix includes the resistance there.
             solver_body.augmented_inverse_mass = inverse.m11;
             solver_body.augmented_inverse_inertia = inverse.m33;
             solver_body.velocity = free.xy();
@@ -121,8 +121,8 @@ impl ImplicitCoupling {
             (solver_body.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
     }
 
-    /// Applies an impact at τ after the start of the tick, which changed the velocity of the body alone by ΔV = (dv,
-    /// dw): v += M̂⁻¹ (M + τ (T K + B)) ΔV.
+    /// Applies an impact at τ after the start of the tick that changed the velocity of the body alone by ΔV = (dv, dw):
+    /// v += M̂⁻¹ (M + τ (T K + B)) ΔV.
     pub fn apply_impact(&self, solver_bodies: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
         let late = (self.stiffness * TICK_S + self.damping) * tau_s;
         let force = late * (dv + spin_cross(dw, self.arm_m));
@@ -132,8 +132,8 @@ impl ImplicitCoupling {
         solver_bodies.apply_impulse(self.tool.body, impulse, angular);
     }
 
-    /// Coupling force on the tool over the tick, backward Euler, within the limit. The clipped part is taken from the
-    /// tool as well.
+    /// Returns the coupling force on the tool over the tick by backward Euler, clipped to the limit, world, N. The
+    /// clipped part is removed from the tool's velocity as well.
     #[inline(always)]
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
@@ -152,7 +152,8 @@ impl ImplicitCoupling {
         clipped
     }
 
-    /// A force within the limit; on a rail only its part along the rail, because the rail itself is not limited.
+    /// Clips a force to the limit. On a rail, only the component along the rail is clipped, because the rail itself is
+    /// not limited.
     fn clipped(&self, force: Vector2<f64>) -> Vector2<f64> {
         let limit = self.max_force_n;
         match self.rail {
@@ -165,7 +166,7 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Whether the midpoint rule may be used in this tick.
+    /// Whether the midpoint rule can be used in this tick.
     pub fn allows_midpoint(&self) -> bool {
         !self.saturated && self.rail.is_none()
     }
@@ -175,7 +176,7 @@ impl ImplicitCoupling {
         force.norm_squared() <= self.max_force_n * self.max_force_n
     }
 
-    /// The tool's free motion by the midpoint rule, from the state at the start of the tick.
+    /// Returns the tool's free motion by the midpoint rule, from the state at the start of the tick.
     pub fn midpoint(&self, start: &BodyState, gravity: Vector2<f64>) -> FreeMotion {
         let (v0, w0) = (start.velocity_m_per_s, start.angular_velocity_rad_per_s);
         let handle_speed = v0 + spin_cross(w0, self.arm_m);
@@ -197,7 +198,8 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Changes a free motion so that the end of an arm moves `by_m` farther along a direction; returns the impulse.
+    /// Changes a free motion so that the point with the lever arm `arm_m` moves `by_m` farther along a direction.
+    /// Returns the impulse, N·s.
     pub fn displace(&self, free_motion: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
         let (dv, dw) = self.midpoint_response(direction, arm_m);
         let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
@@ -211,7 +213,7 @@ impl ImplicitCoupling {
         impulse
     }
 
-    /// Change of the tool's velocities by an impulse under the midpoint rule.
+    /// Returns the change of the tool's velocities by an impulse under the midpoint rule.
     fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
         let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
         let angular_resistance =
@@ -224,13 +226,14 @@ impl ImplicitCoupling {
         }
     }
 
-    /// The midpoint rule's force on the tool over a tick in which the handle moved by `step`.
+    /// Returns the force of the midpoint rule on the tool over a tick in which the handle moved by `step`, world, N.
     pub fn midpoint_force(&self, step: Vector2<f64>) -> Vector2<f64> {
         self.stiffness * (self.stretch_m - (self.hand_displacement_m + step) / 2.0)
             + self.damping * (self.hand_displacement_m - step) / TICK_S
     }
 
-    /// Energy stored in the coupling for a handle and an angle, J; beyond the limit the spring's force is constant.
+    /// Returns the energy stored in the coupling for a position of hand and handle and a twist, J. Beyond the limit the
+    /// spring force is constant.
     pub fn stored_j(&self, hand_m: Vector2<f64>, handle_m: Vector2<f64>, twist_rad: f64) -> f64 {
         let stretch = hand_m - handle_m;
         let angular = 0.5 * self.angular_stiffness * twist_rad * twist_rad;
@@ -240,7 +243,8 @@ impl ImplicitCoupling {
         self.spring_j(along.abs()) + 0.5 * RAIL_STIFFNESS_N_PER_M * across.norm_squared() + angular
     }
 
-    /// Energy of the spring at a stretch, J. Uses the full gains: the reduction differs from tick to tick.
+    /// Returns the energy of the spring at a stretch, J. Uses the full stiffness, because the reduction differs from
+    /// tick to tick.
     fn spring_j(&self, stretch_m: f64) -> f64 {
         if self.full_stiffness * stretch_m <= self.max_force_n {
             0.5 * self.full_stiffness * stretch_m * stretch_m
@@ -249,7 +253,7 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Change of the stored energy over the tick, J.
+    /// Returns the change of the stored energy over the tick, J.
     pub fn gain_j(&self, start: &BodyState, solver_body: &SolverBody) -> f64 {
         let step = self.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad);
         let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
@@ -258,23 +262,24 @@ impl ImplicitCoupling {
             - self.stored_j(hand - self.hand_displacement_m, handle, self.twist_rad)
     }
 
-    /// Energy dissipated by the dampers over a tick with these displacements of handle and angle, J.
+    /// Returns the energy dissipated by the dampers over a tick with these displacements of handle and angle, J.
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_displacement_m - step;
         (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
     }
 
-    /// Displacement of the handle for one of the tool's centre and angle, to first order, as in the solve.
+    /// Returns the displacement of the handle for a displacement of the tool's centre and angle, to first order, as in
+    /// the solve.
     pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
         centre + spin_cross(angle, self.arm_m)
     }
 
-    /// Index of the tool.
+    /// Returns the index of the tool.
     pub fn body(&self) -> usize {
         self.tool.body
     }
 
-    /// Displacement of the hand in this tick, m.
+    /// Returns the displacement of the hand in this tick, world, m.
     pub fn hand_displacement_m(&self) -> Vector2<f64> {
         self.hand_displacement_m
     }
@@ -284,7 +289,7 @@ impl ImplicitCoupling {
         self.rail.is_none() && self.tool.handle_m == Vector2::zeros()
     }
 
-    /// Inverse of mass plus the coupling's resistance at the arm's end.
+    /// Returns the inverse of the mass matrix plus the coupling's resistance at the end of the arm.
     fn inverse(&self, resistance: Matrix2<f64>, angular_resistance: f64) -> Matrix3<f64> {
         let around = spin_cross(1.0, self.arm_m);
         let lever = resistance * around;
@@ -300,12 +305,13 @@ impl ImplicitCoupling {
             lever.y,
             corner,
         );
-        // A positive definite matrix: bare mass plus a positive resistance.
+        // The matrix is positive definite: the body's own mass plus a resistance of zero or more.
         mass.try_inverse().unwrap_or_else(Matrix3::zeros)
     }
 }
 
-/// Arm of the handle in the middle of the tick: a rotating handle moves along the chord perpendicular to it.
+/// Returns the arm of the handle in the middle of the tick: a rotating handle moves along the chord perpendicular to
+/// it.
 fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
     if tool.handle_m == Vector2::zeros() {
         return Vector2::zeros();
@@ -316,7 +322,7 @@ fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
     )
 }
 
-/// Factor of the gains that keeps the predicted force within the limit.
+/// Returns the factor of the gains that keeps the predicted force within the limit.
 fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
     let size = match input.rail {
         Some(axis) => axis.dot(&predicted).abs(),
@@ -325,7 +331,7 @@ fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
     if size > input.max_force_n { input.max_force_n / size } else { 1.0 }
 }
 
-/// Stiffness and damping in all directions; across a rail they are those of the rail.
+/// Returns the stiffness and damping matrices; across a rail they are those of the rail.
 fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f64>) {
     let all = Matrix2::identity();
     match rail {
@@ -338,7 +344,7 @@ fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f
     }
 }
 
-/// Removes the coupling from the tool's mass.
+/// Removes the coupling from the tool's inverse mass.
 pub fn clear_coupling(solver_bodies: &mut SolverBodies, tool: usize) {
     let solver_body: &mut SolverBody = &mut solver_bodies.all[tool];
     solver_body.augmented_inverse_mass = solver_body.inverse_mass;
@@ -346,7 +352,7 @@ pub fn clear_coupling(solver_bodies: &mut SolverBodies, tool: usize) {
     solver_bodies.coupled_mass = None;
 }
 
-/// Displacement of a tick from velocities at both ends, by the midpoint rule.
+/// Returns the displacement over a tick for the velocities at both ends, by the midpoint rule.
 fn mean_displacement(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
     (before + after) * (TICK_S / 2.0)
 }

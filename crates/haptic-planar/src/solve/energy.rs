@@ -1,37 +1,37 @@
-//! The energy balance: energy stored, work of the hand, losses.
+//! The energy balance: stored energy, work of the hand and losses.
 //!
 //! ΔE ≤ f·Δx_d − losses in every tick; a rise of (stored − work in) is a gain that the balance cannot explain.
 
 use serde::Serialize;
 
-/// Energy balance since the start, J; updated in every tick.
+/// Energy balance since the start, J, updated in every tick.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyBalance {
     /// Kinetic energy of all bodies now.
     pub kinetic_j: f64,
-    /// Potential energy of all bodies now, from their start.
+    /// Potential energy of all bodies now, relative to the initial positions of their shape frames.
     pub potential_j: f64,
     /// Energy stored in the coupling now.
     pub coupling_j: f64,
     /// Work done by the hand.
     #[serde(rename = "work_j")]
     pub work_in_j: f64,
-    /// Lost to friction.
+    /// Energy lost to friction.
     pub friction_j: f64,
-    /// Lost in impacts.
+    /// Energy lost in impacts.
     #[serde(rename = "impacts_j")]
     pub impact_j: f64,
-    /// Lost in the coupling's dampers, in rolling friction and in air drag.
+    /// Energy lost in the dampers of the coupling.
     pub damping_j: f64,
-    /// Largest rise of (stored − work in) over any earlier tick: the unexplained gain.
+    /// Largest rise of (stored − work in) above its lowest earlier value: the unexplained gain.
     pub gain_max_j: f64,
-    /// Lowest (stored − work in) so far, from which gains count.
+    /// Lowest value of (stored − work in) so far, from which gains are measured.
     #[serde(skip)]
     pub(crate) lowest_j: f64,
 }
 
 impl Default for EnergyBalance {
-    /// An empty balance; the first tick sets the level from which gains count.
+    /// Returns an empty balance; the first tick sets the level from which gains are measured.
     fn default() -> Self {
         Self {
             kinetic_j: 0.0,
@@ -48,17 +48,17 @@ impl Default for EnergyBalance {
 }
 
 impl EnergyBalance {
-    /// Energy stored now: kinetic, potential and coupling.
+    /// Returns the energy stored now: kinetic, potential and coupling, J.
     pub fn stored_j(&self) -> f64 {
         self.kinetic_j + self.potential_j + self.coupling_j
     }
 
-    /// Adds energy that came in by another path than the hand and is not a gain. Real-time: constant.
+    /// Accounts for energy that did not enter through the hand and is not a gain. Real-time: constant.
     pub fn explain(&mut self, joules: f64) {
         self.lowest_j += joules;
     }
 
-    /// Restarts the gain: it counts from the next tick. Real-time: constant.
+    /// Measures later gains from the level of the next tick; the largest gain so far is kept. Real-time: constant.
     pub fn restart_gain(&mut self) {
         self.lowest_j = f64::INFINITY;
     }

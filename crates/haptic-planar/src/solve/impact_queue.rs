@@ -1,9 +1,10 @@
-//! Impacts of one tick, in time order: inter-state position, current velocity, no time discarded.
+//! Impacts of one tick, resolved in time order at the inter-state position with the current velocity. No time is
+//! discarded.
 //!
-//! Every point that closes within the tick is an event at τ = −(g + J d)/u. The impact uses the velocity of that time,
-//! u* = u − (T − τ) a. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*:
-//! v ← v + ΔV, d ← d − τ ΔV. Energy is therefore exact under a constant force for any error in τ, a body can be hit
-//! several times in a tick, and chains transmit what they receive.
+//! Every point that closes within the tick is an event at τ = −(g + J d)/u. The impact uses the velocity at that time,
+//! u* = u − (T − τ) a. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*: v
+//! ← v + ΔV, d ← d − τ ΔV. Energy is therefore exact under a constant force for any error in τ, a body can be hit
+//! several times in a tick, and impacts propagate through chains of bodies.
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::scene::description::RestitutionLaw;
@@ -15,13 +16,13 @@ use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBodies;
 use crate::tick::TICK_S;
 
-/// Impacts resolved in one tick at most; later ones go to the contact solve, which has no restitution.
+/// Maximum number of impacts resolved in one tick; later ones are left to the contact solve, which has no restitution.
 pub const MAX_IMPACTS: usize = 64;
 /// Slowest approach that can be an impact, m/s; below it restitution cannot be distinguished from rest.
 const MIN_APPROACH_M_PER_S: f64 = 1e-4;
-/// Two points of a manifold hit at once when the other's gap is below this, m …
+/// Gap below which the second point of a manifold is hit together with the first, m: constant part.
 const FLAT_GAP_M: f64 = 2e-5;
-/// … plus this fraction of what it closes in a tick.
+/// Part of that gap that grows with the approach, as a fraction of the distance closed in a tick.
 const FLAT_FRACTION: f64 = 0.02;
 /// Relative tolerance for the energy gain of a flat impact.
 const GAIN_SLACK: f64 = 1e-12;
@@ -29,16 +30,16 @@ const GAIN_SLACK: f64 = 1e-12;
 /// Next impact of each manifold in this tick.
 #[derive(Clone, Debug)]
 pub struct ImpactQueue {
-    /// Time after the start of the tick by manifold, s; infinite for none.
+    /// Time of the next impact of each manifold after the start of the tick, s; infinite if there is none.
     due_s: Vec<f64>,
-    /// The point of the impact.
+    /// Point of that impact.
     point: Vec<u8>,
 }
 
-/// Impacts of a tick.
+/// Totals over the impacts of a tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImpactTotals {
-    /// How many were resolved.
+    /// Number of impacts resolved.
     pub count: u32,
     /// Kinetic energy lost in them, J.
     pub lost_j: f64,
@@ -47,19 +48,20 @@ pub struct ImpactTotals {
 /// Restitution law and coupling of this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
-    /// Stronge or Poisson.
+    /// Restitution law.
     pub law: RestitutionLaw,
     /// The coupling, if the tool is held.
     pub coupling: Option<&'a ImplicitCoupling>,
 }
 
 impl ImpactQueue {
-    /// Preallocates for a scene's manifolds.
+    /// Preallocates memory for a scene's manifolds.
     pub fn with_capacity(manifolds: usize) -> Self {
         Self { due_s: Vec::with_capacity(manifolds), point: Vec::with_capacity(manifolds) }
     }
 
-    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] times once over the manifolds.
+    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] impacts; each of them, and each event that
+    /// turns out not to close, takes at most two passes over the manifolds.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &[Manifold],
@@ -82,7 +84,7 @@ impl ImpactQueue {
                     impacts.lost_j += lost_j;
                     self.requeue::<P>(manifolds, solver_bodies, manifold.bodies, now_s);
                 }
-                // It closes only by acceleration later in the tick: the contact solve holds it.
+                // The point closes only later in the tick, by acceleration; the contact solve handles it.
                 None => self.due_s[index] = f64::INFINITY,
             }
         }
@@ -129,7 +131,7 @@ impl ImpactQueue {
     }
 }
 
-/// Time and point of the next impact of a manifold.
+/// Returns the time, s, and point of the next impact of a manifold; an infinite time if there is none.
 #[inline]
 fn next_event(manifold: &Manifold, solver_bodies: &SolverBodies, now_s: f64) -> (f64, u8) {
     let mut next = (f64::INFINITY, 0);
@@ -146,8 +148,8 @@ fn next_event(manifold: &Manifold, solver_bodies: &SolverBodies, now_s: f64) -> 
     next
 }
 
-/// Approach above which a closing point is an impact, m/s; what forces and the load of the last tick explain is
-/// contact.
+/// Returns the approach speed above which a closing point is an impact, m/s. A slower approach can be explained by
+/// forces and the load of the last tick and is a contact.
 fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) -> f64 {
     let side = |which: usize| {
         let body = &solver_bodies.all[manifold.bodies[which]];
@@ -159,7 +161,7 @@ fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) ->
     MIN_APPROACH_M_PER_S + 2.0 * TICK_S * (side(0) + side(1)) + 2.0 * load
 }
 
-/// One impact; returns the energy lost, or `None` if the point does not close at that time.
+/// Resolves one impact and returns the energy lost, J; `None` if the point does not close at that time.
 fn resolve_impact<P: Policy>(
     manifold: &Manifold,
     point: usize,
@@ -193,7 +195,7 @@ fn resolve_impact<P: Policy>(
     Some(lost_j)
 }
 
-/// Approach of the other point, if it hits at the same time.
+/// Returns the normal velocity of the other point, m/s, if it hits at the same time.
 fn flat_speed(
     manifold: &Manifold,
     other: usize,
@@ -212,7 +214,7 @@ fn flat_speed(
     at_once.then_some(then)
 }
 
-/// The impulse of one point alone.
+/// Returns the impulse of an impact at one point alone.
 pub fn single(
     mass: &InverseEffectiveMass,
     point: usize,
@@ -230,8 +232,9 @@ pub fn single(
     block
 }
 
-/// Both points at once: resolving one after the other would make a flat box rotate. The plastic impulses are found
-/// together and scaled; friction then stops the remaining slip, or is scaled as well if that would add energy.
+/// Returns the impulse of an impact at both points at once; resolving one after the other would make a flat box rotate.
+/// The plastic impulses are found together and scaled; friction then stops the remaining slip, or is scaled as well if
+/// that would add energy.
 fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
     let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
     let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
@@ -248,7 +251,7 @@ fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64,
     }
 }
 
-/// Change of kinetic energy by an impulse: p·u + ½ pᵀ K p, J.
+/// Returns the change of kinetic energy by an impulse, p·u + ½ pᵀ K p, J.
 pub fn energy_change(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, p: &BlockImpulse) -> f64 {
     let ([p1, p2], pt) = (p.normal, p.tangent);
     let work = p1 * normal[0] + p2 * normal[1] + pt * slip;
@@ -259,7 +262,7 @@ pub fn energy_change(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, p
     work + 0.5 * square
 }
 
-/// Applies the impulse to both bodies at its time.
+/// Applies an impulse to both bodies at the time `tau_s` after the start of the tick.
 pub fn apply(
     manifold: &Manifold,
     p: &BlockImpulse,

@@ -1,5 +1,5 @@
-//! Islands: bodies that touch each other directly or through others. An island is the smallest part of a world with an
-//! energy balance of its own.
+//! Islands: bodies that touch each other directly or through others. An island is the smallest part of a world that has
+//! its own energy balance.
 
 use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
@@ -7,19 +7,20 @@ use crate::solve::solver_body::SolverBody;
 /// Groups of touching bodies and the energy that each gained in a tick.
 #[derive(Clone, Debug)]
 pub struct Islands {
-    /// Towards the representative of each body's island.
+    /// For each body, the next body on the path to the representative of its island.
     parent: Vec<u32>,
-    /// Energy gained in the tick, J, stored at the representative.
+    /// Energy gained in the tick, J, stored at the representative of each island.
     gain_j: Vec<f64>,
 }
 
 impl Islands {
-    /// Preallocates for a scene.
+    /// Preallocates memory for a scene.
     pub fn with_capacity(bodies: usize) -> Self {
         Self { parent: vec![0; bodies], gain_j: vec![0.0; bodies] }
     }
 
-    /// Finds the islands of a tick. Fixed bodies connect nothing. Real-time: once over dynamic bodies and manifolds.
+    /// Finds the islands of a tick. Fixed bodies do not connect islands. Real-time: one pass over dynamic bodies and
+    /// manifolds.
     pub fn find(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], dynamic_bodies: &[usize]) {
         for &body in dynamic_bodies {
             self.parent[body] = body as u32;
@@ -29,7 +30,8 @@ impl Islands {
             let [a, b] = manifold.bodies;
             if solver_bodies[a].inverse_mass > 0.0 && solver_bodies[b].inverse_mass > 0.0 {
                 let (a, b) = (self.root(a), self.root(b));
-                // The smaller index leads, so that the result does not depend on the order of manifolds.
+                // The smaller index becomes the representative, so that the result does not depend on the order of
+                // manifolds.
                 self.parent[a.max(b)] = a.min(b) as u32;
             }
         }
@@ -41,13 +43,13 @@ impl Islands {
         self.gain_j[root] += gain_j;
     }
 
-    /// Energy that a body's island gained, J.
+    /// Returns the energy that a body's island gained, J.
     pub fn gain_j(&mut self, body: usize) -> f64 {
         let root = self.root(body);
         self.gain_j[root]
     }
 
-    /// The representative of a body; halves the path to it.
+    /// Returns the representative of a body's island and halves the path to it.
     fn root(&mut self, mut body: usize) -> usize {
         while self.parent[body] as usize != body {
             self.parent[body] = self.parent[self.parent[body] as usize];

@@ -1,4 +1,4 @@
-//! A contact of one tick: geometry, masses and impulses.
+//! The contact of two bodies in one tick: geometry, masses and impulses.
 //!
 //! u_n = n·(v_B − v_A) + ω_B (r_B × n) − ω_A (r_A × n), negative when closing; u_t likewise with t. An impulse p on B
 //! and −p on A changes u by K p, K = J M⁻¹ Jᵀ.
@@ -14,35 +14,35 @@ use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 use nalgebra::{Vector2, Vector3};
 
-/// Contacts whose normals agree better than this cosine are the same contact in the next tick.
+/// Cosine between the normals of two consecutive ticks above which a contact counts as the same.
 const SAME_CONTACT: f64 = 0.95;
 
-/// Up to two points on one plane between two bodies.
+/// Contact of two bodies at up to two points on one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifold {
-    /// Bodies, first and second.
+    /// Indices of the first and second body.
     pub bodies: [usize; 2],
     /// Index of the near pair.
     pub pair: usize,
-    /// From the first to the second body.
+    /// Unit normal from the first to the second body, world.
     pub normal: Vector2<f64>,
-    /// t = (n_y, −n_x).
+    /// Unit tangent t = (n_y, −n_x), world.
     pub tangent: Vector2<f64>,
-    /// One or two.
+    /// Number of points, one or two.
     pub count: usize,
-    /// At the start of the tick, m.
+    /// Gap of each point at the start of the tick, m; negative is penetration.
     pub gap_m: [f64; 2],
-    /// r × n of each point, for either body, m.
+    /// Arm r × n for each body and point, m.
     pub arm: [[f64; 2]; 2],
-    /// r × t, for either body, m; the points share it.
+    /// Arm r × t for each body, m; the points share it.
     pub slip_arm: [f64; 2],
-    /// Inverse effective mass with the coupling.
+    /// Inverse effective mass with the coupling, 1/kg.
     pub mass: InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
-    /// Restitution.
+    /// Coefficient of restitution.
     pub restitution: f64,
-    /// Velocity by which each point may close in this tick, m/s.
+    /// Largest permitted closing speed of each point in this tick, m/s.
     pub bias: [f64; 2],
     /// Impulses of this tick so far, N·s.
     pub impulse: BlockImpulse,
@@ -50,20 +50,20 @@ pub struct Manifold {
     pub mode: Mode,
     /// Angular impulse of rolling friction so far, N·m·s.
     pub roll: f64,
-    /// The inverse for that mode.
+    /// Inverse for the mode, reused from sweep to sweep.
     pub factor: Factor,
     /// Impulses of the last tick, for the threshold between impact and contact.
     pub last: BlockImpulse,
     /// Mode of the last tick.
     pub last_mode: Mode,
-    /// Features.
+    /// Features of the contact.
     pub id: FeatureId,
-    /// End of a single point.
+    /// End of the clipped edge at which a single point lies: 0 or 1, along the tangent.
     pub end: usize,
 }
 
 impl Manifold {
-    /// Computes arms and masses of a contact, and takes over the impulses of the last tick if it is the same contact.
+    /// Computes the arms and masses of a contact and adopts the impulses of the last tick if the contact is the same.
     pub fn new(
         index: usize,
         pair: &Pair,
@@ -75,7 +75,7 @@ impl Manifold {
         let (normal, tangent) = (geometry.normal, tangent_of(geometry.normal));
         let mut arm = [[0.0; 2]; 2];
         let mut slip_arm = [0.0; 2];
-        // Friction acts on the surface of each body; before they meet, the surfaces are a gap apart.
+        // Friction acts on the surface of each body; before the bodies meet, their surfaces are a gap apart.
         let apart = normal * geometry.apart_m;
         let surface = if geometry.id.face_of == 2 {
             [geometry.at_m[0] - apart, geometry.at_m[0]]
@@ -117,7 +117,7 @@ impl Manifold {
         manifold
     }
 
-    /// Normal velocity of a point, m/s; negative is closing.
+    /// Returns the normal velocity of a point, m/s; negative when closing.
     #[inline]
     pub fn normal_speed(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
@@ -125,7 +125,7 @@ impl Manifold {
             - a.angular_velocity * self.arm[0][point]
     }
 
-    /// Slip velocity, m/s.
+    /// Returns the slip velocity of the second body relative to the first along the tangent, m/s.
     #[inline]
     pub fn slip_speed(&self, solver_bodies: &[SolverBody]) -> f64 {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
@@ -133,7 +133,7 @@ impl Manifold {
             - a.angular_velocity * self.slip_arm[0]
     }
 
-    /// Gap of a point at the (virtual) start of the tick: moved by the impacts so far, m.
+    /// Returns the gap of a point at the virtual start of the tick, which the impacts so far have shifted, m.
     #[inline]
     pub fn gap_now(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
@@ -141,7 +141,7 @@ impl Manifold {
             - a.shift_angle * self.arm[0][point]
     }
 
-    /// Gap of a point at the end of the tick, to first order, m.
+    /// Returns the gap of a point at the end of the tick, to first order, m.
     #[inline]
     pub fn gap_after(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
@@ -151,7 +151,8 @@ impl Manifold {
             - a.rotation_step_rad * self.arm[0][point]
     }
 
-    /// Normal and tangential relative acceleration of a point by the forces known at the start of the tick, m/s².
+    /// Returns the normal and tangential relative acceleration of a point by the forces known at the start of the tick,
+    /// m/s².
     pub fn acceleration(&self, solver_bodies: &[SolverBody], point: usize) -> (f64, f64) {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         let linear = b.acceleration - a.acceleration;
@@ -162,7 +163,7 @@ impl Manifold {
         (normal, slip)
     }
 
-    /// Applies a change of impulse to both bodies, with the coupling.
+    /// Applies a change of impulse to both bodies, with the masses that include the coupling.
     #[inline(always)]
     pub fn apply_impulse(&self, solver_bodies: &mut SolverBodies, change: &BlockImpulse) {
         let [p1, p2] = change.normal;
@@ -185,19 +186,19 @@ impl Manifold {
         }
     }
 
-    /// Sum of the normal impulses, N·s.
+    /// Returns the sum of the normal impulses, N·s.
     #[inline]
     pub fn normal_impulse(&self) -> f64 {
         self.impulse.normal[0] + self.impulse.normal[1]
     }
 
-    /// Whether a body takes part.
+    /// Whether a body is one of the two bodies in contact.
     #[inline]
     pub fn involves(&self, body: usize) -> bool {
         self.bodies[0] == body || self.bodies[1] == body
     }
 
-    /// Impulses by end of the manifold, for the next tick.
+    /// Returns the warm start of the next tick, with the normal impulses indexed by the end of the manifold.
     pub fn warm_start(&self) -> WarmStart {
         let mut impulse = self.impulse;
         if self.count == 1 && self.end == 1 {
@@ -218,7 +219,7 @@ impl Manifold {
         )
     }
 
-    /// Inverse effective mass of the bodies alone, for impacts.
+    /// Returns the inverse effective mass of the bodies alone, for impacts and position correction, 1/kg.
     pub fn uncoupled_mass(&self, solver_bodies: &[SolverBody]) -> InverseEffectiveMass {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)
@@ -257,7 +258,8 @@ impl Manifold {
     }
 }
 
-/// Impulses of the last tick for the same contact, identified by its features or by a similar normal.
+/// Returns the impulses and mode of the last tick if the contact is the same, identified by its features or by a
+/// similar normal.
 fn warm_start(warm: &WarmStart, geometry: &ContactGeometry) -> (BlockImpulse, Mode) {
     if warm.id != geometry.id && warm.normal.dot(&geometry.normal) < SAME_CONTACT {
         return (BlockImpulse::default(), Mode::Open);

@@ -1,12 +1,14 @@
 //! Compile-time choice between an ordinary step and the most expensive one.
 
-/// End of the loops of a step. Monomorphised, so that the ordinary step contains no code of the forced one.
+/// Rule for ending the loops of a step. It is a type parameter, so that the ordinary step contains no code of the
+/// forced one.
 pub trait Policy {
-    /// Every loop runs to its cap, every search takes its slowest path. Only the cost of such a step means anything.
+    /// Whether every loop runs to its cap and every search takes its slowest path. Only the cost of such a step is
+    /// meaningful.
     const FORCED: bool;
 }
 
-/// Loops end when they have converged.
+/// Policy of the ordinary step: loops end when they have converged.
 #[derive(Clone, Copy, Debug)]
 pub struct Ordinary;
 
@@ -14,7 +16,7 @@ impl Policy for Ordinary {
     const FORCED: bool = false;
 }
 
-/// Loops run to their caps.
+/// Policy of the forced step: loops run to their caps.
 #[derive(Clone, Copy, Debug)]
 pub struct Forced;
 

@@ -1,8 +1,8 @@
-//! Position correction: removes penetration by the displacement δq = M⁻¹ Jᵀ p of least kinetic norm (Baraff), with p ≥
-//! 0 complementary to the predicted gaps g + J δq ≥ 0.
+//! Position correction: removes penetration by the displacement δq = M⁻¹ Jᵀ p of least kinetic norm (Baraff). The
+//! multipliers p ≥ 0 are complementary to the predicted gaps g + J δq ≥ 0.
 //!
-//! A few sweeps over the predicted gaps; open gaps are limits, so no body is pushed into another. Velocities do not
-//! change, so bodies are not ejected.
+//! The solver makes a few sweeps over the predicted gaps. Open gaps limit the correction, so no body is pushed into
+//! another. Velocities do not change, so bodies are not ejected.
 
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
@@ -14,33 +14,34 @@ use nalgebra::Vector2;
 pub const SLOP_M: f64 = 5e-6;
 /// Speed limit of the correction, m/s.
 const MAX_SPEED_M_PER_S: f64 = 1.0;
-/// Sweeps over the manifolds: usually, and when a penetration is deep.
+/// Number of sweeps over the manifolds: normally, and if a penetration is deep.
 pub const CORRECTION_SWEEPS: [usize; 2] = [4, 16];
-/// Penetration that counts as deep, m: a pile that is pressed hard, where a correction takes many sweeps to propagate.
+/// Penetration that counts as deep, m. It occurs in a pile that is pressed hard, in which a correction takes many
+/// sweeps to propagate.
 const DEEP_M: f64 = 5e-5;
 
 /// Correction of one body, m and rad.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BodyCorrection {
-    /// Of the centre of mass.
+    /// Displacement of the centre of mass, world, m.
     pub displacement: Vector2<f64>,
-    /// Of the angle.
+    /// Change of the angle, rad.
     pub angle: f64,
 }
 
 /// Scratch memory of the correction.
 #[derive(Clone, Debug)]
 pub struct Correction {
-    /// By body.
+    /// Correction of each body.
     pub corrections: Vec<BodyCorrection>,
-    /// Multipliers p by manifold.
+    /// Multipliers p of each manifold.
     multipliers: Vec<[f64; 2]>,
-    /// Predicted gap of each point beyond the slop, m; a negative one is corrected.
+    /// Predicted gap of each point, m, plus the slop if the point penetrates; a negative value is corrected.
     clearance: Vec<[f64; 2]>,
 }
 
 impl Correction {
-    /// Preallocates for a scene.
+    /// Preallocates memory for a scene.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             corrections: vec![BodyCorrection::default(); bodies],
@@ -49,8 +50,8 @@ impl Correction {
         }
     }
 
-    /// Computes the corrections of this tick; returns whether there are any.
-    /// Real-time: [`CORRECTION_SWEEPS`] times once over the manifolds.
+    /// Computes the corrections of this tick; returns whether there are any. Real-time: at most [`CORRECTION_SWEEPS`]
+    /// passes over the manifolds.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &[Manifold],
@@ -74,7 +75,7 @@ impl Correction {
         true
     }
 
-    /// Predicts the gap of each point at the end of the tick; returns the smallest clearance, m, infinite without
+    /// Predicts the gap of each point at the end of the tick. Returns the smallest clearance, m; infinite without
     /// points.
     fn measure<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody]) -> f64 {
         self.clearance.clear();
@@ -92,7 +93,7 @@ impl Correction {
         min
     }
 
-    /// Solves the two multipliers of one manifold exactly, without friction.
+    /// Solves for the two multipliers of one manifold exactly, without friction.
     fn relax(&mut self, index: usize, manifold: &Manifold, solver_bodies: &[SolverBody]) {
         let [p1, p2] = self.multipliers[index];
         let (w1, w2) = (self.clearance_now(index, manifold, 0), self.clearance_now(index, manifold, 1));
@@ -127,7 +128,7 @@ impl Correction {
     }
 }
 
-/// The two multipliers p ≥ 0 with f + K p ≥ 0, complementary.
+/// Returns the two multipliers p ≥ 0 that are complementary to f + K p ≥ 0.
 fn multipliers(k11: f64, k12: f64, k22: f64, f1: f64, f2: f64) -> [f64; 2] {
     if f1 >= 0.0 && f2 >= 0.0 {
         return [0.0; 2];

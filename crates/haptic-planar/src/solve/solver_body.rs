@@ -1,4 +1,4 @@
-//! Solver bodies: each body's velocity at the end of the tick, and its change by impulses, v += M̂⁻¹ P.
+//! Solver bodies: the velocity of each body at the end of the tick, and its change by impulses, v += M̂⁻¹ P.
 
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
@@ -8,7 +8,7 @@ use nalgebra::{Matrix3, Vector2, Vector3};
 /// One body during one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct SolverBody {
-    /// Velocity of the centre of mass at the end of the tick, m/s.
+    /// Velocity of the centre of mass at the end of the tick, world, m/s.
     pub velocity: Vector2<f64>,
     /// Angular velocity at the end of the tick, rad/s.
     pub angular_velocity: f64,
@@ -16,31 +16,31 @@ pub struct SolverBody {
     pub augmented_inverse_mass: f64,
     /// Inverse inertia with the coupling, 1/(kg·m²); the last diagonal entry of a coupled mass.
     pub augmented_inverse_inertia: f64,
-    /// Shift d of the virtual start by the impacts of this tick, m.
+    /// Shift d of the virtual start by the impacts of this tick, world, m.
     pub shift: Vector2<f64>,
-    /// The same for the angle, rad.
+    /// Shift of the virtual start angle by the impacts of this tick, rad.
     pub shift_angle: f64,
-    /// Acceleration by the forces known at the start of the tick, m/s².
+    /// Acceleration by the forces known at the start of the tick, world, m/s².
     pub acceleration: Vector2<f64>,
-    /// Angular acceleration likewise, rad/s².
+    /// Angular acceleration by the same forces, rad/s².
     pub angular_acceleration: f64,
     /// Inverse mass of the body alone, 1/kg; impacts are too short for the coupling to act.
     pub inverse_mass: f64,
     /// Inverse inertia of the body alone, 1/(kg·m²).
     pub inverse_inertia: f64,
-    /// Largest displacement of a point of the body in this tick by its velocity, m.
+    /// Upper bound of the displacement of any point of the body by its velocity in this tick, m.
     pub reach_m: f64,
-    /// Largest reach of a near body: how far an impact with it can move this one, m.
+    /// Largest reach of a near body, m: how far an impact with it can move this body.
     pub neighbour_reach_m: f64,
-    /// Displacement of the centre of mass over the tick, m.
+    /// Displacement of the centre of mass over the tick, world, m.
     pub displacement: Vector2<f64>,
     /// Rotation over the tick, rad.
     pub rotation_step_rad: f64,
-    /// A contact carries load on this body in this tick.
+    /// Whether a contact carries load on this body in this tick, or its displacement is integrated as if one did.
     pub has_contact_load: bool,
-    /// An impact changed this body in this tick.
+    /// Whether an impact changed this body in this tick.
     pub had_impact: bool,
-    /// It moves so far in this tick that its time of impact is needed.
+    /// Whether it moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
 }
 
@@ -67,8 +67,8 @@ impl SolverBody {
         }
     }
 
-    /// Sets the displacement of the tick: under contact load by backward Euler, which a contact needs, d + T v; in free
-    /// motion by the midpoint rule, which is exact under a constant force, d + T v − ½ T² a.
+    /// Sets the displacement of the tick. Under contact load it is d + T v by backward Euler, which a contact needs; in
+    /// free motion it is d + T v − ½ T² a by the midpoint rule, which is exact under a constant force.
     #[inline]
     pub fn set_displacement(&mut self) {
         self.displacement = self.shift + self.velocity * TICK_S;
@@ -79,7 +79,8 @@ impl SolverBody {
         }
     }
 
-    /// Sets the reach of this tick, given the largest distance of a point from the centre.
+    /// Sets the reach of this tick and clears that of the neighbours. `radius_m` is the largest distance of a point
+    /// from the centre of mass.
     #[inline]
     pub fn set_reach(&mut self, radius_m: f64) {
         self.reach_m = TICK_S * (self.velocity.norm() + self.angular_velocity.abs() * radius_m);
@@ -87,32 +88,33 @@ impl SolverBody {
     }
 }
 
-/// The tool's inverse mass matrix when the coupling connects translation and rotation (handle off centre, or a rail).
+/// The tool's inverse mass matrix if the coupling makes it non-diagonal (handle off centre, or a rail).
 #[derive(Clone, Copy, Debug)]
 pub struct CoupledMass {
     /// Index of the tool.
     pub body: usize,
-    /// Inverse of mass plus coupling, rows x, y, angle.
+    /// Inverse of mass plus coupling; the rows and columns are x, y and angle.
     pub inverse: Matrix3<f64>,
 }
 
 /// All bodies during one tick.
 #[derive(Clone, Debug)]
 pub struct SolverBodies {
-    /// In file order; fixed bodies have zero inverse masses and never change.
+    /// Bodies in file order; fixed bodies have zero inverse masses and never change.
     pub all: Vec<SolverBody>,
-    /// Set when the tool's mass matrix is not diagonal.
+    /// Set if the tool's mass matrix is not diagonal.
     pub coupled_mass: Option<CoupledMass>,
 }
 
 impl SolverBodies {
-    /// Preallocates for a scene.
+    /// Preallocates memory for a scene.
     pub fn new(scene: &Scene) -> Self {
         let all = scene.bodies.iter().map(|b| SolverBody::resting(1.0 / b.mass_kg, 1.0 / b.inertia_kg_m2)).collect();
         Self { all, coupled_mass: None }
     }
 
-    /// Sets the velocities after a tick of gravity and air drag, v = v₀ + T g. Real-time: once over the dynamic bodies.
+    /// Sets the velocities after a tick of gravity and air drag, v = v₀ + T g. Real-time: one pass over the dynamic
+    /// bodies.
     pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState]) {
         let dv = scene.gravity_m_per_s2 * TICK_S;
         for &i in &scene.dynamic_bodies {
@@ -132,7 +134,8 @@ impl SolverBodies {
         }
     }
 
-    /// Air drag reduces the angular velocity (Sauer et al.); implicit, so that it never reverses it.
+    /// Applies air drag (Sauer et al.), which reduces the angular velocity; implicit, so that drag never reverses the
+    /// rotation.
     fn drag(&mut self, drag: f64, dynamic_bodies: &[usize]) {
         for &i in dynamic_bodies {
             let solver_body = &mut self.all[i];
@@ -142,7 +145,8 @@ impl SolverBodies {
         }
     }
 
-    /// Applies an impulse at the centre and an angular impulse to a body, with the coupling.
+    /// Applies an impulse at the centre of mass and an angular impulse to a body, with the masses that include the
+    /// coupling.
     #[inline]
     pub fn apply_impulse(&mut self, body: usize, impulse: Vector2<f64>, angular: f64) {
         let solver_body = &mut self.all[body];
@@ -158,7 +162,7 @@ impl SolverBodies {
         }
     }
 
-    /// Compliance of a body between two generalised directions (x, y, arm): row · M̂⁻¹ · column.
+    /// Returns the compliance of a body between two generalised directions (x, y, arm): row · M̂⁻¹ · column.
     #[inline]
     pub fn compliance(&self, body: usize, row: Vector3<f64>, column: Vector3<f64>) -> f64 {
         if let Some(coupled_mass) = &self.coupled_mass

@@ -1,8 +1,8 @@
 //! Displacement of each body over the tick: backward Euler for bodies under contact load, the midpoint rule for free
 //! ones.
 //!
-//! q₁ = q₀ + d + T v₁ under load, q₁ = q₀ + d + T v₁ − ½ T² a in free motion, with the shift d of the impacts; the free
-//! tool in the hand moves by T (v₀ + v₁)/2.
+//! q₁ = q₀ + d + T v₁ under load and q₁ = q₀ + d + T v₁ − ½ T² a in free motion, where d is the shift by the impacts.
+//! The tool in free motion under the coupling moves by T (v₀ + v₁)/2.
 
 use super::{update_pairs, worst_case};
 use crate::collide::narrow::PairSide;
@@ -18,14 +18,14 @@ use crate::tick::TICK_S;
 use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// Rotation in a tick with an impact above which linear gaps are wrong, rad.
+/// Rotation of a body in a tick in which it had an impact above which linear gaps are wrong, rad.
 const FAST_ROTATION_RAD: f64 = 0.03;
-/// … for bodies that move at least this far, m.
+/// Displacement above which a body that rotates this fast needs its time of impact, m.
 const FAST_ROTATION_M: f64 = 1.5e-3;
-/// Passes over the tool's contacts when its free motion would graze a wall.
+/// Number of passes over the tool's contacts if its free motion would graze a fixed body.
 const SLIDE_PASSES: usize = 2;
 
-/// Chooses each body's displacement; returns the coupling's force on the tool.
+/// Sets the displacement of each body and returns the coupling force on the tool, world, N.
 #[inline(never)]
 pub(super) fn integrate_displacements<P: Policy>(
     scene: &Scene,
@@ -57,8 +57,8 @@ pub(super) fn integrate_displacements<P: Policy>(
     free_motion.map_or(force, |free| coupling.midpoint_force(free.handle_displacement))
 }
 
-/// The tool's free motion by the midpoint rule, if it carries no contact load, had no impact, its force is within the
-/// limit and it penetrates nothing.
+/// Returns the tool's free motion by the midpoint rule if the rule can be used: the tool carries no contact load and
+/// had no impact, the motion does not enter a dynamic body, and the force is within the limit.
 #[inline(always)]
 fn tool_free_motion<P: Policy>(
     scene: &Scene,
@@ -75,9 +75,9 @@ fn tool_free_motion<P: Policy>(
     coupling.within_limit(coupling.midpoint_force(free.handle_displacement)).then_some(free)
 }
 
-/// A free motion that would graze a fixed body slides along it: in the tick in which the hand pulls away, the mean
-/// force still presses although the last one pulls. The impulses act on the mean velocity, so they never add energy. A
-/// free motion into a dynamic body is left to the contact solve.
+/// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls away, the mean
+/// force still presses, although the force at the end pulls. The impulses act on the mean velocity, so they never add
+/// energy. Returns `None` for a free motion into a dynamic body, which is left to the contact solve.
 #[inline(always)]
 fn slide_off_fixed_bodies(
     workspace: &mut Workspace,
@@ -98,8 +98,8 @@ fn slide_off_fixed_bodies(
     Some(free_motion)
 }
 
-/// Shortens the displacement of fast bodies that would penetrate an obstacle on a path that impacts of this tick
-/// changed. The velocity stays: the next tick starts at the obstacle, with an impact.
+/// Shortens the displacement of fast bodies that would penetrate an obstacle, for example because an impact of this
+/// tick changed their path. The velocity is kept, so the next tick starts at the obstacle with an impact.
 pub(super) fn clamp_to_toi<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let mut any = P::FORCED;
     for &body in &scene.dynamic_bodies {
@@ -119,7 +119,7 @@ pub(super) fn clamp_to_toi<P: Policy>(scene: &Scene, state: &mut State, workspac
     }
 }
 
-/// A body that presses on another dynamic body is not stopped: the other would run into it.
+/// Exempts bodies that press on another dynamic body: if they stopped, the other body would run into them.
 #[cold]
 fn exempt_pressing_bodies(workspace: &mut Workspace) {
     let bodies = &mut workspace.solver_bodies.all;
@@ -133,7 +133,7 @@ fn exempt_pressing_bodies(workspace: &mut Workspace) {
     }
 }
 
-/// Finds the near pairs of the whole displacement of each fast body.
+/// Finds the near pairs along the whole displacement of each fast body.
 #[cold]
 fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     for &body in &scene.dynamic_bodies {
@@ -158,7 +158,8 @@ fn shorten_displacements<P: Policy>(scene: &Scene, state: &State, workspace: &mu
     }
     for pair in state.broad_phase.table.pairs() {
         let [a, b] = pair.bodies.map(|body| body as usize);
-        // A body that an impact of this tick accelerated is left to the next: stopping it would let others run into it.
+        // A body that only an impact of this tick made fast is left to the next tick: if it stopped, others would run
+        // into it.
         let is_fast = |body: usize| {
             let moved = &solver_bodies.all[body];
             moved.is_fast && (moved.reach_m > FAST_M || P::FORCED)
@@ -189,8 +190,8 @@ fn shorten_displacements<P: Policy>(scene: &Scene, state: &State, workspace: &mu
     }
 }
 
-/// The midpoint rule lags behind the velocity on which the contacts agreed. Where it would penetrate another body, the
-/// displacement of the contact solve replaces it.
+/// Replaces midpoint displacements that would penetrate another body by those of the contact solve. The midpoint rule
+/// lags behind the velocities for which the contacts were solved.
 fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     let bodies = &mut workspace.solver_bodies.all;
     for manifold in &workspace.manifolds {
@@ -210,7 +211,8 @@ fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     }
 }
 
-/// Moves a free motion out of one manifold; returns whether it had to, or `None` if the other body is dynamic.
+/// Moves a free motion out of the penetration at one manifold. Returns whether there was any, or `None` if the other
+/// body is dynamic.
 fn slide_off(
     manifold: &mut Manifold,
     solver_bodies: &[SolverBody],

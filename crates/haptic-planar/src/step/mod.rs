@@ -1,6 +1,6 @@
 //! One step: a millisecond of the world, from the hand's position to the force on the hand.
 //!
-//! The order is that of *One tick* in `docs/physics.md`.
+//! The phases follow the order of *One tick* in `docs/physics.md`.
 
 mod displacement;
 pub mod worst_case;
@@ -14,6 +14,7 @@ use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
 use crate::solve::coupling::{ImplicitCoupling, clear_coupling};
+use crate::solve::energy::EnergyBalance;
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -23,20 +24,21 @@ use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
 use nalgebra::Vector2;
 
-/// Gap below which features are tracked as a contact even at rest, m.
+/// Gap below which a pair is tracked as a contact even at rest, m: constant part of the contact margin.
 const MARGIN_M: f64 = 5e-4;
-/// … plus this many times what the pair can close in a tick.
+/// Part of the contact margin that grows with the speed, as a multiple of the distance the pair can close in a tick.
 const MARGIN_FACTOR: f64 = 1.5;
-/// Rotation of a face in one tick above which its gaps are no longer linear, rad.
+/// Rotation of a face in one tick below which its gaps count as linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
-/// Distance, m, up to which contacts are searched for a body that a neighbour may hit in this tick. Beyond it the
+/// Distance up to which contacts are searched for a body that a neighbour may hit in this tick, m. Beyond it, the
 /// body's displacement is shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
-/// Energy that an island may gain in a tick with impacts before it is computed again without restitution, J.
+/// Energy that an island can gain in a tick with impacts before the tick is recomputed without its restitution, J.
 const GAIN_J: f64 = 1e-10;
 
 impl State {
-    /// Advances the world by one tick. Without an input the tool is free. Real-time: bounded by the scene's capacities.
+    /// Advances the world by one tick. Without an input, the tool is free. Real-time: bounded by the scene's
+    /// capacities.
     pub fn advance(&mut self, scene: &Scene, workspace: &mut Workspace, input: Option<&CouplingInput>) -> StepOutput {
         match &mut workspace.impact_states {
             None => step::<Ordinary>(scene, self, workspace, input),
@@ -45,7 +47,7 @@ impl State {
     }
 }
 
-/// One step.
+/// Performs one step.
 fn step<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -59,12 +61,11 @@ fn step<P: Policy>(
     let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_ref());
     correct::<P>(scene, workspace);
     clamp_to_toi::<P>(scene, state, workspace);
-    let output = output(scene, workspace, force_on_tool, &impacts);
     state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
     state.update_energy(scene, &TickEnergy { solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool });
-    StepOutput { energy: state.energy, ..output }
+    output(scene, workspace, &state.energy, force_on_tool, &impacts)
 }
 
 /// Adds the hand's spring-damper to the tool's velocity and mass.
@@ -99,7 +100,7 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
         solver_body.set_reach(scene.bodies[body].reach_m);
         farthest = farthest.max(solver_body.reach_m);
     }
-    // A body that a fast one hits moves on within the tick, so its surroundings are needed too.
+    // A body that is hit by a fast one moves within the tick, so its surroundings are needed too.
     let after_impact = MARGIN_M / 2.0 + farthest.min(MAX_NEIGHBOUR_REACH_M) / 2.0;
     for &body in &scene.dynamic_bodies {
         let solver_body = &solver_bodies.all[body];
@@ -114,7 +115,7 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
     for pair in state.broad_phase.table.pairs() {
         let [a, b] = pair.bodies.map(|body| body as usize);
         let (reach_a, reach_b) = (bodies[a].reach_m, bodies[b].reach_m);
-        // A fixed body reaches nowhere and is moved nowhere.
+        // A fixed body has no reach, and no impact moves it.
         if reach_b > bodies[a].neighbour_reach_m && bodies[a].inverse_mass > 0.0 {
             bodies[a].neighbour_reach_m = reach_b;
         }
@@ -124,7 +125,7 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
     }
 }
 
-/// Brings the near pairs up to date with the required boxes.
+/// Updates the near pairs for the required boxes.
 fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     state.broad_phase.update_pairs(&mut workspace.look_ups, scene);
     if P::FORCED {
@@ -132,7 +133,7 @@ fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Wor
     }
 }
 
-/// Tracks the features of every near pair.
+/// Tracks the features of every near pair and creates a manifold for each contact.
 #[inline(never)]
 fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     workspace.manifolds.clear();
@@ -168,8 +169,8 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
     }
 }
 
-/// Resolves impacts, then contacts. If an impact on a body that carries load elsewhere added energy, its island is
-/// computed again without restitution.
+/// Resolves impacts, then contacts. If an impact on a body that carries load elsewhere added energy, the tick is
+/// recomputed without restitution in the island of that body.
 #[inline(never)]
 fn resolve<P: Policy>(
     scene: &Scene,
@@ -266,7 +267,7 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
     }
 }
 
-/// Removes the penetration that is left.
+/// Removes the remaining penetration.
 #[inline(never)]
 fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
     let Workspace { correction, manifolds, solver_bodies, .. } = workspace;
@@ -280,13 +281,20 @@ fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
     }
 }
 
-/// Force, contacts and penetration of the tick; the energy balance follows later.
+/// Force, contacts, penetration and energy balance of the tick.
 #[inline(never)]
-fn output(scene: &Scene, workspace: &Workspace, force_on_tool: Vector2<f64>, impacts: &ImpactTotals) -> StepOutput {
+fn output(
+    scene: &Scene,
+    workspace: &Workspace,
+    energy: &EnergyBalance,
+    force_on_tool: Vector2<f64>,
+    impacts: &ImpactTotals,
+) -> StepOutput {
     let mut output = StepOutput {
         force_on_hand_n: -force_on_tool,
         impacts: impacts.count,
         pairs_dropped: workspace.look_ups.dropped,
+        energy: *energy,
         ..StepOutput::default()
     };
     let tool = scene.tool.map(|tool| tool.body);
@@ -309,8 +317,8 @@ fn output(scene: &Scene, workspace: &Workspace, force_on_tool: Vector2<f64>, imp
     output
 }
 
-/// Contact of a pair that can close by `reach_m` in this tick, or by `neighbour_reach_m` after an impact, and come from
-/// `aside_m` beside a face; with the centres of its bodies.
+/// Returns the contact of a pair, with the centres of its bodies. The pair can close by `reach_m` in this tick, or by
+/// `neighbour_reach_m` after an impact, and a corner can come from `aside_m` beside a face.
 #[inline]
 fn find_geometry(
     a: &PairSide,
@@ -329,8 +337,8 @@ fn find_geometry(
     collide(a, b, Near { margin_m: margin, aside_m }, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
 }
 
-/// Reduces the gaps of a face that rotates quickly: it sinks towards a point above it by ½ θ² times the height over the
-/// centre of rotation, which a linear gap ignores.
+/// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point
+/// above it by ½ θ² times the height over the centre of rotation, which a linear gap ignores.
 #[inline]
 fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) {
     if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 {

@@ -1,6 +1,6 @@
-//! The worst step that a scene can have: every near pair there is capacity for, each on its slowest path, every loop
-//! run to its cap. It is the step itself under the `Forced` policy, so that it costs what the step costs. Only the
-//! cost of such a step means anything, not its result.
+//! The worst step that a scene can have: as many near pairs as the capacity permits, each on its slowest path, and
+//! every loop run to its cap. It is the code of the ordinary step under the `Forced` policy, so its cost is realistic.
+//! Only the cost of such a step is meaningful, not its result.
 
 use super::step;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// Stretch of the coupling, m.
+/// Stretch of the coupling along x and y, m.
 const STRETCH_M: f64 = 1e-3;
 
 /// A world that repeats its worst step.
@@ -31,18 +31,18 @@ pub struct WorstCase {
 }
 
 impl WorstCase {
-    /// The worst step of a scene, with all near pairs that it has capacity for.
+    /// Creates the worst step of a scene, with as many near pairs as its capacity permits.
     pub fn new(scene: &Scene) -> Self {
         Self::with_pairs(scene, scene.pair_capacity)
     }
 
-    /// The worst step with a given number of near pairs, to measure how the cost grows with them.
+    /// Creates the worst step with a given number of near pairs, to measure how the cost grows with them.
     pub fn with_pairs(scene: &Scene, count: usize) -> Self {
         let state = State::new(scene);
         let mut workspace = Workspace::new(scene);
         workspace.forced_pairs = slowest_pairs(scene, count.min(scene.pair_capacity));
         let handle_m = state.handle_m(scene);
-        // On a rail the tool's mass matrix is full: the slower of the two cases.
+        // On a rail the tool's mass matrix is full, which is the slower case.
         let input = CouplingInput {
             hand_m: handle_m + Vector2::new(STRETCH_M, STRETCH_M),
             hand_before_m: handle_m,
@@ -56,12 +56,13 @@ impl WorstCase {
         Self { start: state.bodies.clone(), state, workspace, input }
     }
 
-    /// Near pairs of the step.
+    /// Returns the number of near pairs of the step.
     pub fn pairs(&self) -> usize {
         self.workspace.forced_pairs.len()
     }
 
-    /// One worst step from the start; returns a number that depends on all of it, so that nothing is optimised away.
+    /// Performs one worst step from the start. Returns a number that depends on the whole result, so that nothing is
+    /// optimised away.
     pub fn tick(&mut self, scene: &Scene) -> f64 {
         self.state.bodies.copy_from_slice(&self.start);
         self.state.energy = EnergyBalance::default();
@@ -70,15 +71,15 @@ impl WorstCase {
     }
 }
 
-/// Replaces the near pairs by those of a forced step.
+/// Replaces the near pairs with those of a forced step.
 pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
     let table = &mut state.broad_phase.table;
     table.clear();
     pairs.iter().for_each(|&pieces| table.insert(Pair::new(scene, pieces)));
 }
 
-/// Two points of contact of a pair, after the work of finding them from scratch: brute force in place of a walk, and
-/// all faces. The first pair, which is the slowest, uses up the tick's budget for times of impact.
+/// Returns a contact with two points after the work of a search from scratch: brute force instead of a walk, and all
+/// faces. The first pair, which is the slowest, uses up the budget for times of impact.
 pub(super) fn slowest_geometry(
     a: &PairSide,
     b: &PairSide,
@@ -90,11 +91,11 @@ pub(super) fn slowest_geometry(
     }
     apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
     let centres = [a.centre_m, b.centre_m];
-    // The sum is finite and of no account; it keeps the searches above from being optimised away.
+    // The sum is finite and does not matter; it keeps the searches above from being optimised away.
     Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
 }
 
-/// The whole displacement, after the work of a budget for times of impact.
+/// Returns 1, the whole displacement, after the work of a full budget for times of impact.
 pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
     let mut sum_m = 0.0;
     while budget.take_advance() {
@@ -114,7 +115,7 @@ fn slowest_gap_m(a: &PairSide, b: &PairSide) -> f64 {
     collide(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map_or(0.0, |found| found.gap_m[0])
 }
 
-/// A flat contact of two points half-way between the bodies.
+/// Returns a flat contact with two points halfway between the bodies.
 fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
     let middle = (centres[0] + centres[1]) / 2.0;
     let across = Vector2::new(1e-3, 0.0);
@@ -129,8 +130,8 @@ fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
     }
 }
 
-/// Pairs that can touch, those with most corners first. In the order of the pair table: a fixed piece or the lower
-/// index comes first.
+/// Returns pairs that can touch, those with the most corners first. Each pair is in the order of the pair table: the
+/// fixed piece or the lower index first.
 fn slowest_pairs(scene: &Scene, count: usize) -> Vec<[u32; 2]> {
     let mut all = vec![Vec::new(); MAX_CORNERS + 1];
     let mut dynamic = all.clone();
@@ -150,7 +151,7 @@ fn slowest_pairs(scene: &Scene, count: usize) -> Vec<[u32; 2]> {
     pairs.filter(|&pair| can_touch(scene, pair)).take(count).map(|pair| pair.map(|piece| piece as u32)).collect()
 }
 
-/// Whether a piece can touch a dynamic one, each pair of dynamic pieces in one order only.
+/// Whether the piece `a` can touch the dynamic piece `b`. True for only one order of two dynamic pieces.
 fn can_touch(scene: &Scene, [a, b]: [usize; 2]) -> bool {
     let bodies = [a, b].map(|piece| scene.pieces[piece].body as usize);
     let in_order = scene.is_fixed_piece(a) || a < b;

@@ -5,7 +5,7 @@ use haptic_planar::scene::description::BodyDescription;
 use haptic_testing::assert_no_allocator_calls;
 use nalgebra::vector;
 
-/// A room full of boxes, discs, capsules and concave bodies, some of them fast, with a tool.
+/// Returns a room full of boxes, discs, capsules and concave bodies, some of them fast, with a tool.
 fn crowd() -> Lab {
     let mut bodies = room(0.1, 0.4, 0.5);
     for i in 0..40 {

@@ -1,4 +1,4 @@
-//! The coupling: ring-down, taps of a tool, and pulling off a wall.
+//! The coupling: ring-down, taps with a tool, and pulling off a floor.
 
 use crate::common::measure::{self, Samples, assert_below, assert_near};
 use crate::common::*;
@@ -10,11 +10,11 @@ use nalgebra::{Vector2, vector};
 const STIFFNESS: f64 = 1000.0;
 const DAMPING: f64 = 5.0;
 const MASS_KG: f64 = 0.1;
-/// Depth to which the hand pushes before it pulls off, m; with the stiffness 5 N.
+/// Depth to which the hand pushes before it pulls off, m; this is 5 N at the stiffness used.
 const PUSH_M: f64 = 0.005;
 const PUSH_N: f64 = STIFFNESS * PUSH_M;
 
-/// Reference: a mass on the coupling over a wall that only pushes, in steps of a microsecond.
+/// Reference model: a mass on the coupling over a wall that only pushes, integrated in steps of a microsecond.
 struct Unilateral {
     mass_kg: f64,
     height_m: f64,
@@ -57,7 +57,7 @@ fn pull_off_excess(mut lab: Lab, mass_kg: f64, pull_speed: f64) -> f64 {
     excess
 }
 
-/// A box pressed 5 mm into the floor, with this fraction of a uniform box's inertia.
+/// Returns a box pressed 5 mm into the floor, with this fraction of a uniform box's inertia.
 fn pressed(mass_kg: f64, inertia_fraction: f64, tilt_rad: f64) -> Lab {
     let uniform = mass_kg * (0.04 * 0.04 + 0.02 * 0.02) / 12.0;
     let lift = 0.02 * libm::sin(tilt_rad);
@@ -144,7 +144,8 @@ struct Tap {
 }
 
 impl Tap {
-    /// Maximum depth of the tool, from its pose, m; it arrives at this phase of a tick.
+    /// Returns the maximum depth of the tool, computed from its pose, m. The hand's path is shifted by `phase` of a
+    /// tick.
     fn depth_m(&self, phase: f64) -> f64 {
         let tool = with(body("tool", self.shape.clone(), 0.0, 0.04), MASS_KG, 0.4, self.restitution);
         let tool = BodyDescription { angle_rad: self.tilt_rad, ..tool };
@@ -172,7 +173,7 @@ impl Tap {
     }
 }
 
-/// Taps with tools of every kind, at every speed of the hand.
+/// Returns taps with every combination of tilt, restitution, hand speed and handle position.
 fn taps(shape: &ShapeDescription) -> Vec<Tap> {
     let mut all = Vec::new();
     for tilt_rad in [0.0, 0.02, 5f64.to_radians()] {
@@ -198,7 +199,8 @@ fn a_tap_with_something_round_does_not_enter_the_floor() {
     taps(&capsule(0.02, 0.01)).iter().for_each(Tap::assert_stays_out);
 }
 
-/// Frequency in Hz and damping ratio of a tool released 5 mm from a resting hand, from its passages through the middle.
+/// Returns the frequency, Hz, and damping ratio of a tool released 5 mm from a resting hand, from four samples of its
+/// position.
 fn ring_down() -> (f64, f64) {
     let tool = with(body("tool", disc(0.01), 0.0, 0.0), MASS_KG, 0.5, 0.0);
     let mut lab = Lab::new(&scene(0.0, vec![tool], Some("tool"))).gains(STIFFNESS, DAMPING);
@@ -250,7 +252,7 @@ fn a_saturated_hand_never_feels_more_than_the_limit() {
     lab.lead(vector![0.05, 0.1], 300, |_, output| assert_below("force, N", output.force_on_hand_n.norm(), 3.0 + 1e-9));
 }
 
-/// A tool of this shape in a small room, moved by a hand on two random sines that often lie behind the walls.
+/// Moves a tool of this shape in a small room with a hand that follows two random sines and is often behind the walls.
 fn lead_about(shape: ShapeDescription, seed: u64) -> Lab {
     let mut random = Random(seed);
     let friction = random.between(0.0, 1.2);
@@ -330,7 +332,7 @@ fn a_spring_on_a_rail_that_is_stretched_beyond_its_limit_creates_no_energy_and_k
     (lab.input.rail, lab.input.max_force_n) = (Some(vector![0.0, 1.0]), LIMIT_N);
     let (mut hardest_n, mut stretched) = (0.0f64, 0);
     for tick in 0..3000 {
-        // Jumps back and forth, often beyond the stretch at the force limit.
+        // The hand jumps back and forth, often beyond the stretch at the force limit.
         let output = lab.hand(vector![0.0, if tick / 150 % 2 == 0 { 0.03 } else { -0.02 }]);
         hardest_n = hardest_n.max(output.force_on_hand_n.y.abs());
         stretched += u32::from(output.force_on_hand_n.y.abs() > 0.999 * LIMIT_N);

@@ -5,7 +5,7 @@ use haptic_planar::scene::description::{BodyDescription, SceneDescription};
 use haptic_planar::workspace::Workspace;
 use nalgebra::{Vector2, vector};
 
-/// Boxes, discs, capsules and a tool among them.
+/// Returns boxes, discs and capsules, with a tool among them.
 fn jumble() -> Lab {
     Lab::new(&jumble_description()).gains(800.0, 4.0).upright(0.5, 0.002)
 }
@@ -26,7 +26,7 @@ fn jumble_description() -> SceneDescription {
     scene(GRAVITY, bodies, Some("tool"))
 }
 
-/// Position of a stirring hand.
+/// Returns the position of a stirring hand.
 fn stirring(tick: u64) -> Vector2<f64> {
     let (sine, cosine) = libm::sincos(tick as f64 * 0.006);
     vector![0.07 * sine, 0.01 + 0.06 * cosine]
@@ -56,8 +56,8 @@ fn a_clone_of_a_world_continues_identically() {
     assert_eq!(lab.state.energy, twin.state.energy);
 }
 
-/// Also with rolling friction while the tool's mass matrix changes between diagonal and full: on a rail its inverse
-/// inertia was once left over from an earlier tick.
+/// Also covers rolling friction while the tool's mass matrix changes between diagonal and full: on a rail, its inverse
+/// inertia once remained from an earlier tick.
 #[test]
 fn a_new_workspace_in_every_tick_changes_no_bit() {
     for rolling_friction in [0.0, 0.02] {

@@ -1,4 +1,4 @@
-//! The energy balance, and piles stirred by a hand, in which an incomplete solve would show.
+//! The energy balance, also in piles stirred by a hand, in which an incomplete solve would show up as a gain.
 
 use crate::common::measure::{Samples, assert_below, assert_near, worst_overlap_m};
 use crate::common::*;
@@ -25,7 +25,7 @@ fn many_shapes(i: usize) -> ShapeDescription {
     }
 }
 
-/// Thirty bodies of 10 mm and 5 to 50 g in an open box, and a tool of 20 mm above them.
+/// Returns thirty bodies of 10 mm and 5 to 50 g in an open box, with a tool of 20 mm above them.
 fn pile(random: &mut Random, shapes: Mix) -> Lab {
     let wall = |name: &str, width, height, x, y| with(fixed(name, box_shape(width, height), x, y), 1.0, 0.4, 0.3);
     let mut bodies = vec![
@@ -42,11 +42,11 @@ fn pile(random: &mut Random, shapes: Mix) -> Lab {
     Lab::new(&scene(GRAVITY, bodies, Some("tool"))).gains(800.0, 4.0).upright(0.5, 0.002)
 }
 
-/// A hand that wanders through the pile: sums of slow sines of random rates and phases.
+/// Path of a hand through the pile: sums of slow sines with random rates and phases.
 struct Wander([[f64; 3]; 6]);
 
 impl Wander {
-    /// At most this many radians a second.
+    /// Creates a random path; `fastest` is the highest rate, rad/s.
     fn new(random: &mut Random, fastest: f64) -> Self {
         Self(std::array::from_fn(|i| {
             let rate = random.between(fastest / 8.0, fastest);
@@ -62,7 +62,7 @@ impl Wander {
     }
 }
 
-/// Stirs a pile; asserts that its bodies stay hard, inside, and gain no energy.
+/// Stirs a pile; asserts that its bodies do not penetrate each other, stay inside and gain no energy.
 #[track_caller]
 fn assert_stirs(shapes: Mix, fastest: f64, seed: u64, seconds: f64) {
     let mut random = Random(seed);

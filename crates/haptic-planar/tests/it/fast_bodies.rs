@@ -6,7 +6,7 @@ use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use haptic_testing::Random;
 use nalgebra::{Vector2, vector};
 
-/// A wall of 2 mm, its middle on x = 0.
+/// Returns a wall 2 mm thick, centred on x = 0.
 fn thin_wall(restitution: f64) -> BodyDescription {
     with(fixed("wall", box_shape(0.002, 2.0), 0.0, 0.0), 1.0, 0.3, restitution)
 }
@@ -23,7 +23,7 @@ struct Shot {
 }
 
 impl Shot {
-    /// Flies for 30 ms; returns the maximum x of the body's centre, m.
+    /// Simulates the flight for 30 ms and returns the maximum x of the body's centre, m.
     fn farthest_m(&self) -> f64 {
         let (sine, cosine) = libm::sincos(self.degrees.to_radians());
         let mut bullet = with(body("bullet", self.shape.clone(), -self.start_m, 0.0), 0.01, 0.3, self.restitution);
@@ -173,7 +173,7 @@ fn a_fast_ball_does_not_drive_a_resting_one_through_the_wall_behind_it() {
     }
 }
 
-/// Whether a point is inside a square room.
+/// Whether a point is inside a square room of this half-width.
 fn inside(place: Vector2<f64>, half: f64) -> bool {
     place.amax() < half
 }

@@ -1,4 +1,4 @@
-//! Impacts in a whole step, compared with the closed form and known answers.
+//! Impacts in a whole step, compared with the closed form and with known results.
 
 use crate::common::measure::{assert_below, assert_near, worst_overlap_m};
 use crate::common::*;
@@ -16,20 +16,20 @@ struct Rod {
     law: RestitutionLaw,
 }
 
-/// Thick enough that the two corners of its end never hit at once, m.
+/// Thickness of the rod, m; large enough that the two corners of its end never hit at once.
 const THICK_M: f64 = 4e-4;
 /// Height of the rod above the floor at the start, m.
 const GAP_M: f64 = 3e-4;
 const INERTIA: f64 = 1.0 / 12.0;
 
 impl Rod {
-    /// From the rod's centre to its lowest corner.
+    /// Returns the vector from the rod's centre to its lowest corner, m.
     fn arm(&self) -> Vector2<f64> {
         let (sine, cosine) = libm::sincos(self.degrees.to_radians());
         vector![-0.5 * cosine + THICK_M / 2.0 * sine, -0.5 * sine - THICK_M / 2.0 * cosine]
     }
 
-    /// The impulse on the rod in a scene after one tick.
+    /// Returns the impulse on the rod over one tick of a scene, N·s.
     fn impulse_of_a_tick(&self) -> Vector2<f64> {
         let arm = self.arm();
         let mut rod =
@@ -49,7 +49,7 @@ impl Rod {
         impulse
     }
 
-    /// The impulse of the closed form.
+    /// Returns the impulse of the closed form, N·s.
     fn closed_form(&self) -> Vector2<f64> {
         let arm = self.arm();
         let mass = PointInverseMass {
@@ -80,7 +80,7 @@ fn a_falling_rod_gets_the_impulse_of_the_textbook() {
     ];
     for (rod, [tangent, normal]) in cases {
         let impulse = rod.impulse_of_a_tick();
-        // The rod of the textbook has no thickness.
+        // The tolerance covers the thickness, which the rod of the textbook does not have.
         assert_near("tangential impulse, N s", impulse.x, tangent, 2e-3);
         assert_near("normal impulse, N s", impulse.y, normal, 2e-3);
     }
@@ -103,7 +103,7 @@ fn random_falling_rods_get_the_impulse_of_the_closed_form() {
     }
 }
 
-/// Two free bodies on a collision course.
+/// Returns two free bodies on a collision course.
 fn course(random: &mut Random, shapes: [usize; 2]) -> Lab {
     let shape = |which: usize| match which {
         0 => disc(0.01),

@@ -1,4 +1,4 @@
-//! The impact states of Chang & Colgate 1997, section 4.3: the defects that the paper reports, and the rules without
+//! The impact states of Chang & Colgate 1997, section 4.3: the defects that the paper reports, and the choices without
 //! them. `examples/impact_states.rs` prints the figures behind these claims.
 
 mod scenarios;

@@ -5,7 +5,7 @@ use crate::common::*;
 use haptic_planar::scene::description::BodyDescription;
 use nalgebra::{Vector2, vector};
 
-/// A hole of 20.1 mm between two blocks with a floor 40 mm below, and a peg of 20 × 60 mm in it.
+/// Returns a peg of 20 × 60 mm in a hole 20.1 mm wide between two blocks, with a floor 40 mm below.
 fn peg_in_hole(friction: f64) -> Lab {
     let block = |name: &str, x: f64, y: f64, width: f64, height: f64| {
         with(fixed(name, box_shape(width, height), x, y), 1.0, friction, 0.0)
@@ -22,7 +22,7 @@ fn peg_in_hole(friction: f64) -> Lab {
     Lab::new(&world)
 }
 
-/// Moves the hand to a point and holds it there: no penetration, and a steady force.
+/// Moves the hand to a point and holds it there; asserts that nothing penetrates and that the force is steady.
 #[track_caller]
 fn assert_holds(lab: &mut Lab, to: Vector2<f64>) {
     let mut deepest = f64::NEG_INFINITY;
@@ -80,11 +80,11 @@ fn a_peg_stirred_in_its_hole_stays_in_its_hole() {
     }
 }
 
-/// A wedge of twice this half-angle over a groove that fits it.
+/// Returns a wedge over a groove that fits it; `degrees` is the half-angle of both.
 fn wedge_in_groove(degrees: f64, friction: f64) -> Lab {
     let (sine, cosine) = libm::sincos(degrees.to_radians());
     let (depth, thick) = (0.04, 0.02);
-    // Each flank is a bar along the groove's side, its inner face through the origin.
+    // Each flank is a bar along the side of the groove, with its inner face through the origin.
     let flank = |name: &str, side: f64| {
         let along = vector![side * sine, cosine] * depth;
         let out = vector![side * cosine, -sine] * (thick / 2.0);

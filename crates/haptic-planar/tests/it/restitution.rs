@@ -1,4 +1,4 @@
-//! Bounces: elastic bodies keep their energy, others come to rest.
+//! Bounces: elastic bodies conserve their energy, others come to rest.
 
 use crate::common::measure::{self, assert_below, assert_near};
 use crate::common::*;
@@ -6,7 +6,7 @@ use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use haptic_testing::Random;
 use nalgebra::vector;
 
-/// A row of balls; the first comes with 1 m/s.
+/// Returns a row of balls; the first one approaches at 1 m/s.
 fn chain(count: usize, gap: f64) -> Lab {
     let ball = |i: usize| with(body(&format!("{i}"), disc(0.01), i as f64 * (0.02 + gap), 0.0), 0.1, 0.0, 1.0);
     let mut balls: Vec<_> = (0..count).map(ball).collect();
@@ -31,7 +31,7 @@ fn only_the_last_ball_of_a_row_leaves() {
     }
 }
 
-/// Largest change of energy of an elastic, frictionless body in an elastic room over a minute, relative to it.
+/// Returns the largest relative change of energy of an elastic, frictionless body in an elastic room over a minute.
 fn drift(shape: ShapeDescription, gravity: f64) -> f64 {
     let mut bodies = room(0.05, 0.0, 1.0);
     let mut ball = with(body("ball", shape, 0.003, 0.001), 0.1, 0.0, 1.0);
@@ -72,13 +72,13 @@ fn an_elastic_polygon_under_gravity_keeps_its_energy_for_a_minute() {
     assert_below("capsule", drift(capsule(0.02, 0.005), GRAVITY), 1e-12);
 }
 
-/// Drops a body of 20 mm from a free height of 100 mm.
+/// Returns a body of 20 mm that falls from a free height of 100 mm.
 fn dropped(shape: ShapeDescription, restitution: f64) -> Lab {
     let falling = with(body("ball", shape, 0.0, 0.11), 0.1, 0.3, restitution);
     Lab::new(&scene(GRAVITY, vec![floor(0.3, 0.0), falling], None))
 }
 
-/// Free heights at the top of each bounce.
+/// Returns the free heights at the top of each bounce, m.
 fn apexes(lab: &mut Lab, seconds: f64) -> Vec<f64> {
     let (mut heights, mut last) = (Vec::new(), -1.0);
     for _ in 0..(seconds * 1000.0) as usize {
@@ -124,7 +124,7 @@ fn a_body_that_bounced_comes_to_rest_without_jitter() {
             let falling = BodyDescription { angle_rad: tilt, ..falling };
             let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.3, 0.0), falling], None));
             lab.run_s(6.0);
-            // A disc may keep rolling; nothing else may move at all.
+            // A disc can keep rolling; every other body must stay still.
             let ball = *lab.body("ball");
             let rolling = if matches!(shape, ShapeDescription::Disc { .. }) { ball.velocity_m_per_s.x } else { 0.0 };
             let start = ball.centre_m;
@@ -141,7 +141,7 @@ fn a_body_that_bounced_comes_to_rest_without_jitter() {
     }
 }
 
-/// Elastic, frictionless bodies that fly about in an elastic room.
+/// Returns elastic, frictionless bodies that fly about in an elastic room.
 fn gas(shapes: fn(usize) -> ShapeDescription) -> Lab {
     let mut random = Random(8);
     let mut bodies = room(0.1, 0.0, 1.0);

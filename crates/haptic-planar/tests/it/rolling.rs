@@ -1,4 +1,4 @@
-//! Rolling discs, and what slows them.
+//! Rolling discs, and the effects that slow them down.
 
 use crate::common::measure::{assert_below, assert_near};
 use crate::common::*;
@@ -7,7 +7,7 @@ use haptic_planar::tick::TICK_S;
 const RADIUS_M: f64 = 0.01;
 const MASS_KG: f64 = 0.1;
 
-/// A disc that slides onto a floor at 0.5 m/s without spin; its inertia is this fraction of m r².
+/// Returns a disc that slides onto a floor at 0.5 m/s without rotating; its inertia is this fraction of m r².
 fn thrown(inertia_fraction: f64, friction: f64) -> Lab {
     let mut wheel = with(body("disc", disc(RADIUS_M), -0.9, RADIUS_M), MASS_KG, friction, 0.0);
     wheel.inertia_kg_m2 = Some(inertia_fraction * MASS_KG * RADIUS_M * RADIUS_M);
@@ -15,7 +15,7 @@ fn thrown(inertia_fraction: f64, friction: f64) -> Lab {
     Lab::new(&scene(GRAVITY, vec![floor(friction, 0.0), wheel], None))
 }
 
-/// Slip of the disc's lowest point, m/s.
+/// Returns the slip of the disc's lowest point, m/s.
 fn slip(lab: &Lab) -> f64 {
     let wheel = lab.body("disc");
     wheel.velocity_m_per_s.x + wheel.angular_velocity_rad_per_s * RADIUS_M
@@ -66,7 +66,7 @@ fn rolling_friction_stops_a_disc_after_the_expected_distance() {
         world.rolling_friction = lever_m;
         let mut lab = Lab::new(&world);
         lab.run_s(6.0);
-        // The torque ρ m g slows both translation and spin: a = ρ g r / (r² + k²), and k² = r²/2 for a disc.
+        // The torque ρ m g slows both translation and rotation: a = ρ g r / (r² + k²), and k² = r²/2 for a disc.
         let braking = lever_m * GRAVITY / (1.5 * RADIUS_M);
         let way = lab.body("disc").centre_m.x + 0.9;
         assert_near("distance, m", way, 0.3 * 0.3 / (2.0 * braking), 5.0 * braking * TICK_S / 0.3);
@@ -108,7 +108,7 @@ fn a_disc_rolled_by_the_hand_feels_no_friction() {
 
 #[test]
 fn rolling_friction_holds_a_disc_on_a_gentle_slope() {
-    // It holds as long as tan(slope) < lever / radius.
+    // The disc stays at rest as long as tan(slope) < lever / radius.
     for (slope, held) in [(0.09, true), (0.11, false)] {
         let wheel = with(body("disc", disc(RADIUS_M), 0.0, RADIUS_M), MASS_KG, 0.5, 0.0);
         let mut world = scene(GRAVITY, vec![floor(0.5, 0.0), wheel], None);

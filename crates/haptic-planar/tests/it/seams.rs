@@ -1,4 +1,4 @@
-//! A floor of several bodies, or of several pieces of one body, feels like one.
+//! A floor made of several bodies, or of several pieces of one body, feels like a single one.
 
 use crate::common::measure::{Samples, assert_below};
 use crate::common::*;
@@ -17,7 +17,7 @@ fn equal_tiles() -> Vec<BodyDescription> {
     (0..20).map(|i| tile(i, i as f64 * 0.02, 0.02)).collect()
 }
 
-/// Tiles of many widths, from x = 0 to more than 0.4 m.
+/// Tiles of different widths, from x = 0 to more than 0.4 m.
 fn odd_tiles() -> Vec<BodyDescription> {
     let widths = [0.013, 0.031, 0.004, 0.022, 0.0071, 0.05, 0.0093];
     let mut left = 0.0;
@@ -30,7 +30,7 @@ fn odd_tiles() -> Vec<BodyDescription> {
     tiles
 }
 
-/// One concave body with a flat top from x = 0 to 0.4 m and teeth below, which is cut into pieces.
+/// One concave body with a flat top from x = 0 to 0.4 m and teeth below; it is cut into pieces.
 fn comb() -> Vec<BodyDescription> {
     let mut corners = vec![[0.4, 0.0], [0.0, 0.0]];
     for i in 0..5 {
@@ -44,7 +44,7 @@ fn comb() -> Vec<BodyDescription> {
     vec![with(fixed("comb", polygon(&corners), 0.0, 0.0), 1.0, FRICTION, 0.2)]
 }
 
-/// Drags a tool of 20 mm height over a ground and back; asserts the friction at every tick once it slides.
+/// Drags a tool 20 mm high over a ground and back; asserts the friction at every tick once it slides.
 #[track_caller]
 fn assert_smooth(ground: Vec<BodyDescription>, shape: ShapeDescription, upright: bool) {
     let mut bodies = ground;
@@ -147,8 +147,8 @@ fn a_box_thrown_over_tiles_slides_as_far_as_on_one_floor() {
 
 #[test]
 fn a_concave_body_that_comes_down_tilted_is_never_pushed_through_the_far_side() {
-    // Cut from its corner at the left end to the inner one; tilted to the right, the arm's corner on the cut is
-    // covered.
+    // The hook is cut from its corner at the left end to the inner one. When it is tilted to the right, the arm's
+    // corner on the cut is covered.
     let hook = [[-0.015, 0.0], [0.015, 0.0], [0.015, 0.01], [-0.005, 0.01], [-0.005, 0.03], [-0.015, 0.03]];
     for tilt in -20..=20 {
         let tool = with(body("tool", polygon(&hook), 0.0, 0.001), 0.1, FRICTION, 0.2);

@@ -1,4 +1,4 @@
-//! Friction on the hand while it presses a tool onto a floor and slides it: the same at every tick.
+//! Friction on the hand while it presses a tool onto a floor and slides it; it must be the same at every tick.
 
 use crate::common::measure::{Samples, assert_below, assert_near};
 use crate::common::*;
@@ -6,7 +6,7 @@ use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use haptic_planar::tick::TICK_S;
 use nalgebra::{Vector2, vector};
 
-/// Half the height of every tool here, m.
+/// Half the height of every tool in these tests, m.
 const HALF_M: f64 = 0.01;
 /// Depth of the hand below the height of contact, m.
 const PUSH_M: f64 = 0.005;
@@ -58,7 +58,7 @@ impl Tool {
         if self.upright { lab.upright(5.0, 0.02) } else { lab }
     }
 
-    /// Pushes the tool down, slides it both ways and asserts the claims at every tick once it slides.
+    /// Pushes the tool down, slides it both ways and asserts the friction at every tick once it slides.
     #[track_caller]
     fn assert_slides(&self) {
         for direction in [1.0, -1.0] {
@@ -84,7 +84,7 @@ impl Tool {
     }
 }
 
-/// All gains and coefficients of the claims.
+/// Tools for all combinations of stiffness and friction.
 fn cases() -> impl Iterator<Item = Tool> {
     [500.0, 800.0, 1200.0].into_iter().flat_map(|k| [0.1, 0.3, 0.5, 1.0].into_iter().map(move |mu| Tool::new(k, mu)))
 }
@@ -128,7 +128,7 @@ fn a_disc_that_may_not_roll_feels_the_same_friction() {
     cases().for_each(|tool| Tool { shape: disc(HALF_M), upright: true, ..tool }.assert_slides());
 }
 
-/// A body on a plane at this angle, its underside along the plane.
+/// Returns a body on a plane at this angle, with its underside along the plane.
 fn on_ramp(shape: ShapeDescription, rounding_m: f64, degrees: f64, friction: f64) -> Lab {
     let angle = degrees.to_radians();
     let (sine, cosine) = libm::sincos(angle);
@@ -153,7 +153,7 @@ fn assert_slides_down(shape: ShapeDescription, rounding_m: f64, degrees: f64, fr
     let acceleration = GRAVITY * (sine - friction * cosine);
     let rider = lab.body("rider");
     assert_near("speed, m/s", rider.velocity_m_per_s.norm(), acceleration * seconds, 1e-3);
-    // Backward Euler is half a tick ahead.
+    // The tolerance covers backward Euler, which is half a tick ahead.
     let way = acceleration * seconds * seconds / 2.0;
     assert_near("distance, m", (rider.centre_m - start).norm(), way, TICK_S / seconds + 1e-4);
     assert_below("penetration, m", lab.penetration_m, 1e-5);

@@ -5,7 +5,7 @@ use crate::common::*;
 use haptic_planar::scene::description::ShapeDescription;
 use nalgebra::vector;
 
-/// Ten bodies on each other, the top one heavier by the factor `top`.
+/// Returns a stack of ten bodies, the top one heavier by the factor `top`.
 fn stack(shape: &ShapeDescription, width: f64, top: f64) -> Lab {
     let mut bodies = vec![floor(0.4, 0.0)];
     for i in 0..10 {
@@ -51,7 +51,8 @@ fn a_pyramid_of_boxes_stands() {
     assert_below("penetration, m", lab.penetration_m, 5e-5);
 }
 
-/// A tool of 20 g pushed down with 5 N slides on free boxes; returns the lab, the ratio on the hand and the normal force.
+/// Slides a tool of 20 g, pushed down with 5 N, over free boxes. Returns the lab, the friction ratio on the hand and
+/// the normal force.
 fn slide_on(count: usize, mass: f64) -> (Lab, Samples, Samples) {
     let mut bodies = vec![floor(0.3, 0.0)];
     for i in 0..count {
@@ -78,7 +79,7 @@ fn a_tool_sliding_on_free_boxes_feels_its_friction() {
         for mass in [0.01, 0.1, 1.0] {
             let (lab, ratio, normal) = slide_on(count, mass);
             let what = |name: &str| format!("{count} boxes of {mass} kg: {name}");
-            // The floor of the hand's ratio: μ (5 N + weight) / 5 N.
+            // Expected ratio on the hand: μ (5 N + weight) / 5 N.
             assert_near(&what("ratio"), ratio.mean(), 0.3118, 0.01);
             assert_below(&what("worst ratio off"), ratio.worst_from(0.3118), 0.01);
             assert_near(&what("normal force, N"), normal.mean(), 5.0 + 0.02 * GRAVITY, 0.01);

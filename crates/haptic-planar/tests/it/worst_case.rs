@@ -1,4 +1,4 @@
-//! The worst step of a scene, as its admission measures it.
+//! The worst step of a scene, as measured when a scene is admitted.
 
 use crate::common::*;
 use haptic_planar::scene::Scene;

@@ -1,11 +1,11 @@
 //! Requests to the loop, on a bounded crossbeam channel.
 //!
-//! Many senders, one receiver that only polls. Because no receiver blocks in `recv`, a send wakes no thread, and a poll
-//! of an empty channel is two atomic loads.
+//! There are many senders and one receiver, which only polls. Because no receiver blocks in `recv`, a send wakes no
+//! thread, and a poll of an empty channel is two atomic loads.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-/// The two ends of a command queue that holds up to `capacity` commands.
+/// Creates a queue that holds up to `capacity` commands and returns its two ends.
 pub fn commands<T: Send>(capacity: usize) -> (CommandSender<T>, CommandReceiver<T>) {
     let (sender, receiver) = bounded(capacity);
     (CommandSender { sender }, CommandReceiver { receiver })
@@ -60,9 +60,9 @@ impl<T> CommandSender<T> {
 }
 
 impl<T> CommandReceiver<T> {
-    /// The commands to handle in this tick, oldest first, at most `most`; the rest wait for the next.
-    /// Real-time: no allocation, at most `most` polls. The consumer must not drop heap memory on the loop:
-    /// send such commands back through a ring.
+    /// Returns the commands to handle in this tick, oldest first, at most `most`; the others wait for the next tick.
+    /// Real-time: no allocation, at most `most` polls. The loop must not drop commands that own heap memory: send them
+    /// back through a ring.
     pub fn poll(&self, most: usize) -> impl Iterator<Item = T> + '_ {
         self.receiver.try_iter().take(most)
     }

@@ -1,6 +1,6 @@
-//! The newest value, on a triple buffer: writer and reader each own a slot and swap it with the third.
+//! Exchange of the newest value through a triple buffer: writer and reader each own a slot and swap it with the third.
 
-/// The two ends of a latest-value exchange; until the first publication the reader sees `initial`.
+/// Creates a latest-value exchange and returns its two ends. Until the first publication, the reader reads `initial`.
 pub fn latest<T: Clone + Send>(initial: T) -> (LatestWriter<T>, LatestReader<T>) {
     let (input, output) = triple_buffer::triple_buffer(&initial);
     (LatestWriter { input }, LatestReader { output })
@@ -34,12 +34,12 @@ impl<T: Send> LatestWriter<T> {
 }
 
 impl<T: Send> LatestReader<T> {
-    /// The newest value. Real-time: wait-free, at most one atomic swap.
+    /// Returns the newest value. Real-time: wait-free, at most one atomic swap.
     pub fn read(&mut self) -> &T {
         self.output.read()
     }
 
-    /// The newest value if it was published since the last read. Real-time: wait-free.
+    /// Returns the newest value if it was published since the last read. Real-time: wait-free.
     pub fn read_if_new(&mut self) -> Option<&T> {
         if self.output.update() { Some(self.output.output_buffer()) } else { None }
     }

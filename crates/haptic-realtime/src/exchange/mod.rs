@@ -1,8 +1,8 @@
 //! Wait-free exchanges between the loop and the rest of the process.
 //!
 //! - [`latest`]: the newest value only (snapshots); older ones are overwritten.
-//! - [`ring`]: every value in order (telemetry, records); when full, the new one is dropped and counted.
-//! - [`commands`]: requests towards the loop, which polls them, a bounded number per tick.
+//! - [`ring`]: every value in order (telemetry, records); when the ring is full, the new value is dropped and counted.
+//! - [`commands`]: requests to the loop, which polls a bounded number of them per tick.
 
 mod commands;
 mod latest;

@@ -1,9 +1,9 @@
-//! Every value in order, on a wait-free single-producer single-consumer ring of fixed capacity.
+//! Exchange of every value in order, through a wait-free single-producer single-consumer ring of fixed capacity.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The two ends of a ring that holds up to `capacity` values.
+/// Creates a ring that holds up to `capacity` values and returns its two ends.
 pub fn ring<T: Send>(capacity: usize) -> (RingWriter<T>, RingReader<T>) {
     let (producer, consumer) = rtrb::RingBuffer::new(capacity);
     let dropped = Arc::new(AtomicU64::new(0));
@@ -40,7 +40,7 @@ impl<T> RingWriter<T> {
         self.producer.slots()
     }
 
-    /// Pushes `value` if that leaves `reserve` free slots; else drops it, counts it and returns false.
+    /// Pushes `value` if that leaves `reserve` free slots; otherwise drops it, counts it and returns false.
     /// Real-time: as [`RingWriter::push`].
     pub fn push_with_reserve(&mut self, reserve: usize, value: T) -> bool {
         if self.room() > reserve {
@@ -50,7 +50,7 @@ impl<T> RingWriter<T> {
         false
     }
 
-    /// Values dropped since the start because the ring was full. Real-time: one atomic load.
+    /// Number of values dropped since the start for lack of free slots. Real-time: one atomic load.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -62,18 +62,19 @@ impl<T> RingWriter<T> {
 }
 
 impl<T> RingReader<T> {
-    /// The oldest value, if any. Real-time: wait-free.
+    /// Removes the oldest value and returns it, if there is one. Real-time: wait-free.
     pub fn pop(&mut self) -> Option<T> {
         self.consumer.pop().ok()
     }
 
-    /// Removes the present values, at most the ring's capacity, so that a fast writer cannot hold the reader forever.
+    /// Removes and returns the values present at the call, and no later ones, so that a fast writer cannot occupy the
+    /// reader forever.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         let available = self.consumer.slots();
         (0..available).map_while(|_| self.pop())
     }
 
-    /// Values dropped since the start because the ring was full.
+    /// Number of values dropped since the start for lack of free slots.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

@@ -28,7 +28,7 @@ const SLOW_EXIT_US: u64 = 20;
 const QUICK_CLOCK_SOURCES: [&str; 5] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
 
-/// Fraction of stolen time above which a warning is given, per mille.
+/// Smallest fraction of stolen time that gives a warning, per mille.
 const STEAL_WARN_PER_MILLE: u64 = 1;
 
 pub(super) fn inspect(machine: &Machine, cpu: Option<usize>) -> Vec<Finding> {
@@ -139,7 +139,7 @@ fn judge_clock_source(source: Option<&str>) -> Finding {
     }
 }
 
-/// Detected by the flag that x86 hosts set for their guests.
+/// Whether `/proc/cpuinfo` contains the flag that x86 hosts set for their guests.
 fn runs_under_hypervisor(cpu_info: &str) -> bool {
     let flags = cpu_info.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
@@ -153,7 +153,7 @@ fn judge_hypervisor(is_guest: bool) -> Finding {
     }
 }
 
-/// Stolen fraction of all time since boot, from `/proc/stat`.
+/// Stolen fraction of all time since boot, per mille, from `/proc/stat`.
 fn stolen_per_mille(stat: &str) -> Option<u64> {
     let total_line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // user nice system idle iowait irq softirq steal; guest times are already in user and nice.

@@ -1,4 +1,4 @@
-//! Judgements on samples of other machines.
+//! Tests of the checks with samples from other machines.
 
 use super::super::Verdict;
 use super::*;

@@ -1,4 +1,4 @@
-//! Access to the ports of devices, and their use by other programs.
+//! Checks of access to device ports and of their use by other programs.
 //!
 //! Nothing is opened: opening a serial port raises its DTR line, which resets many boards.
 
@@ -16,7 +16,7 @@ const FTDI: Check =
 const IN_USE: Check = Check { id: "serial-in-use", what: "two programs on one serial port steal each other's bytes" };
 const MODEM_MANAGER: Check = Check { id: "modem-manager", what: "ModemManager sends AT commands to new serial ports" };
 
-/// The longest latency timer that fits in a tick, ms.
+/// Longest latency timer that fits in a tick, ms.
 const LONGEST_TIMER_MS: u64 = 1;
 
 pub(super) fn inspect(machine: &Machine) -> Vec<Finding> {
@@ -55,7 +55,7 @@ fn judge_access(check: Check, count: usize, locked: &[String], remedy: &str) -> 
     }
 }
 
-/// Each FTDI port and its timer, ms.
+/// FTDI ports with their latency timers, ms.
 fn latency_timers(machine: &Machine) -> Vec<(String, u64)> {
     const FOLDER: &str = "sys/bus/usb-serial/devices";
     let timer = |port: &String| machine.text(&format!("{FOLDER}/{port}/latency_timer"))?.parse().ok();
@@ -77,8 +77,8 @@ fn processes(machine: &Machine) -> Vec<u32> {
     machine.names("proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Serial ports that a process has open, with that process; without privileges only the user's own processes are
-/// visible.
+/// Serial ports that are open, each with the id of a process that has it open. Without privileges, only the user's own
+/// processes are visible.
 fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
     let mut in_use = Vec::new();
     if ports.is_empty() {
@@ -94,7 +94,7 @@ fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
     in_use
 }
 
-/// Name of the port of an open file, if it is one.
+/// Name of the serial port to which a link of an open file points, if it is one.
 fn port_name(target: PathBuf, ports: &[String]) -> Option<String> {
     let name = target.strip_prefix("/dev").ok()?.to_str()?.to_owned();
     ports.contains(&name).then_some(name)

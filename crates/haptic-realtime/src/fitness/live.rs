@@ -10,18 +10,18 @@ const WAKE: Check = Check { id: "wake-latency", what: "worst wake-up latency of 
 const ROUND_TRIPS: Check =
     Check { id: "device-round-trips", what: "fraction of ticks with an answer of the device in time" };
 
-/// Grades of the worst wake-up latency, ns, as used for machine tools: excellent up to here,
+/// Worst wake-up latency that is graded as excellent, ns. The grades are those used for machine tools.
 const EXCELLENT_NS: u64 = 20_000;
-/// good up to here,
+/// Worst wake-up latency that is graded as good, ns.
 const GOOD_NS: u64 = 50_000;
-/// usable up to here: half of a tick at 1 kHz is still left.
+/// Worst wake-up latency that is graded as usable, ns: half of a tick at 1 kHz is still left.
 const USABLE_NS: u64 = 500_000;
 
 /// Fractions of ticks answered in time below which a link warns, and below which it fails.
 const ANSWERED_WARN: f64 = 0.95;
 const ANSWERED_FAIL: f64 = 0.90;
 
-/// Runs the bare loop for `duration` and grades it.
+/// Runs the bare loop for `duration` and grades its wake-up latency.
 pub fn live_finding(duration: Duration) -> Finding {
     match measure(LatencyRequest { duration, ..LatencyRequest::default() }) {
         Ok(report) => grade_wake_latency(&report.timing),

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-/// A machine's `/proc`, `/sys` and `/dev`, possibly a copy of another machine's.
+/// The `/proc`, `/sys` and `/dev` of a machine, possibly copied from another one.
 #[derive(Debug, Clone)]
 pub struct Machine {
     root: PathBuf,
 }
 
 impl Machine {
-    /// The machine this runs on.
+    /// The machine on which this program runs.
     pub fn this() -> Self {
         Self::at("/")
     }
@@ -20,17 +20,17 @@ impl Machine {
         Self { root: root.into() }
     }
 
-    /// Real location of a path such as `proc/stat`.
+    /// Actual location of a path such as `proc/stat`.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// A file's text without surrounding white space; none if it cannot be read.
+    /// Text of a file without surrounding white space; `None` if it cannot be read.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.path(path)).ok().map(|text| text.trim().to_owned())
     }
 
-    /// The names in a folder, sorted; empty if it cannot be read.
+    /// Names in a folder, sorted; empty if it cannot be read.
     pub(super) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -44,7 +44,7 @@ impl Machine {
     }
 }
 
-/// The value of `key=value` on the kernel's command line, or an empty one for a bare `key`.
+/// Value of `key=value` on the kernel's command line; empty for a bare `key`.
 pub(super) fn command_line_value<'a>(command_line: &'a str, key: &str) -> Option<&'a str> {
     let mut words = command_line.split_whitespace();
     words.find_map(|word| match word.split_once('=') {

@@ -1,10 +1,10 @@
 //! Checks whether this machine is fit for a 1 kHz loop, and names remedies.
 //!
-//! Every check yields a [`Finding`] with its remedy. Reading (`/proc`, `/sys`) and judging are separate: the judgements
-//! are pure functions of texts and numbers, tested on samples of other machines. A check fails only if the loop would
-//! be unreliable; what only increases latency is a warning.
+//! Every check yields a [`Finding`] with its remedy. Reading (`/proc`, `/sys`) and evaluation are separate: the
+//! evaluations are pure functions of texts and numbers, tested with samples from other machines. A check fails only if
+//! the loop would be unreliable; a problem that only increases latency is a warning.
 //!
-//! For a process that runs no loop: the memory check locks all memory and unlocks it again.
+//! Run the checks only in a process without a loop: the memory check locks all memory and then unlocks it.
 
 mod cpu;
 mod devices;
@@ -42,7 +42,7 @@ pub struct Finding {
     pub id: &'static str,
     /// Severity.
     pub verdict: Verdict,
-    /// What is checked, and why it matters.
+    /// Subject of the check and why it matters.
     pub what: &'static str,
     /// Measured value.
     pub measured: String,
@@ -50,7 +50,7 @@ pub struct Finding {
     pub remedy: Option<String>,
 }
 
-/// A check; creates its findings.
+/// A check, from which findings are made.
 #[derive(Debug, Clone, Copy)]
 struct Check {
     id: &'static str,
@@ -75,12 +75,12 @@ impl Check {
     }
 }
 
-/// The worst verdict of all findings; [`Verdict::Ok`] if there are none.
+/// Returns the worst verdict of all findings; [`Verdict::Ok`] if there are none.
 pub fn worst(findings: &[Finding]) -> Verdict {
     findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Ok)
 }
 
-/// All checks that need no measuring time.
+/// Runs all checks that do not measure over time.
 pub fn inspect(machine: &Machine) -> Vec<Finding> {
     let trial = try_thread();
     let cpu = trial.as_ref().ok().and_then(|granted| granted.cpu);
@@ -92,14 +92,15 @@ pub fn inspect(machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// All checks, with a self-test of the bare loop for `live`.
+/// Runs all checks, and a self-test of the bare loop for the duration `live`.
 pub fn inspect_and_measure(machine: &Machine, live: Duration) -> Vec<Finding> {
     let mut findings = inspect(machine);
     findings.push(live_finding(live));
     findings
 }
 
-/// Starts and ends a real-time thread, so nothing needs to be restored. The memory check is separate.
+/// Starts a real-time thread, which ends immediately, and returns what it was granted. Nothing needs to be restored.
+/// The memory check is separate.
 fn try_thread() -> std::io::Result<Granted> {
     let request = ThreadRequest { lock_memory: false, runaway_limit: None, ..ThreadRequest::default() };
     let thread = spawn(request, |_| ())?;

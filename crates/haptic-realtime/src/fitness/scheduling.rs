@@ -35,7 +35,7 @@ pub(super) fn inspect(machine: &Machine, trial: &io::Result<Granted>) -> Vec<Fin
     ]
 }
 
-/// Uses the version line of `uname`: `/sys/kernel/realtime` existed only while real time was a patch.
+/// Uses the version line of `uname`: `/sys/kernel/realtime` existed only while PREEMPT_RT was a separate patch.
 fn judge_preemption(version: &str) -> Finding {
     if version.contains("PREEMPT_RT") || version.contains("PREEMPT RT") {
         return PREEMPTION.ok("PREEMPT_RT");
@@ -102,14 +102,14 @@ fn judge_throttling(runtime_us: Option<i64>, period_us: Option<i64>) -> Finding 
     }
 }
 
-/// Budget of this process's group, where the kernel has one (control groups version 1).
+/// Real-time budget of the control group of this process, µs, if the kernel has one (control groups version 1).
 fn group_budget_us(machine: &Machine) -> Option<i64> {
     let groups = machine.text("proc/self/cgroup")?;
     let group = cpu_group(&groups)?;
     machine.text(&format!("sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"))?.parse().ok()
 }
 
-/// The path of the group of the `cpu` controller in `/proc/self/cgroup`.
+/// Path of the group of the `cpu` controller in `/proc/self/cgroup`.
 fn cpu_group(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;

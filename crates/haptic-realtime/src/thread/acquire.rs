@@ -1,4 +1,4 @@
-//! Requests each privilege in turn, records refusals, and reads back what the thread has.
+//! Requests each privilege in turn, records refusals, and reads back what was granted.
 
 use std::io;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) trait Authority {
     fn reset_on_fork(&mut self) -> io::Result<()>;
     fn limit_runaway(&mut self, limit: Duration) -> io::Result<()>;
     fn pin(&mut self, cpu: usize) -> bool;
-    /// The priority an unprivileged thread may have: RLIMIT_RTPRIO.
+    /// Highest priority that an unprivileged thread may have: RLIMIT_RTPRIO.
     fn priority_limit(&mut self) -> u8;
     fn isolated_cpus(&mut self) -> Vec<usize>;
     fn affinity(&mut self) -> io::Result<Vec<usize>>;
@@ -151,7 +151,7 @@ impl Authority for LinuxAuthority {
     }
 
     fn pin(&mut self, cpu: usize) -> bool {
-        // `set_for_current` indexes a fixed mask, so a number beyond it must not reach it.
+        // `set_for_current` indexes a mask of fixed size, so it must not be called with a number beyond it.
         cpu < CpuSet::MAX_CPU && core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A system with four cores that keeps state and refuses what a test selects.
+/// A system with four cores that keeps state and refuses the requests that a test selects.
 struct FakeAuthority {
     highest_fifo_priority: u8,
     priority_limit: u8,

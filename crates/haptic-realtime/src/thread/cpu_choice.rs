@@ -2,19 +2,19 @@
 
 use std::str::FromStr;
 
-/// The core of a profile: `"auto"`, `"any"` or a number.
+/// Core named in a profile: `"auto"`, `"any"` or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CpuChoice {
-    /// An isolated core if there is one, else the highest except core 0.
+    /// An isolated core if there is one, otherwise the highest core other than core 0.
     #[default]
     Auto,
-    /// Not pinned.
+    /// Any core; the thread is not pinned.
     Any,
     /// This core.
     Number(usize),
 }
 
-/// Text that does not name a core.
+/// Error for text that does not name a core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuChoiceError(String);
 
@@ -38,11 +38,11 @@ impl FromStr for CpuChoice {
     }
 }
 
-/// The cores to try for `"auto"`, best first.
+/// Returns the cores to try for `"auto"`, best first.
 ///
-/// Isolated cores come first although the usual affinity mask leaves them out: isolating does that, and
-/// pinning to them is still allowed. Core 0 comes last because Linux puts timekeeping and most interrupts there; among
-/// the others the highest is, on usual numberings, the farthest from core 0's own sibling.
+/// Isolated cores come first. Isolation removes them from the usual affinity mask, but pinning to them is still
+/// allowed. Core 0 comes last because Linux puts timekeeping and most interrupts there. Among the others, the highest
+/// is, with the usual numbering, the farthest from the sibling of core 0.
 pub(super) fn candidates(allowed: &[usize], isolated: &[usize]) -> Vec<usize> {
     let mut ordinary: Vec<usize> = allowed.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
     ordinary.sort_unstable_by_key(|cpu| (*cpu == 0, std::cmp::Reverse(*cpu)));
@@ -57,7 +57,7 @@ pub fn parse_cpu_list(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(parse_range).flatten().collect()
 }
 
-/// More cores than Linux supports; limits a corrupt range.
+/// Upper bound for core numbers, so that a malformed range stays short.
 const MOST_CPUS: usize = 8192;
 
 fn parse_range(part: &str) -> Option<std::ops::RangeInclusive<usize>> {

@@ -4,13 +4,13 @@
 //! what was requested. Without privileges the thread runs under the normal policy, and the reasons name what was
 //! refused and how to get it. The caller decides whether that is sufficient.
 //!
-//! Two safeguards against a body that never sleeps:
+//! There are two safeguards against a body that never sleeps:
 //! - `SCHED_RESET_ON_FORK`: a child process never inherits the real-time priority.
 //! - `RLIMIT_RTTIME`: a real-time thread that computes for [`ThreadRequest::runaway_limit`] without sleeping makes
-//!   the kernel kill the process with SIGXCPU. It would otherwise occupy its core, while every device has lost it for
-//!   long; the end of the process closes the device and lets a service manager restart it. The limit applies to the
-//!   process, counts only time on a core, and is a thousand times a normal tick, so that a host that stalls a virtual
-//!   machine does not trigger it.
+//!   the kernel kill the process with SIGXCPU. Otherwise, the thread would occupy its core although every device has
+//!   long lost contact with it. The end of the process closes the device and lets a service manager restart the
+//!   process. The limit applies to the process, counts only time on a core, and is by default 500 times the period of
+//!   1 ms, so that a host that stalls a virtual machine does not trigger it.
 
 mod acquire;
 mod cpu_choice;
@@ -30,8 +30,8 @@ use crate::memory::{LockedMemory, MemoryLock, lock_memory};
 use crate::runner::panic_text;
 use acquire::{LinuxAuthority, acquire};
 
-/// Highest priority that is requested. At 99 a loop would compete with the kernel's own watchdog and migration
-/// threads.
+/// Highest priority that is requested. At 99, a loop would compete with the watchdog and migration threads of the
+/// kernel.
 pub const HIGHEST_PRIORITY: u8 = 98;
 
 /// Stack that prefaulting leaves untouched: the part in use and that of the C library.
@@ -43,15 +43,15 @@ const SMALLEST_STACK_BYTES: usize = 2 * STACK_RESERVE_BYTES;
 /// Properties of the requested thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadRequest {
-    /// Name shown by `ps` and `top`; Linux keeps 15 bytes.
+    /// Name shown by `ps` and `top`; Linux truncates it to 15 bytes.
     pub name: String,
     /// SCHED_FIFO priority, 1 to [`HIGHEST_PRIORITY`]; usually 80. Device interrupts on PREEMPT_RT run at 50.
     pub priority: u8,
-    /// The core to run on.
+    /// Core on which the thread runs.
     pub cpu: CpuChoice,
-    /// Size of the stack, all of it touched before the body starts.
+    /// Size of the stack. All of it except a reserve is touched before the body starts.
     pub stack_bytes: usize,
-    /// Lock the memory of the process.
+    /// Whether to lock the memory of the process.
     pub lock_memory: bool,
     /// Time that a real-time thread may compute without sleeping before the process is killed; `None` sets no limit.
     pub runaway_limit: Option<Duration>,
@@ -89,13 +89,13 @@ pub struct Granted {
     pub policy: Policy,
     /// Real-time priority; 0 for a normal policy.
     pub priority: u8,
-    /// The core that it is pinned to, if any.
+    /// Core to which the thread is pinned, if any.
     pub cpu: Option<usize>,
     /// Extent of the memory lock.
     pub locked_memory: LockedMemory,
     /// Whether children start without the real-time policy.
     pub resets_on_fork: bool,
-    /// Reason and remedy of every refused request. Empty when all was granted.
+    /// Reason and remedy for every refused request; empty if everything was granted.
     pub reasons: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Granted {
     }
 }
 
-/// The body of a thread panicked, with this message.
+/// Error for a panic in the body of a thread, with its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadPanic(pub String);
 
@@ -118,7 +118,7 @@ impl std::fmt::Display for ThreadPanic {
 
 impl std::error::Error for ThreadPanic {}
 
-/// A running thread and what it was granted.
+/// A running thread with its granted properties.
 #[derive(Debug)]
 pub struct RealtimeThread<R> {
     handle: JoinHandle<R>,
@@ -127,7 +127,7 @@ pub struct RealtimeThread<R> {
 }
 
 impl<R> RealtimeThread<R> {
-    /// What the thread was granted, known before its body starts.
+    /// Properties that the thread was granted, read back before its body starts.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
@@ -136,7 +136,7 @@ impl<R> RealtimeThread<R> {
     /// nothing if the thread is not pinned, or if there is no other core.
     ///
     /// # Errors
-    /// If the system rejects it.
+    /// If the system rejects the change.
     pub fn reserve_core(&self) -> io::Result<()> {
         self.granted.cpu.map_or(Ok(()), |cpu| reserved_core::reserve_core(cpu, self.id))
     }
@@ -157,7 +157,8 @@ impl<R> RealtimeThread<R> {
 
 /// Starts `body` on a new thread with as much of `request` as the system grants.
 ///
-/// Returns once the privileges are read back; `body` gets the same [`Granted`]. Fails only if no thread can be started.
+/// Returns once the privileges are read back; `body` receives the same [`Granted`]. Fails only if no thread can be
+/// started.
 pub fn spawn<R, F>(request: ThreadRequest, body: F) -> io::Result<RealtimeThread<R>>
 where
     R: Send + 'static,

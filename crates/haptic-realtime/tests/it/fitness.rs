@@ -1,4 +1,4 @@
-//! The doctor's checks on the machine at hand, whatever it is.
+//! Runs the checks of `hapticd doctor` on the machine that runs the tests.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! Ticks of a recording as columns, reduced to fewer points where a plot cannot show all.
+//! Ticks of a recording as columns, reduced to fewer points where a plot cannot show all of them.
 
 use crate::tick_message::TickMessage;
 
-/// Largest number of points in a plot; in a longer recording each point shows the range of several ticks.
+/// Largest number of points in a plot. In a longer recording, each point shows the range of several ticks.
 const MOST_POINTS: usize = 12_000;
 
-/// Columns of a recording, all of the same length. World frame, SI units.
+/// Columns of a recording, all of the same length, and counts over all ticks. World frame, SI units.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the names are those of the tick's message")]
 pub struct TickColumns {
@@ -87,7 +87,7 @@ impl TickColumns {
         self.tick.chunks(self.ticks_per_point()).map(|ticks| ticks[0] as f64 / 1000.0).collect()
     }
 
-    /// Reduces a column to as many points as [`Self::times_s`].
+    /// Reduces a column to as many points as [`Self::times_s`] returns.
     pub fn thinned(&self, column: impl Iterator<Item = f64>) -> Thinned {
         let step = self.ticks_per_point();
         let values: Vec<f64> = column.collect();

@@ -1,4 +1,4 @@
-//! Page with plots of a recording: one file, no network access, light and dark.
+//! HTML page with plots of a recording: a single file without network access, with a light and a dark theme.
 //!
 //! `gathered` collects the ticks, `plots` prepares the data of the plots, `summary` computes the figures for a paper.
 //! This module combines them with a small script that draws the plots.
@@ -11,7 +11,7 @@ use gathered::TickColumns;
 use haptic_planar::scene::Scene;
 use std::fmt::Write;
 
-/// Contents of the page besides the ticks.
+/// Contents of the page in addition to the ticks.
 pub struct Facts<'a> {
     /// Name of the recording.
     pub title: String,
@@ -41,14 +41,14 @@ pub struct EventLine {
 /// Largest number of events listed on the page.
 const EVENTS_LISTED: usize = 500;
 
-/// Returns the complete page.
+/// Returns the complete page as HTML.
 pub fn page(gathered: &TickColumns, facts: &Facts<'_>) -> String {
     let summary = summary::Summary::of(gathered);
     let title = escaped(&facts.title);
     let warnings: String =
         facts.warnings.iter().map(|text| format!("<p class=\"warn-text\">{}</p>", escaped(text))).collect();
     let data = plots::data(gathered, facts, &summary);
-    // The script must not contain its own end tag, which the name of a body could include.
+    // The script must not contain its own end tag, which could occur in the text of an event.
     let data = data.to_string().replace("</", "<\\/");
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
@@ -79,7 +79,7 @@ fn event_table(events: &[EventLine]) -> String {
     let mut table = String::from("<table><thead><tr><th>time / s</th><th class=\"text\">what</th></tr></thead><tbody>");
     for event in events.iter().take(EVENTS_LISTED) {
         let class = if event.level > 2 { "text warn-text" } else { "text" };
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ =
             write!(table, "<tr><td>{:.3}</td><td class=\"{class}\">{}</td></tr>", event.time_s, escaped(&event.text));
     }
@@ -103,7 +103,7 @@ fn texts(texts: &[(String, String)]) -> String {
     texts.iter().map(one).collect()
 }
 
-/// Escapes markup in a text.
+/// Escapes the characters of a text that HTML interprets.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

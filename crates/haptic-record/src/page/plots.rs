@@ -1,4 +1,4 @@
-//! Data of the plots, in the form that the script expects.
+//! Data of the plots, in the form that the page's script expects.
 
 use super::Facts;
 use super::gathered::{Thinned, TickColumns};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const INFORMATION: u8 = 2;
 /// Largest number of points of a scatter plot or a path.
 const MAX_DOTS: usize = 4000;
-/// Bars of a histogram per decade; durations are stored to 3 %.
+/// Histogram bars per decade. A bar is wider than the 3 % to which durations are stored.
 const BARS_PER_DECADE: f64 = 16.0;
 /// Period, µs.
 const PERIOD_US: f64 = 1000.0;
@@ -53,7 +53,7 @@ fn add_to_legend(plot: &mut Value, name: &str, colour: &str) {
     }
 }
 
-/// Rounds to four decimals: more than a plot shows, and short.
+/// Rounds to four decimals, which is more than a plot shows and keeps the text short.
 fn rounded(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| (value * 1e4).round() / 1e4 + 0.0).collect()
 }
@@ -109,7 +109,7 @@ fn account(gathered: &TickColumns) -> Value {
 
 fn path(gathered: &TickColumns) -> Value {
     let caption = "Where the hand is and where the tool is: their distance stretches the coupling.";
-    // The tool coincides with the hand nearly all the time; with dashes both are visible.
+    // The tool coincides with the hand most of the time; dashes keep both visible.
     let dashed = |mut series: Value| {
         series["dash"] = Value::from(true);
         series
@@ -176,7 +176,8 @@ fn outlines(scene: &Scene, body: &Body) -> Vec<Value> {
     pieces.iter().map(|piece| json!({ "points": rounded(piece), "colour": body.colour, "fixed": body.fixed })).collect()
 }
 
-/// Returns the bounds of the map, mm: the paths and the dynamic bodies, with a margin; fixed bodies may extend beyond.
+/// Returns the bounds of the map, mm: the paths and the dynamic bodies, with a margin; fixed bodies may extend beyond
+/// them.
 fn bounds(scene: &Scene, hand: &[[f64; 2]], tool: &[[f64; 2]]) -> [f64; 4] {
     let starts = scene.bodies.iter().filter(|body| !body.fixed).flat_map(|body| {
         let (centre_m, _) = body.start_pose();
@@ -201,7 +202,7 @@ fn friction(gathered: &TickColumns, summary: &Summary) -> Value {
         .collect();
     let mut normals: Vec<f64> = pressed.iter().map(|[normal, _]| *normal).collect();
     normals.sort_by(f64::total_cmp);
-    // The spikes of impacts would flatten everything else.
+    // Ignore the largest values: the spikes of impacts would flatten everything else.
     let top = normals.get(normals.len().saturating_sub(1) * 995 / 1000).copied().unwrap_or(1.0).max(0.1);
     let dots: Vec<Vec<f64>> = pressed.iter().step_by(every(pressed.len())).map(|point| rounded(point)).collect();
     let coefficient = summary.friction.unwrap_or(0.0);
@@ -251,7 +252,7 @@ fn latency(gathered: &TickColumns) -> Value {
     })
 }
 
-/// Returns the logarithm of each bar's edges in µs, and its count.
+/// Returns, for each bar, the base-10 logarithms of its edges in µs and its count.
 fn bars(durations_ns: &[u32]) -> Vec<Value> {
     let mut counts = std::collections::BTreeMap::<i64, u64>::new();
     for duration_ns in durations_ns.iter().filter(|duration| **duration > 0) {

@@ -1,4 +1,4 @@
-//! Figures for a paper: means, extremes, spread, dominant frequencies.
+//! Figures for a paper: mean, RMS, maximum and spread of each quantity, and dominant frequencies.
 
 use super::gathered::TickColumns;
 use crate::spectrum::{Line, dominant, spectrum};
@@ -6,10 +6,10 @@ use crate::spectrum::{Line, dominant, spectrum};
 /// Largest number of frequencies listed.
 const FREQUENCIES_NAMED: usize = 3;
 const RATE_HZ: f64 = 1000.0;
-/// Smallest normal force at which the tool counts as pressed, N; below it friction cannot be determined.
+/// Normal force above which friction is evaluated, N; below it the ratio is too uncertain.
 pub(super) const PRESSED_N: f64 = 0.05;
 
-/// Mean, extremes and spread of one quantity.
+/// Mean, RMS, value of the largest magnitude, and standard deviation of one quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     mean: f64,
@@ -24,9 +24,10 @@ pub(super) struct Summary {
     /// Spectrum of the magnitude of the force.
     pub(super) spectrum: Vec<Line>,
     pub(super) peaks: Vec<Line>,
-    /// Fraction of ticks in which the tool is pressed against a body.
+    /// Fraction of ticks in which the tool is in contact with a body.
     contact_share: f64,
-    /// Effective coefficient of friction: the value that 99 % of all pressed ticks stay below.
+    /// Effective coefficient of friction: the ratio of tangential to normal force that 99 % of the ticks with a normal
+    /// force above [`PRESSED_N`] do not exceed.
     pub(super) friction: Option<f64>,
 }
 
@@ -135,8 +136,8 @@ impl Summary {
     }
 }
 
-/// Computes the speed of the hand by backward difference over ten ticks, because a single step shows the encoder rather
-/// than the hand.
+/// Computes the speed of the hand by a backward difference over ten ticks. Over a single tick, encoder steps would
+/// dominate.
 fn speeds_m_per_s(gathered: &TickColumns) -> Vec<f64> {
     const APART: usize = 10;
     let moved = |axis: usize, k: usize| f64::from(gathered.hand_m[axis][k] - gathered.hand_m[axis][k - APART]);

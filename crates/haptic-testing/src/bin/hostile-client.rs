@@ -1,10 +1,11 @@
-//! Sends invalid and excessive requests to a running daemon until it ends, and counts the responses.
+//! Sends invalid and excessive requests to a running daemon until the daemon ends, and counts the responses.
 //!
 //!     hostile-client ADDRESS:PORT
 //!
-//! One round: 500 connections at once, a body of 10 MB, a WebSocket message of 10 MB, malformed JSON, a foreign origin,
-//! a foreign host, paths that lead out of the page's folder. Prints one JSON object: the count of each status (`0`:
-//! closed without a response), and the kinds of requests that were ever accepted.
+//! Each round consists of 500 concurrent connections, a body of 10 MB, a WebSocket message of 10 MB, malformed JSON, a
+//! foreign origin, a foreign host, and paths that lead out of the page's folder. The program prints one JSON object
+//! with the number of rounds, the count of each status for each kind of request (`0` if the connection was closed
+//! without a response), and the kinds of invalid requests that were accepted.
 
 use haptic_testing::viewer_client::Stream;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const CONNECTIONS: usize = 500;
 const LARGE_BYTES: usize = 10 << 20;
-/// Time without a response that counts as a closed connection.
+/// Time without a response after which a connection counts as closed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Counts of statuses by kind of request.
@@ -57,7 +58,7 @@ fn round(address: &str, responses: &mut Responses) {
     record("large message", large_message(address));
 }
 
-/// Opens all connections before it reads the first response.
+/// Opens all connections before reading the first response, and returns the statuses.
 fn flood(address: &str) -> Vec<u16> {
     let request = format!("GET /api/state HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let connect = |_| {
@@ -75,11 +76,11 @@ fn exchange(address: &str, request: &[u8]) -> u16 {
     status(stream)
 }
 
-/// Opens a stream and sends one frame of 10 MB; 200 if the stream stays open.
+/// Opens a stream and sends one frame of 10 MB. Returns 200 if the stream stays open, otherwise zero.
 fn large_message(address: &str) -> u16 {
     let Ok(mut stream) = Stream::open(address, 1, TIMEOUT) else { return 0 };
     let _ = stream.send_text(&"x".repeat(LARGE_BYTES));
-    // Messages sent before may still arrive.
+    // Messages that were sent earlier may still arrive.
     let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
         let Ok(Some(_)) = stream.next_text() else { return 0 };
@@ -87,7 +88,7 @@ fn large_message(address: &str) -> u16 {
     200
 }
 
-/// The status of the response; zero without one.
+/// Returns the status of the response; zero if there is none.
 fn status(mut stream: TcpStream) -> u16 {
     let _ = stream.set_read_timeout(Some(TIMEOUT));
     let mut start = [0; 12];
@@ -95,7 +96,7 @@ fn status(mut stream: TcpStream) -> u16 {
     std::str::from_utf8(&start).ok().and_then(|text| text.get(9..12)?.parse().ok()).unwrap_or(0)
 }
 
-/// Kinds of requests that were accepted although they are invalid. Those of the flood are valid.
+/// Returns the kinds of requests that were accepted although they are invalid. The requests of the flood are valid.
 fn accepted(responses: &Responses) -> Value {
     let is_accepted = |what: &str, statuses: &BTreeMap<u16, usize>| what != "flood" && statuses.contains_key(&200);
     responses.iter().filter(|(what, statuses)| is_accepted(what, statuses)).map(|(what, _)| *what).collect()

@@ -1,32 +1,33 @@
-//! Reads the stream of a running daemon as pages do, until the daemon ends, and prints how old the states were.
+//! Reads the stream of a running daemon like a page, until the daemon ends, and prints the age of the states.
 //!
 //!     watch-stream [--stalled] [--lead] ADDRESS:PORT
 //!
-//! Opens four streams of 60 frames a second. With `--stalled` four clients request such streams and never read them,
-//! and a fifth, which reads one frame a second, waits for the end. With `--lead` the first stream sets the hand's
-//! target, as a mouse does. Prints one JSON object, times in ms:
+//! Opens four streams of 60 frames per second. With `--stalled`, four clients request such streams and never read them,
+//! and a fifth, which reads one frame per second, waits for the end. With `--lead`, the first stream sets the hand's
+//! target like a mouse. Prints one JSON object, with times in ms:
 //!
-//! - `tick_to_client`: from the start of a tick to the arrival of its state as text at a client. The daemon sends the
-//!   start of the tick; both use the same clock.
-//! - `mouse_to_hand`: from sending a mouse position to the first sampled tick in which the hand has moved. Includes the
-//!   time that a hand with mass needs to move two encoder steps, and up to 8 ms between two samples.
+//! - `tick_to_client`: time from the start of a tick to the arrival of its state at a client. The daemon sends the
+//!   start time of the tick; both use the same clock.
+//! - `mouse_to_hand`: time from sending a mouse position to the first sampled tick in which the hand has moved. It
+//!   includes the time that a hand with mass needs to move two encoder steps, and up to 8 ms between two samples.
 
 use haptic_testing::viewer_client::{Stream, monotonic_ns, request_stream};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::time::Duration;
 
-/// Clients that read, or that never read.
+/// Number of clients that read or, with `--stalled`, of those that never read.
 const CLIENTS: usize = 4;
-/// Frames a second, as the page requests.
+/// Frames per second, as the page requests.
 const HZ: u32 = 60;
 /// Time without a message after which the daemon counts as gone.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Targets of the mouse in turn, m: above everything in the default scene.
+/// Successive targets of the mouse, world frame, m; above everything in the default scene.
 const TARGETS_M: [[f64; 2]; 2] = [[0.0, 0.08], [0.01, 0.08]];
-/// Time at each target, s: enough to come to rest.
+/// Time at each target, s; enough for the hand to come to rest.
 const REST_S: f64 = 0.7;
-/// Displacement that counts as motion, m: two encoder steps of the simulated device, more than it moves at rest.
+/// Displacement above which the hand has moved, m: two encoder steps of the simulated device, more than its position
+/// varies at rest.
 const MOVED_M: f64 = 2e-5;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -76,14 +77,15 @@ fn read_stream(address: &str, hz: u32, leads: bool) -> Result<Measured, Box<dyn 
         measured.ages_ns.push(now_ns - number(&state["monotonic_ns"]));
         if leads && let Some(target_m) = mouse.update(&state, &mut measured.delays_ns) {
             mouse.moved_target_ns = monotonic_ns();
-            // The daemon may have ended since.
+            // The daemon may have ended in the meantime.
             let _ = stream.send_text(&json!({ "type": "hand", "position_m": target_m }).to_string());
         }
     }
     Ok(measured)
 }
 
-/// Moves the hand's target once the hand rests, and finds the first sample in which the hand has moved; repeats.
+/// Mouse that repeatedly moves the hand's target when the hand is at rest, and finds the first sample in which the hand
+/// has moved.
 #[derive(Default)]
 struct Mouse {
     moves: usize,
@@ -94,7 +96,7 @@ struct Mouse {
 }
 
 impl Mouse {
-    /// Evaluates a state; returns the next target when it is time for one.
+    /// Evaluates a state and returns the next target when one is due.
     fn update(&mut self, state: &Value, delays_ns: &mut Vec<f64>) -> Option<[f64; 2]> {
         if let Some(moved_ns) = self.first_motion_ns(state) {
             delays_ns.push(moved_ns - self.moved_target_ns);
@@ -104,14 +106,14 @@ impl Mouse {
         if self.moves > 0 && t_s - self.moved_target_t_s < REST_S {
             return None;
         }
-        // The first target takes the hand off its path, where it does not rest.
+        // The first target takes the hand off its path, on which it is not at rest.
         self.rest_m = (self.moves > 0).then(|| [0, 1].map(|axis| number(&state["hand_m"][axis])));
         self.moved_target_t_s = t_s;
         self.moves += 1;
         Some(TARGETS_M[self.moves % TARGETS_M.len()])
     }
 
-    /// Start of the first sampled tick that shows motion since the last target, if any.
+    /// Returns the start of the first sampled tick that shows motion since the last target, ns, if any.
     fn first_motion_ns(&self, state: &Value) -> Option<f64> {
         let [rest_x, rest_y] = self.rest_m?;
         let began_ns =
@@ -121,7 +123,7 @@ impl Mouse {
     }
 }
 
-/// A number of a message. A missing one becomes NaN, which shows in the figures.
+/// Returns a number of a message. A missing number becomes NaN, which is visible in the output.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }

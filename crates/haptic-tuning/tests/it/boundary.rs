@@ -1,4 +1,4 @@
-//! The stability boundaries compared, and the proposed gains on measured devices.
+//! Compares the stability boundaries, and tests the proposed gains on measured devices.
 
 use crate::common::{measured, random_device};
 use haptic_coupling::coupling::Gains;
@@ -21,7 +21,7 @@ fn truth(seed: u64) -> WorstAxisModel {
     worst_axis(&random_device(seed), 1, 0.001)
 }
 
-/// The device as estimated by a measurement.
+/// Returns a device model as estimated by a measurement.
 fn known(seed: u64) -> WorstAxisModel {
     let found = measured(&random_device(seed), 4.0).unwrap();
     let EncoderStep::Step(encoder_step_m) = found.grid else { panic!("no step for {seed}") };
@@ -43,7 +43,8 @@ fn without_friction_the_loop_becomes_unstable_where_the_eigenvalues_do() {
             let tapped = TapTest::new(&device, &hand).unwrap();
             for damping in dampings(&device, &hand, 9).into_iter().step_by(2) {
                 let Limits { simulated_n_per_m, .. } = Limits::of(&device, &hand, &tapped, damping);
-                // Where the boundary is steep, a tenth of the damping is as near as a tenth of the stiffness.
+                // Where the boundary is steep, a tenth of the damping is as small a deviation as a tenth of the
+                // stiffness.
                 let near =
                     [0.9, 1.0, 1.1].map(|fraction| max_stable_stiffness_n_per_m(&device, &hand, fraction * damping));
                 let low = near.iter().copied().fold(f64::MAX, f64::min);

@@ -1,4 +1,4 @@
-//! Measurements of random simulated devices, and the errors when a measurement cannot work.
+//! Measurements of random simulated devices, and the errors of measurements that cannot work.
 
 use crate::common::{measured, random_device};
 use haptic_device::{Device, Identity, Limits, MonotonicNs, SimulatedDevice};
@@ -9,12 +9,12 @@ use haptic_tuning::excitation::GaveUp;
 use haptic_tuning::experiment::Experiment;
 use haptic_tuning::measurement::{End, Measurement, MeasurementLimits};
 
-/// Number of devices; the environment can raise it, to estimate the rate of errors.
+/// Returns the number of devices to measure. An environment variable can raise it to estimate the error rate.
 fn devices() -> u64 {
     std::env::var("HAPTIC_TUNING_DEVICES").map_or(30, |text| text.parse().expect("a whole number of devices"))
 }
 
-/// Name, estimate, truth and tolerance of everything that is measured.
+/// Returns name, estimate, true value and tolerance of each measured quantity.
 fn compared(found: &AxisEstimate, model: &DeviceModel) -> [(&'static str, Interval, f64, f64); 5] {
     let step_m = match found.grid {
         EncoderStep::Step(step_m) => step_m,
@@ -31,7 +31,7 @@ fn compared(found: &AxisEstimate, model: &DeviceModel) -> [(&'static str, Interv
     ]
 }
 
-/// Errors of an estimate; empty if it is correct.
+/// Returns the errors of an estimate; empty if it is correct.
 fn errors(found: &AxisEstimate, model: &DeviceModel) -> Vec<String> {
     let is_right = |value: f64, truth: f64, allowed: f64| (value - truth).abs() <= allowed;
     let wrong = compared(found, model)
@@ -87,7 +87,7 @@ fn intervals_contain_the_truth_most_of_the_time() {
     assert!(held * 100 >= 85 * all, "{held} of {all} intervals of 95 % hold the truth");
 }
 
-/// Motors that saturate at a fraction of the force in the file.
+/// Device that scales efforts by `gain` and saturates at `limit_n`.
 struct Weak {
     device: SimulatedDevice,
     limit_n: f64,
@@ -121,7 +121,7 @@ fn free() -> SimulatedDevice {
     SimulatedDevice::new(1, &DeviceModel::default(), None).unwrap()
 }
 
-/// Runs a measurement to its end and returns the last effort.
+/// Runs a measurement to its end and returns it with the last effort.
 fn driven(device: &mut dyn Device) -> (Experiment, Effort) {
     let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });
     let mut last = Effort::zero();

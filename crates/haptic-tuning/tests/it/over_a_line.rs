@@ -1,4 +1,4 @@
-//! Boards on a serial line, measured through their protocol in virtual time, with stalls of the host at chosen times.
+//! Measures boards through the protocol of a serial line in virtual time, with stalls of the host at chosen times.
 
 use haptic_backends::protocol::{OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const TICK_NS: u64 = 1_000_000;
 
-/// A board and the host's halves of its protocol, joined without a port.
+/// Board and the host's halves of its protocol, connected without a port.
 struct Linked {
     board: NativeBoard,
     session: Box<OpenSession>,
@@ -42,7 +42,7 @@ impl Linked {
         Self { board, session, newest: Sample::default(), handed_out: 0, last_effort: Effort::zero() }
     }
 
-    /// Advances the board's time.
+    /// Advances the board by a number of milliseconds.
     fn pass(&mut self, milliseconds: u32) {
         (0..milliseconds).for_each(|_| self.board.tick(&mut Vec::new()));
     }
@@ -76,7 +76,7 @@ impl Device for Linked {
         }
     }
 
-    /// The reply arrives long before the next tick.
+    /// Writes an effort and receives the reply, which arrives long before the next tick.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         self.last_effort = effort;
         let (frame, _) = self.session.transmit.encode(effort, &self.newest, now);
@@ -89,7 +89,8 @@ impl Device for Linked {
     fn close(&mut self) {}
 }
 
-/// Runs a measurement; before each tick `stall` returns the number of periods that the host misses, and may change the device.
+/// Runs a measurement. Before each tick, `stall` returns the number of periods that the host misses; it may also change
+/// the device.
 fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (Experiment, End) {
     let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });
     let (mut now, mut tick) = (MonotonicNs(TICK_NS), 0);
@@ -109,7 +110,8 @@ fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (
     }
 }
 
-/// The effect of an effort shows a tick later, in the reply to the next command.
+/// Asserts that an estimate matches the model. The effect of an effort appears one tick later, in the reply to the next
+/// command.
 fn assert_right(found: &AxisEstimate, model: &DeviceModel) {
     let checks = [
         ("mass", found.mass_kg.value, model.mass_kg[0], 0.05 * model.mass_kg[0]),
@@ -142,7 +144,7 @@ fn a_board_is_measured_through_its_protocol() {
 #[test]
 fn a_host_that_stalls_now_and_then_still_measures_correctly() {
     let model = DeviceModel::default();
-    // Every tenth of a second 1 to 7 periods are missed, as on a shared machine.
+    // Every tenth of a second, 1 to 7 periods are missed, as on a shared machine.
     let stall = |tick: u32, _: &mut Linked| if tick.is_multiple_of(100) { 1 + tick / 100 % 7 } else { 0 };
     let (experiment, end) = run(&mut Linked::new(&model), stall);
     assert_eq!(end, End::Finished);

@@ -1,4 +1,4 @@
-//! The JSON messages of the API. Numbers are in SI units, with the unit in the key.
+//! JSON messages of the API. Numbers are in SI units, with the unit in the key.
 
 pub mod scene;
 pub mod settings;
@@ -8,16 +8,16 @@ pub mod timing;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A message as text, shared by all clients.
+/// Message as text, shared by all clients.
 pub type Text = Arc<str>;
 
-/// A message as JSON text.
+/// Converts a message to JSON text.
 pub fn json(message: &impl Serialize) -> String {
-    // Cannot fail: all keys are strings, and no serialiser here returns an error.
+    // This cannot fail: all keys are strings, and no serialiser here returns an error.
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Puts the key `type`, which distinguishes the messages of the stream, in front of an object's keys.
+/// Inserts the key `type`, which distinguishes the messages of the stream, before the other keys of an object.
 pub fn with_type(kind: &str, object: &str) -> String {
     let rest = object.strip_prefix('{').unwrap_or("}");
     let comma = if rest.starts_with('}') { "" } else { "," };

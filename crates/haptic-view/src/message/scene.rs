@@ -1,4 +1,4 @@
-//! The scene: everything about a world that does not change while it runs.
+//! Scene: everything about a world that does not change while it runs.
 
 use haptic_planar::math::rotate;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
@@ -6,7 +6,7 @@ use haptic_planar::scene::{Body, Scene};
 use nalgebra::Vector2;
 use serde::Serialize;
 
-/// A scene.
+/// Message with a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SceneMessage {
     /// Number of the scene within a run, from 1. Each state carries the number of its scene.
@@ -15,17 +15,17 @@ pub struct SceneMessage {
     pub name: String,
     /// Gravity, m/s².
     pub gravity_m_per_s2: [f64; 2],
-    /// In file order.
+    /// Bodies, in the order of the scene file.
     pub bodies: Vec<BodyMessage>,
     /// Indices of the dynamic bodies. The state lists their poses in this order.
     pub moving: Vec<usize>,
     /// The tool, if the scene has one.
     pub tool: Option<ToolMessage>,
-    /// Bounding box of all bodies at the start: lower left and upper right corner, m.
+    /// Bounding box of all bodies at the start: lower left and upper right corners, world frame, m.
     pub bounds_m: [[f64; 2]; 2],
 }
 
-/// One body.
+/// Body of a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BodyMessage {
     /// Unique name.
@@ -36,13 +36,13 @@ pub struct BodyMessage {
     pub shape: ShapeMessage,
     /// Radius by which the outline is grown, m.
     pub rounding_m: f64,
-    /// Position of the body's frame in the world at the start, m.
+    /// Position of the body's frame at the start, world frame, m.
     pub position_m: [f64; 2],
     /// Angle at the start, rad, anticlockwise.
     pub angle_rad: f64,
     /// Colour, `#rrggbb`.
     pub colour: String,
-    /// Bodies of different layers do not collide.
+    /// Collision layer. Bodies of different layers do not collide.
     pub layer: i32,
     /// Coulomb friction coefficient.
     pub friction: f64,
@@ -56,33 +56,33 @@ pub struct BodyMessage {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShapeMessage {
-    /// Full width and height, centred.
+    /// Box: full width and height, centred on the origin, m.
     BoxM([f64; 2]),
-    /// Radius.
+    /// Disc: radius, m.
     DiscRadiusM(f64),
-    /// Corners of a polygon.
+    /// Polygon: corners, m.
     PolygonM(Vec<[f64; 2]>),
-    /// Capsule along x.
+    /// Capsule along the x axis.
     CapsuleM {
-        /// Distance between the centres of its ends.
+        /// Distance between the centres of the ends, m.
         length_m: f64,
-        /// Radius of its ends.
+        /// Radius of the ends, m.
         radius_m: f64,
     },
 }
 
-/// The tool.
+/// Tool of a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolMessage {
-    /// Index of its body.
+    /// Index of the tool's body.
     pub body: usize,
-    /// Its name.
+    /// Name of the tool's body.
     pub name: String,
-    /// Handle in the body's frame, m.
+    /// Position of the handle in the body's frame, m.
     pub handle_m: [f64; 2],
 }
 
-/// The built-in scenes.
+/// Message with the built-in scenes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenesMessage {
     /// All built-in scenes.
@@ -91,19 +91,19 @@ pub struct ScenesMessage {
     pub current: String,
 }
 
-/// A scene that can be switched to.
+/// Built-in scene.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SceneEntry {
-    /// Its name.
+    /// Name of the scene.
     pub name: String,
-    /// Description in one line.
+    /// One-line description.
     pub title: String,
-    /// Path of its picture.
+    /// URL path of the scene's picture.
     pub thumbnail: String,
 }
 
 impl SceneMessage {
-    /// Message of a scene, from its description and the scene built from it.
+    /// Creates the message for a scene from its description and the scene built from it.
     pub fn new(scene_id: u64, name: &str, description: &SceneDescription, scene: &Scene) -> Self {
         let bodies =
             description.bodies.iter().zip(&scene.bodies).map(|(description, built)| body(description, built)).collect();

@@ -1,21 +1,21 @@
-//! The settings in force, their limits, and the stability margins that follow.
+//! Current settings, their limits, and the resulting stability margins.
 
 use haptic_coupling::coupling::Gains;
 use haptic_loop::settings::Safety;
 use serde::Serialize;
 
-/// All settings, with the device and the margins they depend on.
+/// Message with all settings, the device, and the stability margins.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingsMessage {
-    /// The profile's `[coupling]`.
+    /// Gains, with the keys of `[coupling]` in a profile.
     pub coupling: Gains,
     /// Limits of the gains in the viewer.
     pub limits: LimitsMessage,
-    /// The profile's `[safety]`.
+    /// Safety settings, with the keys of `[safety]` in a profile.
     pub safety: Safety,
     /// Stability margins of the coupling.
     pub stability: StabilityMessage,
-    /// The device.
+    /// Device in use.
     pub device: DeviceMessage,
     /// Version of the daemon.
     pub version: String,
@@ -35,13 +35,13 @@ pub struct LimitsMessage {
 /// Margins of the coupling on this device, and the regions of stable gains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StabilityMessage {
-    /// Passive with any hand, even without the tank.
+    /// Whether the coupling is passive with any hand, even without the tank.
     pub passive: bool,
-    /// Stable with the known hand.
+    /// Whether the coupling is stable with the assumed hand.
     pub stable: bool,
-    /// The margins as text, in lines.
+    /// Margins as lines of text.
     pub text: String,
-    /// Largest passive and largest stable stiffness for damping values from zero upwards, in world units.
+    /// Largest passive and largest stable stiffness for damping values from zero upwards, world frame.
     pub region: Vec<RegionPoint>,
 }
 
@@ -54,7 +54,7 @@ pub struct RegionPoint {
     pub stiffness_stable_n_per_m: f64,
 }
 
-/// The device in use.
+/// Device in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceMessage {
     /// Name for display.
@@ -63,11 +63,11 @@ pub struct DeviceMessage {
     pub kind: String,
     /// Number of axes, 1 or 2.
     pub axes: u8,
-    /// Whether its hand is simulated and can follow the mouse.
+    /// Whether the device has a simulated hand, which can follow the mouse.
     pub can_be_guided: bool,
     /// Largest force, N.
     pub max_force_n: f64,
-    /// Dynamics of its worst axis.
+    /// Dynamics of the worst axis.
     pub model: ModelMessage,
 }
 

@@ -1,4 +1,4 @@
-//! The newest state of the loop: poses, forces, contacts, energy.
+//! Newest state of the loop: poses, forces, contacts, energy.
 
 use haptic_loop::fault::FaultRecord;
 use haptic_loop::snapshot::Snapshot;
@@ -8,49 +8,49 @@ use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::Serialize;
 
-/// The newest snapshot, with what the daemon adds to it.
+/// Newest snapshot, with the values that the daemon adds for the viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Number of the scene that the snapshot belongs to.
     pub scene_id: u64,
-    /// The newest tick report and the poses after it.
+    /// Newest tick report and the poses after that tick.
     pub snapshot: Snapshot,
-    /// Handle of the tool in the world, m; `None` without a tool.
+    /// Position of the tool's handle, world frame, m; `None` without a tool.
     pub handle_m: Option<Vector2<f64>>,
-    /// Index of the tool's body.
+    /// Index of the tool's body; `None` without a tool.
     pub tool: Option<u32>,
     /// Longest tick since the last observation, ns.
     pub compute_ns: u64,
-    /// What the simulated hand is doing, as text.
+    /// Description of the hand's current action, if any.
     pub caption: Option<String>,
-    /// The newest fault.
+    /// Newest fault, if any.
     pub fault: Option<FaultRecord>,
-    /// Faults so far.
+    /// Number of faults so far.
     pub faults: u64,
-    /// Observations so far with a stale reading.
+    /// Number of observations with a stale reading so far.
     pub stale_observations: u64,
-    /// The recording in progress.
+    /// Recording in progress, if any.
     pub recording: Option<RecordingMessage>,
 }
 
-/// A recording in progress.
+/// Message about a recording in progress.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordingMessage {
-    /// Its file.
+    /// Name of the file.
     pub file: String,
-    /// Its length, s.
+    /// Duration so far, s.
     pub seconds: f64,
-    /// Its size.
+    /// Size so far, bytes.
     pub bytes: u64,
 }
 
-/// The newest state.
+/// Message with the newest state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateMessage<'o> {
     scene_id: u64,
     tick: u64,
     t_s: f64,
-    /// Start of the tick on the system's monotonic clock, so that a client can compute the age.
+    /// Start of the tick on the system's monotonic clock, ns, from which a client can compute the age of the state.
     monotonic_ns: u64,
     paused: bool,
     phase: &'static str,
@@ -90,7 +90,7 @@ struct ContactMessage {
 }
 
 impl<'o> StateMessage<'o> {
-    /// Message of an observation.
+    /// Creates the message for an observation.
     pub fn new(observation: &'o Observation, hand_guided: bool) -> Self {
         let report = &observation.snapshot.report;
         let felt = &report.felt;
@@ -124,12 +124,13 @@ impl<'o> StateMessage<'o> {
 }
 
 impl Observation {
-    /// Time of the world, s.
+    /// Returns the world time, s: the tick number times 1 ms.
     pub fn time_s(&self) -> f64 {
         self.snapshot.report.tick as f64 / (1.0 / TICK_S)
     }
 
-    /// Row of the strip charts: time, hand, handle, force, stored energy, tank level, longest tick since the last row.
+    /// Returns a row of the strip charts: time, hand, handle, force, stored energy, tank level, and longest tick since
+    /// the last row.
     pub fn sample(&self) -> [f64; 10] {
         let report = &self.snapshot.report;
         let (hand, force) = (report.hand_m, report.force_n);

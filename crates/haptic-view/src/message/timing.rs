@@ -4,47 +4,48 @@ use serde::Serialize;
 
 /// Period of a tick, ns.
 const BUDGET_NS: u64 = 1_000_000;
-/// Bars of a histogram per octave. The loop's own histogram has sixteen times as many buckets.
+/// Histogram bars per octave. The loop's own histogram has sixteen times as many buckets.
 const BARS_PER_OCTAVE: f64 = 4.0;
 
-/// Timing of the loop so far.
+/// Message with the timing of the loop so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimingMessage {
     /// Nominal ticks per second.
     pub rate_hz: u32,
     /// Time available for a tick, ns.
     pub budget_ns: u64,
-    /// Ticks that ran.
+    /// Number of ticks that ran.
     pub ticks: u64,
-    /// Ticks that ended after the next deadline.
+    /// Number of ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Periods in which no tick ran.
+    /// Number of periods in which no tick ran.
     pub skipped: u64,
-    /// Wake-up latency.
+    /// Percentiles of the wake-up latency.
     pub wake_ns: DurationPercentiles,
-    /// Duration of a tick.
+    /// Percentiles of the duration of a tick.
     pub compute_ns: DurationPercentiles,
-    /// Longest duration and count of each bar, shortest first; empty bars are left out.
+    /// Histogram of the wake-up latency: longest duration, ns, and count of each bar, shortest first. Empty bars are
+    /// left out.
     pub wake_histogram: Vec<(u64, u64)>,
-    /// The same for the duration of a tick.
+    /// Histogram of the duration of a tick, in the same form.
     pub compute_histogram: Vec<(u64, u64)>,
 }
 
 /// Percentiles of a duration, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DurationPercentiles {
-    /// 50 % are not longer.
+    /// Median: 50 % of the durations are not longer.
     pub p50: u64,
-    /// 99 % are not longer.
+    /// 99 % of the durations are not longer.
     pub p99: u64,
-    /// 99.9 % are not longer.
+    /// 99.9 % of the durations are not longer.
     pub p999: u64,
-    /// The longest.
+    /// Longest duration.
     pub max: u64,
 }
 
 impl Default for TimingMessage {
-    /// Timing of a loop that has not run a tick.
+    /// Returns the timing of a loop that has not run a tick.
     fn default() -> Self {
         Self {
             rate_hz: 1000,
@@ -60,8 +61,8 @@ impl Default for TimingMessage {
     }
 }
 
-/// Merges the buckets of a histogram (longest duration in ns, count; shortest first) into fewer, wider bars, as many as
-/// a chart can show.
+/// Merges the buckets of a histogram (longest duration in ns, count; shortest first) into fewer and wider bars, as many
+/// as a chart can show.
 pub fn bars(buckets: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut bars: Vec<(u64, u64)> = Vec::new();
     for (longest_ns, count) in buckets {
@@ -74,7 +75,7 @@ pub fn bars(buckets: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     bars
 }
 
-/// The nearest power of 2^(1/4) at or above a duration, ns.
+/// Returns the smallest power of 2^(1/4) that is not below a duration, ns.
 fn end_of_bar(duration_ns: u64) -> u64 {
     let bar = ((duration_ns.max(1) as f64).log2() * BARS_PER_OCTAVE).ceil();
     (bar / BARS_PER_OCTAVE).exp2().floor() as u64

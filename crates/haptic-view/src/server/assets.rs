@@ -1,11 +1,11 @@
-//! The page: the files of `assets/` at build time, found by exact name.
+//! Files of the page, embedded from `assets/` at build time and found by exact name.
 
 use super::response::{HttpError, text};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-/// Names and contents.
+/// Names and contents of all files.
 static ASSETS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// Content types by file extension.
@@ -21,14 +21,15 @@ const CONTENT_TYPES: [(&str, &str); 9] = [
     ("woff2", "font/woff2"),
 ];
 
-/// The file at a path of the page; `/` is `index.html`.
+/// Returns the file at a URL path; `/` is `index.html`.
 pub fn asset(path: &str) -> Response {
     let name = path.trim_start_matches('/');
     let name = if name.is_empty() { "index.html" } else { name };
     match ASSETS.iter().find(|(known, _)| *known == name) {
         Some((_, content)) => {
             let mut response = text(content_type(name), *content);
-            // Revalidated on every load: the same address may later be served by another version of the daemon.
+            // The browser revalidates on every load, because another version of the daemon may later serve the same
+            // address.
             response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             response
         }

@@ -1,4 +1,4 @@
-//! Accepts connections: a bounded number, each with timeouts.
+//! Accepts a bounded number of connections, each with timeouts.
 
 use super::limits::{
     HEADER_TIMEOUT, MAX_CONNECTIONS, MAX_HEADER_BYTES, MAX_HEADERS, SHUTDOWN_TIMEOUT, UNACKNOWLEDGED_TIMEOUT,
@@ -45,14 +45,14 @@ pub async fn accept_all(socket: std::net::TcpListener, shared: Arc<Shared>) -> i
             () = shared.until_stopped() => break,
         }
     }
-    // Streams send their close frames meanwhile.
+    // Meanwhile, streams send their close frames.
     tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
     Ok(())
 }
 
 fn start(stream: TcpStream, slots: &Arc<Semaphore>, router: &Router, shared: &Shared) {
     let Ok(slot) = slots.clone().try_acquire_owned() else {
-        // Only what fits into the socket's buffer, so that nothing waits for this client.
+        // Write only what fits into the socket's buffer, so that nothing waits for this client.
         let _ = stream.try_write(TOO_MANY_CONNECTIONS);
         shared.counters.connections_refused.fetch_add(1, Ordering::Relaxed);
         shared.rejections.record("a connection: all slots are in use");
@@ -68,8 +68,8 @@ fn start(stream: TcpStream, slots: &Arc<Semaphore>, router: &Router, shared: &Sh
 async fn serve(stream: TcpStream, router: Router) {
     // Send a frame at once, without waiting for the acknowledgement of the previous one.
     let _ = stream.set_nodelay(true);
-    // A client that sends requests and reads no response would keep its slot for ever: none of our code runs while the
-    // socket cannot be written to.
+    // Without this timeout, a client that sends requests and reads no response would keep its slot for ever: no code of
+    // the server runs while the socket is not writable.
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED_TIMEOUT.as_millis() as u32);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);

@@ -1,4 +1,4 @@
-//! Control of the simulated hand: at most one stream has it.
+//! Control of the simulated hand, by at most one stream at a time.
 
 use super::limits::TARGETS_PER_S;
 use super::lock;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 /// Time between two attempts to release the hand while the loop is busy.
 const RELEASE_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Passes hand targets of the streams to the daemon and releases the hand after them.
+/// Passes the hand targets of the streams to the daemon and releases the hand when its stream ends.
 pub struct HandControl {
     controller: Arc<dyn Controller>,
     targets: Mutex<RateLimiter>,
@@ -22,13 +22,13 @@ pub struct HandControl {
     release_due: Notify,
 }
 
-/// The stream that controls the hand.
+/// Stream that controls the hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Owner {
     #[default]
     None,
     Stream(u64),
-    /// No stream wants it, but the loop has not accepted the release yet.
+    /// No stream controls the hand any longer, but the loop has not accepted the release yet.
     Releasing,
 }
 
@@ -47,13 +47,13 @@ impl HandControl {
         *lock(&self.owner) != Owner::None
     }
 
-    /// Whether that stream controls the hand.
+    /// Whether the given stream controls the hand.
     pub fn is_controlled_by(&self, stream: u64) -> bool {
         *lock(&self.owner) == Owner::Stream(stream)
     }
 
-    /// Moves the hand towards a position in the world, m. The last stream to ask controls the hand. Targets above the
-    /// rate limit are skipped, so that the loop keeps capacity for other commands.
+    /// Moves the hand towards a position in the world frame, m, and gives control of the hand to the stream. Targets
+    /// above the rate limit are skipped, so that the loop keeps capacity for other commands.
     pub fn set_target(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), ControlError> {
         if !lock(&self.targets).admits(Instant::now()) {
             return Ok(());
@@ -64,7 +64,8 @@ impl HandControl {
         Ok(())
     }
 
-    /// Releases the hand if that stream controls it. If the loop is busy, [`Self::retry_releases`] does it later.
+    /// Releases the hand if the given stream controls it. If the loop is busy, [`Self::retry_releases`] releases it
+    /// later.
     pub fn release(&self, stream: u64) -> Result<(), ControlError> {
         let mut owner = lock(&self.owner);
         if *owner != Owner::Stream(stream) {
@@ -88,7 +89,7 @@ impl HandControl {
         }
     }
 
-    /// Tries a pending release again; returns whether none is pending any more.
+    /// Retries a pending release, if any; returns whether no release is pending any longer.
     fn retry_release(&self) -> bool {
         let mut owner = lock(&self.owner);
         if *owner == Owner::Releasing

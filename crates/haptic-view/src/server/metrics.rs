@@ -5,7 +5,7 @@ use crate::message::timing::DurationPercentiles;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// All metrics as text.
+/// Returns all metrics as text.
 pub fn text(shared: &Shared) -> String {
     let mut metrics = Text(String::new());
     timing(&mut metrics, shared);
@@ -85,7 +85,7 @@ impl Text {
         self.head(name, "gauge", help);
         for (quantile, ns) in [("0.5", ns.p50), ("0.99", ns.p99), ("0.999", ns.p999), ("1", ns.max)] {
             let seconds = ns as f64 * 1e-9;
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(self.0, "{name}{{quantile=\"{quantile}\"}} {seconds}");
         }
     }

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The page loads only from its own origin, cannot be framed, and its content type is not guessed. No referrer is sent,
-/// because the page's URL can contain the token.
+/// Headers of every response. The page loads only from its own origin and cannot be framed, and browsers do not guess
+/// its content type. No referrer is sent, because the page's URL can contain the token.
 const SECURITY_HEADERS: [(&str, &str); 6] = [
     (
         "content-security-policy",
@@ -26,7 +26,7 @@ const SECURITY_HEADERS: [(&str, &str); 6] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
-/// Passes a request to its route, in bounded time, or rejects it.
+/// Passes a request to its route, with a time limit, or rejects it.
 pub async fn check_request(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     shared.counters.requests.fetch_add(1, Ordering::Relaxed);
     let summary = format!("{} {}", request.method(), request.uri().path());
@@ -67,8 +67,8 @@ async fn respond_in_time(request: Request, next: Next) -> Response {
     })
 }
 
-/// Whether a status is worth a line in the log. An unknown name or an invalid value is an ordinary mistake, and the
-/// response reports it to the client.
+/// Whether a status is worth a line in the log. An unknown name or an invalid value is an ordinary mistake, which the
+/// response reports to the client.
 fn is_rejection(status: StatusCode) -> bool {
     let is_ordinary = matches!(
         status,
@@ -80,14 +80,14 @@ fn is_rejection(status: StatusCode) -> bool {
     status.is_client_error() && !is_ordinary
 }
 
-/// Whether a path tries to leave the page's folder. It cannot succeed, because the page is a list of names; the attempt
-/// is logged.
+/// Whether a path is an attempt to leave the page's folder. The attempt cannot succeed, because files are found by
+/// exact name, but it is logged.
 fn is_path_traversal(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.starts_with("//") || ["..", "%2e", "%2f", "%5c", "%00"].iter().any(|trick| path.contains(trick))
 }
 
-/// The start of a text with control characters replaced, for the log.
+/// Returns the start of a text for the log, with control characters replaced.
 fn printable(text: &str) -> String {
     text.chars().take(80).map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }

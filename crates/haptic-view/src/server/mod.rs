@@ -1,9 +1,9 @@
-//! The server thread: low priority, and off the loop's core where there is another.
+//! Server thread, with a low priority and off the loop's core if there is another core.
 //!
-//! - `policy`: which requests have access; `middleware`: applies it to every request.
+//! - `policy`: the access rules; `middleware`: applies them to every request.
 //! - `routes`: the HTTP API; `assets`: the page; `metrics`: figures for Prometheus.
-//! - `stream`: the WebSocket; `hand`: which stream controls the simulated hand.
-//! - `limits`: bounds on what a client can cost.
+//! - `stream`: the WebSocket; `hand`: control of the simulated hand by one stream.
+//! - `limits`: bounds on the resources that clients can use.
 
 mod assets;
 mod connection;
@@ -34,7 +34,7 @@ use tokio::sync::watch;
 /// Niceness of the server thread: other processes run first.
 const NICENESS: i32 = 10;
 
-/// The running viewer. Dropping it stops it.
+/// Handle of the running viewer. Dropping it stops the viewer.
 #[derive(Debug)]
 pub struct Viewer {
     stop: watch::Sender<bool>,
@@ -42,7 +42,8 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Serves the telemetry and passes requests to the controller. The thread keeps off `loop_cpu`.
+    /// Serves the telemetry and passes requests to the controller. The server thread does not run on `loop_cpu` if
+    /// there is another core.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -69,7 +70,7 @@ impl Drop for Viewer {
     fn drop(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // The panic hook has reported a panic of that thread. It ended the viewer only.
+            // A panic of that thread ended only the viewer and was reported by the panic hook.
             drop(thread.join());
         }
     }
@@ -100,7 +101,7 @@ fn lower_priority(loop_cpu: Option<usize>) {
     }
 }
 
-/// Locks a mutex, poisoned or not: no panic can leave the values in this module half written.
+/// Locks a mutex even if it is poisoned, because no panic can leave the values in this module half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

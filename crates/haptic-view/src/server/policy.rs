@@ -1,9 +1,9 @@
-//! Which requests have access.
+//! Access rules for requests.
 //!
-//! A foreign page open in the same browser must not reach the daemon. It has two ways, and both are closed. It can
-//! send a request from its own origin: the browser then names that origin in `Origin`. It can make its own host name
-//! resolve to this machine (DNS rebinding): the request then carries that name in `Host`. If the viewer listens
-//! beyond loopback, data also requires a token.
+//! A foreign page that is open in the same browser must not have access to the daemon. Two attacks are rejected. If the
+//! page sends a request from its own origin, the browser names that origin in `Origin`. If the page makes its own host
+//! name resolve to this machine (DNS rebinding), the request carries that name in `Host`. If the viewer listens beyond
+//! loopback, requests for data also need a token.
 
 use super::response::HttpError;
 use crate::listener::{Listener, host_name};
@@ -14,9 +14,9 @@ use std::net::IpAddr;
 /// Rules that every request must meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessPolicy {
-    /// Required if the viewer listens beyond loopback.
+    /// Token that requests for data need; `None` on loopback.
     token: Option<String>,
-    /// This machine's own name, accepted in `Host` if the viewer listens beyond loopback.
+    /// Name of this machine, which is accepted in `Host` if the viewer listens beyond loopback.
     host_name: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl AccessPolicy {
         Self { host_name: token.is_some().then(host_name).flatten(), token }
     }
 
-    /// Checks `Host`, `Origin`, the requesting site and the token.
+    /// Checks `Host`, `Origin`, the requesting site and the token of a request.
     ///
     /// # Errors
     /// 403 for a foreign host, origin or site; 401 for a missing or wrong token.
@@ -51,8 +51,9 @@ impl AccessPolicy {
         Ok(())
     }
 
-    /// Loopback with any port, because an SSH tunnel may end at another one. Beyond loopback also any address and the
-    /// machine's own name: a foreign name server cannot make these point here.
+    /// Whether a value of `Host` names this machine. Loopback is accepted with any port, because an SSH tunnel may end
+    /// at another one. If the viewer listens beyond loopback, any IP address and the machine's own name are accepted
+    /// too, because DNS rebinding cannot use them.
     fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -67,7 +68,7 @@ fn forbidden(text: &str) -> Result<(), HttpError> {
     Err(HttpError::new(StatusCode::FORBIDDEN, text))
 }
 
-/// The value of a header that occurs once; a repeated header is an attempt to bypass the check.
+/// Returns the value of a header that occurs exactly once. A repeated header is an attempt to bypass the check.
 fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

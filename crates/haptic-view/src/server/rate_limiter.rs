@@ -1,8 +1,8 @@
-//! A token bucket.
+//! Rate limiter: a token bucket.
 
 use std::time::Instant;
 
-/// Admits a number of operations per second on average, and as many in one burst.
+/// Token bucket that admits a number of operations per second on average, and as many in one burst.
 #[derive(Debug)]
 pub struct RateLimiter {
     per_second: f64,
@@ -11,12 +11,12 @@ pub struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// Starts with a full bucket.
+    /// Creates a limiter with a full bucket.
     pub fn new(per_second: f64, now: Instant) -> Self {
         Self { per_second, available: per_second, updated: now }
     }
 
-    /// Whether one more operation is admitted now.
+    /// Returns whether one more operation is admitted now, and counts it if so.
     pub fn admits(&mut self, now: Instant) -> bool {
         let gained = now.saturating_duration_since(self.updated).as_secs_f64() * self.per_second;
         self.available = (self.available + gained).min(self.per_second);

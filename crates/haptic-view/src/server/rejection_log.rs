@@ -1,13 +1,13 @@
-//! Logs rejected requests, messages and connections at a limited rate: a flood must not fill the log.
+//! Logs rejected requests, messages and connections at a limited rate, so that a flood does not fill the log.
 
 use super::lock;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Time between two lines.
+/// Minimum time between two lines of the log.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Logs rejections, and counts those that are not logged.
+/// Rate-limited log of rejections, with a count of those that are not logged.
 #[derive(Debug, Default)]
 pub struct RejectionLog(Mutex<State>);
 
@@ -15,20 +15,21 @@ pub struct RejectionLog(Mutex<State>);
 struct State {
     logged_at: Option<Instant>,
     unlogged: u64,
-    /// The newest rejection that was not logged.
+    /// Newest rejection that was not logged.
     last: String,
     total: u64,
 }
 
 impl RejectionLog {
-    /// Records one rejection: what was rejected and why.
+    /// Records a rejection; `what` names the rejected item and the reason.
     pub fn record(&self, what: &str) {
         if let Some(line) = self.line(what, Instant::now()) {
             tracing::warn!("{line}");
         }
     }
 
-    /// Logs the count of the rejections since the last line. For the end: no later line will report them.
+    /// Logs the number of rejections since the last line. Called when the viewer stops, because no later line will
+    /// report them.
     pub fn flush(&self) {
         if let Some(line) = self.rest() {
             tracing::warn!("{line}");
@@ -41,7 +42,7 @@ impl RejectionLog {
         (count > 0).then(|| format!("viewer: {count} more rejections not logged; the last: {}", state.last))
     }
 
-    /// Number of rejections so far.
+    /// Returns the number of rejections so far.
     pub fn total(&self) -> u64 {
         lock(&self.0).total
     }

@@ -1,4 +1,4 @@
-//! Responses: JSON, or an error that says what would be correct.
+//! Responses: JSON, or an error with its remedy.
 
 use super::limits::MAX_BODY_BYTES;
 use axum::body::{Body, Bytes};
@@ -12,7 +12,7 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A failed request: the status, and a text that says what would be correct.
+/// Error response: the status, and a text with the problem and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
     pub status: StatusCode,
@@ -24,7 +24,7 @@ impl HttpError {
         Self { status, text: text.into() }
     }
 
-    /// An invalid value: status 422.
+    /// Creates the error for an invalid value, status 422.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, text)
     }
@@ -53,17 +53,17 @@ impl From<ControlError> for HttpError {
     }
 }
 
-/// Response with a message as JSON.
+/// Returns a response with a message as JSON.
 pub fn json(message: &impl Serialize) -> Response {
     json_text(crate::message::json(message))
 }
 
-/// Response with JSON text.
+/// Returns a response with JSON text.
 pub fn json_text(body: impl Into<Body>) -> Response {
     text("application/json", body)
 }
 
-/// Response with text of a content type, not to be cached.
+/// Returns a response with text of a content type, which must not be cached.
 pub fn text(content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     let headers = response.headers_mut();
@@ -72,7 +72,7 @@ pub fn text(content_type: &'static str, body: impl Into<Body>) -> Response {
     response
 }
 
-/// Parses a body; `example` is a correct one for the error text. An empty body counts as an empty object.
+/// Parses a body. An empty body counts as an empty object. `example` is a correct body, for the error text.
 pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, HttpError> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body).map_err(|error| {
@@ -85,7 +85,7 @@ pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, Http
     })
 }
 
-/// An object without duplicate keys: of two values for one key it is unclear which is meant.
+/// JSON object without duplicate keys. With two values for one key it would be unclear which is meant.
 pub struct UniqueKeys(pub Map<String, Value>);
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -120,7 +120,7 @@ fn is_json_but_for_numbers(body: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(&with_zeros(body)).is_ok()
 }
 
-/// Replaces every non-finite number by a zero.
+/// Replaces every non-finite number with a zero.
 fn with_zeros(body: &[u8]) -> Vec<u8> {
     const NON_FINITE: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
     let (mut replaced, mut rest, mut is_quoted) = (Vec::with_capacity(body.len()), body, false);

@@ -1,4 +1,4 @@
-//! The HTTP API.
+//! HTTP API of the viewer.
 
 use super::limits::{FRAMES_HZ, MAX_BODY_BYTES, MAX_STEP_TICKS};
 use super::response::{HttpError, UniqueKeys, json, json_text, parse, text};
@@ -22,7 +22,7 @@ type Context = State<Arc<Shared>>;
 type Reply = Result<Response, HttpError>;
 type Body = Result<Bytes, BytesRejection>;
 
-/// All routes, behind the checks of [`middleware`].
+/// Returns the router with all routes, behind the checks of [`middleware`].
 pub fn routes(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/api/scene", get(scene).post(change_scene))
@@ -95,7 +95,7 @@ async fn thumbnail(State(shared): Context, Path(picture): Path<String>) -> Reply
 }
 
 async fn devices(State(shared): Context) -> Reply {
-    // One search at a time, to its end. Other requests wait here, where they occupy no thread.
+    // Run one search at a time, to completion. Other requests wait here, where they occupy no thread.
     let permit = shared.device_search.clone().acquire_owned().await.map_err(|_| stopping())?;
     let found = run_blocking(&shared, move |controller| {
         let _permit = permit;
@@ -104,12 +104,12 @@ async fn devices(State(shared): Context) -> Reply {
     Ok(json(&found.await?))
 }
 
-/// Response while the viewer stops.
+/// Returns the error response for requests that arrive while the viewer stops.
 fn stopping() -> HttpError {
     HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "hapticd is stopping")
 }
 
-/// Either the name of a built-in scene or the text of a scene file.
+/// Request for a scene change: either the name of a built-in scene or the text of a scene file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SceneRequest {
@@ -140,7 +140,7 @@ async fn coupling(State(shared): Context, body: Body) -> Reply {
     Ok(json(&shared.controller.set_gains(&keys)?))
 }
 
-/// A request without parameters.
+/// Request without parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
@@ -225,7 +225,7 @@ fn frames_hz(query: &str) -> Result<f64, HttpError> {
     })
 }
 
-/// The body, or why it was not accepted.
+/// Returns the body, or an error if it was not accepted.
 fn read_body(body: Body) -> Result<Bytes, HttpError> {
     body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => HttpError::too_large(),
@@ -233,9 +233,9 @@ fn read_body(body: Body) -> Result<Bytes, HttpError> {
     })
 }
 
-/// Runs a long task of the controller on another thread, so that the server thread stays free. The task runs to its end
-/// even if the client disconnects, and keeps its slot until then. A request without a slot waits here, where leaving
-/// costs nothing.
+/// Runs a long task of the controller on another thread, so that the server thread stays free. The task runs to
+/// completion even if the client disconnects, and keeps its slot until then. A request without a slot waits here, where
+/// a disconnect costs nothing.
 async fn run_blocking<T: Send + 'static>(
     shared: &Shared,
     task: impl FnOnce(&dyn Controller) -> T + Send + 'static,

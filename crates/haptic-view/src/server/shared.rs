@@ -24,11 +24,12 @@ pub struct Shared {
     pub hand: HandControl,
     stopped: watch::Receiver<bool>,
     pub streams: Arc<Semaphore>,
-    /// One scene is prepared at a time.
+    /// Permit for preparing a scene, one at a time.
     pub scene_switch: Arc<Semaphore>,
-    /// Long tasks in progress. More than there are threads for would queue up, for clients that may be gone by then.
+    /// Permits for long tasks, one per thread. Without them, tasks would queue up for clients that may have
+    /// disconnected.
     pub long_tasks: Arc<Semaphore>,
-    /// One search for connected devices at a time.
+    /// Permit for a search for connected devices, one at a time.
     pub device_search: Arc<Semaphore>,
     pub counters: Counters,
     pub rejections: RejectionLog,
@@ -36,7 +37,7 @@ pub struct Shared {
     state_text: Mutex<Option<StateText>>,
 }
 
-/// The server's own counters.
+/// Counters of the server.
 #[derive(Debug, Default)]
 pub struct Counters {
     pub requests: AtomicU64,
@@ -52,7 +53,7 @@ struct RateLimiters {
     changes: RateLimiter,
 }
 
-/// The newest state as text, serialised once for all clients.
+/// Newest state as text, serialised once for all clients.
 struct StateText {
     observation: Arc<Observation>,
     hand_guided: bool,
@@ -88,13 +89,13 @@ impl Shared {
         }
     }
 
-    /// Whether one more request is admitted now.
+    /// Returns whether one more request is admitted now, and counts it if so.
     pub fn admits(&self, changes_something: bool) -> bool {
         let (now, mut limiters) = (Instant::now(), lock(&self.rate_limiters));
         limiters.requests.admits(now) && (!changes_something || limiters.changes.admits(now))
     }
 
-    /// The newest observation and its state message; `None` before the first tick.
+    /// Returns the newest observation and its state message; `None` before the first observation.
     pub fn state_text(&self) -> Option<(Arc<Observation>, Text)> {
         let observation = self.telemetry.state.borrow().clone()?;
         let (hand_guided, mut cache) = (self.hand.is_controlled(), lock(&self.state_text));
@@ -110,7 +111,7 @@ impl Shared {
 
     /// Completes when the viewer stops.
     pub async fn until_stopped(&self) {
-        // A dropped sender means the end, too.
+        // A dropped sender also means that the viewer stops.
         let _ = self.stopped.clone().wait_for(|stopped| *stopped).await;
     }
 
@@ -118,7 +119,7 @@ impl Shared {
         MAX_STREAMS - self.streams.available_permits()
     }
 
-    /// A number that identifies a stream.
+    /// Returns a number that identifies a new stream.
     pub fn next_stream(&self) -> u64 {
         self.counters.streams_opened.fetch_add(1, Ordering::Relaxed)
     }

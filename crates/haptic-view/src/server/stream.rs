@@ -1,7 +1,7 @@
-//! The WebSocket: sends the newest state at the requested rate and receives hand targets.
+//! WebSocket stream: sends the newest state at the requested rate and receives hand targets.
 //!
-//! Each client gets the newest state, never one from a queue. A slow client gets fewer frames, one that reads nothing
-//! is dropped, and neither affects the others.
+//! Each client receives the newest state, never one from a queue. A slow client receives fewer frames, and a client
+//! that does not read is dropped; neither affects the other clients.
 
 use super::limits::{MAX_INVALID_MESSAGES, MAX_MESSAGE_BYTES, MAX_TARGET_M, MESSAGES_PER_S, SEND_TIMEOUT};
 use super::rate_limiter::RateLimiter;
@@ -26,12 +26,12 @@ use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 /// Time between two timing messages.
 const TIMING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The stream has ended. The reason was recorded where it occurred.
+/// Error that ends a stream. The reason has already been recorded.
 struct StreamEnded;
 
 type Outcome = Result<(), StreamEnded>;
 
-/// Upgrades a request to a stream, and serves it afterwards.
+/// Upgrades a request to a stream, which is then served until it ends.
 pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<Response, HttpError> {
     let too_many = |_| HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams; close some and try again");
     let slot = shared.streams.clone().try_acquire_owned().map_err(too_many)?;
@@ -42,11 +42,11 @@ pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<R
     }))
 }
 
-/// A message from a client.
+/// Message from a client.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields, expecting = "an object with a type")]
 enum ClientMessage {
-    /// Target of the hand in the world, m. Null releases the hand; a missing key is an error.
+    /// Target of the hand, world frame, m. Null releases the hand; a missing key is an error.
     Hand {
         #[serde(deserialize_with = "Option::deserialize")]
         position_m: Option<[f64; 2]>,
@@ -62,13 +62,13 @@ struct Stream {
     settings: watch::Receiver<Text>,
     timing: watch::Receiver<Arc<TimingMessage>>,
     state: watch::Receiver<Option<Arc<Observation>>>,
-    /// A frame is due, and no new state has been published since.
+    /// Whether a frame is due that waits for the next state.
     is_due: bool,
     timing_sent: Option<Instant>,
-    /// Tick of the last frame.
+    /// Number of the tick in the last frame.
     last_tick: Option<u64>,
     last_frame: Option<Instant>,
-    /// Number of the first sample not sent yet. A new client gets all that are stored.
+    /// Number of the first sample that has not been sent. A new client receives all stored samples.
     next_sample: u64,
     messages: RateLimiter,
     invalid_messages: u32,
@@ -120,8 +120,8 @@ impl Stream {
         }
     }
 
-    /// Marks a frame as due. It is sent with the next state, a few ms later, which is then as fresh as possible. Other
-    /// updates wait for one frame at most.
+    /// Marks a frame as due. The frame is sent with the next state, a few ms later, so that it is as fresh as possible.
+    /// Other updates wait for at most one frame.
     async fn schedule_frame(&mut self) -> Outcome {
         let is_first = self.last_tick.is_none();
         if is_first || std::mem::replace(&mut self.is_due, true) {
@@ -131,7 +131,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Sends everything that is new: the scene before its first state.
+    /// Sends all updates. A scene is sent before its first state.
     async fn send_updates(&mut self) -> Outcome {
         if self.settings.has_changed().unwrap_or(false) {
             let text = with_type("settings", &self.settings.borrow_and_update());
@@ -185,13 +185,14 @@ impl Stream {
         match message {
             Message::Text(text) => self.handle_text(&text).await,
             Message::Binary(_) => self.reject("messages are JSON text, not binary").await,
-            // The library replies.
+            // The library replies to pings.
             Message::Ping(_) | Message::Pong(_) => Ok(()),
             Message::Close(_) => self.finish_close().await,
         }
     }
 
-    /// The library has queued the close reply and sends it on the next receive, which returns nothing.
+    /// Completes the close handshake. The library has queued the reply and sends it on the next receive, which returns
+    /// nothing.
     async fn finish_close(&mut self) -> Outcome {
         let _ = timeout(SEND_TIMEOUT, self.socket.recv()).await;
         Err(StreamEnded)
@@ -201,7 +202,7 @@ impl Stream {
         let is_admitted = self.messages.admits(Instant::now());
         match serde_json::from_str(text) {
             Ok(ClientMessage::Hand { position_m: None }) => self.report(self.shared.hand.release(self.id)).await,
-            // Above the rate limit: the next target replaces this one.
+            // Above the rate limit, a target is dropped; the next one replaces it.
             Ok(ClientMessage::Hand { .. }) if !is_admitted => Ok(()),
             Ok(ClientMessage::Hand { position_m: Some([x, y]) }) if x.abs().max(y.abs()) <= MAX_TARGET_M => {
                 self.report(self.shared.hand.set_target(self.id, Vector2::new(x, y))).await
@@ -217,13 +218,13 @@ impl Stream {
 
     async fn report(&mut self, outcome: Result<(), ControlError>) -> Outcome {
         match outcome {
-            // Busy: the next target follows shortly, and a release is repeated by the server.
+            // If the loop is busy, the next target follows shortly, and the server repeats a release.
             Ok(()) | Err(ControlError::Busy(_)) => Ok(()),
             Err(error) => self.reject(&error.to_string()).await,
         }
     }
 
-    /// Reports what was wrong with a message. A client that sends too many invalid messages is dropped.
+    /// Reports an error to the client. A client that sends too many invalid messages is dropped.
     async fn reject(&mut self, error: &str) -> Outcome {
         self.invalid_messages += 1;
         self.send(json(&serde_json::json!({ "type": "error", "error": error }))).await?;
@@ -245,7 +246,7 @@ impl Stream {
         }
     }
 
-    /// Ends the stream after a receive error; nothing after it can be read.
+    /// Ends the stream after a receive error, after which nothing can be read.
     async fn fail(&mut self, error: &axum::Error) -> Outcome {
         if !is_too_large(error) {
             return self.drop_client(&error.to_string());
@@ -272,7 +273,7 @@ fn is_too_large(error: &axum::Error) -> bool {
 }
 
 impl Drop for Stream {
-    /// Releases the hand if a page is closed while it drags.
+    /// Releases the hand if the stream ends while it controls the hand.
     fn drop(&mut self) {
         if let Err(error) = self.shared.hand.release(self.id) {
             tracing::debug!("cannot release the hand: {error}");

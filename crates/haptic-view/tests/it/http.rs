@@ -1,4 +1,4 @@
-//! The HTTP API: access, requests, and what is rejected.
+//! HTTP API: access, requests and rejections.
 
 use crate::common::{server, server_at, wait_until};
 use serde_json::json;
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Connections that are accepted at a time.
+/// Number of connections that the server accepts at a time.
 const MAX_CONNECTIONS: usize = 64;
 
 #[test]
@@ -33,7 +33,7 @@ fn a_hanging_device_search_blocks_no_other_request() {
     std::thread::scope(|scope| {
         let searches: Vec<_> = (0..4).map(|_| scope.spawn(|| server.get("/api/devices").json())).collect();
         server.daemon.wait_for("search for devices");
-        // Quick requests, and slow ones: scene changes have a slot of their own.
+        // Other requests are not blocked: neither quick ones nor scene changes, which use a different slot.
         assert_eq!(server.get("/api/state").status, 200);
         assert_eq!(server.post("/api/scene", r#"{"name":"tower"}"#).status, 200);
         server.daemon.search_hangs.store(false, Ordering::Relaxed);
@@ -55,7 +55,8 @@ fn a_scene_change_keeps_its_slot_to_the_end_though_the_client_disconnected() {
     client.write_all(format!("{head}{body}").as_bytes()).unwrap();
     server.daemon.wait_for("prepare a scene");
     drop(client);
-    // The server must not accept another scene after it noticed that. Requests for the state give it time.
+    // The server must not accept another scene after it has detected the disconnect. The requests for the state give it
+    // time to do so.
     for _ in 0..20 {
         assert_eq!(server.get("/api/state").status, 200);
         assert_eq!(server.post("/api/scene", body).status, 503);
@@ -214,11 +215,11 @@ fn ten_megabytes_are_rejected_before_they_are_read() {
         server.address,
         body.len()
     );
-    // Only the head is sent, so a response proves that the server did not wait for the rest.
+    // Only the head is sent, so a response proves that the server did not wait for the body.
     let response = server.send(&head);
     assert_eq!(response.status, 413, "{}", response.body);
     assert!(response.json()["error"].as_str().unwrap().contains("larger than 1024 KiB"));
-    // The limit also holds for a body without an announced length.
+    // The limit also applies to a body without an announced length.
     let chunk = format!("{:x}\r\n{}\r\n", 1 << 20, "x".repeat(1 << 20));
     let chunked = format!(
         "POST /api/scene HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
@@ -273,7 +274,7 @@ fn five_hundred_connections_at_once_are_served_or_rejected_and_the_server_surviv
     wait_until("an response after the flood", || server.get("/api/state").status == 200);
 }
 
-/// Status of one request; zero if the connection was closed.
+/// Returns the status of one request; zero if the connection was closed.
 fn attempt(address: std::net::SocketAddr) -> u16 {
     use std::io::{Read, Write};
     let Ok(mut stream) = std::net::TcpStream::connect(address) else { return 0 };

@@ -1,4 +1,4 @@
-//! The WebSocket: order of the messages, messages from clients, and misbehaving clients.
+//! WebSocket stream: order of the messages, messages from clients, and misbehaving clients.
 
 use crate::common::{TIMEOUT, ball, observation, server, wait_until};
 use haptic_view::message::scene::SceneMessage;
@@ -43,7 +43,7 @@ fn the_first_frame_brings_the_last_eight_seconds_of_this_scene() {
     assert_eq!(times(&server.open_stream("?hz=60").next("state")), [12.008, 12.016, 12.024]);
 }
 
-/// When the samples of a frame were taken, s.
+/// Returns the times of a frame's samples, s.
 fn times(frame: &serde_json::Value) -> Vec<f64> {
     frame["samples"].as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap()).collect()
 }
@@ -114,7 +114,7 @@ fn a_close_frame_gets_a_reply() {
     let server = server();
     let mut stream = server.open_stream("");
     stream.0.close(None).unwrap();
-    // Messages already sent come first. The stream ends with the reply, not with a broken connection.
+    // Messages that were already sent arrive first. The stream ends with the close reply, not with a broken connection.
     let ended = std::iter::repeat_with(|| stream.0.read()).find_map(Result::err).unwrap();
     assert!(matches!(ended, tungstenite::Error::ConnectionClosed), "{ended}");
 }
@@ -124,7 +124,7 @@ fn a_hand_released_while_the_loop_is_busy_is_released_afterwards() {
     let server = server();
     let releases = || server.daemon.requests.lock().unwrap().iter().filter(|request| *request == "release").count();
     let busy = |is_busy| server.daemon.is_busy.store(is_busy, Ordering::Relaxed);
-    // By its own message, and by disconnecting.
+    // The client releases the hand first by a message, then by disconnecting.
     for (message, released) in [(Some(r#"{"type":"hand","position_m":null}"#), 1), (None, 2)] {
         let mut stream = server.open_stream("");
         stream.send(r#"{"type":"hand","position_m":[0.25,-0.5]}"#);
@@ -217,7 +217,7 @@ fn invalid_messages_get_an_error_and_too_many_end_the_stream() {
 fn a_message_of_ten_megabytes_ends_the_stream_and_nothing_else() {
     let server = server();
     let (mut good, mut bad) = (server.open_stream("?hz=120"), server.open_stream(""));
-    // The server closes the connection in the middle.
+    // The server closes the connection before the whole message is sent.
     let _ = bad.0.send(Message::text("x".repeat(10 << 20)));
     while bad.next_of_any_kind().is_some() {}
     server.telemetry.publish_state(observation(1, 160, 1));

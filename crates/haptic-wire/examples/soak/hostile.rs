@@ -3,26 +3,26 @@
 use haptic_testing::Random;
 use haptic_wire::{Decoder, Frame, Message, PAYLOAD_MAX, WIRE_MAX, encode_frame};
 
-/// Results of a stream.
+/// Results of decoding one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Bytes pushed.
     pub bytes: u64,
-    /// Frames returned.
+    /// Frames that the crate returned.
     pub accepted: u64,
     /// Runs between delimiters that were not frames.
     pub dropped: u64,
     /// Frames that parsed as a message.
     pub messages: u64,
-    /// Frames returned that the simple decoder rejects or decodes differently. Must be 0.
+    /// Frames that the crate returned but the simple decoder rejects or decodes differently. Must be 0.
     pub wrongly_accepted: u64,
-    /// Frames that the simple decoder accepts and the crate dropped. Must be 0.
+    /// Frames that the crate dropped but the simple decoder accepts. Must be 0.
     pub wrongly_dropped: u64,
-    /// Intact frames that were dropped although the frame before was intact, too. Must be 0.
+    /// Intact frames that were dropped although the preceding frame was intact as well. Must be 0.
     pub late_recoveries: u64,
 }
 
-/// The crate's decoder and the simple one.
+/// Runs the crate's decoder and the simple one on the same bytes.
 struct Comparison {
     decoder: Decoder,
     line: Vec<u8>,
@@ -34,7 +34,7 @@ impl Comparison {
         Self { decoder: Decoder::new(), line: Vec::new(), report: Report::default() }
     }
 
-    /// Pushes one byte; returns whether it completed a frame.
+    /// Pushes one byte and returns whether it completed a frame.
     fn push(&mut self, byte: u8) -> bool {
         self.report.bytes += 1;
         let decoded = self.decoder.push(byte);
@@ -60,7 +60,7 @@ fn is_frame(frame: &Frame<'_>, body: &[u8]) -> bool {
     frame.kind == body[0] && frame.sequence == body[1] && frame.payload == &body[2..body.len() - 2]
 }
 
-/// The body of a run of bytes, decoded as in the specification, without regard to speed.
+/// Decodes a run of bytes into a body as the specification describes, without regard to speed.
 fn simple_decode(line: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     let mut rest = line;
@@ -88,13 +88,13 @@ fn check_is_right(body: &[u8]) -> bool {
     check == crc.to_le_bytes()
 }
 
-/// Random bytes, with enough zeros that frames of every length occur.
+/// Pushes random bytes, with enough zeros that frames of every length occur.
 pub fn random_bytes(bytes: u64, seed: u64) -> Report {
     let mut random = Random(seed | 1);
     let mut comparison = Comparison::new();
     while comparison.report.bytes < bytes {
         let draw = random.bits();
-        // Small codes as well; otherwise almost every run would already fail COBS decoding.
+        // Small codes are frequent, because otherwise almost every run would fail COBS decoding.
         let byte = match draw & 0xF00 {
             0x000 => 0,
             0x100..=0x500 => (draw % 12) as u8,
@@ -105,7 +105,7 @@ pub fn random_bytes(bytes: u64, seed: u64) -> Report {
     comparison.report
 }
 
-/// Frames, some of them mutated. After damage the second intact frame in succession must be decoded.
+/// Pushes frames, some of them mutated. An intact frame that follows an intact frame must be decoded.
 pub fn mutated_frames(bytes: u64, seed: u64) -> Report {
     let mut random = Random(seed | 1);
     let mut comparison = Comparison::new();
@@ -133,7 +133,7 @@ fn random_frame(random: &mut Random) -> Vec<u8> {
     out[..length].to_vec()
 }
 
-/// Applies one kind of transmission error: flipped bits, lost bytes, duplicated bytes, foreign bytes.
+/// Applies one kind of transmission error: a flipped bit, lost, duplicated, overwritten or additional bytes.
 fn mutate(wire: &mut Vec<u8>, random: &mut Random) {
     let at = random.index(wire.len());
     match random.index(5) {

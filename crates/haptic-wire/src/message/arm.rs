@@ -13,7 +13,7 @@ mod field {
     pub const WATCHDOG_MS: usize = 4;
     pub const LIMITS: usize = 6;
 
-    /// The slew follows the limits, so its offset depends on the number of axes.
+    /// Offset of the slew. It depends on the number of axes, because the limits come first.
     pub const fn slew(axes: usize) -> usize {
         LIMITS + 2 * axes
     }
@@ -52,7 +52,7 @@ impl<'a> ArmView<'a> {
         read_u16(self.payload, field::WATCHDOG_MS)
     }
 
-    /// Effort limit of one axis, Q15; `axis` is below [`Self::axes`].
+    /// Effort limit of one axis, Q15; `axis` must be less than [`Self::axes`].
     pub fn limit_q15(&self, axis: usize) -> u16 {
         read_u16(self.payload, field::LIMITS + 2 * axis)
     }
@@ -63,14 +63,15 @@ impl<'a> ArmView<'a> {
     }
 }
 
-/// Limits as requested by the host in ARM, or as in force in the device's ARM_ACK.
+/// Limits requested by the host (ARM) or in force in the device (ARM_ACK).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arm {
     /// Nonce of the session's HELLO.
     pub nonce: u32,
-    /// Time without a CMD after which the device ends all effort, ms; 0 requests the device's default. At most 100.
+    /// Time without a CMD after which the device ends all effort, ms. In ARM, 0 requests the device's default, and
+    /// values above the device's maximum, which is at most 100, are reduced to it.
     pub watchdog_ms: u16,
-    /// Effort limit of each axis, Q15 of full scale. The device uses the smaller of this and its own.
+    /// Effort limit of each axis, Q15 of full scale. The device uses the smaller of this limit and its own.
     pub limits_q15: PerAxis<u16>,
     /// Largest change of effort per millisecond, Q15; 0 requests the device's default.
     pub slew_q15_per_ms: u16,

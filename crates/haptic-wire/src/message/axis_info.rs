@@ -42,7 +42,7 @@ impl AxisInfoRequest {
     }
 }
 
-/// How an axis moves, which determines its units.
+/// Type of motion of an axis, which determines its units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AxisKind {
@@ -52,7 +52,7 @@ pub enum AxisKind {
     Rotary = 1,
 }
 
-/// What position zero means. Bits unknown to this version are retained.
+/// Flags that define position zero. Bits unknown to this version are retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HomeFlags(pub u8);
 
@@ -83,7 +83,7 @@ impl<'a> AxisInfoView<'a> {
         self.0[field::INDEX]
     }
 
-    /// Kind of the axis as a byte.
+    /// Kind of the axis, as an unchecked byte.
     pub fn axis_kind(&self) -> u8 {
         self.0[field::KIND]
     }
@@ -93,17 +93,17 @@ impl<'a> AxisInfoView<'a> {
         (read_u32(self.0, field::COUNTS_NUMERATOR), read_u32(self.0, field::COUNTS_DENOMINATOR))
     }
 
-    /// The ends of the travel, in counts.
+    /// Ends of the travel, counts.
     pub fn range(&self) -> (i32, i32) {
         (read_i32(self.0, field::MINIMUM), read_i32(self.0, field::MAXIMUM))
     }
 
-    /// Effort of Q15 full scale, in micronewtons or micronewton metres.
+    /// Effort at Q15 full scale, in micronewtons or micronewton metres.
     pub fn full_scale_micro(&self) -> u32 {
         read_u32(self.0, field::FULL_SCALE)
     }
 
-    /// What position zero means.
+    /// Flags that define position zero.
     pub fn home_flags(&self) -> HomeFlags {
         HomeFlags(self.0[field::HOME_FLAGS])
     }
@@ -118,16 +118,16 @@ pub struct AxisInfo {
     pub kind: AxisKind,
     /// Counts per metre or radian: numerator, denominator; neither is 0.
     pub counts_per_unit: (u32, u32),
-    /// The ends of the travel in counts, lower first.
+    /// Ends of the travel, counts; the lower one first.
     pub range: (i32, i32),
-    /// Effort of Q15 full scale, in micronewtons or micronewton metres; never 0.
+    /// Effort at Q15 full scale, in micronewtons or micronewton metres; never 0.
     pub full_scale_micro: u32,
-    /// What position zero means.
+    /// Flags that define position zero.
     pub home_flags: HomeFlags,
 }
 
 impl AxisInfo {
-    /// Parses a payload. Rejects values that cannot be converted to metres and newtons.
+    /// Parses a payload. Rejects an unknown kind, an invalid index, a scale of zero and an empty travel.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = AxisInfoView::new_checked(payload)?;
         let reject = |field, found| Err(PayloadError::Value { kind: Kind::AxisInfo, field, found });
@@ -170,12 +170,12 @@ impl AxisInfo {
         field::LENGTH
     }
 
-    /// Counts as metres or radians.
+    /// Converts counts to metres or radians.
     pub fn units_from_counts(&self, counts: i32) -> f64 {
         f64::from(counts) * f64::from(self.counts_per_unit.1) / f64::from(self.counts_per_unit.0)
     }
 
-    /// Full-scale effort in newtons or newton metres.
+    /// Returns the full-scale effort in newtons or newton metres.
     pub fn full_scale(&self) -> f64 {
         f64::from(self.full_scale_micro) * 1e-6
     }

@@ -1,4 +1,4 @@
-//! CMD: the newest effort, sent every period.
+//! CMD: the newest efforts, sent every period.
 
 use crate::{
     MAX_AXES,
@@ -43,7 +43,7 @@ impl<'a> CommandView<'a> {
         self.payload[field::FLAGS]
     }
 
-    /// The effort of one axis; `axis` is below [`Self::axes`].
+    /// Effort of one axis, Q15; `axis` must be less than [`Self::axes`].
     pub fn effort_q15(&self, axis: usize) -> i16 {
         read_i16(self.payload, field::EFFORTS + 2 * axis)
     }
@@ -52,20 +52,23 @@ impl<'a> CommandView<'a> {
 /// Host to device: efforts to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// [`Self::ENABLE`] and [`Self::STREAM`]; other bits are for later versions and are retained.
+    /// Bits [`Self::ENABLE`] and [`Self::STREAM`]. Other bits are reserved for later versions and are retained.
     pub flags: u8,
-    /// Q15 of full scale; positive towards increasing positions. -32768 means -32767.
+    /// Effort of each axis, Q15 of full scale; positive towards increasing positions. The device treats -32768 as
+    /// -32767.
     pub efforts_q15: PerAxis<i16>,
 }
 
 impl Command {
-    /// Apply the effort. Without this flag the device applies none.
+    /// Flag: apply the efforts. Without it the device applies none.
     pub const ENABLE: u8 = 1 << 0;
-    /// Send a STATE every millisecond instead of one per CMD, until a CMD without this flag.
+    /// Flag: send a STATE every millisecond instead of one per CMD, until a CMD without this flag.
     pub const STREAM: u8 = 1 << 1;
 
-    /// Command for these efforts: enabled, unless all of them are zero. A device approaches an enabled zero no faster
-    /// than its slew limit, but ends all effort at once on a command that is not enabled, and stays armed.
+    /// Creates a command with these efforts, enabled unless all of them are zero.
+    ///
+    /// A device approaches an enabled zero no faster than its slew limit permits. A command that is not enabled ends
+    /// all effort at once, and the device stays armed.
     ///
     /// Real-time: one comparison per axis.
     pub fn with_efforts(efforts_q15: PerAxis<i16>) -> Self {

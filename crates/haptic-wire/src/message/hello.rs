@@ -59,7 +59,8 @@ impl<'a> HelloView<'a> {
 pub struct Hello {
     /// Protocol version of the host: major, minor.
     pub version: (u8, u8),
-    /// Identifies the session. A new nonce disarms the device; the same one is a retry.
+    /// Number that identifies the session. A HELLO with a new nonce disarms the device; one with the same nonce is a
+    /// retry.
     pub nonce: u32,
 }
 
@@ -90,9 +91,9 @@ pub struct Capabilities(pub u16);
 impl Capabilities {
     /// STATE contains velocities.
     pub const VELOCITY: u16 = 1 << 0;
-    /// STATE can be streamed, see [`super::Command::STREAM`].
+    /// STATE can be streamed; see [`super::Command::STREAM`].
     pub const STREAM: u16 = 1 << 1;
-    /// The device detects that the host closed the port, and disarms.
+    /// The device detects when the host closes the port, and disarms.
     pub const SEES_LINK: u16 = 1 << 2;
 
     /// Whether every bit of `bits` is set.
@@ -116,7 +117,7 @@ impl<'a> HelloAckView<'a> {
         (self.0[ack_field::MAJOR], self.0[ack_field::MINOR])
     }
 
-    /// Nonce of the HELLO that this replies to.
+    /// Nonce of the HELLO that this message answers.
     pub fn nonce(&self) -> u32 {
         read_u32(self.0, ack_field::NONCE)
     }
@@ -150,9 +151,10 @@ impl<'a> HelloAckView<'a> {
 /// Device to host: reply to HELLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HelloAck {
-    /// Protocol version of the device: major, minor. With another major no session was opened.
+    /// Protocol version of the device: major, minor. If the major version differs from the host's, no session was
+    /// opened.
     pub version: (u8, u8),
-    /// Nonce of the HELLO that this replies to.
+    /// Nonce of the HELLO that this message answers.
     pub nonce: u32,
     /// Version of the firmware, `major << 16 | minor << 8 | patch`.
     pub firmware_version: u32,

@@ -1,5 +1,5 @@
-//! The messages. Each has its field offsets, a view that has checked the length, and a value that has checked the
-//! fields.
+//! The messages of the protocol. Each module defines field offsets, a view with a checked length, and a value with
+//! checked fields.
 
 pub mod arm;
 pub mod axis_info;
@@ -27,29 +27,29 @@ use crate::{
 pub enum Message<'a> {
     /// Host: opens a session.
     Hello(Hello),
-    /// Device: identity and capabilities.
+    /// Device: reports its identity and capabilities.
     HelloAck(HelloAck),
     /// Host: requests the properties of one axis.
     AxisInfoRequest(AxisInfoRequest),
-    /// Device: properties of one axis.
+    /// Device: reports the properties of one axis.
     AxisInfo(AxisInfo),
     /// Host: permits effort within limits.
     Arm(Arm),
-    /// Device: armed, with the limits in force.
+    /// Device: confirms that it is armed, with the limits in force.
     ArmAck(Arm),
-    /// Host: the newest effort.
+    /// Host: commands the newest efforts.
     Command(Command),
-    /// Device: positions of the axes.
+    /// Device: reports the positions of the axes.
     State(State),
     /// Host: ends all effort and disarms.
     Stop,
     /// Host: requests the device's clock.
     Ping(Ping),
-    /// Device: the timestamps of a ping.
+    /// Device: answers a ping with timestamps.
     PingReply(PingReply),
-    /// Device: a fault, or a rejected message.
+    /// Device: reports a fault or a rejected message.
     Fault(Fault),
-    /// Device: text for the user.
+    /// Device: sends text for the user.
     Log(Log<'a>),
 }
 
@@ -74,7 +74,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The kind of this message.
+    /// Returns the kind of this message.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Hello(_) => Kind::Hello,
@@ -112,7 +112,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The payload, if it has the length that its kind requires.
+/// Returns the payload if it has the length that its kind requires.
 fn checked(kind: Kind, payload: &[u8], length: usize) -> Result<&[u8], PayloadError> {
     if payload.len() == length { Ok(payload) } else { Err(PayloadError::Length { kind, found: payload.len() }) }
 }

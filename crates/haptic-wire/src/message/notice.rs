@@ -1,4 +1,4 @@
-//! Messages that a device sends unrequested: FAULT with a code, LOG as text.
+//! FAULT and LOG: faults and rejected messages as codes, and text for the user.
 
 use super::checked;
 use crate::{
@@ -35,29 +35,30 @@ impl<'a> FaultView<'a> {
     }
 }
 
-/// Cause of a fault. Codes below 0x10 latch: no effort until the next ARM. From 0x10 on, a message was rejected.
+/// Cause of a fault. Codes below 0x10 latch: no effort until the next ARM. Codes from 0x10 mean that a message was
+/// rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultCode {
     /// No CMD within the watchdog time; detail: milliseconds without a CMD.
     Watchdog,
-    /// A position changed more than the axis can move; detail: axis << 24 | counts.
+    /// A position changed by more than the axis can move; detail: axis << 24 | counts.
     EncoderJump,
     /// A sensor has no valid reading; detail: axis.
     Sensor,
-    /// An ARM did not repeat the session's nonce; detail: its nonce.
+    /// An ARM did not repeat the session's nonce; detail: the nonce received.
     NonceMismatch,
-    /// An axis that the device does not have; detail: the requested index.
+    /// The device does not have the requested axis; detail: the requested index.
     NoSuchAxis,
-    /// A payload length that is invalid for its type; detail: type << 8 | length.
+    /// The length of a payload is invalid for its type; detail: type << 8 | length.
     WrongLength,
-    /// A type unknown to this firmware; detail: the type.
+    /// The type is unknown to this firmware; detail: the type.
     UnknownType,
-    /// A code of a later version.
+    /// A code unknown to this version.
     Other(u8),
 }
 
 impl FaultCode {
-    /// The code of a byte.
+    /// Returns the code for a byte.
     pub fn from_byte(byte: u8) -> Self {
         match byte {
             0x01 => Self::Watchdog,
@@ -71,7 +72,7 @@ impl FaultCode {
         }
     }
 
-    /// The byte of this code.
+    /// Returns the byte for this code.
     pub fn byte(self) -> u8 {
         match self {
             Self::Watchdog => 0x01,
@@ -150,7 +151,7 @@ impl fmt::Display for Fault {
 pub struct Log<'a>(&'a str);
 
 impl<'a> Log<'a> {
-    /// `None` if the text is too long or contains anything but printable ASCII.
+    /// Creates a message. Returns `None` if the text is too long or contains anything but printable ASCII.
     pub fn new(text: &'a str) -> Option<Self> {
         let printable = text.bytes().all(|byte| (0x20..0x7F).contains(&byte));
         (printable && text.len() <= PAYLOAD_MAX).then_some(Self(text))

@@ -1,4 +1,4 @@
-//! PING: offset of the two clocks.
+//! PING: measures the offset between the clocks of host and device.
 
 use super::checked;
 use crate::{
@@ -18,7 +18,7 @@ mod field {
 /// Host to device: requests the device's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// The host's clock when it sent this, µs; the device repeats it.
+    /// The host's clock when the ping was sent, µs. The device copies it into the reply.
     pub host_us: u32,
 }
 
@@ -36,7 +36,7 @@ impl Ping {
     }
 }
 
-/// A payload of a ping reply of the correct length.
+/// A PING reply payload of the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct PingReplyView<'a>(&'a [u8]);
 
@@ -46,30 +46,30 @@ impl<'a> PingReplyView<'a> {
         checked(Kind::PingReply, payload, field::REPLY_LENGTH).map(Self)
     }
 
-    /// The host's clock, as in the ping.
+    /// The host's clock from the ping, µs.
     pub fn host_us(&self) -> u32 {
         read_u32(self.0, field::HOST_US)
     }
 
-    /// The device's clock when the ping was received completely.
+    /// The device's clock when the ping was received completely, µs.
     pub fn received_us(&self) -> u32 {
         read_u32(self.0, field::RECEIVED_US)
     }
 
-    /// The device's clock when the reply was written.
+    /// The device's clock when the reply was written, µs.
     pub fn sent_us(&self) -> u32 {
         read_u32(self.0, field::SENT_US)
     }
 }
 
-/// Device to host: the timestamps of a ping, for the usual four-timestamp estimate of offset and delay.
+/// Device to host: timestamps of a ping, for the usual four-timestamp estimate of offset and delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingReply {
-    /// The host's clock, as in the ping.
+    /// The host's clock from the ping, µs.
     pub host_us: u32,
-    /// The device's clock when the ping was received completely.
+    /// The device's clock when the ping was received completely, µs.
     pub received_us: u32,
-    /// The device's clock when the reply was written.
+    /// The device's clock when the reply was written, µs.
     pub sent_us: u32,
 }
 

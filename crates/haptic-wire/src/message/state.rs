@@ -1,4 +1,4 @@
-//! STATE: positions of the axes, time of the sample, status of the device.
+//! STATE: positions of the axes, time of the sample and status of the device.
 
 use crate::{
     MAX_AXES,
@@ -14,7 +14,7 @@ mod field {
     pub const SAMPLED_AT_US: usize = 2;
     pub const POSITIONS: usize = 6;
 
-    /// The velocities follow the positions, so their offset depends on the number of axes.
+    /// Offset of the velocities. It depends on the number of axes, because the positions come first.
     pub const fn velocities(axes: usize) -> usize {
         POSITIONS + 4 * axes
     }
@@ -25,14 +25,15 @@ pub const fn payload_length(axes: usize, velocity_given: bool) -> usize {
     field::POSITIONS + 4 * axes * (1 + velocity_given as usize)
 }
 
-/// The status bits of a STATE. [`Self::VELOCITY`] is part of the layout; its value is in [`State::velocity_given`].
+/// Status bits of a STATE. [`Self::VELOCITY`] describes the layout; a parsed [`State`] stores it in
+/// [`State::velocity_given`] instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status(pub u8);
 
 impl Status {
     /// Effort is permitted.
     pub const ARMED: u8 = 1 << 0;
-    /// The newest CMD enabled effort, and it is applied.
+    /// The device is armed, and the newest CMD enabled effort.
     pub const ENABLED: u8 = 1 << 1;
     /// A fault is latched: no effort until the next ARM.
     pub const FAULT: u8 = 1 << 2;
@@ -44,7 +45,7 @@ impl Status {
     pub const HELD: u8 = 1 << 5;
     /// Velocities follow the positions.
     pub const VELOCITY: u8 = 1 << 6;
-    /// Sent on the device's own schedule, not in reply to a CMD.
+    /// The STATE was sent on the device's own schedule, not in reply to a CMD.
     pub const STREAMED: u8 = 1 << 7;
 
     /// Whether every bit of `bits` is set.
@@ -53,7 +54,7 @@ impl Status {
     }
 }
 
-/// A STATE payload of a valid length for its status.
+/// A STATE payload whose length is valid for its status.
 #[derive(Clone, Copy, Debug)]
 pub struct StateView<'a> {
     payload: &'a [u8],
@@ -61,7 +62,8 @@ pub struct StateView<'a> {
 }
 
 impl<'a> StateView<'a> {
-    /// Checks the length. The status tells whether velocities follow; the length then determines the number of axes.
+    /// Checks the length. The status determines whether velocities follow, and the length then determines the number of
+    /// axes.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         let wrong_length = PayloadError::Length { kind: Kind::State, found: payload.len() };
         let velocity_given = payload.get(field::STATUS).ok_or(wrong_length)? & Status::VELOCITY != 0;
@@ -74,7 +76,7 @@ impl<'a> StateView<'a> {
         self.axes
     }
 
-    /// Sequence number of the newest CMD or STOP that the device has applied.
+    /// Sequence number of the newest CMD or STOP that the device has accepted.
     pub fn acknowledged(&self) -> u8 {
         self.payload[field::ACKNOWLEDGED]
     }
@@ -89,22 +91,22 @@ impl<'a> StateView<'a> {
         read_u32(self.payload, field::SAMPLED_AT_US)
     }
 
-    /// Position of one axis; `axis` is below [`Self::axes`].
+    /// Position of one axis, counts; `axis` must be less than [`Self::axes`].
     pub fn position(&self, axis: usize) -> i32 {
         read_i32(self.payload, field::POSITIONS + 4 * axis)
     }
 
-    /// Velocity of one axis, if the device measures it; `axis` is below [`Self::axes`].
+    /// Velocity of one axis, counts per second, if the device measures it; `axis` must be less than [`Self::axes`].
     pub fn velocity(&self, axis: usize) -> Option<i32> {
         let at = field::velocities(self.axes) + 4 * axis;
         self.status().has(Status::VELOCITY).then(|| read_i32(self.payload, at))
     }
 }
 
-/// One axis at one instant.
+/// Position and velocity of one axis at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AxisReading {
-    /// Position in counts; see AXIS_INFO.
+    /// Position in counts; AXIS_INFO gives the scale.
     pub position: i32,
     /// Velocity in counts per second; 0 if the device does not measure it.
     pub velocity: i32,
@@ -113,7 +115,7 @@ pub struct AxisReading {
 /// Device to host: positions of the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Sequence number of the newest CMD or STOP that the device has applied.
+    /// Sequence number of the newest CMD or STOP that the device has accepted.
     pub acknowledged: u8,
     /// The status bits, without [`Status::VELOCITY`].
     pub status: Status,

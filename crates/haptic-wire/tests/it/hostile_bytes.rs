@@ -1,5 +1,5 @@
-//! Ten million random and mutated bytes: no panic, no frame with a wrong checksum, and recovery within one
-//! frame. `examples/soak` does the same for any number of bytes.
+//! Decodes ten million random bytes and ten million bytes of mutated frames: no panic, no frame with a wrong checksum,
+//! and recovery within one frame. `examples/soak` does the same for any number of bytes.
 
 #[path = "../../examples/soak/hostile.rs"]
 mod hostile;

@@ -1,4 +1,4 @@
-//! Integration tests of this crate in one program: one link step instead of one for each file.
+//! Integration tests of this crate in one binary: one link step instead of one per file.
 
 mod hostile_bytes;
 mod round_trip;

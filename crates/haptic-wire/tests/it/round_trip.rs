@@ -1,4 +1,4 @@
-//! Every message survives encoding and decoding; invalid frames are rejected with the field and value.
+//! Every message survives encoding and decoding; errors for invalid frames name the field and the value.
 
 use haptic_wire::*;
 use proptest::{prelude::*, sample::Index};

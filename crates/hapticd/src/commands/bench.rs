@@ -1,4 +1,4 @@
-//! `hapticd bench`: what a tick costs, scene by scene, and how that grows.
+//! `hapticd bench`: measures the cost of a tick in each scene, and its growth with the number of bodies.
 
 mod generated;
 
@@ -22,12 +22,12 @@ use haptic_planar::state::State;
 use haptic_realtime::histogram::Percentiles;
 use serde::Serialize;
 
-/// How many fixed octagons the family of fixed bodies has.
+/// Numbers of fixed octagons in the generated worlds with fixed bodies.
 const OCTAGONS: [usize; 5] = [15, 100, 1_000, 3_000, 10_000];
-/// How many boxes the family of piles has.
+/// Numbers of boxes in the generated piles.
 const BOXES: [usize; 4] = [10, 30, 100, 300];
 
-/// A stiff coupling, so that contact is worked hard.
+/// Stiff coupling, so that contact forces are high.
 const COUPLING: Gains = Gains {
     stiffness_n_per_m: 800.0,
     damping_n_s_per_m: 4.0,
@@ -35,7 +35,7 @@ const COUPLING: Gains = Gains {
     angular_damping_n_m_s_per_rad: 0.002,
 };
 
-/// The cost of one world.
+/// Cost of a tick in one world.
 #[derive(Clone, Debug, Serialize)]
 struct Cost {
     name: String,
@@ -68,7 +68,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&serde_json::json!({ "worlds": costs })) } else { Ok(()) }
 }
 
-/// The worlds, made one at a time.
+/// Returns the worlds, each created when it is needed.
 fn sessions() -> impl Iterator<Item = (String, Result<SimulationRun, Failure>)> {
     let built_in = SCENES.entries.iter().map(|(name, _)| ((*name).to_owned(), built_in(name)));
     let fixed = OCTAGONS.iter().map(|&count| (format!("octagons {count}"), generated(generated::octagons(count))));
@@ -87,7 +87,7 @@ fn generated(world: Generated) -> Result<SimulationRun, Failure> {
     session(scene, world.hand)
 }
 
-/// The whole tick with a hand that is led, force from the first tick on.
+/// Creates a run of the complete tick with a prescribed hand and without an engagement ramp.
 fn session(scene: Scene, hand: Path) -> Result<SimulationRun, Failure> {
     let device = PrescribedDevice::new(2, hand);
     let safety = Safety { engage_ramp_s: 0.0, ..Safety::default() };

@@ -1,4 +1,4 @@
-//! `hapticd check`: validates files and reports the facts about them.
+//! `hapticd check`: validates files and reports facts about them.
 
 use super::{print_json, print_line};
 use crate::admission::WorstTick;
@@ -28,7 +28,7 @@ const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 /// Runs the command.
 ///
 /// # Errors
-/// All problems of all files.
+/// If a file is invalid, with all problems of all files.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::new(path)).collect();
     if arguments.json {
@@ -103,7 +103,7 @@ struct DeviceFacts {
     damping_n_s_per_m: Vec<f64>,
     max_force_n: Vec<f64>,
     simulated_hand: bool,
-    /// Proposed gains at the full rate.
+    /// Proposed gains at a rate of 1 kHz.
     proposals: Proposals,
 }
 
@@ -132,7 +132,7 @@ impl Finding {
         }
     }
 
-    /// Text about a valid file; `None` for a file with errors, which are reported separately.
+    /// Describes a valid file; `None` for a file with errors, which are reported separately.
     fn text(&self) -> Option<String> {
         let facts = self.facts.as_ref()?;
         let mut text = format!("{}: valid {}{}\n", self.file, facts.kind(), warning_count(self.warnings.len()));
@@ -192,7 +192,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
     }
 }
 
-/// A scene that `simulate` accepts may be one that `run` rejects.
+/// Returns warnings about a scene that `simulate` accepts but `run` rejects.
 fn scene_warnings(scene: &Scene) -> Vec<String> {
     let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` accepts it, \
                      `run` rejects it; write impact_state = \"inter-state\" for `run`";

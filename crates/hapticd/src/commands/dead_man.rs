@@ -1,4 +1,4 @@
-//! `hapticd dead-man`: the process that `run` starts beside a device without a watchdog. Not for direct use.
+//! `hapticd dead-man`: the process that `run` starts for a device without a watchdog. Not for direct use.
 
 use crate::cli::DeadManArguments;
 use crate::failure::Failure;
@@ -8,21 +8,21 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Runs the command: heartbeats on standard input, the port of the device on standard output.
+/// Runs the command. Heartbeats arrive on standard input; standard output is the port of the device.
 ///
 /// # Errors
-/// If the device is gone.
+/// If the stop frame is not a hexadecimal string, or the device is gone.
 pub fn dead_man(arguments: &DeadManArguments) -> Result<(), Failure> {
     let stop_frame = decode_hex(&arguments.stop_frame)?;
     let timeout = Duration::from_millis(arguments.timeout_ms);
-    // Rust's standard output buffers lines; the port must get its bytes at once.
+    // Rust's standard output is line-buffered; the port must receive its bytes at once.
     let port = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let run = move |_granted: &_| dead_man::run_dead_man(std::io::stdin(), port, &stop_frame, timeout);
     let result = spawn(request(), run)?.join().map_err(|panic| Failure::Runtime(panic.to_string()))?;
     Ok(result?)
 }
 
-/// Real-time priority: the load that stalls the daemon must not stall this process as well.
+/// Requests real-time priority, because the load that stalls the daemon must not stall this process as well.
 fn request() -> ThreadRequest {
     let name = "dead-man".to_owned();
     ThreadRequest { name, priority: 70, cpu: CpuChoice::Any, lock_memory: false, ..ThreadRequest::default() }

@@ -43,7 +43,7 @@ fn describe(found: &Found) -> String {
         false => "\n    not supported".to_owned(),
     };
     if *backend == SERIAL.name {
-        // Devices on a serial line that their plug does not identify.
+        // Kinds of serial devices that cannot be recognised from their USB description.
         let hidden = BACKENDS.iter().filter(|other| other.recognise.is_none() && other.spec.keys.contains(&"port"));
         for KindSpec { name, about, .. } in hidden.map(|other| other.spec) {
             let device = about.split(':').next().unwrap_or(about);

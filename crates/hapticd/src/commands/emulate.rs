@@ -23,7 +23,7 @@ pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     file_use(arguments)?.writes("--trace", arguments.trace.as_deref()).check()?;
     let (signals, link) = (Signals::register()?, arguments.link.display());
     let stop = Arc::clone(&signals.stop);
-    // The device continues when the reader of its output is gone.
+    // The emulation continues when its output is no longer read.
     let mut log = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));
     let thread = spawn(request(), move |_granted| serve(board.as_mut(), &options, &stop, &mut log))?;
     let served = thread.join().map_err(|panic| Failure::Runtime(panic.to_string()))?;
@@ -35,8 +35,8 @@ pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Hardware does not wait for other programs, and an emulated device should not either: below every loop, above everything
-/// else.
+/// Requests a priority below that of every loop and above all ordinary programs. Hardware does not wait for other
+/// programs, and an emulated device should not either.
 fn request() -> ThreadRequest {
     let name = "emulated".to_owned();
     ThreadRequest { name, priority: 60, cpu: CpuChoice::Any, lock_memory: false, ..ThreadRequest::default() }
@@ -54,7 +54,7 @@ fn serve_options(arguments: &EmulateArguments) -> ServeOptions {
     }
 }
 
-/// The board, with model and hand of a simulated device's file.
+/// Creates the board with the model and hand from the file of a simulated device.
 fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
     let emulator = arguments.kind;
     let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{}dof", emulator.axes));

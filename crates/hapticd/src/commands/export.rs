@@ -1,6 +1,7 @@
-//! `hapticd export`: a table from a recording, with the columns of a trace, or the files that it was made with.
+//! `hapticd export`: exports a recording as a table with the columns of a trace, or extracts the files that it was made
+//! with.
 //!
-//! For a table the recording is replayed, so every number has its full precision.
+//! For a table, the recording is replayed, so that every number has its full precision.
 
 use super::print_line;
 use crate::cli::ExportArguments;

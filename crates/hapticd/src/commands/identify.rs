@@ -20,7 +20,7 @@ use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Least travel that allows an estimate, m.
+/// Minimum travel for an estimate, m.
 const MIN_TRAVEL_M: f64 = 0.002;
 
 /// Runs the command.
@@ -43,7 +43,7 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&found.to_json()) } else { print_line(found.describe().trim_end()) }
 }
 
-/// The free device, without its simulated hand.
+/// Opens a setup with the device free, without its simulated hand.
 fn free_setup(device: &str) -> Result<Setup, Failure> {
     let input = InputArguments { device: Some(device.to_owned()), ..InputArguments::default() };
     let mut setup = auto::open_setup(&input)?;
@@ -51,7 +51,7 @@ fn free_setup(device: &str) -> Result<Setup, Failure> {
     Ok(setup)
 }
 
-/// Estimates of all axes, and the service period, s.
+/// Measures the device and returns the estimates of all axes and the service period, s.
 fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
     let mut device = drive::paced(hardware::open(setup)?);
     setup.update_from_device(device.as_ref());
@@ -84,7 +84,7 @@ fn not_measured(why: &str) -> Failure {
     Failure::Runtime(format!("not measured, nothing written, no force: {why}"))
 }
 
-/// The results.
+/// Results to print.
 struct Found<'a> {
     axes: &'a [AxisEstimate],
     proposals: Proposals,
@@ -92,7 +92,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Ratio of real to commanded force; needs a mass known from elsewhere.
+    /// Returns the ratio of actual to commanded force; `None` without `--known-mass-kg`.
     fn force_scale(&self, axis: &AxisEstimate) -> Option<Interval> {
         let known_kg = self.arguments.known_mass_kg?;
         let value = known_kg / axis.mass_kg.value;

@@ -9,9 +9,9 @@ use haptic_realtime::memory::{LockedMemory, disable_heap_trim};
 use haptic_realtime::thread::{Granted, Policy};
 use std::time::Duration;
 
-/// Rows of the histogram: one per octave, from 1 µs.
+/// Number of rows of the histogram, one per octave from 1 µs.
 const ROWS: u32 = 16;
-/// Width of its longest bar, characters.
+/// Width of the longest bar, characters.
 const WIDTH: f64 = 50.0;
 
 /// Runs the command.
@@ -19,7 +19,7 @@ const WIDTH: f64 = 50.0;
 /// # Errors
 /// If no thread can be started.
 pub fn latency(arguments: &LatencyArguments) -> Result<(), Failure> {
-    // Without it page faults are possible; the report shows them.
+    // If this fails, page faults are possible; the report shows them.
     drop(disable_heap_trim());
     let duration = Duration::from_secs_f64(arguments.seconds);
     let report = measure(LatencyRequest { duration, ..LatencyRequest::default() })
@@ -57,7 +57,7 @@ fn text(report: &LatencyReport) -> String {
     lines.join("\n")
 }
 
-/// What the kernel granted the thread.
+/// Describes the scheduling, core and memory locking that the kernel granted the thread.
 fn describe_grant(granted: &Granted) -> String {
     let scheduling = match granted.policy {
         Policy::Fifo => format!("real-time scheduling with priority {}", granted.priority),
@@ -73,7 +73,8 @@ fn describe_grant(granted: &Granted) -> String {
     format!("{scheduling}, {core}, {memory}")
 }
 
-/// One bar per octave of the latency. Its length is the logarithm of the count, so that rare wake-ups are visible.
+/// Draws one bar per octave of the latency. The length of a bar is logarithmic in its count, so that rare wake-ups are
+/// visible.
 fn draw(wake: &Histogram) -> Vec<String> {
     let mut counts = [0u64; ROWS as usize];
     for (longest_ns, count) in wake.buckets() {

@@ -1,4 +1,4 @@
-//! `hapticd replay`: replays a recording bit for bit, or runs the same hand with other gains.
+//! `hapticd replay`: replays a recording bit for bit, and optionally the same hand motion with other gains.
 
 use super::{print_json, print_line};
 use crate::cli::ReplayArguments;
@@ -10,12 +10,12 @@ use haptic_config::builtin::PROFILES;
 use haptic_config::profile;
 use serde::Serialize;
 
-/// The printed result.
+/// Result as JSON.
 #[derive(Serialize)]
 struct Findings<'a> {
     #[serde(flatten)]
     result: &'a ReplayResult,
-    /// The version that wrote the recording.
+    /// Version of hapticd that wrote the recording.
     hapticd_version: &'a str,
     /// Statistics with the recorded and with the other settings; only with --profile.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ fn run(recording: &OpenRecording, settings: Settings) -> Result<(ReplayResult, R
     Ok((result, sums.figures(&rendering)))
 }
 
-/// Fails on a difference, and if nothing could be compared.
+/// Returns an error if there is a difference, or if nothing could be compared.
 fn check_result(recording: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
     let file = recording.name();
     if let Some(difference) = &result.first_difference {

@@ -1,4 +1,4 @@
-//! `hapticd run`: the tick on the wall clock.
+//! `hapticd run`: runs the tick on the wall clock.
 
 use super::print_json;
 use crate::admission;
@@ -18,7 +18,7 @@ use haptic_view::Listener;
 /// Runs the command.
 ///
 /// # Errors
-/// If the input is wrong, the device may not be driven, or the loop fails.
+/// If the input is invalid, the device must not be driven, or the loop fails.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;
@@ -58,7 +58,7 @@ fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }
 
-/// Warns if the link does not support the rate of the profile and is served less often.
+/// Warns if the device does not support the rate of the profile and is served less often.
 fn warn_of_slow_service(setup: &Setup) {
     let (requested, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
     if served < requested {

@@ -1,4 +1,4 @@
-//! `hapticd simulate`: the tick without a clock, as fast as possible.
+//! `hapticd simulate`: runs the tick without a clock, as fast as possible.
 
 use super::print_summary;
 use crate::cli::SimulateArguments;
@@ -52,11 +52,11 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     }
 }
 
-/// The file of --golden, opened before the simulation so that a mistake is reported at once.
+/// The file of --golden, checked before the simulation so that errors are reported at once.
 enum GoldenFile<'a> {
-    /// Write it.
+    /// To be written after the run.
     Update(&'a Path),
-    /// Compare with it.
+    /// To be compared with the run.
     Compare(&'a Path, Golden),
 }
 
@@ -93,12 +93,12 @@ pub struct SimulationRun {
     rendering: HapticLoop,
     figures: RunExtremes,
     faults: Vec<FaultRecord>,
-    /// Only with --golden.
+    /// Hash of the forces; only with --golden.
     forces: Option<ForceHash>,
 }
 
 impl SimulationRun {
-    /// A run before its first tick.
+    /// Creates a run before its first tick.
     pub fn new(rendering: HapticLoop) -> Self {
         Self { rendering, figures: RunExtremes::default(), faults: Vec::new(), forces: None }
     }
@@ -117,12 +117,12 @@ impl SimulationRun {
         report
     }
 
-    /// The loop.
+    /// Returns the loop.
     pub fn rendering(&self) -> &HapticLoop {
         &self.rendering
     }
 
-    /// Summary so far.
+    /// Returns the summary so far.
     pub fn summary(&self) -> Summary {
         Summary::of(&self.rendering, &self.figures, self.faults.clone())
     }

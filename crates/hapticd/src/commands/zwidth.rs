@@ -1,4 +1,4 @@
-//! `hapticd zwidth`: the region of stable stiffness and damping of a device, as a picture and as numbers.
+//! `hapticd zwidth`: computes the region of stable stiffness and damping of a device, as a picture and as numbers.
 
 use super::{print_json, print_line};
 use crate::cli::{InputArguments, ZwidthArguments};
@@ -72,12 +72,12 @@ fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure>
     })
 }
 
-/// Name of a file without folder and extension; the name of a built-in stays as it is.
+/// Returns the name of a file without folder and extension; the name of a built-in is unchanged.
 fn plain_name(name: &str) -> String {
     Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// The boundaries for each damping, computed on all cores, with a progress bar.
+/// Computes the stiffness limits for each damping value on all cores, with a progress bar.
 fn boundaries(
     setup: &Setup,
     device: &WorstAxisModel,
@@ -96,7 +96,7 @@ fn boundaries(
     Ok(dampings(device, hand, points).into_par_iter().map(limits).collect())
 }
 
-/// Maximum stable stiffness, measured on the free device.
+/// Measures the maximum stable stiffness of the device with a free handle.
 fn measured(
     setup: &Setup,
     device: &WorstAxisModel,

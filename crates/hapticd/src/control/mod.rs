@@ -1,6 +1,6 @@
-//! What daemon and viewer share: requests to the loop, events from it, and the recording.
+//! Parts shared by the daemon and the viewer: requests to the loop, events from it, and recordings.
 //!
-//! Only ordinary threads use this module. The real-time thread holds the other ends of the queues.
+//! Ordinary threads hold these ends of the queues; the real-time thread holds the other ends.
 
 pub mod recording;
 mod state_folder;
@@ -21,23 +21,23 @@ use haptic_record::tap::Tap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Requests that the queue to the loop holds.
+/// Capacity of the request queue.
 const REQUEST_CAPACITY: usize = 64;
 
 /// A request to the real-time thread.
 pub enum LoopRequest {
-    /// A command of the loop.
+    /// A command for the loop.
     Loop(Command),
-    /// A written black box, for reuse.
+    /// A written black box, returned for reuse.
     RecycleBlackBox(Box<BlackBox>),
-    /// Replaces the world, and the snapshot sink with one that has capacity for it.
+    /// Replaces the world, and the snapshot sink by one with capacity for the new world.
     Switch {
         /// The new world.
         world: Box<World>,
         /// Its snapshot sink.
         publisher: Box<dyn SnapshotSink>,
     },
-    /// Records every tick from the next one through this tap.
+    /// Records every tick through this tap, starting with the next one.
     Record(Box<Tap>),
     /// Ends the recording.
     StopRecording,
@@ -57,14 +57,14 @@ impl std::fmt::Debug for LoopRequest {
 
 /// An event from the real-time thread. Values that own memory are dropped by the receiver, never on that thread.
 pub enum LoopEvent {
-    /// A fault began.
+    /// A fault started.
     Fault {
-        /// Tick in which it began.
+        /// Tick in which the fault started.
         tick: u64,
         /// The fault.
         fault: Fault,
     },
-    /// The black box of a fault is complete.
+    /// A black box to be written, after a fault or a panic.
     BlackBox(Box<BlackBox>),
     /// A world that was replaced.
     OldWorld(Box<World>),
@@ -82,11 +82,11 @@ pub struct LoopHandles {
     pub events: RingReader<LoopEvent>,
     /// The newest snapshot.
     pub snapshots: LatestReader<Snapshot>,
-    /// Longest tick since the reader last stored zero here, ns.
+    /// Longest compute time since the reader last reset this value to zero, ns.
     pub longest_tick_ns: Arc<AtomicU64>,
 }
 
-/// The request queue.
+/// Creates the request queue.
 pub fn request_queue() -> (CommandSender<LoopRequest>, CommandReceiver<LoopRequest>) {
     commands(REQUEST_CAPACITY)
 }
@@ -102,13 +102,13 @@ pub fn send(requests: &CommandSender<LoopRequest>, request: LoopRequest) -> Resu
     })
 }
 
-/// A snapshot sink with capacity for a world, and the reader of its newest snapshot.
+/// Creates a snapshot sink with capacity for a world, and the reader of its newest snapshot.
 pub fn publish_to_latest(world: &World) -> (Box<dyn SnapshotSink>, LatestReader<Snapshot>) {
     let (writer, snapshots) = latest(Snapshot::with_capacity_for(world));
     (Box::new(ToLatest(writer)), snapshots)
 }
 
-/// Publishes snapshots to a latest-value exchange.
+/// Snapshot sink that publishes to a latest-value exchange.
 struct ToLatest(LatestWriter<Snapshot>);
 
 impl SnapshotSink for ToLatest {

@@ -1,7 +1,7 @@
-//! The recording of a running daemon, from the first tick or from a request.
+//! Recordings of a running daemon, started with the first tick or on request.
 //!
-//! The real-time thread puts every tick into rings ([`haptic_record::tap`]); a recorder thread writes them to the file.
-//! Supervisor and viewer start it, stop it and report its progress.
+//! The real-time thread writes every tick into rings ([`haptic_record::tap`]); a recorder thread writes them to the
+//! file. Supervisor and viewer start and stop recordings and report their progress.
 
 use super::{LoopRequest, send};
 use crate::cli::RecordArguments;
@@ -22,13 +22,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Least capacity for moving bodies: a later world may have more than the first.
+/// Minimum capacity for dynamic bodies, because a later world may have more than the first.
 const MIN_MOVING_BODIES: usize = 64;
 
-/// Longest name of a recording, bytes. File systems accept 255, and the parts of a rotated recording get a number.
+/// Longest name of a recording, bytes. File systems accept 255, and the parts of a rotated recording get a number
+/// appended.
 const MAX_NAME_BYTES: usize = 200;
 
-/// The recordings of a daemon, one at a time. Clones share them.
+/// Recordings of a daemon, one at a time. Clones share their state.
 #[derive(Clone)]
 pub struct Recording {
     header: Arc<Header>,
@@ -36,7 +37,7 @@ pub struct Recording {
     rotation: Rotation,
     moving_bodies: usize,
     active: Arc<Mutex<Option<ActiveRecording>>>,
-    /// Held while a recording starts: two that start at once would overwrite each other in `active`.
+    /// Locked while a recording starts, because two that start at once would overwrite each other in `active`.
     starting: Arc<Mutex<()>>,
 }
 
@@ -44,14 +45,14 @@ struct ActiveRecording {
     path: PathBuf,
     since: Instant,
     thread: RecorderThread,
-    /// It has failed, and the error is logged.
+    /// Whether the recording has failed and the error was logged.
     has_failed: bool,
-    /// The loop has accepted the request to return the tap.
+    /// Whether the loop has accepted the request to return the tap.
     is_abandoned: bool,
 }
 
 impl Recording {
-    /// The recordings of a setup; none has started.
+    /// Creates the recordings of a setup; none is active yet.
     pub fn new(setup: &Setup, device: &dyn Device, arguments: &RecordArguments) -> Self {
         let moving_bodies = setup.scene.bodies.iter().filter(|body| !body.fixed).count();
         Self {
@@ -64,23 +65,23 @@ impl Recording {
         }
     }
 
-    /// The worlds that recordings refer to. Add a world here before the loop gets it, and give it the returned number
-    /// (`World::numbered`).
+    /// Returns the worlds that recordings refer to. Add a world here before the loop receives it, and give it the
+    /// returned number (`World::numbered`).
     pub fn worlds(&self) -> &Worlds {
         &self.worlds
     }
 
-    /// Capacity for moving bodies.
+    /// Returns the capacity for dynamic bodies.
     pub fn moving_bodies(&self) -> usize {
         self.moving_bodies
     }
 
-    /// The file that is being written.
+    /// Returns the path of the active recording, if any.
     pub fn file(&self) -> Option<PathBuf> {
         self.active().as_ref().map(|active| active.path.clone())
     }
 
-    /// Progress of the recording, for viewers.
+    /// Returns the progress of the active recording; `None` if there is none or it has failed.
     pub fn progress(&self) -> Option<RecordingMessage> {
         let active = self.active();
         let active = active.as_ref().filter(|active| !active.has_failed)?;
@@ -89,7 +90,7 @@ impl Recording {
         Some(RecordingMessage { file, seconds: active.since.elapsed().as_secs_f64(), bytes })
     }
 
-    /// Begins a recording with the first tick. The loop must get the tap before it starts.
+    /// Begins a recording with the first tick. The loop must receive the tap before it starts.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -97,8 +98,8 @@ impl Recording {
         self.begin_with(file, Header::clone(&self.header))
     }
 
-    /// Begins a recording mid-run, in the world with the given number. It starts with a checkpoint of the whole loop,
-    /// from which it can be replayed.
+    /// Begins a recording mid-run, in the world with the given number. The recording starts with a checkpoint of the
+    /// whole loop, from which it can be replayed.
     ///
     /// # Errors
     /// If the file cannot be created, another recording is active, or the loop does not accept the request.
@@ -117,7 +118,7 @@ impl Recording {
         })
     }
 
-    /// Ends the recording; its file is complete a moment later.
+    /// Requests the end of the recording; its file is complete a moment later.
     ///
     /// # Errors
     /// If the loop does not accept the request.
@@ -125,7 +126,7 @@ impl Recording {
         send(requests, LoopRequest::StopRecording)
     }
 
-    /// The header of a recording that starts mid-run, in the world with the given number.
+    /// Returns the header of a recording that starts mid-run, in the world with the given number.
     pub fn header_mid_run(&self, world: u64) -> Header {
         let mut header = Header { first_tick: 0, world, ..Header::clone(&self.header) };
         if let Some(source) = self.worlds.get(world) {
@@ -146,7 +147,7 @@ impl Recording {
         Ok(Box::new(tap))
     }
 
-    /// Logs problems of the recorder thread since the last call.
+    /// Logs the problems that the recorder thread has reported since the last call.
     pub fn log_problems(&self) {
         if let Some(active) = self.active().as_mut() {
             while let Some(notice) = active.thread.notice() {
@@ -155,7 +156,8 @@ impl Recording {
         }
     }
 
-    /// Requests the tap of a failed recording back, so that another can begin. Call again until a busy loop accepts it.
+    /// Requests the tap of a failed recording back, so that another can begin. Call it repeatedly, because a busy loop
+    /// may not accept the request.
     pub fn abandon_failed(&self, requests: &CommandSender<LoopRequest>) {
         if let Some(active) = self.active().as_mut().filter(|active| active.has_failed && !active.is_abandoned) {
             active.is_abandoned = self.stop(requests).is_ok();
@@ -193,11 +195,11 @@ impl ActiveRecording {
     }
 }
 
-/// Path of a recording that the viewer requests: a new file in `recordings`, beside the black boxes. A page must not be
-/// able to name another folder or to overwrite a file.
+/// Returns the path of a recording requested by the viewer: a new file in the folder `recordings` beside the black
+/// boxes. A page must not be able to choose another folder or to overwrite a file.
 ///
 /// # Errors
-/// If the name is a path or in use, or the folder cannot be created.
+/// If the name is invalid or in use, or the folder cannot be created.
 pub fn recording_file(name: Option<&str>) -> Result<PathBuf, ControlError> {
     let nowhere = || ControlError::NotNow("no folder for recordings; set XDG_STATE_HOME or HOME".to_owned());
     let folder = super::state_folder().ok_or_else(nowhere)?.join("recordings");
@@ -216,13 +218,13 @@ pub fn recording_file(name: Option<&str>) -> Result<PathBuf, ControlError> {
     Ok(file)
 }
 
-/// Whether a name is a plain file name, printable in logs and terminals, and short enough for any file system.
+/// Whether a name is a plain `.mcap` file name, printable in logs and terminals, and short enough for any file system.
 fn is_plain(name: &str) -> bool {
     let is_text = !name.contains(|letter: char| letter.is_control() || ['/', '\\'].contains(&letter));
     name.ends_with(".mcap") && !name.starts_with(['.', ' ']) && is_text && name.len() <= MAX_NAME_BYTES
 }
 
-/// A name from the time, ms since 1970, or the next free number after it.
+/// Returns a file name from the Unix time, ms, or from the next number that is free.
 fn free_name(folder: &Path, unix_ms: u64) -> String {
     let mut names = (unix_ms..).map(|number| format!("{number}.mcap"));
     names.find(|name| !folder.join(name).exists()).unwrap_or_default()
@@ -236,8 +238,8 @@ fn describe(summary: &RecordingSummary) -> String {
     format!("recorded {ticks} ticks{dropped}, {megabytes:.1} MB: {}", names.join(", "))
 }
 
-/// Offset from the monotonic clock to the time since 1970, ns. Its low bits are zero (17 ms): both times of a message
-/// then end in the same bytes, which compresses better.
+/// Returns the offset from the monotonic clock to Unix time, ns. Its low 24 bits (17 ms) are zero, so that both times
+/// of a message end in the same bytes, which compresses better.
 fn epoch_ns() -> u64 {
     unix_ns().saturating_sub(monotonic_ns()) & !0xFF_FFFF
 }

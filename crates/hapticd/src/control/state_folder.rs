@@ -1,9 +1,9 @@
-//! The folder for files that hapticd writes without being given a name.
+//! Folder for files that hapticd writes without a path from the user.
 
 use std::path::PathBuf;
 
-/// Folder of black boxes and of recordings started in the viewer: `$XDG_STATE_HOME/hapticd`, else
-/// `~/.local/state/hapticd`; none without a home.
+/// Returns the folder of black boxes and of recordings started in the viewer: `$XDG_STATE_HOME/hapticd`, or else
+/// `~/.local/state/hapticd`; `None` if neither variable is an absolute path.
 pub fn state_folder() -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
     let stated = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);

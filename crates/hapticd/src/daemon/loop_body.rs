@@ -1,4 +1,4 @@
-//! The body of the real-time thread: owns the loop and the device, applies requests, emits events, never waits.
+//! Body of the real-time thread. It owns the loop and the device, applies requests, emits events and never waits.
 
 use crate::control::{LoopEvent, LoopHandles, LoopRequest, publish_to_latest};
 use crate::figures::RunExtremes;
@@ -13,12 +13,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Requests applied per tick at most; the rest wait for the next tick.
+/// Maximum number of requests applied per tick; the rest wait for the next tick.
 const REQUESTS_PER_TICK: usize = 4;
-/// Events that the ring holds. A device that fails in every tick fills it in a second.
+/// Capacity of the event ring. A device with a fault in every tick fills it in one second.
 const EVENT_CAPACITY: usize = 1024;
 /// Slots that fault events leave free for events that own memory, which the loop must not drop: one black box, and two
-/// retired values per request.
+/// replaced values per request.
 const EVENT_RESERVE: usize = 1 + 2 * REQUESTS_PER_TICK;
 
 /// State of the real-time thread.
@@ -30,7 +30,7 @@ pub struct LoopBody {
     longest_tick_ns: Arc<AtomicU64>,
     /// Periods since the start, run or skipped.
     elapsed: u64,
-    /// The loop ends after this many periods.
+    /// Number of periods after which the loop ends.
     periods: u64,
     taps: Taps,
 }
@@ -45,7 +45,7 @@ struct Taps {
 }
 
 impl Taps {
-    /// Records from the next tick on, after a checkpoint if the tap needs one. Returns the tap that it replaces.
+    /// Starts recording with the next tick, after a checkpoint if the tap needs one. Returns the tap that it replaces.
     fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
         tap.record_checkpoint(rendering);
         self.recording.replace(tap)
@@ -57,7 +57,7 @@ impl Taps {
 }
 
 impl LoopBody {
-    /// The body, and the supervisor's ends of its queues.
+    /// Creates the body, and the supervisor's ends of its queues.
     pub fn new(
         mut rendering: HapticLoop,
         periods: Option<u64>,
@@ -80,26 +80,26 @@ impl LoopBody {
         (body, LoopHandles { requests, events, snapshots, longest_tick_ns })
     }
 
-    /// Records from the next tick on.
+    /// Starts recording to `tap` with the next tick.
     pub fn record_to(&mut self, tap: Box<Tap>) {
         retire(self.taps.begin(tap, &self.rendering), &mut self.events);
     }
 
-    /// Records from the first tick on, for black boxes.
+    /// Starts recording to `tap` for black boxes; call it before the first tick.
     pub fn record_history_to(&mut self, mut tap: Box<Tap>) {
         tap.record_checkpoint(&self.rendering);
         self.taps.history = Some(tap);
     }
 
-    /// The reader may store zero between the load and the store and so miss one tick; a stronger exchange is not worth
-    /// its cost.
+    /// Raises the longest compute time. If the reader resets it to zero between the load and the store, the tick counts
+    /// towards the next interval; a stronger exchange is not worth its cost.
     fn update_longest_tick(&self, compute_ns: u64) {
         if compute_ns > self.longest_tick_ns.load(Ordering::Relaxed) {
             self.longest_tick_ns.store(compute_ns, Ordering::Relaxed);
         }
     }
 
-    /// Requests wait while the event ring lacks capacity for the values that they retire.
+    /// Applies pending requests. They wait while the event ring lacks capacity for the values that they replace.
     fn apply_requests(&mut self) {
         if self.events.room() < EVENT_RESERVE {
             return;
@@ -145,7 +145,7 @@ impl Periodic for LoopBody {
         if self.elapsed >= self.periods { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// The only exit after a tick ran: zero force, disarm, close.
+    /// The only exit once ticks have run: zero force, disarm, close. Also emits the last black box, if any.
     fn finish(&mut self, exit: &LoopExit) {
         self.rendering.close();
         let crashed = matches!(exit, LoopExit::Panicked(_));

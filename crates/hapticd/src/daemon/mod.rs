@@ -1,12 +1,12 @@
-//! The daemon: the tick on the wall clock, and the ordinary thread beside it.
+//! The daemon: the real-time thread that runs the ticks on the wall clock, and the ordinary thread beside it.
 //!
-//! - [`loop_body`]: runs on the pinned thread; owns the loop and the device, and never waits.
-//! - [`supervisor`]: the ordinary thread; logs faults, writes black boxes, applies changed profiles, shows status.
-//! - `black_boxes`: the seconds before a fault, as a table and as a recording.
+//! - [`loop_body`]: runs on the real-time thread, owns the loop and the device, and never waits.
+//! - [`supervisor`]: the ordinary thread; logs faults, writes black boxes, applies changed profiles and shows status.
+//! - `black_boxes`: writes the seconds before a fault, as a table and as a recording.
 //! - `viewer_link`: publishes telemetry for the viewer.
-//! - [`reload`], [`profile_watch`]: changes of the profile file.
+//! - [`reload`], [`profile_watch`]: detect and apply changes to the profile file.
 //!
-//! However it ends (a signal, `--seconds`, a panic on either thread), it ends through [`haptic_device::Device::close`].
+//! Every exit (a signal, `--seconds`, a panic on either thread) goes through [`haptic_device::Device::close`].
 
 mod black_boxes;
 pub mod loop_body;
@@ -40,32 +40,32 @@ use std::path::PathBuf;
 use supervisor::Supervisor;
 use viewer_link::ViewerLink;
 
-/// Heap that is mapped at the start: enough for a loop, its black boxes and a recording, with some spare.
+/// Size of the heap mapped at the start, bytes: enough for a loop, its black boxes and a recording, with some reserve.
 const HEAP_BYTES: usize = 16 << 20;
-/// Ticks between two publications of the loop's timing: four per second.
+/// Ticks between two publications of the loop's timing, for four per second.
 const TIMING_EVERY_TICKS: NonZeroU64 = NonZeroU64::new(250).unwrap();
 
 /// Options of a run.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// The arguments that named profile, scene and device, to reload a changed profile.
+    /// Arguments that name profile, scene and device; used to reload a changed profile.
     pub input: InputArguments,
-    /// End after this many periods, run or skipped.
+    /// Number of periods, run or skipped, after which the run ends; `None` for no limit.
     pub periods: Option<u64>,
-    /// Drive hardware even without real-time scheduling.
+    /// Whether to drive hardware even without real-time scheduling.
     pub allow_no_rt: bool,
-    /// The user permits hardware without the energy tank.
+    /// Whether the user permits hardware to run without the energy tank.
     pub i_know: bool,
-    /// Folder for black boxes; `None` writes none.
+    /// Folder for black boxes; if `None`, none are written.
     pub black_box_folder: Option<PathBuf>,
-    /// Socket of the viewer; `None` serves no viewer.
+    /// Socket of the viewer; if `None`, there is no viewer.
     pub listener: Option<Listener>,
-    /// The recording that starts with the first tick.
+    /// Options of the recording that starts with the first tick, and of later ones.
     pub recording: RecordArguments,
 }
 
-/// Keeps the heap resident: everything allocated later lies in memory that is mapped and stays mapped. Call before
-/// loading.
+/// Keeps the heap resident, so that later allocations use memory that is already mapped and stays mapped. Call it
+/// before loading files.
 pub fn keep_memory() {
     match disable_heap_trim() {
         Ok(()) => prefault_heap(HEAP_BYTES),
@@ -73,7 +73,7 @@ pub fn keep_memory() {
     }
 }
 
-/// Runs until a signal, the user or the given number of periods ends it, and returns the summary.
+/// Runs the daemon until a signal, the user or the given number of periods ends it, and returns the summary.
 ///
 /// # Errors
 /// If the loop cannot be started, lacks rights, or panicked.
@@ -114,7 +114,7 @@ fn thread_request(setup: &Setup) -> ThreadRequest {
     ThreadRequest { name: "haptic-loop".to_owned(), priority, cpu, lock_memory, ..ThreadRequest::default() }
 }
 
-/// Deep idle states make wake-ups late. The daemon also runs without this.
+/// Keeps the processor out of deep idle states, which delay wake-ups. A refusal is only logged.
 fn hold_processor_awake() -> Option<DmaLatencyGuard> {
     DmaLatencyGuard::hold().inspect_err(|refused| tracing::debug!("{refused}")).ok()
 }

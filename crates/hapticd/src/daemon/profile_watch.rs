@@ -1,8 +1,8 @@
 //! Detects that the profile file was saved.
 //!
-//! The folder is watched, not the file: most editors write a new file and rename it over the old one. A change counts
-//! once no event has come for a moment, because a file that is being overwritten is empty at first, and an empty
-//! profile is valid.
+//! The folder is watched, not the file, because most editors write a new file and rename it over the old one. A change
+//! counts once there has been no event for a moment, because a file that is being overwritten is empty at first, and an
+//! empty profile is valid.
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 /// Time without events before a change counts.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
 
-/// Watches one file.
+/// Watcher of one file.
 pub struct ProfileWatch {
-    /// Watches until it is dropped.
+    /// Stops watching when dropped.
     _watcher: RecommendedWatcher,
     changes: Receiver<()>,
     last_change: Option<Instant>,
 }
 
 impl ProfileWatch {
-    /// Starts to watch a file.
+    /// Starts watching a file.
     ///
     /// # Errors
     /// If the system rejects the watch.
@@ -31,7 +31,7 @@ impl ProfileWatch {
         let on_event = move |event: notify::Result<Event>| {
             let is_profile = |path: &PathBuf| path.file_name().map(PathBuf::from) == name;
             if event.is_ok_and(|event| is_change(&event) && event.paths.iter().any(is_profile)) {
-                // At the end of the run the receiver is gone.
+                // This fails only at the end of the run, when the receiver is gone.
                 let _ = send.send(());
             }
         };
@@ -42,7 +42,7 @@ impl ProfileWatch {
         Ok(Self { _watcher: watcher, changes, last_change: Some(Instant::now()) })
     }
 
-    /// Whether the file was saved and no event has come since for the settle time.
+    /// Whether the file was saved and there has been no event for the settle time. True once per change.
     pub fn is_due(&mut self) -> bool {
         if self.changes.try_iter().count() > 0 {
             self.last_change = Some(Instant::now());
@@ -55,7 +55,7 @@ impl ProfileWatch {
     }
 }
 
-/// Excludes read events: the daemon reads the file itself.
+/// Whether an event is a change. Reads are excluded, because the daemon itself reads the file.
 fn is_change(event: &Event) -> bool {
     event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove()
 }

@@ -1,4 +1,5 @@
-//! Applies changes of the profile while the daemon runs. Some are live, some re-engage force, some need a restart.
+//! Applies changes to the profile while the daemon runs. Some take effect at once, some re-engage force, and some need
+//! a restart.
 
 use super::profile_watch::ProfileWatch;
 use crate::cli::InputArguments;
@@ -11,10 +12,10 @@ use haptic_loop::control::ControlError;
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Watches the profile and applies its changes.
+/// Watcher of the profile that applies its changes.
 pub struct Reload {
     input: InputArguments,
-    /// As last applied.
+    /// Profile as last applied.
     profile: Profile,
     is_simulated: bool,
     axes: u8,
@@ -22,21 +23,21 @@ pub struct Reload {
     watch: Option<ProfileWatch>,
     /// Commands not accepted yet, in order. The profile is already marked as applied, so they would be lost otherwise.
     pending: VecDeque<Command>,
-    /// The warning that the loop is busy is logged.
+    /// Whether the warning that the loop is busy has been logged.
     has_warned: bool,
 }
 
 /// Difference between two profiles.
 #[derive(Debug, Default)]
 pub struct Change {
-    /// Commands for the loop, in this order.
+    /// Commands for the loop, in order.
     pub commands: Vec<Command>,
-    /// Changed keys that take effect after a restart.
+    /// Changed keys that take effect only after a restart.
     pub need_restart: Vec<&'static str>,
 }
 
 impl Reload {
-    /// Starts to watch the profile, if it is a file.
+    /// Starts watching the profile, if it is a file.
     pub fn new(setup: &Setup, input: InputArguments, i_know: bool) -> Self {
         let watch = input.profile.as_deref().map(Path::new).filter(|path| path.is_file()).and_then(|path| {
             let warn = |error: &notify::Error| {
@@ -77,7 +78,7 @@ impl Reload {
         self.pending.extend(change.commands);
     }
 
-    /// Sends in order up to the first command that a busy loop does not accept; the rest stays pending.
+    /// Sends pending commands in order, up to the first one that a busy loop does not accept; the rest stay pending.
     fn send_pending(&mut self, mut send: impl FnMut(Command) -> Result<(), ControlError>) {
         while let Some(command) = self.pending.front() {
             match send(command.clone()) {
@@ -88,7 +89,7 @@ impl Reload {
                     }
                     return;
                 }
-                // Repeating it does not help.
+                // Retrying does not help.
                 Err(error) => tracing::warn!("the changed profile is not applied: {error}"),
             }
             self.pending.pop_front();
@@ -103,10 +104,10 @@ impl Reload {
         Ok(change)
     }
 
-    /// The change from the active profile to another.
+    /// Returns the difference between the active profile and a new one.
     ///
     /// # Errors
-    /// If the other profile must not be used with this device.
+    /// If the new profile must not be used with this device.
     pub fn compare(&self, new: &Profile) -> Result<Change, Failure> {
         if !self.is_simulated {
             new.simulation_only.reject_on_hardware(self.i_know)?;
@@ -133,7 +134,7 @@ impl Reload {
         Ok(Change { commands, need_restart })
     }
 
-    /// The new profile with the old values of the keys that need a restart.
+    /// Returns the new profile with the old values of the keys that need a restart.
     fn merged(&self, new: Profile) -> Profile {
         let old = self.profile.clone();
         Profile { scene: old.scene, device: old.device, realtime: old.realtime, view_listen: old.view_listen, ..new }
@@ -149,7 +150,7 @@ fn log_applied(command: &Command) {
     }
 }
 
-/// Angular gains are left out where they are zero.
+/// Describes gains for the log; angular gains are omitted if they are zero.
 fn describe(gains: &Gains) -> String {
     let Gains {
         stiffness_n_per_m,

@@ -1,4 +1,4 @@
-//! The ordinary thread beside the loop: logs faults, writes black boxes, applies changed profiles, shows status.
+//! The ordinary thread beside the loop. It logs faults, writes black boxes, applies changed profiles and shows status.
 
 use super::black_boxes::BlackBoxes;
 use super::loop_body::LoopBody;
@@ -18,14 +18,14 @@ use haptic_realtime::runner::{LoopExit, LoopTiming};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Interval of the supervisor. A changed profile must be applied within 200 ms.
+/// Polling interval of the supervisor. A changed profile must be applied within 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// The same with a viewer, which should get a state soon after its tick.
+/// Polling interval with a viewer, which should receive a state soon after its tick.
 const VIEWER_POLL_INTERVAL: Duration = Duration::from_millis(4);
-/// Faults that a summary lists; beyond them only the count matters.
+/// Maximum number of faults in a summary; later ones are only logged.
 const MAX_LISTED_FAULTS: usize = 1000;
 
-/// Everything that is not real-time.
+/// The ordinary thread beside the real-time thread.
 pub struct Supervisor {
     handles: LoopHandles,
     timing: LatestReader<LoopTiming>,
@@ -33,14 +33,14 @@ pub struct Supervisor {
     black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<FaultRecord>,
-    /// Written black boxes that the full request queue did not accept yet.
+    /// Written black boxes that are waiting for space in the request queue.
     spares: Vec<LoopRequest>,
     viewer: Option<ViewerLink>,
     recording: Recording,
 }
 
 impl Supervisor {
-    /// The supervisor of a loop.
+    /// Creates the supervisor of a loop.
     pub fn new(
         handles: LoopHandles,
         timing: LatestReader<LoopTiming>,
@@ -128,7 +128,8 @@ impl Supervisor {
         self.recycle_black_boxes();
     }
 
-    /// The loop reuses every box for the next fault. A busy loop gets it in the next round; an ended loop needs none.
+    /// Returns written boxes to the loop, which reuses them for later faults. If the queue is full, the next poll
+    /// retries; if the loop has ended, the boxes are dropped.
     fn recycle_black_boxes(&mut self) {
         while let Some(spare) = self.spares.pop() {
             if let Err(TrySendError::Full(spare)) = self.handles.requests.send(spare) {

@@ -1,4 +1,4 @@
-//! The supervisor's link to the viewer: publishes telemetry and applies a switch of the scene.
+//! The supervisor's link to the viewer. It publishes telemetry and applies scene switches.
 
 use super::loop_body::LoopBody;
 use crate::control::LoopHandles;
@@ -17,11 +17,11 @@ use haptic_view::{Listener, Viewer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The viewer as the supervisor sees it.
+/// The supervisor's link to the viewer.
 pub struct ViewerLink {
     session: Arc<ViewerSession>,
     observer: Observer,
-    /// Serves until it is dropped.
+    /// Server, which stops when dropped; `None` if it could not be started.
     _viewer: Option<Viewer>,
 }
 
@@ -35,7 +35,7 @@ impl ViewerLink {
         Self { observer: Observer::new(scene_id, &scene), session, _viewer: served.inspect_err(warn).ok() }
     }
 
-    /// Sends the loop a command and updates the settings that the viewer shows.
+    /// Sends a command to the loop and updates the settings that the viewer shows.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -43,12 +43,12 @@ impl ViewerLink {
         self.session.apply(command)
     }
 
-    /// Counts a fault and shows it.
+    /// Counts a fault and includes it in later telemetry.
     pub fn add_fault(&mut self, fault: &FaultRecord) {
         self.observer.add_fault(fault.clone());
     }
 
-    /// After a switch to another scene: reads and shows the snapshots of that scene from now on.
+    /// If the scene was switched, replaces the snapshot reader and the scene that is shown.
     pub fn apply_switch(&mut self, handles: &mut LoopHandles, status: &mut Status) {
         if let Some(switch) = self.session.take_switch() {
             handles.snapshots = switch.snapshots;

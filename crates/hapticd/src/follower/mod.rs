@@ -1,4 +1,5 @@
-//! Follows a scene from snapshot to snapshot, for the terminal and the viewer: poses of the bodies and a caption.
+//! Follows a scene through its snapshots, for the terminal and the viewer. Provides the poses of the bodies and a
+//! caption.
 
 pub mod narrator;
 
@@ -18,22 +19,22 @@ pub struct SceneFollower {
 }
 
 impl SceneFollower {
-    /// Starts with every body at its start pose.
+    /// Creates a follower with every body in its initial pose.
     pub fn new(view: SceneView) -> Self {
         Self { placements: view.start().to_vec(), view, narrator: Narrator::default() }
     }
 
-    /// Appearance of the scene.
+    /// Returns the appearance of the scene.
     pub fn view(&self) -> &SceneView {
         &self.view
     }
 
-    /// Poses of all bodies, in file order.
+    /// Returns the poses of all bodies, in file order.
     pub fn placements(&self) -> &[Placement] {
         &self.placements
     }
 
-    /// Moves the bodies to their poses in the snapshot and returns the caption of what the hand does.
+    /// Moves the bodies to their poses in the snapshot and returns a caption that describes the hand's activity.
     pub fn update(&mut self, snapshot: &Snapshot) -> String {
         for pose in &snapshot.poses {
             let index = pose.body as usize;

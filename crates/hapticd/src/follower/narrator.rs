@@ -1,4 +1,4 @@
-//! Captions: what the hand does, from measured values.
+//! Captions that describe the hand's activity, from measured values.
 
 use haptic_draw::placement::Placement;
 use haptic_draw::touch::touched;
@@ -15,12 +15,13 @@ const STILL_M_PER_S: f64 = 0.004;
 /// Smallest load for which friction is reported, N.
 const LIGHT_N: f64 = 0.05;
 
-/// Last contact of the tool: distinguishes taps from holds, and pulling off from free motion.
+/// Writer of captions. It tracks the last contact of the tool, to distinguish taps from holds, and pulling off from
+/// free motion.
 #[derive(Clone, Debug, Default)]
 pub struct Narrator {
     /// Bodies that the tool touches, or touched last.
     bodies: Vec<usize>,
-    /// First tick of the contact.
+    /// First tick of the current or last contact.
     began: u64,
     /// Last tick with contact; `None` before the first contact.
     last: Option<u64>,
@@ -91,7 +92,8 @@ impl Narrator {
         }
     }
 
-    /// Whether friction is at its limit. A sticking tool moves a little with the hand, too.
+    /// Whether friction is at its limit. Speed alone does not show this, because a sticking tool also moves a little
+    /// with the hand.
     fn is_slipping(&self, view: &SceneView, body: usize, report: &TickReport) -> bool {
         let (tangent_n, normal_n) = (report.felt.tool_tangent_n.abs(), report.felt.tool_normal_n);
         tangent_n > 0.95 * view.bodies[body].friction_with_tool * normal_n

@@ -1,4 +1,4 @@
-//! `--device auto`: the only connected device.
+//! `--device auto`: selects the only connected device.
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
@@ -15,13 +15,13 @@ const AUTO: &str = "auto";
 /// Opens the files that the flags name; `--device auto` selects the only connected device.
 ///
 /// # Errors
-/// All problems of the files; no device, or several.
+/// If a file has errors, all of which are listed, or if `auto` finds no device or several.
 pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
     if input.device.as_deref() != Some(AUTO) {
         return Ok(Setup::open(input, None)?);
     }
     let found = the_only_one(found())?;
-    // Everything else is opened as for a simulated device, which is then replaced.
+    // The setup is opened with a simulated device, which is then replaced.
     let stand_in = InputArguments { device: Some("simulated-2dof".to_owned()), ..input.clone() };
     let mut setup = Setup::open(&stand_in, None)?;
     let name = AUTO.to_owned();

@@ -1,4 +1,4 @@
-//! From a device file to an open device.
+//! Opens the device that a device file describes.
 
 pub mod auto;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Opens the device of a setup, ready to be read and written.
 ///
 /// # Errors
-/// A model that cannot be simulated, or hardware that is missing, busy, not permitted or not what the file says.
+/// If the model cannot be simulated, or the hardware is missing, busy, not permitted or different from the file.
 pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     let Some(backend) = backend_of(setup.device.kind) else { return Ok(setup.simulated_device()?) };
     let context = OpenContext { loop_priority: setup.profile.realtime.priority, dead_man: dead_man() };
@@ -19,7 +19,7 @@ pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
         .map_err(|error| Failure::Runtime(format!("{}: {error}", setup.profile.device.name)))
 }
 
-/// This program, with a hidden command that ends the force of a device when this process dies.
+/// Returns the command of the dead-man process: this program with a hidden command.
 fn dead_man() -> Option<(PathBuf, Vec<String>)> {
     Some((std::env::current_exe().ok()?, vec!["dead-man".to_owned()]))
 }

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Work that the real-time thread does once per period.
 pub trait Periodic: Send + 'static {
-    /// One period; `Break` ends the loop. Must not allocate, lock or wait.
+    /// Runs one period; `Break` ends the loop. Must not allocate, lock or wait.
     fn tick(&mut self, wake: Wake) -> ControlFlow<()>;
 
     /// Switches the device off after the last tick, also after a panic in [`Self::tick`].
@@ -35,19 +35,20 @@ pub trait Periodic: Send + 'static {
 
 /// Result of a finished loop.
 pub struct LoopResult<B> {
-    /// What the thread worked on.
+    /// Work of the thread, in its final state.
     pub body: B,
-    /// Why the loop ended.
+    /// Reason why the loop ended.
     pub exit: LoopExit,
     /// Wake-up latencies and compute times.
     pub timing: Box<LoopTiming>,
     /// Page faults of the thread while it ran; zero if memory was locked in time.
     pub page_faults: PageFaults,
-    /// Time that the thread was ready while another thread had its core, ns; `None` if the kernel does not count it.
+    /// Run delay, ns: time for which the thread was ready while another ran on its core; `None` if the kernel does not
+    /// count it.
     pub waited_ns: Option<u64>,
 }
 
-/// A runner with a period of one tick.
+/// Creates a runner with a period of one tick.
 pub fn runner() -> Runner<MonotonicClock> {
     Runner::new(MonotonicClock, NonZeroU64::new(TICK_NS).unwrap_or(NonZeroU64::MIN))
 }
@@ -60,7 +61,7 @@ pub struct RealtimeLoop<B> {
 }
 
 impl<B: Periodic> RealtimeLoop<B> {
-    /// Starts the thread. Without sufficient rights it runs no tick and [`Self::join`] returns the reason.
+    /// Starts the thread. Without sufficient rights, no tick runs and [`Self::join`] returns the reason.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -86,7 +87,7 @@ impl<B: Periodic> RealtimeLoop<B> {
         Ok(Self { thread: Some(thread), granted, stop })
     }
 
-    /// What the system granted the thread.
+    /// Returns the scheduling, core and memory locking that the system granted the thread.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
@@ -96,7 +97,7 @@ impl<B: Periodic> RealtimeLoop<B> {
         self.thread.as_ref().is_none_or(RealtimeThread::is_finished)
     }
 
-    /// Waits for the end of the loop.
+    /// Waits for the end of the loop and returns its result.
     ///
     /// # Errors
     /// If the thread lacked the rights, or panicked while it switched the device off.
@@ -113,7 +114,7 @@ impl<B> Drop for RealtimeLoop<B> {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // The device is off now. The panic that led here reports itself.
+            // The device is now off. A panic that led here is reported separately.
             drop(thread.join());
         }
     }

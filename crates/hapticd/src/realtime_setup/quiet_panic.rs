@@ -1,6 +1,6 @@
 //! Defers the message of a panic on the real-time thread until the device is off.
 //!
-//! The default hook prints a message and perhaps a backtrace. That can take milliseconds while the last force still
+//! The default hook prints a message and possibly a backtrace. That can take milliseconds while the last force still
 //! acts. On the real-time thread the hook only stores the location; the supervisor reports it after the device is
 //! closed.
 
@@ -13,7 +13,7 @@ thread_local! {
     static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// From now on a panic of the calling thread prints nothing.
+/// Suppresses the messages of later panics on the calling thread.
 pub fn defer_messages() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -29,7 +29,7 @@ pub fn defer_messages() {
     IS_DEFERRED.set(true);
 }
 
-/// Source location of the last deferred panic of the calling thread.
+/// Takes the source location of the last deferred panic of the calling thread.
 pub fn location() -> String {
     LOCATION.take().unwrap_or_else(|| "an unknown location".to_owned())
 }

@@ -1,29 +1,30 @@
-//! Whether a device may be driven with what the system granted: a simulated device always, motors only in real time.
+//! Decides whether a device may be driven with the granted scheduling: a simulated device always, hardware only with
+//! real-time scheduling, unless the user overrides this.
 
 use haptic_realtime::thread::Granted;
 
-/// The inputs of the decision.
+/// Conditions under which a device may be driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// The device has motors.
+    /// Whether the device is hardware, with motors.
     pub is_hardware: bool,
-    /// The user permits hardware without real-time scheduling.
+    /// Whether the user permits hardware without real-time scheduling.
     pub allow_no_rt: bool,
 }
 
-/// The decision.
+/// Decision on whether the loop may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RealtimeVerdict {
     /// Everything was granted.
     Go,
     /// The loop runs, with this warning.
     Warn(String),
-    /// The loop must not run.
+    /// The loop must not run, for this reason.
     Refuse(String),
 }
 
 impl Rights {
-    /// Decides from what a thread was granted.
+    /// Decides whether the loop may run with the granted scheduling and memory locking.
     pub fn check(&self, granted: &Granted) -> RealtimeVerdict {
         let reasons = granted.reasons.join("; ");
         if granted.is_realtime() {

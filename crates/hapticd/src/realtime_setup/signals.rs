@@ -1,16 +1,16 @@
-//! Signals of the process: end, or reload the profile.
+//! Signals that end the process or reload the profile.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Flags that signals set.
+/// Flags set by signals.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// End through the shutdown path: SIGINT (Ctrl-C), SIGTERM.
+    /// Ends the run through the shutdown path; set by SIGINT (Ctrl-C) and SIGTERM.
     pub stop: Arc<AtomicBool>,
-    /// Reload the profile: SIGHUP.
+    /// Reloads the profile; set by SIGHUP.
     pub reload: Arc<AtomicBool>,
 }
 

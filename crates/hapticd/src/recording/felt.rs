@@ -13,13 +13,13 @@ pub struct RunStatistics {
     pub force_max_n: f64,
     /// Mean force on the hand, N.
     pub force_mean_n: f64,
-    /// Root mean square of the force, N.
+    /// Root mean square of the force on the hand, N.
     pub force_rms_n: f64,
     /// Fraction of ticks with the tool in contact.
     pub contact_share: f64,
-    /// Mean normal force of the tool while in contact, N.
+    /// Mean normal force on the tool while in contact, N.
     pub normal_force_mean_n: f64,
-    /// Mean friction force on the tool while in contact, N.
+    /// Mean magnitude of the friction force on the tool while in contact, N.
     pub tangent_force_mean_n: f64,
     /// Deepest penetration of the tool, m.
     pub penetration_max_m: f64,
@@ -29,7 +29,7 @@ pub struct RunStatistics {
     pub impact_j: f64,
     /// Work done by the hand, J.
     pub work_in_j: f64,
-    /// Energy gain, J: energy that the balance cannot explain.
+    /// Largest energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
     /// Lowest tank level, J.
     pub tank_lowest_j: f64,
@@ -41,7 +41,7 @@ pub struct RunStatistics {
     pub faults: u64,
 }
 
-/// Running sums of the statistics.
+/// Running sums for the statistics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeltSums {
     figures: RunStatistics,
@@ -93,7 +93,7 @@ impl FeltSums {
     }
 }
 
-/// Formats the statistics of two runs side by side, one per line.
+/// Formats the statistics of two runs side by side, one quantity per line.
 pub fn side_by_side(recorded: &RunStatistics, instead: &RunStatistics) -> String {
     let rows = [
         ("largest force", "N", recorded.force_max_n, instead.force_max_n),

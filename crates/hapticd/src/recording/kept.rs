@@ -1,4 +1,4 @@
-//! An opened recording: its header, its texts, its commands and its files.
+//! An open recording: header, texts, commands and files.
 
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
@@ -18,29 +18,30 @@ pub struct OpenRecording {
     pub files: Vec<PathBuf>,
     /// Commands applied to the loop.
     pub commands: Vec<CommandRecord>,
-    /// Events of the log.
+    /// Lines of the recording's log.
     pub events: Vec<Event>,
-    /// How far the recording could be read: the end of the first incomplete file, if there is one.
+    /// How far the recording could be read: the result of the first incomplete file, or `Finished` if all are complete.
     pub end: ReadEnd,
     /// Number of ticks.
     pub ticks: u64,
-    /// First and last tick.
+    /// First and last tick; `None` if there are no ticks.
     pub span: Option<(u64, u64)>,
-    /// Metadata of the end record, if there is one.
+    /// Metadata of the end record; empty if there is none.
     pub closing: BTreeMap<String, String>,
     /// Texts of profile, scenes, device and hand, by attachment name.
     pub attachments: BTreeMap<String, String>,
-    /// Problem of the first incomplete file, and its position.
+    /// Description of the problem in the first incomplete file, if any.
     flaw: Option<String>,
     /// Texts of the scenes, by world number.
     scenes: BTreeMap<u64, String>,
 }
 
 impl OpenRecording {
-    /// Opens a recording. The n-th of several files is opened together with those before it, if they exist.
+    /// Opens a recording. If `path` is the n-th of several files, the ones before it are opened too, provided that they
+    /// all exist.
     ///
     /// # Errors
-    /// If the file is not a recording.
+    /// If a file cannot be read or is not a recording.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let header = RecordingReader::open(path)?.header()?;
         let files = files_up_to(path, header.part);
@@ -92,7 +93,7 @@ impl OpenRecording {
     /// Checks that there are ticks to show or to export.
     ///
     /// # Errors
-    /// If the recording has no ticks, with the reason.
+    /// If the recording has no ticks; the message gives the reason.
     pub fn require_ticks(&self) -> Result<(), Failure> {
         match (self.ticks, &self.flaw) {
             (0, None) => {
@@ -103,7 +104,7 @@ impl OpenRecording {
         }
     }
 
-    /// Returns the problem of the files and the number of ticks recovered; `None` if the recording is complete.
+    /// Describes the damage or truncation and the number of ticks recovered; `None` if the recording is complete.
     pub fn salvage(&self) -> Option<String> {
         self.flaw.as_ref().map(|flaw| format!("{flaw}; {} ticks are saved", self.ticks))
     }
@@ -126,12 +127,12 @@ impl OpenRecording {
         self.files.last().map_or(String::new(), |file| file.display().to_string())
     }
 
-    /// Returns true if the end is missing.
+    /// Returns true if a file is truncated or damaged.
     pub fn is_truncated(&self) -> bool {
         self.end != ReadEnd::Finished
     }
 
-    /// Returns the text of a world's scene.
+    /// Returns the text of a world's scene, if the recording contains it.
     pub fn scene_of(&self, world: u64) -> Option<&str> {
         self.scenes.get(&world).map(String::as_str)
     }
@@ -156,7 +157,7 @@ impl OpenRecording {
     }
 }
 
-/// Describes the problem of a file; `span` is the range of ticks read up to its end.
+/// Describes the problem of a file, if any; `span` is the range of ticks read so far.
 fn flaw(file: &Path, end: &ReadEnd, span: Option<(u64, u64)>) -> Option<String> {
     let place = span.map_or("before its first tick".to_owned(), |(_, last)| format!("after tick {last}"));
     let file = file.display();

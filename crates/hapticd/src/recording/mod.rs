@@ -1,7 +1,7 @@
-//! Recording of runs, and their replay.
+//! Recording and replay of runs.
 //!
-//! - [`simulated`]: records a simulation, in step with it; the daemon's recording is in `control::recording`.
-//! - [`kept`]: an opened recording: its header, its texts and its files.
+//! - [`simulated`]: records a simulation synchronously; the daemon's recording is in `control::recording`.
+//! - [`kept`]: an open recording with its header, texts and files.
 //! - [`replay`]: replays a recording and compares every tick.
 //! - [`felt`]: statistics of a run, for comparison.
 
@@ -22,7 +22,7 @@ use haptic_record::recorder::Rotation;
 use haptic_record::worlds::{WorldSource, Worlds};
 use std::sync::Arc;
 
-/// Ticks per minute.
+/// Ticks per minute at 1 kHz.
 const TICKS_PER_MINUTE: f64 = 60_000.0;
 
 /// Creates the header of a recording that starts with the first tick.
@@ -56,7 +56,7 @@ pub fn worlds(setup: &Setup) -> Worlds {
     Worlds::starting_with(WorldSource { name, text, scene: Arc::new(setup.scene.clone()) })
 }
 
-/// Returns the limits after which a new file starts.
+/// Returns the size and duration after which a new file is started.
 pub fn rotation(arguments: &RecordArguments) -> Rotation {
     Rotation {
         bytes: arguments.record_rotate_mb.map(|megabytes| (megabytes * 1e6) as u64),
@@ -64,7 +64,7 @@ pub fn rotation(arguments: &RecordArguments) -> Rotation {
     }
 }
 
-/// A file that cannot be created is bad input; a full or failing disk is a failure while running.
+/// Reports a file that cannot be created as bad input, and a full or failing disk as a failure while running.
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
         if error.is_unopened { Self::BadInput(error.to_string()) } else { Self::Runtime(error.to_string()) }

@@ -25,25 +25,24 @@ pub struct ReplayResult {
     pub ticks: u64,
     /// Hash of the final state, hexadecimal.
     pub state_hash: String,
-    /// The recording has no end, because its writer was interrupted.
+    /// Whether the recording is truncated or damaged.
     pub truncated: bool,
-    /// First difference between the replay and the recording.
+    /// First difference between the replay and the recording, if any.
     pub first_difference: Option<Difference>,
-    /// First unverified range, with the reason.
+    /// First unverified range with the reason, if any.
     pub unproved: Option<UnverifiedRange>,
 }
 
-/// First difference of a replay.
+/// First difference between a replay and its recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Tick of the difference.
+    /// Tick in which the difference was found.
     pub tick: u64,
     /// Quantity that differs: `state`, `force`, `fault` or `phase`.
     pub what: &'static str,
-    /// Body in which the difference started, as far as the next recorded pose set shows; the tool, if it is one of
-    /// several.
+    /// Body that differs in the next recorded pose set: the tool if it differs, otherwise the first one.
     pub body: Option<String>,
-    /// All bodies that differ in that pose set.
+    /// Names of all bodies that differ in that pose set.
     pub bodies: Vec<String>,
     /// Recorded value.
     pub recorded: String,
@@ -62,11 +61,11 @@ pub struct UnverifiedRange {
     pub reason: String,
 }
 
-/// Gains and limits of a replay.
+/// Gains, limits and mapping used in a replay.
 pub enum Settings {
-    /// As recorded, with every change during the run; the results must be equal.
+    /// Those of the recording, with every change during the run. The results must be identical.
     AsRecorded,
-    /// Those of another profile throughout; nothing is compared.
+    /// Those of another profile for the whole run; nothing is compared.
     Of(Box<Profile>),
 }
 
@@ -77,26 +76,26 @@ pub struct Replay {
     axes: u8,
     commands: VecDeque<CommandRecord>,
     taken: u32,
-    /// Worlds that may replace the first, by number.
+    /// Worlds of the recording, by number.
     worlds: BTreeMap<u64, World>,
-    /// Settings used instead of the recorded ones.
+    /// Settings used instead of the recorded ones, if any.
     instead: Option<LoopSettings>,
     expected_tick: u64,
-    /// No tick can be run before the next checkpoint.
+    /// Whether ticks are skipped until the next checkpoint.
     is_unverified: bool,
     result: ReplayResult,
-    /// Hashes of the last replayed pose sets; the recorded ones follow a little later in the file.
+    /// Hashes of the last replayed pose sets, newest first. The recorded ones follow slightly later in the file.
     poses: VecDeque<BodyHashes>,
 }
 
-/// Number of replayed pose sets held: the recorded ones follow at most one pose set later.
+/// Number of replayed pose sets stored. The recorded ones follow at most one pose set later.
 const POSES_KEPT: usize = 4;
 
 impl Replay {
-    /// Builds the world from the recording alone.
+    /// Builds the loop from the texts in the recording and the chosen settings.
     ///
     /// # Errors
-    /// If its texts are not a valid profile, scene and device.
+    /// If the texts are not a valid profile, scene and device.
     pub fn new(recording: &OpenRecording, settings: Settings) -> Result<Self, Failure> {
         let is_as_recorded = matches!(settings, Settings::AsRecorded);
         let recorded = profile::load(&source_of(&recording.header.texts.profile))?;
@@ -133,7 +132,7 @@ impl Replay {
         })
     }
 
-    /// Replays all ticks and passes the loop to `visit` after each one that could be run.
+    /// Replays all ticks and passes the loop to `visit` after each tick that could be run.
     ///
     /// # Errors
     /// Any error of `visit`, or a file that can no longer be opened.
@@ -166,7 +165,8 @@ impl Replay {
         self.result.unproved.get_or_insert(UnverifiedRange { from_tick, until_tick: None, reason });
     }
 
-    /// Returns true if a tick can be run: every earlier tick and command is known, or there is a checkpoint.
+    /// Whether a tick can be run: all ticks before it are known, back to the start or to a checkpoint. If not, the
+    /// range is marked as unverified.
     fn can_run(&mut self, message: &TickMessage) -> bool {
         let expected = self.expected_tick;
         if !self.is_unverified && message.tick != expected {
@@ -180,7 +180,8 @@ impl Replay {
         !self.is_unverified
     }
 
-    /// Restores a checkpoint where no other start is possible: at the beginning, or after missing records.
+    /// Restores a checkpoint if the replay cannot continue otherwise: at the start of a mid-run recording, or after
+    /// missing records.
     fn handle_checkpoint(&mut self, checkpoint: &CheckpointRecord) {
         let is_beginning = self.result.ticks == 0 && self.expected_tick == 1 && checkpoint.tick > 0;
         if !self.is_unverified && !is_beginning {
@@ -290,7 +291,8 @@ impl Replay {
         self.result.first_difference = found;
     }
 
-    /// Compares a pose set. The first one after a difference locates it; one that differs is itself a difference.
+    /// Compares a recorded pose set with the replayed one. After a difference in the state, it identifies the bodies;
+    /// without one, a mismatch is the first difference itself.
     fn compare_bodies(&mut self, recorded: &BodyHashes) {
         let is_named = self
             .result

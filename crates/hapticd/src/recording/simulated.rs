@@ -1,4 +1,5 @@
-//! Records a simulation, in step with it: the same records through the same tap, but without real-time constraints.
+//! Records a simulation synchronously. It uses the same records and tap as the daemon, but without real-time
+//! constraints.
 
 use super::{header, rotation, worlds};
 use crate::cli::RecordArguments;
@@ -20,7 +21,7 @@ pub struct SimulatedRecording {
     recorder: Recorder,
 }
 
-/// Data needed to start a recording, taken before the setup becomes a loop.
+/// Data needed to start a recording. For a simulation, it must be collected before the setup becomes a loop.
 pub struct Beginning {
     header: Header,
     worlds: Worlds,
@@ -28,13 +29,13 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Takes the data from a setup and its device.
+    /// Collects the data from a setup and its device.
     pub fn of(setup: &Setup, device: &dyn Device) -> Self {
         let moving_bodies = setup.scene.bodies.iter().filter(|body| !body.fixed).count();
         Self { header: header(setup, device, "simulate", 0), worlds: worlds(setup), moving_bodies }
     }
 
-    /// Takes the data of a run in progress.
+    /// Collects the data for a recording that starts mid-run.
     pub fn mid_run(header: Header, worlds: Worlds, rendering: &HapticLoop) -> Self {
         let moving_bodies = rendering.world().moving().len();
         Self { header: Header { first_tick: 0, ..header }, worlds, moving_bodies }
@@ -53,17 +54,17 @@ impl Beginning {
     /// Creates the file of a recording that starts with the first tick.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// If the file cannot be created.
     pub fn create(self, path: &Path, arguments: &RecordArguments) -> Result<SimulatedRecording, Failure> {
         let (tap, feed) = small_tap(self.moving_bodies);
         let recorder = Recorder::create(path, self.header, feed, self.worlds, rotation(arguments))?;
         Ok(SimulatedRecording { tap, recorder })
     }
 
-    /// Creates the file of a run in progress, starting with the loop's next tick.
+    /// Creates the file of a recording that starts mid-run, with the loop's next tick.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// If the file cannot be created.
     pub fn create_mid_run(
         self,
         path: &Path,
@@ -90,7 +91,7 @@ impl SimulatedRecording {
         self.tick_as(rendering.last(), rendering)
     }
 
-    /// Writes the given report instead of the loop's own.
+    /// Writes the given report instead of the loop's newest one.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -100,7 +101,7 @@ impl SimulatedRecording {
         Ok(self.recorder.drain()?)
     }
 
-    /// Closes the file.
+    /// Closes the file and returns a summary.
     ///
     /// # Errors
     /// If the disk is full or fails.

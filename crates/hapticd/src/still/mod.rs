@@ -1,7 +1,7 @@
 //! Still pictures of scenes: `hapticd snapshot`.
 //!
-//! [`trail`] first runs the world if asked to. [`compose`] lays the scene out on a page, and [`svg`] and [`png`] write
-//! the page to a file; both show the same drawing.
+//! With `--seconds`, [`trail`] runs the world first. [`compose`] lays the scene out on a page, and [`svg`] and [`png`]
+//! write the page to a file; both show the same drawing.
 
 pub mod trail;
 
@@ -17,7 +17,7 @@ use haptic_draw::view::SceneView;
 use haptic_draw::{png, svg};
 use std::path::Path;
 
-/// Encodes a drawing in one file format.
+/// Function that encodes a drawing in one file format.
 pub type Writer = fn(&Drawing) -> Result<Vec<u8>, Failure>;
 
 /// Draws the scene and writes the picture.
@@ -32,10 +32,10 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))
 }
 
-/// Writes SVG.
+/// Encodes a drawing as SVG.
 ///
 /// # Errors
-/// Never; all writers have one signature.
+/// Never; the signature is that of [`Writer`].
 pub fn write_svg(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     Ok(svg::write(drawing).into_bytes())
 }
@@ -44,7 +44,7 @@ fn write_png(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     png::write(drawing).map_err(|error| Failure::Runtime(error.to_string()))
 }
 
-/// Writer for the extension of a file name.
+/// Returns the writer for the extension of a file name.
 ///
 /// # Errors
 /// If the extension is neither `.svg` nor `.png`.
@@ -61,7 +61,7 @@ pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
     }
 }
 
-/// Without `--seconds` the device is not needed and not opened.
+/// Returns the content of the picture. Without `--seconds`, the device is neither needed nor opened.
 fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
     match arguments.seconds {
         None => {

@@ -11,11 +11,10 @@ use haptic_planar::tick::TICK_NS;
 /// Ticks between two points of a path.
 const POINT_EVERY: u64 = 5;
 
-/// Runs the setup in virtual time. Returns the paths and the final poses. Only a simulated device can move the tool
-/// here.
+/// Runs the setup in virtual time and returns the paths and the final poses.
 ///
 /// # Errors
-/// A device that is not simulated, or an invalid model.
+/// If the device is not simulated, or its model is invalid.
 pub fn run(setup: Setup, seconds: f64) -> Result<(Trail, Vec<Placement>), Failure> {
     if !setup.is_simulated() {
         let (name, kind) = (&setup.profile.device.name, setup.device.kind.name);

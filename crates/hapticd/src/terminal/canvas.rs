@@ -1,7 +1,7 @@
-//! A canvas of braille dots: two across and four down in a cell, so that a dot is about square.
+//! Canvas of braille dots. Each cell has two dots across and four down, so that the dot spacing is about square.
 //!
-//! A cell has one ink for its dots and one tint behind them. Ink draws lines and outlines with the resolution of a dot.
-//! The tint covers whole cells and makes areas look filled.
+//! A cell has one ink for its dots and one tint behind them. Lines and outlines are drawn in ink, at the resolution of
+//! a dot. The tint covers whole cells and makes areas look filled.
 //!
 //! Ratatui's own canvas was tried and not used: its braille grid can set dots but neither clear them nor colour the
 //! background, so a body could not cover what is behind it.
@@ -13,13 +13,13 @@ use nalgebra::Vector2;
 pub const DOTS_ACROSS: usize = 2;
 /// Dots down a cell.
 pub const DOTS_DOWN: usize = 4;
-/// Covered dots from which on a cell is tinted.
+/// Minimum number of covered dots for a cell to be tinted.
 const TINTED_DOTS: usize = 4;
 
 /// Bits of the dots in a braille character, by row and column.
 const BITS: [[u32; DOTS_ACROSS]; DOTS_DOWN] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// Dots with their colours.
+/// Grid of dots with their colours.
 #[derive(Clone, Debug)]
 pub struct Canvas {
     columns: usize,
@@ -33,39 +33,39 @@ pub struct Canvas {
 /// Content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// A braille character; the empty one if there is no ink.
+    /// Braille character; the blank one if there is no ink.
     pub symbol: char,
-    /// Colour of the dots.
+    /// Colour of the dots, if any.
     pub ink: Option<Rgb>,
-    /// Colour behind them.
+    /// Colour behind the dots, if any.
     pub tint: Option<Rgb>,
 }
 
 impl Canvas {
-    /// An empty canvas with this many cells.
+    /// Creates an empty canvas of `columns` × `rows` cells.
     pub fn new(columns: usize, rows: usize) -> Self {
         let dots = columns * DOTS_ACROSS * rows * DOTS_DOWN;
         Self { columns, rows, ink: vec![None; dots], tint: vec![None; dots] }
     }
 
-    /// Dots across.
+    /// Returns the width in dots.
     pub fn width(&self) -> usize {
         self.columns * DOTS_ACROSS
     }
 
-    /// Dots down.
+    /// Returns the height in dots.
     pub fn height(&self) -> usize {
         self.rows * DOTS_DOWN
     }
 
-    /// Inks a dot; outside the canvas it does nothing.
+    /// Inks a dot; dots outside the canvas are ignored.
     pub fn dot(&mut self, x: i64, y: i64, ink: Rgb) {
         if let Some(index) = self.index(x, y) {
             self.ink[index] = Some(ink);
         }
     }
 
-    /// Covers a dot and clears its ink.
+    /// Tints a dot and clears its ink.
     pub fn cover(&mut self, x: i64, y: i64, tint: Rgb) {
         if let Some(index) = self.index(x, y) {
             (self.ink[index], self.tint[index]) = (None, Some(tint));
@@ -82,7 +82,7 @@ impl Canvas {
         }
     }
 
-    /// Inks a circle.
+    /// Inks a circle; centre and radius are in dots.
     pub fn circle(&mut self, centre: Vector2<f64>, radius: f64, ink: Rgb) {
         let steps = (radius * 8.0).ceil().max(8.0);
         for step in 0..steps as u64 {
@@ -92,7 +92,7 @@ impl Canvas {
         }
     }
 
-    /// Content of a cell.
+    /// Returns the content of a cell.
     pub fn cell(&self, column: usize, row: usize) -> Cell {
         let (mut bits, mut ink, mut tints) = (0, None, Vec::with_capacity(DOTS_ACROSS * DOTS_DOWN));
         for (down, across_bits) in BITS.iter().enumerate() {
@@ -115,7 +115,7 @@ impl Canvas {
     }
 }
 
-/// The tint of most dots, if enough are covered.
+/// Returns the most frequent tint, if enough dots are covered.
 fn most_frequent(tints: &[Rgb]) -> Option<Rgb> {
     let count = |tint: &Rgb| tints.iter().filter(|other| *other == tint).count();
     let enough = tints.len() >= TINTED_DOTS;

@@ -10,25 +10,25 @@ use nalgebra::Vector2;
 pub struct Frame {
     /// Poses of the bodies, in file order.
     pub placements: Vec<Placement>,
-    /// Visible part of the world.
+    /// Visible part of the world, m.
     pub bounds: Bounds,
     /// Position of the hand, world frame, m; `None` before the first reading or without a tool.
     pub hand_m: Option<Vector2<f64>>,
     /// Force on the hand, world frame, N.
     pub force_n: Vector2<f64>,
-    /// Caption: what the hand does.
+    /// Description of the hand's activity.
     pub caption: String,
     /// Engagement phase.
     pub phase: &'static str,
-    /// The figures beside the picture.
+    /// Figures beside or below the picture.
     pub figures: Figures,
-    /// Address of the viewer, if it is served; the log line with it is hidden by the picture.
+    /// Address of the viewer, if it is served. It is part of the picture because the picture hides its log line.
     pub address: Option<String>,
-    /// The newest log line, if there is one.
+    /// Newest log line, if any.
     pub notice: Option<String>,
 }
 
-/// The figures beside the picture.
+/// Figures beside or below the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Time since the start, s.
@@ -37,20 +37,20 @@ pub struct Figures {
     pub rate_hz: f64,
     /// Median duration of a tick, ns.
     pub tick_p50_ns: u64,
-    /// 99th percentile of the duration, ns.
+    /// 99th percentile of the duration of a tick, ns.
     pub tick_p99_ns: u64,
     /// Ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Largest unexplained gain of energy, J.
+    /// Largest energy gain, J: energy that the balance cannot explain.
     pub energy_gain_j: f64,
     /// Tank level, J.
     pub tank_j: f64,
-    /// Deepest penetration of any pair, m.
+    /// Deepest penetration of any pair so far, m.
     pub penetration_m: f64,
 }
 
 impl Frame {
-    /// Names, short names and values, most important first.
+    /// Returns the figures as text, most important first.
     pub fn table(&self) -> [Entry; FIGURES] {
         let figures = &self.figures;
         let entry = |name, short_name, value| Entry { name, short_name, value };

@@ -13,7 +13,7 @@ const MARGIN: f64 = 0.02;
 /// Shortest time over which the rate is measured, ns.
 const RATE_SPAN_NS: u64 = 500_000_000;
 
-/// Builds the frames of one scene.
+/// Builder of the frames of one scene.
 #[derive(Clone, Debug)]
 pub struct FrameBuilder {
     follower: SceneFollower,
@@ -23,17 +23,17 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// Starts with the scene at its start.
+    /// Creates a builder with the scene in its initial state.
     pub fn new(view: SceneView) -> Self {
         Self { bounds: view.bounds, follower: SceneFollower::new(view), pace: Pace::default(), penetration_max_m: 0.0 }
     }
 
-    /// Appearance of the scene.
+    /// Returns the appearance of the scene.
     pub fn view(&self) -> &SceneView {
         self.follower.view()
     }
 
-    /// The newest state as a frame.
+    /// Builds a frame from the newest snapshot.
     pub fn observe(&mut self, snapshot: &Snapshot, figures: &LoopTiming, notice: Option<String>) -> Frame {
         let report = &snapshot.report;
         let caption = self.follower.update(snapshot);
@@ -67,8 +67,8 @@ impl FrameBuilder {
         }
     }
 
-    /// Enlarges the visible part so that the tool stays visible, to at most three times the scene. It never shrinks, so
-    /// that the scale stays readable.
+    /// Enlarges the visible part so that the tool stays visible, to at most three times the size of the scene. The
+    /// visible part never shrinks, so that the scale stays readable.
     fn keep_tool_visible(&mut self) {
         let (view, placements) = (self.follower.view(), self.follower.placements());
         let Some((tool, _)) = view.tool else { return };
@@ -80,12 +80,12 @@ impl FrameBuilder {
     }
 }
 
-/// Measures the tick rate.
+/// Measurement of the tick rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    /// Tick and time of the first snapshot.
+    /// Tick and time, ns, of the first snapshot.
     first: Option<(u64, u64)>,
-    /// Tick and time at which the present measurement started.
+    /// Tick and time, ns, at which the current measurement started.
     mark: (u64, u64),
     now_ns: u64,
     rate_hz: f64,

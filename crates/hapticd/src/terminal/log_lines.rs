@@ -1,5 +1,5 @@
-//! Holds log lines back while the picture is shown. The newest one is shown below the picture; all are written to
-//! standard error when it closes.
+//! Holds log lines back while the picture is shown. The newest line is shown below the picture; all held lines are
+//! written to standard error when the picture closes.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -12,16 +12,16 @@ const MAX_LINES: usize = 1000;
 static HELD: Mutex<Option<VecDeque<String>>> = Mutex::new(None);
 
 fn held() -> MutexGuard<'static, Option<VecDeque<String>>> {
-    // A panic while the lock is held leaves complete lines.
+    // A panic leaves no partial line behind this lock.
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writer of log lines, for `tracing_subscriber`'s `with_writer`.
+/// Returns the writer for `with_writer` of `tracing_subscriber`.
 pub fn writer() -> LogWriter {
     LogWriter
 }
 
-/// Writes to standard error, or to the held lines while a picture is shown.
+/// Writer of log lines to standard error, or to the held lines while a picture is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct LogWriter;
 
@@ -48,7 +48,7 @@ fn hold(lines: &mut VecDeque<String>, text: &str) {
     }
 }
 
-/// Starts to hold lines back.
+/// Starts holding lines back.
 pub(super) fn begin() {
     *held() = Some(VecDeque::new());
 }
@@ -61,7 +61,7 @@ pub(super) fn end() {
     }
 }
 
-/// The newest line without escape sequences.
+/// Returns the newest held line without escape sequences, if any.
 pub(super) fn newest() -> Option<String> {
     held().as_ref().and_then(|lines| lines.back().map(|line| without_escapes(line)))
 }

@@ -1,9 +1,10 @@
-//! Live picture in the terminal: the scene to scale, a caption of what the hand does, and figures of the loop.
+//! Live picture in the terminal: the scene to scale, a caption that describes the hand's activity, and figures of the
+//! loop.
 //!
-//! [`screen`] owns the terminal and restores it. It takes the newest snapshot at any rate and draws at most 30 pictures
-//! per second. The rest is pure: [`frame_builder`] turns snapshots into a [`frame`], [`render`] turns a frame into
-//! text, and [`paint`] draws the bodies on a [`canvas`] of braille dots. [`log_lines`] holds log lines back while the
-//! picture is shown.
+//! [`screen`] owns the terminal and restores it. It accepts snapshots at any rate and draws at most 30 pictures per
+//! second. The drawing is pure: [`frame_builder`] turns snapshots into a [`frame`], [`render`] turns a frame into text,
+//! and [`paint`] draws the bodies on a [`canvas`] of braille dots. [`log_lines`] holds log lines back while the picture
+//! is shown.
 
 pub mod canvas;
 pub mod frame;

@@ -13,27 +13,27 @@ use nalgebra::Vector2;
 
 /// Colour of the hand and its coupling.
 const HAND: Rgb = Rgb(0xf8, 0xf9, 0xfa);
-/// Colour of the force on the hand.
+/// Colour of the arrow for the force on the hand.
 const FORCE: Rgb = Rgb(0xff, 0xd1, 0x66);
 const BLACK: Rgb = Rgb(0, 0, 0);
-/// Length of the arrow of one newton, as a fraction of the picture's width.
+/// Length of the force arrow per newton, as a fraction of the canvas width.
 const ARROW_PER_N: f64 = 0.06;
-/// Smallest force that is drawn, N: the arrow of a smaller one is a flickering dot.
+/// Smallest force that is drawn, N. The arrow of a smaller one would be a flickering dot.
 const SMALL_N: f64 = 0.05;
-/// Radius of the hand, dots.
+/// Radius of the circle that marks the hand, dots.
 const HAND_DOTS: f64 = 2.5;
 
 /// Projection of the world onto the canvas.
 #[derive(Clone, Copy, Debug)]
 pub struct Projection {
     dots_per_m: f64,
-    /// The world's origin, dots from the upper left.
+    /// Position of the world's origin, dots from the upper left corner.
     origin: Vector2<f64>,
 }
 
 impl Projection {
-    /// Fits a part of the world into the canvas without distortion: centred across, aligned to the bottom, so that the
-    /// ground is close to the caption.
+    /// Fits a part of the world into the canvas without distortion. It is centred horizontally and aligned to the
+    /// bottom, so that the ground is close to the caption.
     pub fn new(bounds: &Bounds, width: usize, height: usize) -> Self {
         let size_m = bounds.size_m().sup(&Vector2::repeat(1e-6));
         let dots_per_m = (width as f64 / size_m.x).min(height as f64 / size_m.y);
@@ -41,12 +41,12 @@ impl Projection {
         Self { dots_per_m, origin: Vector2::new(left, height as f64 + bounds.low_m.y * dots_per_m) }
     }
 
-    /// From the world to dots.
+    /// Converts a position in the world to dots.
     pub fn to_dots(&self, point_m: Vector2<f64>) -> Vector2<f64> {
         self.origin + Vector2::new(point_m.x, -point_m.y) * self.dots_per_m
     }
 
-    /// Centre of a dot in the world, m.
+    /// Returns the centre of a dot in the world frame, m.
     pub fn to_world(&self, x: i64, y: i64) -> Vector2<f64> {
         let at = (Vector2::new(x as f64 + 0.5, y as f64 + 0.5) - self.origin) / self.dots_per_m;
         Vector2::new(at.x, -at.y)
@@ -86,7 +86,7 @@ fn paint_body(canvas: &mut Canvas, projection: &Projection, body: &BodyView, pla
     }
 }
 
-/// Dots that a body covers, with a margin of one dot.
+/// Dots covered by a body, within its bounding box and a margin of one dot.
 struct Stencil {
     left: i64,
     top: i64,

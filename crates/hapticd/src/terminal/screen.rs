@@ -1,4 +1,4 @@
-//! Takes the terminal over for the picture and restores it, however the run ends.
+//! Takes over the terminal for the picture and restores it, however the run ends.
 
 use super::frame_builder::FrameBuilder;
 use super::log_lines;
@@ -15,15 +15,15 @@ use ratatui::style::Color;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// Shortest time between two pictures: 30 per second.
+/// Shortest time between two pictures, for at most 30 per second.
 const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
 
-/// Request of the user, by key.
+/// Request of the user, made with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserAction {
-    /// None: continue.
+    /// No request; the run continues.
     Continue,
-    /// End the run: q, Escape or Ctrl-C.
+    /// End of the run: q, Escape or Ctrl-C.
     End,
 }
 
@@ -35,8 +35,8 @@ enum Colours {
     None,
 }
 
-/// The live picture. Dropping it restores the terminal. A panic on any thread restores it before the message is
-/// printed.
+/// The live picture. Dropping it restores the terminal. A panic on any thread also restores the terminal, before the
+/// message is printed.
 pub struct Screen {
     terminal: DefaultTerminal,
     builder: FrameBuilder,
@@ -48,7 +48,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal over; `None` if standard output or standard error is not a terminal, or the terminal is dumb.
+    /// Takes over the terminal. Returns `None` if standard output or standard error is not a terminal, or if the
+    /// terminal is dumb.
     ///
     /// # Errors
     /// If the terminal cannot be set up.
@@ -65,7 +66,7 @@ impl Screen {
         Ok(Some(Self { terminal, builder, address, colours, shown, action }))
     }
 
-    /// Shows another scene from now on.
+    /// Replaces the scene that is shown.
     pub fn change_scene(&mut self, scene: &Scene) {
         self.builder = FrameBuilder::new(SceneView::new(scene));
     }
@@ -74,7 +75,7 @@ impl Screen {
     /// keys.
     ///
     /// # Errors
-    /// If the terminal is gone.
+    /// If the terminal can no longer be used.
     pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> io::Result<UserAction> {
         if self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN_PICTURES) {
             return Ok(self.action);
@@ -106,7 +107,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // After a panic the hook has restored the terminal, and the message is on it.
+        // After a panic, the hook has already restored the terminal and printed the message.
         if !std::thread::panicking() {
             // Some terminals keep the content of the alternate screen after a resize.
             drop(self.terminal.clear());
@@ -116,7 +117,7 @@ impl Drop for Screen {
     }
 }
 
-/// In raw mode Ctrl-C is a key like any other.
+/// Whether a key ends the run. In raw mode, Ctrl-C arrives as a key event.
 fn asks_to_end(key: &KeyEvent) -> bool {
     let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     let is_quit = matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc);
@@ -134,7 +135,7 @@ fn colours_of_terminal() -> Colours {
     }
 }
 
-/// Reduces a picture to the supported colours.
+/// Reduces the colours of a picture to those supported.
 fn reduce(picture: &mut Buffer, colours: Colours) {
     let reduced = |colour: Color| match (colours, colour) {
         (Colours::All, _) => colour,

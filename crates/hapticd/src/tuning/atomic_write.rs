@@ -5,10 +5,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes a temporary file in the same folder and renames it, so that no reader sees a partial file.
+/// Writes a temporary file in the same folder and renames it, so that no reader sees a partial file. Special files such
+/// as `/dev/null` are written to directly.
 ///
 /// # Errors
-/// If it cannot be written; a previous file is then unchanged.
+/// If the file cannot be written. An existing regular file is then unchanged.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let target = target(path);
     if is_special(&target) {
@@ -16,7 +17,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     }
     let temporary = temporary(&target);
     write_through(&temporary, content).and_then(|()| fs::rename(&temporary, &target)).map_err(|error| {
-        // It may not exist; the first error is the one to report.
+        // The temporary file may not exist; the first error is the one to report.
         _ = fs::remove_file(&temporary);
         Failure::unwritable(path, &error)
     })
@@ -25,7 +26,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 /// Checks that a file can be written, before any work is done for it.
 ///
 /// # Errors
-/// If the folder does not exist or is not writable.
+/// If the folder does not exist or is not writable, or a special file cannot be opened.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let target = target(path);
     if is_special(&target) {
@@ -41,12 +42,12 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     tried.map(drop)
 }
 
-/// Follows links: the rename must replace the file, not the link.
+/// Resolves symbolic links, because the rename must replace the file and not the link.
 fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A terminal, a pipe or `/dev/null`: written to, never replaced.
+/// Whether a path is a terminal, a pipe or `/dev/null`, which are written to and never replaced.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }

@@ -1,4 +1,4 @@
-//! Progress bar of a measurement, and abort by any key. Without a terminal there is neither.
+//! Progress bar of a measurement, which any key aborts. Without a terminal, both are disabled.
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
@@ -8,26 +8,27 @@ use std::time::Duration;
 /// Width of the bar, characters.
 const WIDTH: usize = 30;
 
-/// The terminal, if there is one. Dropping it restores the terminal.
+/// Progress bar on standard error and keys from standard input, if these are terminals. Dropping it clears the bar and
+/// restores the terminal.
 pub struct Console {
     has_bar: bool,
     has_keys: bool,
 }
 
 impl Console {
-    /// Shows a bar only.
+    /// Creates a console with a bar only.
     pub fn bar() -> Self {
         Self { has_bar: std::io::stderr().is_terminal(), has_keys: false }
     }
 
-    /// Shows a bar and reads keys.
+    /// Creates a console with a bar that also reads keys.
     pub fn with_keys() -> Self {
         let has_bar = std::io::stderr().is_terminal();
         let has_keys = has_bar && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
         Self { has_bar, has_keys }
     }
 
-    /// Shows the completed fraction, 0 to 1, and the present activity.
+    /// Shows the completed fraction, 0 to 1, and the current activity.
     pub fn show(&self, fraction: f64, activity: &str) {
         if self.has_bar {
             let hint = if self.has_keys { "; any key aborts" } else { "" };
@@ -36,7 +37,7 @@ impl Console {
         }
     }
 
-    /// Whether a key was pressed within `timeout`.
+    /// Waits up to `timeout` and returns whether a key was pressed.
     pub fn was_key_pressed(&self, timeout: Duration) -> bool {
         if !self.has_keys {
             std::thread::sleep(timeout);

@@ -8,17 +8,17 @@ use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
 
 /// Significant digits of measured values.
 const DIGITS: usize = 4;
-/// Significant digits of the encoder step, which is counted and thus far more exact.
+/// Significant digits of the encoder step, which is known far more exactly than the other values.
 const STEP_DIGITS: usize = 12;
 
 const HEADING: &str = "\n\
     # Measured by `hapticd identify`, in commanded newtons. Damping is the lower end of its interval,\n\
     # because the energy tank relies on it.\n";
 
-/// The text of the device file with the measured values; one estimate per axis.
+/// Returns the text of the device file with the measured values, given one estimate per axis.
 ///
 /// # Errors
-/// If the text is not TOML, which loading it has already excluded.
+/// If the text is not TOML, which cannot happen after the file was loaded.
 pub fn with_measured(source: &Source, axes: &[AxisEstimate]) -> Result<String, Failure> {
     let mut document: DocumentMut =
         source.text.parse().map_err(|error| Failure::BadInput(format!("{}: {error}", source.name)))?;
@@ -68,7 +68,7 @@ fn margin(intervals: &[Interval]) -> Option<String> {
     (widest > 0.0).then(|| format!(" # ± {}", rounded(widest, 2)))
 }
 
-/// One axis as a number, several as a list. The comment of the old value is removed with it.
+/// Sets a key to a number for one axis and to a list for several. The comment on the old value is removed.
 fn set(model: &mut dyn TableLike, key: &str, values: &[f64], comment: Option<String>) {
     let mut value = match values {
         [one] => Value::from(*one),
@@ -80,7 +80,7 @@ fn set(model: &mut dyn TableLike, key: &str, values: &[f64], comment: Option<Str
     model.insert(key, Item::Value(value));
 }
 
-/// A number rounded to significant digits.
+/// Rounds a number to `digits` significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }

@@ -19,14 +19,15 @@ use std::time::Duration;
 
 /// Time to release the handle, ticks.
 const COUNTDOWN: u64 = 3000;
-/// Time that a device with a fault at the end of the countdown, as after a stall of the machine, has to recover, ticks.
+/// Time allowed for a device to recover from a fault at the end of the countdown, for example after a stall of the
+/// machine, ticks.
 const RECOVERY: u64 = 2000;
-/// Wait for the first reading, ms.
+/// Longest wait for the first reading, ms.
 const FIRST_READING_TIMEOUT_MS: u32 = 2000;
 /// Update interval of the progress bar.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a measurement to its end. Afterwards the device is at zero force and closed in every case.
+/// Runs a measurement. However it ends, the device is then at zero force and closed.
 ///
 /// # Errors
 /// If the thread cannot be started, lacks rights, or panicked.
@@ -43,10 +44,11 @@ pub fn run<M: Measurement + Send + 'static>(
     run_on_the_wall_clock(measurement, device, allow_no_rt, &Console::with_keys(), &signals.stop)
 }
 
-/// Position of the handle. Sends zero force until a reading arrives, because boards answer only to commands.
+/// Returns the position of the handle, m, device frame. Sends zero force until a reading arrives, because boards only
+/// reply to commands.
 ///
 /// # Errors
-/// If no reading arrives; the device is closed then.
+/// If no reading arrives within 2 s; the device is then closed.
 pub fn handle_position(device: &mut dyn Device) -> Result<Vector2<f64>, Failure> {
     for _ in 0..FIRST_READING_TIMEOUT_MS {
         let now = MonotonicNs(monotonic_ns());
@@ -62,7 +64,7 @@ pub fn handle_position(device: &mut dyn Device) -> Result<Vector2<f64>, Failure>
     Err(Failure::Runtime("the device sent no reading within 2 s; check cable and power, then reconnect it".to_owned()))
 }
 
-/// The device, served at the rate that it supports.
+/// Wraps a device that does not support 1 kHz so that it is served at the rate that it supports.
 pub fn paced(device: Box<dyn Device>) -> Box<dyn Device> {
     let every = (TICKS_PER_SECOND / device.limits().rate_hz.max(1.0)).round().max(1.0) as u32;
     if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device }
@@ -72,7 +74,7 @@ pub fn paced(device: Box<dyn Device>) -> Box<dyn Device> {
 struct MeasurementBody<M> {
     measurement: M,
     device: Box<dyn Device>,
-    /// Ticks since the start, before the measurement began.
+    /// Periods waited before the measurement starts.
     waited: u64,
     is_measuring: bool,
     progress: Arc<Progress>,
@@ -83,7 +85,7 @@ struct MeasurementBody<M> {
 struct Progress {
     waited: AtomicU64,
     is_measuring: AtomicBool,
-    /// Bits of the finished fraction.
+    /// Bits of the completed fraction, an `f64` from 0 to 1.
     fraction: AtomicU64,
 }
 
@@ -99,7 +101,8 @@ impl Progress {
 }
 
 impl<M: Measurement> MeasurementBody<M> {
-    /// Waits for the countdown without force, then until the device is ready or the recovery time is over.
+    /// Counts the periods of the wait. The measurement starts after the countdown, once the device is ready or the
+    /// recovery time is over.
     fn wait(&mut self, reading: &Reading, periods: u32) {
         self.waited += u64::from(periods);
         let is_ready = reading.fresh && reading.health == Health::Ready;

@@ -21,17 +21,18 @@ const MEASURED: Rgb = Rgb(0xb0, 0x1e, 0x4f);
 
 /// Width and height of the page, points.
 const PAGE: [f64; 2] = [900.0, 680.0];
-/// Upper left and lower right of the frame.
+/// Upper left and lower right corner of the plot's frame, points.
 const FRAME: [[f64; 2]; 2] = [[84.0, 96.0], [870.0, 520.0]];
-/// Number of points of the smooth curves.
+/// Number of points on a smooth curve.
 const SMOOTH: usize = 160;
-/// Largest ratio of the stiffness axis; softer values are at its lower end.
+/// Largest ratio of the stiffest value to the lower end of the stiffness axis, before rounding to powers of ten. Softer
+/// values are drawn at the lower end.
 const MAX_DECADES: f64 = 1e4;
 
 /// Named gains, drawn as a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marked {
-    /// Name.
+    /// Name in the legend.
     pub name: String,
     /// Stiffness at the device, N/m.
     pub stiffness_n_per_m: f64,
@@ -39,16 +40,16 @@ pub struct Marked {
     pub damping_n_s_per_m: f64,
 }
 
-/// Content of the picture.
+/// Region of stable gains of a device, with the gains to mark in it.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// Name of the device.
     pub name: String,
     /// Worst axis of the device.
     pub device: WorstAxisModel,
-    /// Hand that the stable curves rely on.
+    /// Hand for which the stable curves hold.
     pub hand: HandImpedance,
-    /// Boundaries for each damping.
+    /// Stiffness limits for each damping value.
     pub limits: Vec<Limits>,
     /// Limits measured on the device itself.
     pub measured: Vec<MeasuredLimit>,
@@ -117,7 +118,7 @@ impl Region {
         plot.draw_axes(drawing, "damping of the coupling, N·s/m", "stiffness of the coupling, N/m");
     }
 
-    /// The marked gains, the profile's last so that it is never hidden.
+    /// Returns the gains to mark. Those of the profile come last, so that they are never hidden.
     fn marks(&self) -> [(Marked, Rgb); 3] {
         let proposal = |name: &str, stiffness_n_per_m: f64, damping_n_s_per_m: f64| Marked {
             name: format!("proposed, {name}"),
@@ -154,7 +155,7 @@ impl Region {
     }
 
     fn passive(&self) -> Curve {
-        // The curve falls to zero at the device's own damping: approach it in ever smaller steps.
+        // The curve falls to zero at the device's own damping, which is approached in ever smaller steps.
         let own = self.device.damping_n_s_per_m;
         let near_end = (0..40).map(|index| own * (1.0 - libm::pow(0.7, f64::from(index))));
         let mut dampings: Vec<f64> =
@@ -202,7 +203,7 @@ impl Region {
     }
 }
 
-/// The range of whole powers of ten around some values.
+/// Returns the range of whole powers of ten that contains all values.
 fn around(values: impl Iterator<Item = f64>) -> Range {
     let Range { low, high } = span(values);
     let power = |value: f64, to: fn(f64) -> f64| libm::pow(10.0, to(libm::log10(value)));
@@ -210,7 +211,7 @@ fn around(values: impl Iterator<Item = f64>) -> Range {
     Range { low, high: if high > low { high } else { 10.0 * low } }
 }
 
-/// The range from the smallest to the largest value.
+/// Returns the range from the smallest to the largest positive value.
 fn span(values: impl Iterator<Item = f64>) -> Range {
     let positive = values.filter(|value| *value > 0.0 && value.is_finite());
     let (low, high) =

@@ -6,12 +6,12 @@ use haptic_draw::compose::{Annotations, Content, compose};
 use haptic_draw::svg;
 use haptic_view::message::scene::SceneEntry;
 
-/// All built-in scenes. The title is the first sentence of the file's first comment.
+/// Returns all built-in scenes. The title of a scene is taken from the comment in the first line of its file.
 pub fn entries() -> Vec<SceneEntry> {
     SCENES.entries.iter().map(|(name, text)| entry(name, text)).collect()
 }
 
-/// Picture of a built-in scene as SVG.
+/// Returns the picture of a built-in scene as SVG; `None` if there is no such scene.
 pub fn picture(name: &str) -> Option<String> {
     let scene = scene::load(&SCENES.built_in(name)?).ok()?;
     Some(svg::write(&compose(&Content::at_start(&scene), Annotations::None)))
@@ -22,7 +22,7 @@ fn entry(name: &str, text: &str) -> SceneEntry {
     SceneEntry { name: name.to_owned(), title: title(text).unwrap_or(name).to_owned(), thumbnail }
 }
 
-/// The file's first comment up to the first punctuation mark.
+/// Returns the comment in the first line of a file, up to the first punctuation mark.
 fn title(text: &str) -> Option<&str> {
     let first_line = text.lines().next()?.strip_prefix('#')?.trim();
     let stop = [": ", "; ", ". "].iter().filter_map(|stop| first_line.find(stop)).min();

@@ -3,8 +3,11 @@
 //! - [`listen`]: binds the address and logs it.
 //! - [`session`]: state shared by supervisor and viewer: the scene, the settings, the request queue.
 //! - [`controller`]: implements the requests of the viewer.
-//! - [`observer`]: makes observations from snapshots, on the supervisor's thread.
-//! - [`settings`], [`tuning`], [`library`]: limits and margins; new gains by the rules of a profile; built-in scenes.
+//! - [`observer`]: turns snapshots into observations, on the supervisor's thread.
+//! - [`settings`]: limits and margins.
+//! - [`tuning`]: validates new gains by the rules of a profile.
+//! - [`library`]: built-in scenes.
+//! - [`timing`]: the loop's timing as a message.
 
 pub mod controller;
 pub mod library;
@@ -21,7 +24,7 @@ use crate::log::USER_TARGET;
 use haptic_view::Listener;
 use std::net::SocketAddr;
 
-/// Binds the viewer's address and logs it; `None` with --no-view or if no address is free.
+/// Binds the viewer's address and logs it; `None` with --no-view or if the address cannot be bound.
 pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listener> {
     if arguments.no_view {
         return None;

@@ -1,4 +1,4 @@
-//! Makes observations for the viewer from snapshots, on the supervisor's thread.
+//! Turns snapshots into observations for the viewer, on the supervisor's thread.
 
 use crate::follower::SceneFollower;
 use haptic_draw::view::SceneView;
@@ -7,7 +7,7 @@ use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_view::message::state::{Observation, RecordingMessage};
 
-/// Observes one scene.
+/// Observer of one scene.
 pub struct Observer {
     scene_id: u64,
     follower: SceneFollower,
@@ -17,24 +17,24 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// An observer of a scene at its start.
+    /// Creates an observer of a scene in its initial state.
     pub fn new(scene_id: u64, scene: &Scene) -> Self {
         Self { scene_id, follower: SceneFollower::new(SceneView::new(scene)), fault: None, faults: 0, stale_seen: 0 }
     }
 
-    /// Observes another scene from now on; the counters stay.
+    /// Switches to another scene and keeps the counters.
     pub fn change_scene(&mut self, scene_id: u64, scene: &Scene) {
         let (fault, faults, stale_seen) = (self.fault.take(), self.faults, self.stale_seen);
         *self = Self { fault, faults, stale_seen, ..Self::new(scene_id, scene) };
     }
 
-    /// Counts a fault and shows it.
+    /// Counts a fault and includes it in later observations.
     pub fn add_fault(&mut self, fault: FaultRecord) {
         self.fault = Some(fault);
         self.faults += 1;
     }
 
-    /// Observation of the newest snapshot; `compute_ns` is the longest tick since the last one.
+    /// Returns the observation of a snapshot; `compute_ns` is the longest tick since the last observation.
     pub fn observe(
         &mut self,
         snapshot: &Snapshot,

@@ -1,6 +1,6 @@
 //! State shared by the supervisor and the viewer: the running scene, the active settings and the request queue.
 //!
-//! The real-time thread sees none of it; it gets requests.
+//! The real-time thread does not access this state; it only receives requests.
 
 use super::settings::DeviceFacts;
 use crate::control::recording::recording_file;
@@ -26,22 +26,22 @@ pub struct ViewerSession {
     /// Data that the viewer streams.
     pub telemetry: Telemetry,
     pub(super) facts: DeviceFacts,
-    /// The recording, if one runs.
+    /// Recordings of the daemon.
     pub recording: Recording,
     requests: CommandSender<LoopRequest>,
     current: Mutex<Current>,
 }
 
-/// The present state.
+/// State behind the lock.
 struct Current {
     scene_id: u64,
     scene_name: String,
     scene: Arc<Scene>,
-    /// Number of its world in recordings.
+    /// Number of the scene's world in recordings.
     world: u64,
     settings: Settings,
     paused: bool,
-    /// A switch that the supervisor has not applied yet.
+    /// Scene switch that the supervisor has not applied yet, if any.
     switch: Option<Switch>,
 }
 
@@ -51,12 +51,12 @@ pub struct Switch {
     pub scene_id: u64,
     /// The new scene.
     pub scene: Arc<Scene>,
-    /// Snapshots of this scene only.
+    /// Reader of the snapshots of this scene only.
     pub snapshots: LatestReader<Snapshot>,
 }
 
 impl ViewerSession {
-    /// The session of a setup whose loop receives these requests.
+    /// Creates the session of a setup whose loop receives `requests`.
     pub fn new(setup: &Setup, device_name: &str, requests: CommandSender<LoopRequest>, recording: Recording) -> Self {
         let session = Self {
             telemetry: Telemetry::default(),
@@ -78,23 +78,23 @@ impl ViewerSession {
         session
     }
 
-    /// Number of the running scene, and the scene.
+    /// Returns the number of the running scene and the scene itself.
     pub fn scene(&self) -> (u64, Arc<Scene>) {
         let current = self.current();
         (current.scene_id, current.scene.clone())
     }
 
-    /// Name of the running scene.
+    /// Returns the name of the running scene.
     pub fn scene_name(&self) -> String {
         self.current().scene_name.clone()
     }
 
-    /// The switch that the supervisor has not applied yet.
+    /// Takes the scene switch that the supervisor has not applied yet, if any.
     pub fn take_switch(&self) -> Option<Switch> {
         self.current().switch.take()
     }
 
-    /// Sends the loop a command and publishes the settings that it changes.
+    /// Sends a command to the loop and publishes the settings that it changes.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -102,11 +102,11 @@ impl ViewerSession {
         self.apply_with(|_| Ok(command))
     }
 
-    /// Sends the loop a command that depends on the active settings. They are locked meanwhile: otherwise a reloaded
-    /// profile and a viewer that sets gains could overwrite each other's changes.
+    /// Sends a command that depends on the active settings. They are locked meanwhile, because a reloaded profile and
+    /// new gains from the viewer could otherwise overwrite each other.
     ///
     /// # Errors
-    /// The error of `decide`; when the loop is busy or has ended.
+    /// The error of `decide`, or if the loop is busy or has ended.
     pub(super) fn apply_with(
         &self,
         decide: impl FnOnce(&Settings) -> Result<Command, ControlError>,
@@ -135,7 +135,7 @@ impl ViewerSession {
         self.current().paused
     }
 
-    /// Restarts the world.
+    /// Restarts the world from its initial state.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -147,7 +147,7 @@ impl ViewerSession {
         let world = Box::new(World::new(Scene::clone(&scene)).numbered(number));
         let current = self.current();
         if current.scene_id != scene_id {
-            // The scene was switched while its world was built, and the new world is at its start anyway.
+            // The scene was switched while this world was built; the new one is in its initial state anyway.
             return Ok(());
         }
         self.send(LoopRequest::Loop(Command::ReplaceWorld(world)))
@@ -183,10 +183,10 @@ impl ViewerSession {
         Ok(scene_id)
     }
 
-    /// Starts a recording with this name in the folder for recordings. Returns its path.
+    /// Starts a recording with this name, or a generated one, in the folder for recordings. Returns its path.
     ///
     /// # Errors
-    /// If the name is a path or in use, another recording is active, or the folder is not writable.
+    /// If the name is invalid or in use, another recording is active, or the folder is not writable.
     pub fn start_recording(&self, name: Option<&str>) -> Result<String, ControlError> {
         let file = recording_file(name)?;
         let world = self.current().world;

@@ -14,38 +14,40 @@ use haptic_view::message::settings::{
     DeviceMessage, LimitsMessage, ModelMessage, RegionPoint, SettingsMessage, StabilityMessage,
 };
 
-/// Number of points on the edge of the region.
+/// Number of points on the boundary of the region.
 const REGION_POINTS: usize = 48;
-/// Smallest damping above zero, as a fraction of the largest; the passive region lies far below the stable one.
+/// Smallest nonzero damping, as a fraction of the largest. It is small because passive damping values are far below the
+/// largest stable one.
 const MIN_FRACTION: f64 = 1e-4;
-/// Longest delay for which the region is computed, periods; beyond it the eigenvalues take too long for a picture.
+/// Longest delay for which the region is computed, periods. Beyond it, the eigenvalues take too long to compute.
 const MAX_DELAY_PERIODS: f64 = 20.0;
-/// Largest angular stiffness that can be set, N·m/rad, unless the profile has a larger one: a rigid grip of a fist.
+/// Largest angular stiffness that can be set, N·m/rad, unless the profile has a larger one. It corresponds to the rigid
+/// grip of a fist.
 const MAX_ANGULAR_STIFFNESS_N_M_PER_RAD: f64 = 10.0;
-/// Largest angular damping, likewise, N·m·s/rad.
+/// Largest angular damping that can be set, N·m·s/rad, unless the profile has a larger one.
 const MAX_ANGULAR_DAMPING_N_M_S_PER_RAD: f64 = 0.1;
 
-/// Properties that are constant while the loop runs.
+/// Properties of a setup that are constant while the loop runs.
 #[derive(Clone, Debug)]
 pub struct DeviceFacts {
     device: DeviceMessage,
     model: WorstAxisModel,
     hand: HandImpedance,
-    /// Device frame; the mapping in force converts it to world units.
+    /// Region of stable gains, device frame; the active mapping converts it to the world frame.
     region: Vec<RegionPoint>,
     /// Gains of the profile at the start; these can always be set.
     own: Gains,
 }
 
 impl DeviceFacts {
-    /// Properties of a setup. Computes the region, which takes some milliseconds.
+    /// Collects the properties of a setup. Computes the region, which takes some milliseconds.
     pub fn of(setup: &Setup, device_name: &str) -> Self {
         let (model, hand) = (setup.device_model(), hand_impedance(setup));
         let device = device(&setup.device, device_name, &model, setup.max_force_n());
         Self { device, region: region(&model, &hand), own: setup.settings().coupling, model, hand }
     }
 
-    /// Largest gains that can be set through the viewer.
+    /// Returns the largest gains that can be set through the viewer.
     pub fn max_gains(&self, settings: &Settings) -> Gains {
         max_gains(&in_world(&self.region, settings.mapping.scale), &self.own)
     }
@@ -66,12 +68,12 @@ impl DeviceFacts {
         self.device.kind == SIMULATED.name
     }
 
-    /// The device, for the viewer.
+    /// Returns the description of the device for the viewer.
     pub fn device(&self) -> &DeviceMessage {
         &self.device
     }
 
-    /// All settings, with their margins for the tool of a scene.
+    /// Returns the message with all settings and their margins for the tool of a scene.
     pub fn message(&self, settings: &Settings, scene: &Scene) -> SettingsMessage {
         let tool_mass_kg = scene.tool.map(|tool| scene.bodies[tool.body].mass_kg);
         let Settings { coupling, mapping, safety } = settings;
@@ -109,9 +111,9 @@ fn device(file: &DeviceConfig, name: &str, model: &WorstAxisModel, max_force_n: 
     }
 }
 
-/// Largest gains in the viewer: no value beyond the largest that could be stable with the known hand, unless the
-/// profile itself has a larger one. Both linear gains at their maximum may be unstable together; the page shows that,
-/// and the tank protects the hand.
+/// Returns the largest gains that the viewer can set: the largest values that can be stable with the known hand, or
+/// those of the profile if they are larger. Both linear gains at their maximum may be unstable together; the page shows
+/// this, and the tank protects the hand.
 fn max_gains(region: &[RegionPoint], own: &Gains) -> Gains {
     let stiffness = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
     let damping = region.last().map_or(0.0, |point| point.damping_n_s_per_m);
@@ -123,7 +125,7 @@ fn max_gains(region: &[RegionPoint], own: &Gains) -> Gains {
     }
 }
 
-/// Rounds down to three digits, so that the limit is easy to read.
+/// Rounds down to three significant digits, so that the limit is easy to read.
 fn rounded_down(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;
@@ -132,7 +134,8 @@ fn rounded_down(value: f64) -> f64 {
     (value / digit).floor() * digit
 }
 
-/// The region in world units: a mapping that magnifies makes the device feel a stiffer spring.
+/// Converts the region to the world frame. With a mapping that magnifies, a spring is stiffer at the device than in the
+/// world.
 fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
     let to_world = 1.0 / (scale * scale);
     let point = |point: &RegionPoint| RegionPoint {
@@ -143,8 +146,8 @@ fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
     region.iter().map(point).collect()
 }
 
-/// The stiffest passive and the stiffest stable coupling, from no damping to the largest stable one, device frame.
-/// Empty if the delay of the device is so long that the picture is not worth its cost.
+/// Computes the maximum passive and the maximum stable stiffness for damping values from zero to the largest stable
+/// one, device frame. Empty if the delay of the device exceeds `MAX_DELAY_PERIODS`.
 fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
     if model.delay_s > MAX_DELAY_PERIODS * model.period_s {
         return Vec::new();
@@ -160,7 +163,8 @@ fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
     std::iter::once(0.0).chain(above_none).map(point).collect()
 }
 
-/// Largest damping with which some stiffness is stable. It is bounded because the damper's force is delayed too.
+/// Returns the largest damping for which some stiffness is stable, N·s/m. It is bounded because the damper's force is
+/// delayed too.
 fn max_damping_n_s_per_m(model: &WorstAxisModel, hand: &HandImpedance) -> f64 {
     let (mut low, mut high) = (0.0, 4.0 * (model.mass_kg + hand.mass_kg) / model.period_s);
     for _ in 0..20 {

@@ -1,10 +1,10 @@
-//! The loop's timing as the viewer shows it.
+//! The loop's timing as a message for the viewer.
 
 use haptic_realtime::histogram::{Histogram, Percentiles};
 use haptic_realtime::runner::LoopTiming;
 use haptic_view::message::timing::{DurationPercentiles, TimingMessage, bars};
 
-/// Message of a loop's timing.
+/// Creates the message with a loop's timing.
 pub fn timing_message(timing: &LoopTiming) -> TimingMessage {
     TimingMessage {
         ticks: timing.ticks,

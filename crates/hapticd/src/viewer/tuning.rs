@@ -1,4 +1,4 @@
-//! New gains from the viewer, validated by the rules of a profile file and by the viewer's own limits.
+//! New gains from the viewer, checked against the rules of a profile file and the viewer's own limits.
 
 use haptic_config::section::nearest;
 use haptic_coupling::coupling::{GAIN_KEYS, Gains};
@@ -6,10 +6,10 @@ use haptic_coupling::key::Key;
 use haptic_loop::control::ControlError;
 use serde_json::{Map, Value};
 
-/// The only accepted form: the keys themselves, not inside a table as in a profile.
+/// Example of the only accepted form: keys at the top level, not inside a table as in a profile.
 const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
 
-/// The gains in force with some keys changed; none may exceed `max`.
+/// Returns the active gains with the given keys changed. No given value may exceed `max`.
 ///
 /// # Errors
 /// If a key is unknown, or a value is invalid in a profile or exceeds the limits.
@@ -26,7 +26,7 @@ pub fn retuned(gains: &Gains, keys: &Map<String, Value>, max: &Gains) -> Result<
     if problems.is_empty() { Ok(retuned) } else { Err(ControlError::Invalid(problems.join("\n"))) }
 }
 
-/// Unknown keys are reported first: a problem of a value must not propose a key that does not exist.
+/// Rejects an unknown key and suggests the nearest known one. Unknown keys are reported before invalid values.
 fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
     let names = GAIN_KEYS.map(|key| key.name);
     let Some(unknown) = keys.keys().find(|key| !names.contains(&key.as_str())) else { return Ok(()) };
@@ -40,7 +40,8 @@ fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
     )))
 }
 
-/// Number of a key. Only the given keys are compared with the limits: the profile may exceed them in the others.
+/// Returns the number given for a key. Only given keys are compared with the limits, because the profile may exceed
+/// them in others.
 fn checked(key: &Key<Gains>, value: &Value, max: &Gains) -> Result<f64, String> {
     let example = format!("send e.g. {{\"{}\":{:?}}}", key.name, key.get(&Gains::default()));
     let number = value.as_f64().ok_or_else(|| format!("must be a number, got {value}; {example}"))?;

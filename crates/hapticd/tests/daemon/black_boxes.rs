@@ -1,6 +1,6 @@
 //! The recording of a black box replays bit for bit, from the start of a run and mid-run, with all commands in between.
 //!
-//! No test here measures time; skipped periods change the ticks, not the claims.
+//! No test here measures time; skipped periods change the ticks but not the results.
 
 use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
@@ -14,7 +14,7 @@ use hapticd::status::Status;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The recordings, those of the earlier faults first.
+/// Returns the recordings, those of earlier faults first.
 fn recordings(folder: &TestFolder) -> Vec<PathBuf> {
     let paths = std::fs::read_dir(folder.join("boxes")).unwrap().map(|entry| entry.unwrap().path());
     let mut recordings: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "mcap")).collect();

@@ -1,6 +1,6 @@
 //! The daemon on the wall clock with failing devices: however it ends, the device is closed at zero force.
 //!
-//! No test here measures time; late ticks on a loaded machine change no outcome.
+//! No test here measures time; late ticks on a loaded machine do not change the outcome.
 
 use haptic_config::setup::Setup;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault};
@@ -25,7 +25,7 @@ struct Log {
 
 type Shared = Arc<Mutex<Log>>;
 
-/// A device whose log outlives it, and that runs a function in every read.
+/// Device with a log that outlives it; every read also runs a function.
 struct Watched<D> {
     device: D,
     log: Shared,
@@ -65,7 +65,7 @@ struct Ran {
     black_boxes: Vec<String>,
 }
 
-/// Runs the default profile with faults at the ticks of a plan, for a number of periods or until a signal ends it.
+/// Runs the default profile with faults at given ticks, for a number of periods or until a signal ends the run.
 fn run_with(faults: &[(u64, InjectedFault)], on_read: fn(u64), periods: Option<u64>, signals: &Signals) -> Ran {
     let setup = Setup::open(&InputArguments::default(), None).unwrap();
     let plan = FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() };
@@ -146,7 +146,7 @@ fn a_panic_in_the_loop_closes_the_device_writes_a_black_box_and_is_a_failure() {
 
 #[test]
 fn ticks_that_are_always_late_are_a_fault() {
-    // Thirty ticks of two and a half periods each: twenty late ones in a row are a fault.
+    // Thirty ticks take two and a half periods each; twenty late ticks in a row are a fault.
     let dawdles = |read| {
         if (100..130).contains(&read) {
             let since = Instant::now();

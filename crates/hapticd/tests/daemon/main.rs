@@ -1,5 +1,5 @@
-//! The daemon run inside of the test process. It takes a core and locks memory for the whole process and replaces the panic
-//! hook, so these tests have a program of their own.
+//! Tests that run the daemon inside the test process. It reserves a core, locks the memory of the whole process and
+//! replaces the panic hook, so these tests are a separate program.
 
 mod black_boxes;
 mod device_faults;

@@ -38,7 +38,7 @@ impl Documented {
     }
 }
 
-/// Keys of a message that the schema does not document.
+/// Returns the keys of a message that the schema does not document.
 fn undocumented(schema: &Value, definitions: &Value, message: &Value) -> Vec<String> {
     let schema = match schema["$ref"].as_str() {
         Some(reference) => &definitions[reference.trim_start_matches("#/$defs/")],

@@ -143,7 +143,8 @@ fn pressing_on_a_floor_pushes_the_hand_up() {
     assert_done(&folder.hapticd(&arguments));
     let last = folder.read("t.csv").lines().last().unwrap().to_owned();
     let force_y_n: f64 = last.split(',').nth(10).unwrap().parse().unwrap();
-    // The hand is 5 mm inside: 400 N/m give 2 N, less the weight of the tool, which the floor carries.
+    // The hand is 5 mm below the contact position, which gives 2 N at 400 N/m. The floor carries the weight of the
+    // tool.
     assert!((force_y_n - 2.0).abs() < 0.05, "{force_y_n}");
 }
 
@@ -518,7 +519,7 @@ fn run_succeeds_on_sigterm() {
     assert!(json(&output)["state_hash"].is_string());
 }
 
-/// The first log line follows the installation of the signal handlers.
+/// Waits for the first log line, which follows the registration of the signal handlers.
 #[cfg(unix)]
 fn wait_for_first_line(from: &mut impl std::io::Read) {
     let mut byte = [0];

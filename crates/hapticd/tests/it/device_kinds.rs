@@ -12,7 +12,7 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// Rows of the table of kinds, as documents have it.
+/// Returns the rows of the table of kinds, as in the documentation.
 fn rows() -> String {
     BACKENDS.iter().map(|backend| format!("| `{}` | {} |\n", backend.spec.name, backend.spec.about)).collect()
 }

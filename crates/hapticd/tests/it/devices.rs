@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Output, Stdio};
 
-/// A folder of one test with an emulated device at `port`; both end with it.
+/// Folder of a test with an emulated device at `port`; dropping it ends the emulation and removes the folder.
 struct Bench {
     folder: Folder,
     _emulator: Process,
@@ -41,7 +41,7 @@ impl Bench {
         (serde_json::from_slice(&output.stdout).unwrap(), log)
     }
 
-    /// Waits for a line of the emulator; fails if it ends first.
+    /// Waits for a line of the emulator with this text and returns the line; fails if the emulator ends first.
     fn wait_for(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
@@ -90,7 +90,7 @@ fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
     assert!(lost >= 0.5 * dropped, "{lost} lost of {dropped} dropped and {damaged} damaged: {summary}\n{log}");
     assert_eq!(link["crc_errors"].as_u64().unwrap() > 0, damaged > 0.0, "{damaged} damaged: {summary}");
     let given = bench.wait_for("energy to the hand");
-    // The scene can deliver its energy at the start: 0.1 kg about 3 cm above the floor.
+    // The scene can deliver its initial energy: 0.1 kg about 3 cm above the floor.
     assert!(given.split_whitespace().find_map(|word| word.parse::<f64>().ok()).unwrap() < 0.05, "{given}");
 }
 
@@ -115,7 +115,7 @@ fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     let on_again_s = first_second(&bench.wait_for("motor 0 on"));
     bench.wait_for("ms emulated");
     let forces = forces_between(&bench.folder.join("trace.csv"), unplugged_s, on_again_s + 0.1);
-    // After a tenth of the ramp, a tenth of the requested force, which is within 4 N.
+    // After a tenth of the ramp, the force is a tenth of the requested one, which is at most 4 N.
     assert!(!forces.is_empty() && forces.iter().all(|force| force.abs() < 0.6), "{forces:?}");
 }
 
@@ -123,7 +123,7 @@ fn first_second(line: &str) -> f64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Forces of the motor in a time range of the trace, N.
+/// Returns the forces of the motor in a time range of the trace, N.
 fn forces_between(trace: &Path, from_s: f64, to_s: f64) -> Vec<f64> {
     let text = std::fs::read_to_string(trace).unwrap();
     let rows = text.lines().skip(1).map(|row| row.split(',').map(|cell| cell.parse().unwrap()).collect::<Vec<f64>>());
@@ -150,7 +150,7 @@ fn another_version_of_the_protocol_is_rejected_with_the_remedy() {
 }
 
 impl Bench {
-    /// The error of a run that must be rejected.
+    /// Returns the error of a run that must be rejected.
     fn rejection(&self) -> String {
         let output = self.run("0.1", &["--allow-no-rt"]);
         let text = String::from_utf8(output.stderr).unwrap();
@@ -188,7 +188,7 @@ fn a_board_that_contradicts_the_file_is_rejected_with_the_correction() {
     bench.device("serial", "axes = 2");
     let text = bench.rejection();
     assert!(text.contains("the board has 1 axis, the device file 2; write axes = 1"), "{text}");
-    // It does not respond to the handshake of another protocol.
+    // The board does not respond to the handshake of another protocol.
     bench.device("odrive", "");
     let text = bench.rejection();
     assert!(text.contains("no answer within 5 s") && text.contains("firmware for this kind"), "{text}");
@@ -198,7 +198,7 @@ fn a_board_that_contradicts_the_file_is_rejected_with_the_correction() {
     assert!(text.contains("not in the native protocol; check `kind` and `baud`"), "{text}");
 }
 
-/// Only root may open a terminal without permission bits, so root drops that right.
+/// Root could open a terminal without permission bits, so the test drops that right.
 #[test]
 fn a_port_without_permission_is_rejected_with_the_remedy() {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
@@ -221,7 +221,7 @@ fn a_port_without_permission_is_rejected_with_the_remedy() {
     assert!(text.contains("permission denied on ") && text.contains("; run scripts/install-udev"), "{text}");
 }
 
-/// A failed measurement writes nothing and leaves no force, on a machine of any load.
+/// A failed measurement writes nothing and leaves no force, whatever the load of the machine.
 #[test]
 fn a_device_that_is_unplugged_midway_or_stuck_is_not_measured_and_nothing_is_written() {
     let midway: &[&str] = &["--die-after", "6", "--dead-for", "100"];
@@ -244,7 +244,7 @@ fn a_device_that_is_unplugged_midway_or_stuck_is_not_measured_and_nothing_is_wri
     }
 }
 
-/// Runs without the right to real-time scheduling, which root drops.
+/// Runs without the right to real-time scheduling, which the test drops if it runs as root.
 #[test]
 fn hardware_is_rejected_without_real_time() {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
@@ -256,7 +256,7 @@ fn hardware_is_rejected_without_real_time() {
     let bench = Bench::new("native-2dof", &[]);
     bench.device("serial", "");
     let run = |flags: &[&str]| {
-        // Drops the capabilities, not the user, so that the port can still be opened.
+        // Drops the capabilities but keeps the user, so that the port can still be opened.
         let mut command = Command::new("prlimit");
         command.args(["--rtprio=0:0", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]);
         command.arg(env!("CARGO_BIN_EXE_hapticd"));

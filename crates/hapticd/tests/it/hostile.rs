@@ -1,6 +1,6 @@
-//! The viewer rejects and logs invalid requests, and the loop computes the same states.
+//! The viewer rejects and logs invalid requests, and the loop computes the same states as without them.
 //!
-//! `scripts/test-kernel` shows in virtual time that the loop stays as punctual.
+//! `scripts/test-kernel` shows in virtual time that they do not delay the loop either.
 #![cfg(unix)]
 
 use crate::common::TIMEOUT;
@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use tungstenite::Message;
 
-/// Repeats a request until its rejection is logged: at most one is logged per second.
+/// Repeats a request until its rejection is logged, because at most one rejection is logged per second.
 fn assert_logged(daemon: &Daemon, expected: &str, offend: impl Fn()) {
     let deadline = Instant::now() + TIMEOUT;
     loop {
@@ -24,7 +24,7 @@ fn assert_logged(daemon: &Daemon, expected: &str, offend: impl Fn()) {
     }
 }
 
-/// The status of the response to exactly these bytes; zero if the connection was closed without one.
+/// Sends exactly these bytes and returns the status of the response; zero if the connection was closed without one.
 fn status(address: &str, request: &str) -> u16 {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -76,7 +76,7 @@ fn invalid_requests_are_rejected_and_logged_and_the_state_is_the_same_bit_for_bi
     assert_eq!(summary["state_hash"], undisturbed(&summary)["state_hash"], "{summary}");
 }
 
-/// The same run without clients, for as many ticks.
+/// Returns the summary of the same run without clients, for the same number of ticks.
 fn undisturbed(summary: &Value) -> Value {
     let seconds = summary["ticks"].as_f64().unwrap() / 1000.0;
     let output = hapticd(&["simulate", "--seconds", &seconds.to_string(), "--json"]).output().unwrap();

@@ -44,7 +44,7 @@ fn run_again_from_files(folder: &Folder) -> Value {
     folder.json(&arguments)
 }
 
-/// State hashes and forces of all ticks of a recording.
+/// Returns the state hash and the effort hash of every tick of a recording.
 fn outputs(folder: &Folder, name: &str) -> Vec<(u64, u32)> {
     let recording = hapticd::recording::kept::OpenRecording::open(&folder.join(name)).unwrap();
     let mut outputs = Vec::new();
@@ -161,7 +161,7 @@ fn a_daemon_whose_recording_is_removed_reports_it_and_continues() {
 fn a_full_disk_ends_the_recording_but_not_the_daemon_and_the_file_opens() {
     let folder = Folder::new();
     let binary = env!("CARGO_BIN_EXE_hapticd");
-    // A limit on the file size rejects a write like a full disk; 100 blocks are 50 or 100 KiB.
+    // With a limit on the file size, a write fails as on a full disk; 100 blocks are 50 or 100 KiB.
     let script = format!("trap '' XFSZ; ulimit -f 100; exec {binary} run --seconds 6 --record a.mcap --json");
     let mut command = Command::new("sh");
     folder.run_here(command.args(["-c", &script]));
@@ -193,7 +193,6 @@ fn an_invalid_recording_or_path_is_rejected_with_a_reason() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no/such/folder.mcap: cannot be created"));
 }
 
-/// The message of a command that must end with this code.
 #[track_caller]
 #[test]
 fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() {
@@ -202,7 +201,7 @@ fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() 
     let whole = folder.read_bytes("a.mcap");
     let chunks: Vec<usize> = chunk_starts(&whole);
     let flawed = |bytes: &[u8]| std::fs::write(folder.join("b.mcap"), bytes).unwrap();
-    // The first chunk contains the scene, each of the others a second or the rest of one.
+    // The first chunk contains the scene; each of the others contains one second or the rest.
     let cut = &whole[..chunks[2] + 100];
     let mut damaged = whole.clone();
     damaged[chunks[2] + 1000] ^= 0xFF;
@@ -229,7 +228,8 @@ fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() 
     }
 }
 
-/// Offsets of the chunks: records of a one-byte kind and an eight-byte length, after eight bytes of magic.
+/// Returns the offsets of the chunks. After eight bytes of magic, each record has a one-byte kind and an eight-byte
+/// length.
 fn chunk_starts(bytes: &[u8]) -> Vec<usize> {
     const CHUNK: u8 = 0x06;
     let (mut at, mut starts) = (8, Vec::new());

@@ -1,7 +1,7 @@
 //! Recordings replay bit for bit; where they cannot, the result names the tick.
 //!
-//! `HAPTICD_REPLAY_SECONDS` makes the runs of the matrix longer, and `HAPTICD_REPLAY_FOLDER` stores their recordings for a
-//! replay by another build.
+//! `HAPTICD_REPLAY_SECONDS` sets the length of the runs of the matrix, and `HAPTICD_REPLAY_FOLDER` stores their
+//! recordings for a replay by another build.
 
 use haptic_config::builtin::SCENES;
 use haptic_config::setup::Setup;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub const DEVICES: [&str; 2] = ["simulated-2dof", "simulated-1dof"];
 /// Ticks after which the commands repeat.
 const TICKS_PER_ROUND: u64 = 6000;
-/// The scene of the matrix that another one replaces.
+/// Scene of the matrix that is replaced by another one during the run.
 const CHANGED_SCENE: &str = "tower";
 
 fn ticks() -> u64 {
@@ -62,7 +62,7 @@ impl Run {
         Self { rendering: setup.into_loop(device).unwrap(), recording, worlds, header, axes }
     }
 
-    /// Ends the recording and starts another mid-run.
+    /// Abandons the recording and starts another mid-run.
     pub fn record_from_here(&mut self, file: &Path) {
         let mut header = self.header.clone();
         let world = self.rendering.world().number();
@@ -83,7 +83,7 @@ impl Run {
 
     pub fn tick_without_record(&mut self) -> TickReport {
         let tick = self.rendering.last().tick + 1;
-        // Skips a period now and then, as a busy machine does.
+        // Skips three periods now and then, as a busy machine does.
         self.tick_after(u32::from(tick.is_multiple_of(701)) * 3)
     }
 
@@ -110,8 +110,8 @@ impl Run {
         format!("{:016x}", self.rendering.world().state.hash())
     }
 
-    /// Every command of a profile, a viewer and a mouse except another world, in the first two of every six seconds. Every
-    /// round has gains, limits and a mapping of its own.
+    /// Applies every command of a profile, a viewer and a mouse, except another world, in the first two seconds of
+    /// every round of six. Gains, limits and mapping differ between rounds.
     fn order_of(&mut self, tick: u64) {
         let round = tick / TICKS_PER_ROUND;
         let fraction = (round % 5) as f64;
@@ -141,7 +141,8 @@ impl Run {
     }
 }
 
-/// Faults of every kind, random and scheduled: about one in two seconds, so that there is force in between.
+/// Returns a plan with faults of every kind, random and scheduled: about one in two seconds, so that force engages in
+/// between.
 fn random_faults(seed: u64) -> FaultPlan {
     let chance = PerKind {
         dropped: 0.01,
@@ -168,7 +169,8 @@ pub fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
     (replay.run(&recording, |_| Ok(())).unwrap().0, events)
 }
 
-/// One run of the matrix. It keeps its scene, except for one that is replaced after three quarters.
+/// Runs one combination of the matrix. The scene does not change, except `CHANGED_SCENE`, which is replaced after three
+/// quarters.
 fn run_of_matrix(scene: &str, device: &str, seed: u64, file: &Path) -> (Run, u64) {
     let mut run = Run::new(scene, device, random_faults(seed), file, &RecordArguments::default());
     let mut with_force = 0;
@@ -270,7 +272,7 @@ fn missing_ticks_end_the_verified_range_up_to_a_checkpoint_and_are_reported() {
     run.end();
     let (result, events) = replayed(&file);
     let unproved = result.unproved.unwrap();
-    // The checkpoint requested there comes after tick 511.
+    // The checkpoint requested there is written after tick 511.
     assert_eq!((unproved.from_tick, unproved.until_tick, result.first_difference), (500, Some(512), None));
     assert_eq!(result.ticks, 499 + 98);
     assert!(unproved.reason.contains("500 to 509"), "{}", unproved.reason);
@@ -395,7 +397,7 @@ fn a_recording_in_several_files_is_replayed_through_all_of_them_and_each_alone()
     let third = folder.join("a-3.mcap");
     let result = replayed(&third).0;
     assert_eq!((result.ticks, &result.state_hash, result.first_difference), (2500, &hash, None));
-    // A file ends one tick after it reached its length: then the checkpoint for the next one is there.
+    // A file ends one tick after it has reached its length, when the checkpoint for the next file is available.
     assert_eq!(replayed(&folder.join("a-2.mcap")).0.ticks, 2002);
     std::fs::remove_file(&file).unwrap();
     let alone = replayed(&third).0;

@@ -1,7 +1,7 @@
-//! Recordings stored as test data replay bit for bit as long as the physics version stays.
+//! Recordings stored as test data replay bit for bit as long as the physics version does not change.
 //!
-//! `scripts/update-recordings` writes `tests/data/recordings`, with `HAPTICD_UPDATE_RECORDINGS` set. The file of format 2
-//! was written by an earlier version and stays.
+//! `scripts/update-recordings` writes `tests/data/recordings`, with `HAPTICD_UPDATE_RECORDINGS` set. The file of format
+//! 2 was written by an earlier version and is never rewritten.
 
 use crate::recording::{DEVICES, Run, replayed};
 use haptic_config::builtin::{DEVICES as DEVICE_FILES, SCENES};
@@ -27,16 +27,16 @@ use std::path::{Path, PathBuf};
 const TICKS: u64 = 500;
 /// Tick in which the fault of a recording starts, after the ramp.
 const FAULT_TICK: u64 = 60;
-/// Ticks of such a recording.
+/// Ticks of a recording of a fault.
 const FAULT_TICKS: u64 = 90;
-/// Force is on before the fault.
+/// Profile with a short ramp, so that force is engaged before the fault.
 const PROFILE: &str = "[safety]\nengage_ramp_s = 0.03\n";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recordings")
 }
 
-/// Name of the recording of a fault, by its number.
+/// Returns the file name of the recording of a fault, by the number of the fault.
 fn fault_file(number: u8) -> String {
     let fault = Fault::from_code((number, [3, 0])).unwrap();
     format!("fault-{}.mcap", fault.kind())
@@ -60,7 +60,7 @@ fn stored_recordings_replay_bit_for_bit() {
     }
 }
 
-/// Numbers of the faults that begin in a recording.
+/// Returns the numbers of the faults that start in a recording.
 fn faults_in(recording: &OpenRecording) -> Vec<u8> {
     let mut faults = Vec::new();
     let collect = |item| {
@@ -97,7 +97,7 @@ fn write_recordings(folder: &Path) {
     (1..=8).for_each(|number| write_fault(number, &folder.join(fault_file(number))));
 }
 
-/// Every command once.
+/// Writes a recording from tick 1 that contains every command.
 fn write_from_tick_1(file: &Path) {
     let mut run = Run::plain("table", file);
     let mapping = MappingSettings { scale: 1.25, ..MappingSettings::default() };
@@ -119,7 +119,7 @@ fn write_from_tick_1(file: &Path) {
     run.end();
 }
 
-/// Starts with a checkpoint in the middle of a ramp of the gains and in another world.
+/// Writes a recording that starts with a checkpoint during a ramp of the gains, in another world.
 fn write_mid_run(file: &Path) {
     let mut run = Run::plain("table", file);
     run.ticks(200);
@@ -132,7 +132,7 @@ fn write_mid_run(file: &Path) {
     run.end();
 }
 
-/// What a black box holds after a fault: ticks without a hash of the state, after a checkpoint.
+/// Writes the recording of a black box after a fault: a checkpoint, then ticks without state hashes.
 fn write_black_box(file: &Path) {
     let scheduled = vec![(TICKS - 50, InjectedFault::NotANumber)];
     let plan = FaultPlan { scheduled, ..FaultPlan::default() };
@@ -179,7 +179,7 @@ fn write_fault(number: u8, file: &Path) {
     run.end();
 }
 
-/// A body that passes more fixed bodies in one tick than the pair table has capacity for.
+/// Returns a scene with a body that passes more fixed bodies in one tick than the pair table can hold.
 fn crowd() -> String {
     let mut scene = String::from("[world]\ngravity_m_per_s2 = [0.0, 0.0]\n");
     for index in 0..100 {

@@ -1,4 +1,4 @@
-//! The only system call of the real-time thread is its sleep; counted with strace in a real run.
+//! The only system call of the real-time thread is its sleep, as strace shows in a real run.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Folder, Process, stderr};
@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-/// One call as strace prints it.
+/// One system call as strace prints it.
 struct Call<'t> {
     thread: &'t str,
     name: &'t str,
     text: &'t str,
 }
 
-/// Every call of a trace, in order. The second halves of interrupted lines ("<... resumed>") were counted before.
+/// Returns every call of a trace, in order. Lines with the second half of an interrupted call ("<... resumed>") are
+/// skipped.
 fn calls(trace: &str) -> Vec<Call<'_>> {
     let parse = |line| {
         let (thread, text) = str::split_once(line, char::is_whitespace)?;
@@ -24,7 +25,7 @@ fn calls(trace: &str) -> Vec<Call<'_>> {
     trace.lines().filter_map(parse).collect()
 }
 
-/// The trace of a run of one second, or the reason for its absence.
+/// Traces a run of one second. Returns the reason if strace cannot be used.
 fn trace_of_a_run(arguments: &[&str]) -> Result<String, String> {
     let folder = Folder::new();
     let mut strace = Command::new("strace");
@@ -43,7 +44,7 @@ fn is_sleep(call: &Call<'_>) -> bool {
     call.name == "clock_nanosleep" && call.text.contains("TIMER_ABSTIME")
 }
 
-/// Calls of the real-time thread between its first and its last sleep, with their counts.
+/// Returns the calls of the real-time thread between its first and its last sleep, with their counts.
 fn calls_of_the_loop(trace: &str) -> BTreeMap<String, usize> {
     let calls = calls(trace);
     let sleeper = calls.iter().find(|call| is_sleep(call)).expect("no thread sleeps until a deadline").thread;
@@ -88,7 +89,7 @@ watchdog_s = 0.1
         );
         let mut command = folder.command(&["emulate", "native-2dof", "--link", "port"]);
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
-        // It prints its port once the port is there.
+        // The emulator prints its port once the port exists.
         process.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         Self { folder, _process: Process(process) }
     }

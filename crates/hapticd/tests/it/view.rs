@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tungstenite::Message;
 
-/// The stiffness of the loop, from the energy and the stretch of the coupling, if it is stretched enough.
+/// Returns the stiffness in the loop, from energy and stretch of the coupling; `None` if the stretch is too small.
 fn stiffness_in_loop_n_per_m(state: &Value) -> Option<f64> {
     let place = |value: &Value| [0, 1].map(|axis| value[axis].as_f64().unwrap());
     let (hand, handle) = (place(&state["hand_m"]), place(&state["tool"]["handle_m"]));
@@ -64,7 +64,7 @@ fn the_mouse_leads_the_hand_and_the_path_resumes_afterwards() {
 fn a_larger_scene_is_switched_to_completely_and_force_re_engages() {
     let daemon = Daemon::start(&["--scene", "wall"]);
     let mut stream = daemon.open_stream();
-    // It reads all the time: a client that reads nothing for some seconds is dropped.
+    // Reads continuously, because a client that reads nothing for some seconds is dropped.
     let reader = std::thread::spawn(move || {
         let mut scene_id = json!(1);
         while scene_id != json!(4) {
@@ -160,7 +160,7 @@ fn after_a_failed_recording_another_can_start_and_of_two_at_once_only_one() {
             [scope.spawn(start), scope.spawn(start)].map(|one| one.join().unwrap())
         })
     };
-    // Both are rejected until the last recording is complete.
+    // Both are rejected until the previous recording is complete.
     let deadline = Instant::now() + TIMEOUT;
     let mut statuses = both_start();
     while statuses == [409, 409] && Instant::now() < deadline {
@@ -175,7 +175,7 @@ fn after_a_failed_recording_another_can_start_and_of_two_at_once_only_one() {
     assert!(std::fs::metadata(&again).is_ok_and(|metadata| metadata.len() > 0), "{again}");
 }
 
-/// Starts a recording as soon as the one before is complete, and returns its path.
+/// Starts a recording as soon as the previous one is complete, and returns its path.
 #[track_caller]
 fn start_recording(daemon: &Daemon) -> String {
     let deadline = Instant::now() + TIMEOUT;
@@ -238,7 +238,7 @@ fn the_javascript_example_works() {
     assert!(printed.contains("scene: table") && printed.contains(" s  hand "), "{printed}");
 }
 
-/// The output of an example; `None` with a message if its language is not installed.
+/// Runs an example and returns its output; prints a message and returns `None` if `program` is not installed.
 fn run_example(program: &str, flags: &[&str], name: &str, address: &str) -> Option<String> {
     let path = format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
     let ran = Command::new(program).args(flags).args([&*path, &format!("http://{address}"), "1"]).output();

@@ -3,11 +3,12 @@ use haptic_emulator::style::{OPEN_FFBOARD, VPFORCE};
 use haptic_testing::TestFolder;
 use std::os::unix::fs::symlink;
 
-/// The kernel's files of some devices.
+/// Root folder with the kernel's files for some devices.
 struct Root(TestFolder);
 
-/// A joystick with two axes and no force feedback, and a mouse.
+/// Descriptor of a joystick with two axes and no force feedback.
 const PLAIN_STICK: [u8; 22] = plain(0x04);
+/// Descriptor of a mouse.
 const MOUSE: [u8; 22] = plain(0x02);
 
 const fn plain(usage: u8) -> [u8; 22] {
@@ -34,7 +35,7 @@ impl Root {
         symlink(self.0.join("sys/devices").join(device), folder.join("device")).unwrap();
     }
 
-    /// A HID device, number `number`.
+    /// Adds a HID device with this number.
     fn plug_in(&self, number: u32, descriptor: &[u8]) {
         let uevent = format!("HID_ID=0003:00001209:0000FFB{number}\nHID_NAME=Stick {number}\nHID_UNIQ=S{number}\n");
         self.write(&format!("sys/devices/hid{number}/uevent"), uevent.as_bytes());
@@ -55,7 +56,7 @@ impl Root {
         self.write(&format!("dev/input/event{number}"), b"");
     }
 
-    /// Port, backend and axes of every device found.
+    /// Returns the port, backend and number of axes of every device found.
     fn listed(&self) -> Vec<(String, &'static str, Option<usize>)> {
         found_under(self.0.path()).into_iter().map(|found| (found.port, found.backend, found.axes)).collect()
     }

@@ -1,4 +1,4 @@
-//! Arms a joystick: creates its effects and starts them without force.
+//! Arms a joystick: creates its effects and starts them with zero force.
 
 use crate::hid::force::PidEncoder;
 use crate::hid::layout::{Choice, PidLayout};
@@ -7,16 +7,17 @@ use crate::hid::report::{Report, Shape};
 use crate::open_error::OpenError;
 use std::time::Duration;
 
-/// Number of times that the result of a new effect is requested, and the interval.
+/// Maximum number of requests for the result of creating an effect.
 const LOAD_ATTEMPTS: u32 = 20;
+/// Interval between those requests.
 const LOAD_WAIT: Duration = Duration::from_millis(5);
-/// Time for the device to reset.
+/// Time that a device is given to reset.
 const RESET_WAIT: Duration = Duration::from_millis(10);
 
-/// Creates and starts one effect without force for each axis, and returns their blocks.
+/// Creates and starts one effect with zero force for each axis, and returns their block indices.
 ///
 /// # Errors
-/// What the device rejected, with the remedy.
+/// If the device rejects a request or cannot play enough effects. The error names the request or the remedy.
 pub fn arm(link: &mut dyn HidLink, code: &PidEncoder) -> Result<Vec<i64>, OpenError> {
     let layout = code.layout();
     let axes = layout.axes.len();
@@ -45,12 +46,12 @@ fn write(link: &mut dyn HidLink, report: &Report) -> Result<(), OpenError> {
 /// Sends a command of Device Control, if the device has it.
 ///
 /// # Errors
-/// If the device rejects it.
+/// If the device rejects the command.
 pub fn send_command(link: &mut dyn HidLink, command: Option<&(Shape, Choice)>) -> Result<(), OpenError> {
     command.map_or(Ok(()), |(shape, choice)| write(link, &shape.empty().with(&choice.field, choice.value)))
 }
 
-/// Rejects a device that reports too small a pool. A device that does not answer may still work.
+/// Rejects a device that reports too few simultaneous effects. A device that does not answer may still work.
 fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Result<(), OpenError> {
     let Some((shape, field)) = &layout.simultaneous else { return Ok(()) };
     let mut report = shape.empty();
@@ -66,7 +67,7 @@ fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Re
     }
 }
 
-/// Creates one constant effect and returns its block.
+/// Creates one constant effect and returns its block index.
 fn create(link: &mut dyn HidLink, code: &PidEncoder) -> Result<i64, OpenError> {
     let load = &code.layout().load;
     link.set_feature(&code.create()).map_err(|error| OpenError::rejected("a new effect", &error))?;

@@ -1,4 +1,4 @@
-//! Order and pace of the reports that carry the force.
+//! Order and timing of the reports that carry the force.
 
 use crate::hid::force::Magnitudes;
 use haptic_device::MAX_AXES;
@@ -6,21 +6,21 @@ use haptic_device::MAX_AXES;
 /// Interval at which effects are restarted, ns: a quarter of their duration.
 const RESTART_NS: u64 = 50_000_000;
 
-/// Chooses the next report. Pure: one report at a time, no faster than the endpoint accepts them.
+/// Schedules reports one at a time, no faster than the endpoint accepts them. It performs no I/O and has no clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffortStream {
-    /// Effect blocks of the axes.
+    /// Effect block index of each axis.
     pub blocks: Vec<i64>,
     interval_ns: u64,
-    /// Earliest time of the next report.
+    /// Earliest time of the next report, ns.
     free_ns: u64,
     sent: Magnitudes,
     restart_ns: [u64; MAX_AXES],
-    /// The axis that is checked first.
+    /// Axis whose magnitude is checked first, so that the axes take turns.
     first_axis: usize,
 }
 
-/// Action of the sending thread.
+/// Next action of the sending thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Start an effect.
@@ -34,12 +34,12 @@ pub enum Act {
 }
 
 impl EffortStream {
-    /// After arming: every effect plays without force.
+    /// Creates the stream of a device that has just been armed: every effect plays with zero force.
     pub fn new(blocks: Vec<i64>, interval_ns: u64) -> Self {
         Self { blocks, interval_ns, free_ns: 0, sent: [0; MAX_AXES], restart_ns: [0; MAX_AXES], first_axis: 0 }
     }
 
-    /// Next action to reach the magnitudes `wanted`.
+    /// Returns the next action towards the magnitudes `wanted`.
     pub fn next(&mut self, wanted: Magnitudes, now_ns: u64) -> Act {
         if now_ns < self.free_ns {
             return Act::Wait { until_ns: self.free_ns };
@@ -66,8 +66,8 @@ impl EffortStream {
         act
     }
 
-    /// Time of the next report. Reports stay on a grid of the interval, so that a late one does not delay the following
-    /// ones.
+    /// Returns the earliest time of the next report. Reports stay on a grid of the interval, so that a late report does
+    /// not delay the following ones.
     fn slot_after(&self, now_ns: u64) -> u64 {
         let is_late = now_ns.saturating_sub(self.free_ns) > self.interval_ns;
         if is_late { now_ns + self.interval_ns } else { self.free_ns + self.interval_ns }

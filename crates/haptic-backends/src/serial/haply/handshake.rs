@@ -1,5 +1,5 @@
-//! Handshake. At the first opening: flush, set up, then write zero torque until the board answers. Later: realign, then
-//! write; a board that has lost its angles is rejected.
+//! Handshake. The first one flushes the line, sets the board up and writes zero torque until the board answers. Later
+//! ones realign the board and write zero torque; a board that has lost its angles is rejected.
 
 use super::message::{AnswerFinder, flush, realign, setup, write};
 use super::receive::HaplyReceiveHalf;
@@ -12,9 +12,9 @@ use nalgebra::Vector2;
 use std::sync::Arc;
 
 const MILLISECOND_NS: u64 = 1_000_000;
-/// Wait after a message that the board does not acknowledge.
+/// Wait after a message that the board does not acknowledge, ns.
 const SETTLE_NS: u64 = 20 * MILLISECOND_NS;
-/// Interval after which a request is repeated.
+/// Interval after which a request is repeated, ns.
 const REPEAT_NS: u64 = 60 * MILLISECOND_NS;
 /// Unanswered requests after which the handshake starts over.
 const QUESTIONS: u32 = 3;
@@ -35,18 +35,19 @@ pub struct HaplyHandshake {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
     stage: Stage,
-    /// Nothing is sent before this time.
+    /// Earliest time of the next message.
     next_at: MonotonicNs,
     deadline: MonotonicNs,
     finder: AnswerFinder,
     bytes_heard: usize,
     answer_deg: Option<[f32; 2]>,
-    /// The board was set up before and must have kept its angles.
+    /// Whether the board was set up before and must have kept its angles.
     keeps_angles: bool,
 }
 
 impl HaplyHandshake {
-    /// Starts at `now`. A board that must have kept its angles is asked for them and never set up.
+    /// Creates a handshake that starts at `now`. With `keeps_angles`, the board is never set up and must report the
+    /// angles that it has kept.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>, keeps_angles: bool, now: MonotonicNs) -> Self {
         Self {
             variant,
@@ -68,7 +69,7 @@ impl HaplyHandshake {
             Stage::Realign => (realign(), SETTLE_NS, Stage::Ask(0)),
             Stage::Ask(count) => (write(&self.variant, [0.0; 2]), REPEAT_NS, self.after_question(count)),
         };
-        // Earlier bytes belong to another request, and fragments of several answers must not form one.
+        // Earlier bytes belong to another request, and fragments of several answers must not be combined into one.
         (self.finder, self.answer_deg) = (AnswerFinder::default(), None);
         (self.stage, self.next_at) = (next, now.after(wait_ns));
         Step::Send(words)
@@ -120,7 +121,8 @@ impl Handshake for HaplyHandshake {
 
     fn step(&mut self, now: MonotonicNs) -> Step {
         match self.answer_deg {
-            // Only the answer to a request counts, not bytes that arrive during setup. `stage` is the next stage.
+            // Only the answer to a request counts, not bytes that arrive during setup. `stage` is already the next
+            // stage.
             Some(answer_deg) if matches!(self.stage, Stage::Ask(1..) | Stage::Flush | Stage::Realign) => {
                 self.conclude(answer_deg)
             }

@@ -1,49 +1,53 @@
-//! Messages: reset, setup, write, and the answer to a write. All numbers are little-endian `f32`.
+//! Messages: reset, setup, write, and the answer to a write. Angles, torques and encoder counts are little-endian
+//! `f32`.
 
 use super::HaplyVariant;
 use crate::protocol::TxBytes;
 
-/// The board repeats this number in its answers.
+/// Number of the board, which it repeats in its answers.
 pub const BOARD: u8 = 5;
-/// Motors and encoders on ports 1 and 2.
+/// Bit mask of the ports with motors and encoders: 1 and 2.
 const PORTS: u8 = 0b11;
 const SETUP: u8 = 1;
 const WRITE: u8 = 2;
 
-/// Bytes of an answer: the board's number and two angles.
+/// Length of an answer, bytes: the board's number and two angles.
 pub const ANSWER_LENGTH: usize = 9;
 
 /// Largest plausible angle of an arm, degrees: two turns in either direction.
 const MAX_DEG: f32 = 720.0;
-/// Smallest plausible angle other than zero, degrees; no encoder has such a resolution. A board that was reset answers
-/// with its number alone, and nine of those look like two angles of 6e-36.
+/// Smallest plausible angle other than zero, degrees; no encoder resolves less. A board that was reset answers with its
+/// number alone, and nine such bytes look like an answer with two angles of 6e-36.
 const MIN_DEG: f32 = 1e-3;
 
-/// Not a command; as the highest byte of a torque it gives one too small to drive a motor, 1e-19 N·m.
+/// Byte that is not a command. As the highest byte of a torque, it makes the torque about 1e-19 N·m, too small to drive
+/// a motor.
 const FILLER: u8 = 0x20;
-/// Most bytes of a torque message that the board can still expect: its number and two torques.
+/// Maximum number of bytes that the board can still expect in a torque message: its number and two torques.
 const MAX_MISSING: usize = 9;
 
-/// More zeros than the longest message has bytes: they complete any partial message, and the rest are resets. A reset
-/// makes the board forget its motors, which keep their last torque, and its angles: use it only right before a setup.
+/// Returns more zeros than the longest message has bytes. They complete any partial message, and the remaining zeros
+/// are resets. A reset clears the board's motor setup and angles, while the motors keep their last torque, so it may
+/// only be used right before a setup.
 pub fn flush() -> TxBytes {
     TxBytes::new(&[0; 32])
 }
 
-/// Completes a partial torque message. A board that expects no more bytes ignores it and keeps its motors and angles.
+/// Returns bytes that complete a partial torque message. A board that expects no more bytes ignores them and keeps its
+/// motor setup and angles.
 pub fn realign() -> TxBytes {
     TxBytes::new(&[FILLER; MAX_MISSING])
 }
 
-/// Ends all torque, whatever the board received before. Zeros alone would be read as resets after a partial message,
-/// and after a reset no torque reaches the motors, not even zero.
+/// Returns bytes that end all torque, whatever the board received before. Zeros alone could be read as resets, and
+/// after a reset no torque reaches the motors, not even zero.
 pub fn stop(variant: &HaplyVariant) -> TxBytes {
     let mut bytes = realign();
     bytes.append(write(variant, [0.0; 2]).bytes());
     bytes
 }
 
-/// Sets up motors and encoders; the current pose becomes home.
+/// Returns the message that sets up motors and encoders; the current pose becomes home.
 pub fn setup(variant: &HaplyVariant) -> TxBytes {
     let [first, second] = variant.directions;
     let mut bytes = TxBytes::new(&[SETUP, BOARD, PORTS, first, second, PORTS, first, second, 0, 0]);
@@ -54,7 +58,7 @@ pub fn setup(variant: &HaplyVariant) -> TxBytes {
     bytes
 }
 
-/// Sets the torques of joints 1 and 2, N·m.
+/// Returns the message that sets the torques of joints 1 and 2, N·m.
 ///
 /// Real-time: a short copy.
 pub fn write(variant: &HaplyVariant, torques_n_m: [f32; 2]) -> TxBytes {
@@ -74,7 +78,7 @@ pub struct AnswerFinder {
 }
 
 impl AnswerFinder {
-    /// Adds a byte. Returns the angles of joints 1 and 2 in degrees if it completes an answer.
+    /// Adds a byte. Returns the angles of joints 1 and 2, degrees, if the byte completes an answer.
     pub fn push(&mut self, byte: u8, variant: &HaplyVariant) -> Option<[f32; 2]> {
         self.collected.push(byte);
         while self.collected.first().is_some_and(|&first| first != BOARD) {
@@ -92,7 +96,7 @@ impl AnswerFinder {
         None
     }
 
-    /// Number of damaged answers since the last call, estimated from the skipped bytes.
+    /// Returns the number of damaged answers since the last call, estimated from the skipped bytes.
     pub fn take_damaged(&mut self) -> u32 {
         let damaged = self.skipped.div_ceil(ANSWER_LENGTH as u32);
         self.skipped = 0;

@@ -1,4 +1,4 @@
-//! Receive half: joint angles to handle positions.
+//! Receive half: converts joint angles to handle positions.
 
 use super::HaplyVariant;
 use super::message::AnswerFinder;
@@ -22,7 +22,7 @@ pub struct HaplyReceiveHalf {
 }
 
 impl HaplyReceiveHalf {
-    /// Receive half of a new session.
+    /// Creates the receive half of a new session.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
         let step_m = core::f64::consts::TAU / f64::from(variant.counts_per_turn) * variant.linkage.upper_link_m;
         Self {

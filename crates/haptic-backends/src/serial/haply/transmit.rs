@@ -1,4 +1,4 @@
-//! Transmit half: forces to torques, at the newest pose.
+//! Transmit half: converts forces to torques at the newest pose.
 
 use super::message::{stop, write};
 use super::{HaplyVariant, MAX_TORQUE_N_M};
@@ -16,13 +16,13 @@ pub struct HaplyTransmitHalf {
 }
 
 impl HaplyTransmitHalf {
-    /// Transmit half of a new session.
+    /// Creates the transmit half of a new session.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
         Self { variant, commands: OrderedCommands::new(monitor) }
     }
 
-    /// Torques for a force; zero if the pose is unknown or singular. If one motor would exceed its limit, both torques
-    /// are scaled, so that the force keeps its direction.
+    /// Returns the torques for a force; zero if the pose is unknown or singular. If one motor would exceed its limit,
+    /// both torques are scaled down, so that the force keeps its direction.
     fn torques_n_m(&self, force_n: Vector2<f64>, newest: &Sample) -> Vector2<f64> {
         if newest.health != Health::Ready {
             return Vector2::zeros();

@@ -1,5 +1,5 @@
-//! Handshake: identify the controller; select torque control; set the time of the watchdog and enable it, both read
-//! back; send zero torque; switch the motor on and read its state back.
+//! Handshake: identifies the controller, selects torque control, sets the watchdog time and enables the watchdog, sends
+//! zero torque and switches the motor on. Settings and the state of the motor are read back.
 
 use super::receive::OdriveReceiveHalf;
 use super::transmit::OdriveTransmitHalf;
@@ -12,19 +12,20 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 const MILLISECOND_NS: u64 = 1_000_000;
-/// Interval after which a request is repeated.
+/// Interval after which a request is repeated, ns.
 const REPEAT_NS: u64 = 200 * MILLISECOND_NS;
-/// The same while the motor switches on, which takes some milliseconds. Each request also feeds the watchdog.
+/// Interval after which a request for the state is repeated while the motor switches on, ns. Each request also feeds
+/// the watchdog.
 const REPEAT_STATE_NS: u64 = 20 * MILLISECOND_NS;
-/// Requests after which a motor that is still off is switched on again.
+/// Number of requests after which another attempt is made to switch on a motor that is still off.
 const QUESTIONS_BEFORE_SWITCHING_ON: u32 = 25;
 const WITHIN_S: u64 = 5;
 /// Largest difference between the watchdog time written and read back, s: it is written in whole milliseconds and
 /// stored in single precision.
 const WATCHDOG_TOLERANCE_S: f64 = 1e-3;
 
-/// Current request. Each is answered by one number. Only the serial number is too long for some firmware versions, so
-/// any line counts as its answer.
+/// Request of the handshake. Each is answered by one number, but any line counts as the answer to `SerialNumber`,
+/// because the serial number is too long for some firmware versions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Question {
     Firmware,
@@ -54,7 +55,7 @@ pub struct OdriveHandshake {
 }
 
 impl OdriveHandshake {
-    /// Starts at `now`.
+    /// Creates a handshake that starts at `now`.
     pub fn new(settings: OdriveSettings, monitor: Arc<LinkMonitor>, now: MonotonicNs) -> Self {
         Self {
             settings,
@@ -72,17 +73,17 @@ impl OdriveHandshake {
         }
     }
 
-    /// Bytes of the current request. A setting is written and read back in one message.
+    /// Returns the bytes of the current request. A setting is written and read back in one message.
     fn words(&self) -> TxBytes {
         let mut words = TxBytes::EMPTY;
         match self.question {
-            // The empty line terminates a partial command that the line may hold.
+            // The empty line terminates a partial command that the controller may have received.
             Question::Firmware => words.append(b"\nr fw_version_major\n"),
             Question::SerialNumber => words.append(b"r serial_number\n"),
             Question::ControlMode => write_and_read(&mut words, "axis0.controller.config.control_mode", 1.0),
             Question::InputMode => write_and_read(&mut words, "axis0.controller.config.input_mode", 1.0),
             Question::WatchdogTime => {
-                // It fits into the buffer.
+                // The text fits into the buffer.
                 let property = "axis0.config.watchdog_timeout";
                 let _ = writeln!(words, "w {property} {:.3}\nr {property}", self.settings.watchdog_s);
             }
@@ -118,8 +119,8 @@ impl OdriveHandshake {
         }
     }
 
-    /// Handles the watchdog time that was read back. A wrong value may be a late answer to the previous request, so it
-    /// is requested again before it counts.
+    /// Handles the watchdog time that was read back. A wrong value may be a late answer to the previous request, so the
+    /// time is requested again, and only the deadline makes it an error.
     fn take_watchdog_time(&mut self, found_s: f64) {
         if (found_s - self.settings.watchdog_s).abs() <= WATCHDOG_TOLERANCE_S {
             self.ask(Question::Watchdog);

@@ -1,4 +1,4 @@
-//! Receive half: turns to metres. Requests errors and state of the controller at intervals.
+//! Receive half: converts turns to metres, and periodically requests the errors and the state of the controller.
 
 use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
 use crate::link_monitor::LinkMonitor;
@@ -8,12 +8,13 @@ use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval of the requests, alternately for errors and for the state of the axis, ns. The feedback contains neither.
+/// Interval between requests, ns. They alternate between errors and the state of the axis, because the feedback
+/// contains neither.
 const REQUEST_EVERY_NS: u64 = 100_000_000;
-/// The same during a fault, ns.
+/// Interval between requests during a fault, ns.
 const REQUEST_IN_FAULT_EVERY_NS: u64 = 30_000_000;
 
-/// The next request.
+/// A request to the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
     Error,
@@ -30,7 +31,7 @@ pub struct OdriveReceiveHalf {
     newest: Sample,
     requested_at: Option<MonotonicNs>,
     next: Request,
-    /// The request that the next single number answers.
+    /// The request that is answered by the next line with a single number.
     requested: Option<Request>,
     /// Fault, until the motor is known to be on again.
     fault: Option<FaultCode>,
@@ -39,7 +40,7 @@ pub struct OdriveReceiveHalf {
 }
 
 impl OdriveReceiveHalf {
-    /// Receive half of a new session.
+    /// Creates the receive half of a new session.
     pub fn new(settings: &OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
         Self {
             m_per_turn: settings.m_per_turn(),
@@ -55,7 +56,7 @@ impl OdriveReceiveHalf {
         }
     }
 
-    /// Two numbers are the feedback, one is the answer to a request.
+    /// Handles a line: two numbers are the feedback, a single number is the answer to a request.
     fn on_line(&mut self, line: &str, now: MonotonicNs) -> Option<Sample> {
         let mut numbers = line.split_ascii_whitespace();
         match (numbers.next().map(number_in), numbers.next().map(str::parse::<f64>), numbers.next()) {
@@ -83,7 +84,7 @@ impl OdriveReceiveHalf {
             (Request::State, CLOSED_LOOP) => (self.fault, self.next) = (None, Request::Error),
             (Request::State, _) => {
                 self.fault.get_or_insert(FaultCode::Disarmed);
-                // Taking control would clear the error, so it is requested first.
+                // Taking control would clear the error, so the error is requested first.
                 self.next = Request::Error;
             }
             (Request::TakeControl, 0.0) => self.next = Request::State,
@@ -103,7 +104,8 @@ impl OdriveReceiveHalf {
         self.fault.map_or(Health::Ready, Health::Faulted)
     }
 
-    /// The next request. Until the first command of the tick, zero torque is sent instead, which feeds the watchdog.
+    /// Returns the next request, if it is due. Until the first command of the tick, zero torque is sent instead, which
+    /// feeds the watchdog.
     fn request(&mut self, now: MonotonicNs) -> Option<TxBytes> {
         if self.monitor.commands() == self.commands_before {
             return Some(TxBytes::new(b"u 0\n"));

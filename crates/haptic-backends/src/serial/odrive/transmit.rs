@@ -1,4 +1,4 @@
-//! Transmit half: forces to torques in decimal.
+//! Transmit half: encodes forces as torques in decimal notation.
 
 use super::OdriveSettings;
 use crate::link_monitor::LinkMonitor;
@@ -15,21 +15,21 @@ pub struct OdriveTransmitHalf {
 }
 
 impl OdriveTransmitHalf {
-    /// Transmit half of a new session.
+    /// Creates the transmit half of a new session.
     pub fn new(settings: &OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
         Self { lever_m: settings.lever_m, commands: OrderedCommands::new(monitor) }
     }
 }
 
 impl TransmitHalf for OdriveTransmitHalf {
-    /// Sets the torque, which feeds the watchdog, and requests the position of the motor.
+    /// Encodes a command that sets the torque, which feeds the watchdog, and requests the feedback of the motor.
     ///
-    /// Real-time: one number in decimal, on the stack.
+    /// Real-time: formats one number, without allocation.
     fn encode(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {
         let is_finite = effort.force_n.x.is_finite();
         let torque_n_m = if is_finite { effort.force_n.x * self.lever_m } else { 0.0 };
         let mut bytes = TxBytes::EMPTY;
-        // Any torque below a million newton metres fits; a longer line is cut and rejected by the controller.
+        // Any torque below a million newton metres fits. A longer line is truncated, and the controller rejects it.
         let _ = write!(bytes, "c 0 {torque_n_m:.6}\nf 0\n");
         self.commands.record_sent(now);
         (bytes, if is_finite { Ok(()) } else { Err(WriteError::NotFinite) })

@@ -12,7 +12,7 @@ use haptic_planar::scene::Scene;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
-/// A floor whose top is y = 0, and a disc of 100 g to hold, 20 mm above it.
+/// A floor whose top is at y = 0, and a tool 20 mm above it, a disc of 100 g.
 pub fn floor_and_tool(gravity_m_per_s2: f64) -> SceneDescription {
     let mut floor = BodyDescription::new("floor", ShapeDescription::Box { size_m: Vector2::new(0.4, 0.02) });
     floor.fixed = true;
@@ -32,7 +32,7 @@ pub fn world(description: &SceneDescription) -> World {
     World::new(Scene::build(description).unwrap())
 }
 
-/// A hand that follows a path of rows t, x, y once.
+/// A hand that follows a path with rows of t, x, y once.
 pub fn hand(path: &[[f64; 3]]) -> HandModel {
     HandModel { path: path.to_vec(), looped: false, ..HandModel::default() }
 }
@@ -54,7 +54,7 @@ pub fn rendering(device: impl Device + 'static, world: World, settings: &Setting
     HapticLoop::new(Box::new(device), &WorstAxisModel::default(), world, settings).unwrap()
 }
 
-/// Runs this many ticks, a period apart; calls `check` with every report.
+/// Runs this many ticks without skipped periods and calls `check` with every report.
 pub fn run(rendering: &mut HapticLoop, ticks: u64, mut check: impl FnMut(&TickReport)) {
     for _ in 0..ticks {
         check(rendering.tick(MonotonicNs(0), 0));

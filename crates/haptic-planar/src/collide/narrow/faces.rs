@@ -1,4 +1,4 @@
-//! Contact on the plane of a face: sharp pieces, and cores that overlap.
+//! Contact on the plane of a face, for sharp pieces and for overlapping cores.
 
 use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
 use crate::math::tangent_of;
@@ -7,20 +7,22 @@ use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// A face stays the reference unless another is better by this much, m. With less, resting boxes swap faces.
+/// Advantage that another face needs to replace the reference face, m. With less, resting boxes would switch faces.
 pub(super) const FACE_HYSTERESIS_M: f64 = 1e-4;
-/// An overlap deeper by this much than that along a covered face is not a contact, m.
+/// Excess of an overlap over that along a covered face above which it is not a contact, m.
 const FAR_SIDE_M: f64 = 1e-3;
-/// Distance beside a face within which a corner that meets a corner still belongs to it, m.
+/// Distance beside a face within which a corner that meets a corner still belongs to the face, m.
 const CORNER_WIDENING_M: f64 = 3e-4;
-/// Points of a manifold closer than this are merged, m. With less, the mass matrix of the manifold is singular.
+/// Distance below which the points of a manifold are merged, m. With less, the mass matrix of the manifold could be
+/// singular.
 const MERGE_M: f64 = 1e-5;
-/// Faces whose normals agree better than this cosine are the same plane seen from either side.
+/// Cosine between one normal and the reverse of the other above which two faces count as the same plane seen from
+/// either side.
 const SAME_PLANE: f64 = 0.999;
-/// Slope of a gap over its length below which a face is certainly the right one.
+/// Ratio of gap to length below which a face is certainly the best one.
 const CERTAIN_SLOPE: f64 = 0.3;
 
-/// A face chosen as reference.
+/// A reference face, or a candidate for it.
 #[derive(Clone, Copy)]
 pub(super) struct Face {
     pub(super) of_first: bool,
@@ -29,7 +31,8 @@ pub(super) struct Face {
     pub(super) separation_m: f64,
 }
 
-/// The face that separated the pair or carried its contact in the last tick; it usually still does.
+/// Returns the face that separated the pair or carried its contact in the last tick, with its present separation. It
+/// usually still does.
 #[inline]
 pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64) -> Option<Face> {
     let (of, other) = match last.face_of {
@@ -42,11 +45,11 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
     Some(Face { of_first: last.face_of == 1, index, support, separation_m: separation - radii })
 }
 
-/// Contact on the last face, if it is proved that no other face can be better.
+/// Returns the contact on the last face if it is certain that no other face can be better.
 ///
-/// If a corner is above the face at least δ from its ends, both bodies have points δ to either side of it, so along
-/// any axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ that
-/// is negative for every face that is not nearly parallel. A flat contact over a length δ says the same.
+/// If a corner is above the face at least δ from its ends, both bodies have points δ to either side of it, so along any
+/// axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ this is
+/// negative for every face that is not nearly parallel. The same holds for a flat contact over a length δ.
 #[inline]
 pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
@@ -63,7 +66,8 @@ pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near
     (certain || face.separation_m <= CERTAIN_SLOPE * clearance_beside(of, other, face)).then_some(geometry)
 }
 
-/// How far the support corner is from the nearer end of the face, along it, m; negative beyond.
+/// Returns the distance along the face from the support corner to the nearer end, less the hysteresis, m; negative if
+/// the corner is beyond the end.
 #[inline]
 fn clearance_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     let normal = of.placed.normals[face.index];
@@ -73,7 +77,7 @@ fn clearance_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     along.dot(&(corner - start)).min(along.dot(&(end - corner))) - FACE_HYSTERESIS_M
 }
 
-/// Least height of `other`'s corners over a face of `of`, and the corner.
+/// Returns the smallest height of `other`'s corners over a face of `of`, m, and the index of that corner.
 #[inline]
 fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece) -> (f64, usize) {
     let normal = of.normals[index];
@@ -104,7 +108,7 @@ pub(super) fn collide_sharp(
     Some(geometry)
 }
 
-/// The best permitted face of both pieces; the first one beyond the margin is returned at once.
+/// Returns the best permitted face of both pieces, or the first face found whose separation exceeds the margin.
 pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin_m: f64, radii: f64) -> Option<Face> {
     let mut choice = FaceChoice::new();
     for (of_first, of, other) in [(true, a, b), (false, b, a)] {
@@ -127,17 +131,17 @@ pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin
     choice.best(a, b)
 }
 
-/// Keeps the best face so far, by the rule of corners.
+/// Best faces found so far, by kind.
 struct FaceChoice {
-    /// Still separates at the end of the tick: the one that will be farthest then.
+    /// Of the faces that still separate at the end of the tick, the one with the largest separation then.
     open: Option<(f64, Face)>,
-    /// Separates now but not at the end of the tick: the one crossed last.
+    /// Of the faces that separate now but not at the end of the tick, the one that is crossed last.
     crossed: Option<(f64, Face)>,
-    /// Overlaps: the least deep.
+    /// Of the overlapping faces, the one with the least depth.
     deep: Option<(f64, Face)>,
     /// The face of the last tick, if it is a candidate.
     kept: Option<Face>,
-    /// The largest separation along a face that neighbours cover, m.
+    /// Largest separation along a face that is not permitted, m.
     covered_m: f64,
 }
 
@@ -173,7 +177,8 @@ impl FaceChoice {
         match (separated, self.deep, self.kept) {
             (Some(face), _, Some(kept)) if same_plane(a, b, &face, &kept) => Some(kept),
             (Some(face), _, _) => Some(face),
-            // The pieces meet, or are apart, where neighbours carry; what is left is the far side of something thick.
+            // A covered face separates the pieces better, so neighbours carry the contact; the remaining face is on the
+            // far side of a thick piece.
             (None, Some((least, _)), _) if least < self.covered_m - FAR_SIDE_M => None,
             (None, Some((least, _)), Some(kept)) if kept.separation_m >= least - FACE_HYSTERESIS_M => Some(kept),
             (None, Some((_, face)), _) => Some(face),
@@ -182,7 +187,8 @@ impl FaceChoice {
     }
 }
 
-/// Two resting faces see one plane from either side; the one of the last tick stays the reference.
+/// Whether a face and that of the last tick are the same plane seen from either side; the latter then stays the
+/// reference.
 #[inline]
 fn same_plane(a: &PairSide, b: &PairSide, face: &Face, kept: &Face) -> bool {
     let normal_of = |f: &Face| if f.of_first { a.placed.normals[f.index] } else { b.placed.normals[f.index] };
@@ -198,7 +204,7 @@ fn keep_larger(slot: &mut Option<(f64, Face)>, score: f64, face: Face) {
     }
 }
 
-/// Whether a face may carry a contact with a corner of the other piece: not where neighbours cover either.
+/// Whether a face can carry a contact with a corner of the other piece: neighbours must cover neither of them.
 #[inline]
 fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
     if let Some(seams) = &of.piece.seams
@@ -209,7 +215,7 @@ fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> boo
     corner_open(other, corner, -of.placed.normals[face])
 }
 
-/// The other piece's edge, clipped to the face, as up to two points.
+/// Clips the other piece's edge to the face and returns up to two points.
 pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     let normal = of.placed.normals[face.index];
@@ -219,7 +225,7 @@ pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Optio
     let base = normal.dot(&start) + of.piece.radius_m;
     let radii = other.piece.radius_m + of.piece.radius_m;
     let (incident, p, q) = incident_edge(other.placed, face.support, normal);
-    // Against the face's direction the incident edge runs from its second corner to its first.
+    // The incident edge runs against the direction of the face, so its second corner comes first.
     let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
     let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
     let widening_m = widening(of, other, face, (from, to), along, near.aside_m);
@@ -237,7 +243,7 @@ fn edge(placed: &PlacedPiece, index: usize) -> (Vector2<f64>, Vector2<f64>) {
     (placed.corners[index], placed.corners[next])
 }
 
-/// Of the two edges at the support corner the one that faces the normal most.
+/// Returns the one of the two edges at the support corner that faces the normal more directly, with its ends.
 #[inline]
 fn incident_edge(placed: &PlacedPiece, support: usize, normal: Vector2<f64>) -> (usize, Vector2<f64>, Vector2<f64>) {
     if placed.count < 2 {
@@ -250,7 +256,8 @@ fn incident_edge(placed: &PlacedPiece, support: usize, normal: Vector2<f64>) -> 
     (chosen, p, q)
 }
 
-/// A corner that meets a corner may enter the face's span within the tick; elsewhere the face's own length holds.
+/// Returns the length by which the face is extended at both ends, m. A corner beside the face may enter its span within
+/// the tick; for a corner over the face, the extension is zero.
 #[inline]
 fn widening(of: &PairSide, other: &PairSide, face: &Face, span: (f64, f64), along: Vector2<f64>, aside_m: f64) -> f64 {
     let point = other.placed.corners[face.support];
@@ -262,7 +269,7 @@ fn widening(of: &PairSide, other: &PairSide, face: &Face, span: (f64, f64), alon
     TICK_S * slip + CORNER_WIDENING_M + aside_m
 }
 
-/// Cuts a segment of (place, gap) points to a span of places.
+/// Clips a segment of (position, gap) points to a span of positions along the face.
 #[inline]
 fn clip_span(low: (f64, f64), high: (f64, f64), span: (f64, f64)) -> Option<((f64, f64), (f64, f64))> {
     if high.0 < span.0 || low.0 > span.1 {
@@ -275,7 +282,8 @@ fn clip_span(low: (f64, f64), high: (f64, f64), span: (f64, f64)) -> Option<((f6
     Some((from, to))
 }
 
-/// Points within the margin, ordered along the manifold's tangent; two that nearly coincide become the deeper one.
+/// Returns the points within the margin, ordered along the manifold's tangent; of two that nearly coincide, only the
+/// deeper one.
 #[inline]
 fn gather(
     outward: Vector2<f64>,

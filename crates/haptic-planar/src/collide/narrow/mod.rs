@@ -1,8 +1,9 @@
 //! Narrow phase: from a near pair of convex pieces to the geometry of its contact, one normal and up to two points.
 //!
 //! Rounded pieces meet along the direction between their closest features. Sharp pieces meet on the plane of one of
-//! their faces: of all permitted faces that separate them the one that is crossed last in this tick, and on overlap the
-//! least deep. A corner–corner direction is never used for sharp pieces: it causes ghost collisions at corners.
+//! their permitted faces: if faces separate the pieces, on the one that is crossed last in this tick; if the pieces
+//! overlap, on the one with the least depth. A corner–corner direction is never used for sharp pieces, because it
+//! causes ghost collisions at corners.
 
 mod faces;
 mod rounded;
@@ -18,7 +19,7 @@ use faces::{FACE_HYSTERESIS_M, collide_on_last_face, collide_sharp, last_face};
 use nalgebra::Vector2;
 use rounded::{collide_overlapping_cores, collide_rounded};
 
-/// Directions this far outside a corner's cone still count as inside, rad (as a sine).
+/// Sine of the angle by which a direction can lie outside a corner's cone and still count as inside.
 const CONE_SLACK: f64 = 1e-3;
 
 /// One piece of a pair with its pose and velocity.
@@ -26,20 +27,20 @@ const CONE_SLACK: f64 = 1e-3;
 pub struct PairSide<'a> {
     /// The piece in its body frame.
     pub piece: &'a Piece,
-    /// Its corners in the world.
+    /// The piece in world coordinates.
     pub placed: &'a PlacedPiece,
-    /// Its body's centre of mass, m.
+    /// Centre of mass of its body, world, m.
     pub centre_m: Vector2<f64>,
     /// (cos, sin) of its body's angle.
     pub rotation: Vector2<f64>,
-    /// Its body's velocity, m/s.
+    /// Velocity of its body's centre of mass, world, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Its body's angular velocity, rad/s.
+    /// Angular velocity of its body, rad/s.
     pub angular_velocity_rad_per_s: f64,
 }
 
 impl<'a> PairSide<'a> {
-    /// One side of a near pair, with the velocities of this tick.
+    /// Returns one side of a near pair, with the given linear and angular velocity.
     #[inline]
     pub fn new(
         pair: &Pair,
@@ -67,38 +68,38 @@ impl<'a> PairSide<'a> {
 pub struct Near {
     /// Gap below which a point belongs to the manifold, m.
     pub margin_m: f64,
-    /// Distance beside a face from which a corner may still come over it after an impact, m.
+    /// Distance beside a face from which a corner can still move in front of it after an impact, m.
     pub aside_m: f64,
 }
 
 impl Near {
-    /// Within a margin, without impacts nearby.
+    /// Returns a margin for a pair without impacts nearby.
     pub fn within(margin_m: f64) -> Self {
         Self { margin_m, aside_m: 0.0 }
     }
 }
 
-/// The geometry of a contact: a normal from the first body to the second and up to two points.
+/// Geometry of a contact: a normal from the first body to the second and up to two points.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContactGeometry {
-    /// Unit normal from the first to the second.
+    /// Unit normal from the first to the second body, world.
     pub normal: Vector2<f64>,
-    /// One or two.
+    /// Number of points, one or two.
     pub count: usize,
     /// Gap of each point, m; negative is penetration.
     pub gap_m: [f64; 2],
-    /// World position of each point, on the face (ordered along the tangent), m.
+    /// Position of each point on the face, world, m; ordered along the tangent.
     pub at_m: [Vector2<f64>; 2],
-    /// Gap of the nearest point in the pose of the contact, m: the distance of the two surfaces there.
+    /// Distance between the two surfaces at the nearest point in the pose of the contact, m; negative is penetration.
     pub apart_m: f64,
-    /// Which end of the clipped edge a single point is: 0 or 1 along the tangent.
+    /// End of the clipped edge at which a single point lies: 0 or 1, along the tangent.
     pub end: usize,
-    /// Its features.
+    /// Features of the contact.
     pub id: FeatureId,
 }
 
-/// Contact of a pair, if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot products
-/// plus one walk within its budget.
+/// Returns the contact of a pair if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot
+/// products plus one walk within its budget.
 #[inline]
 pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
@@ -124,13 +125,13 @@ pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache)
     }
 }
 
-/// Velocity of a point fixed to a side, m/s.
+/// Returns the velocity of a point fixed to a side, world, m/s.
 #[inline]
 pub fn velocity_at(side: &PairSide, point: Vector2<f64>) -> Vector2<f64> {
     side.velocity_m_per_s + spin_cross(side.angular_velocity_rad_per_s, point - side.centre_m)
 }
 
-/// Whether a corner can be touched from a world direction.
+/// Whether a corner can be touched in an outward world direction.
 #[inline]
 fn corner_open(side: &PairSide, corner: usize, direction: Vector2<f64>) -> bool {
     let Some(seams) = &side.piece.seams else { return true };

@@ -1,4 +1,4 @@
-//! Contact along the direction between closest features: pieces of which one is rounded.
+//! Contact along the direction between closest features, for pairs with at least one rounded piece.
 
 use super::faces::{Face, clip, reference_face};
 use super::{ContactGeometry, Near, PairSide, corner_open};
@@ -7,7 +7,7 @@ use crate::shape::features::{FeatureCache, FeatureId};
 use crate::shape::piece::PlacedPiece;
 use nalgebra::Vector2;
 
-/// A side faces a direction when their cosine is above this (4.5 mrad).
+/// Cosine above which an edge normal counts as parallel to a direction (within 4.5 mrad).
 const FLAT_FACING: f64 = 0.99999;
 
 pub(super) fn collide_rounded(
@@ -44,7 +44,7 @@ pub(super) fn collide_rounded(
     Some(ContactGeometry { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], apart_m: gap, end: 0, id })
 }
 
-/// The edge among the closest features, if there is one, and the corner that faces it.
+/// Returns the edge among the closest features, if there is one, and the corner opposite to it.
 fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
     match (closest.feature_a, closest.feature_b) {
         (Feature::Edge(face), other) => {
@@ -59,7 +59,8 @@ fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
     }
 }
 
-/// Two flat sides that meet end to end appear as two corners; the side of either that faces the other is the face.
+/// Returns an edge at one of two closest corners that faces the other corner, if there is one. Two flat sides that meet
+/// end to end have two corners as their closest features.
 fn face_at_corners(a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(FeatureId, usize)> {
     let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
     let normal = (closest.on_b - closest.on_a) / closest.distance_m;
@@ -69,7 +70,7 @@ fn face_at_corners(a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(Fea
     side_facing(b.placed, j, -normal).map(|face| (FeatureId { face_of: 2, face, other: i }, usize::from(i)))
 }
 
-/// The edge at a corner whose normal is the direction, if there is one.
+/// Returns the edge at a corner whose normal is parallel to a direction, if there is one.
 fn side_facing(placed: &PlacedPiece, corner: u8, direction: Vector2<f64>) -> Option<u8> {
     if placed.count < 2 {
         return None;
@@ -93,7 +94,8 @@ fn feature_open(side: &PairSide, feature: Feature, direction: Vector2<f64>) -> b
     }
 }
 
-/// Contact of overlapping cores (deeper than their radii) by separating axes; two coinciding points separate upwards.
+/// Returns the contact of overlapping cores (deeper than their radii) by separating axes. Two coinciding points
+/// separate along +y.
 pub(super) fn collide_overlapping_cores(
     a: &PairSide,
     b: &PairSide,

@@ -1,4 +1,4 @@
-//! Builds a scene from its description.
+//! Construction of a scene from its description.
 
 #[cfg(test)]
 mod tests;
@@ -19,16 +19,16 @@ use crate::shape::piece::{MAX_CORNERS, Piece};
 use nalgebra::Vector2;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Distance of a handle from the centre of mass that is only rounding, m.
+/// Distance between handle and centre of mass that counts as a rounding error, m.
 const AT_CENTRE_M: f64 = 1e-12;
-/// Names that an error lists at most.
+/// Maximum number of names that an error lists.
 const MAX_NAMES_LISTED: usize = 8;
 
 impl Scene {
     /// Validates a description and computes everything that is constant: pieces, masses, seams, capacities.
     ///
     /// # Errors
-    /// The first problem, with its location and the remedy.
+    /// Returns the first problem, with its location and the remedy.
     pub fn build(description: &SceneDescription) -> Result<Self, SceneError> {
         validate::world(description)?;
         let names = names(&description.bodies)?;
@@ -57,7 +57,7 @@ impl Scene {
     }
 }
 
-/// Fills in what the broad phase needs to know of the pieces.
+/// Computes the data about the pieces that the broad phase needs.
 fn index_pieces(scene: &mut Scene) {
     let placed = scene.placed_at_start();
     let (fixed, dynamic): (Vec<usize>, Vec<usize>) =
@@ -85,7 +85,7 @@ fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
     Ok(names)
 }
 
-/// Finds a body by name; `key` is where the name was written.
+/// Finds a body by name; `key` is the key that contains the name.
 fn find(at: &At, key: &'static str, name: &str, names: &Names) -> Result<usize, SceneError> {
     names.get(name).copied().ok_or_else(|| SceneError {
         unknown_name: Some(Box::new(UnknownName {
@@ -136,7 +136,8 @@ fn tool(held: &ToolDescription, names: &Names, bodies: &[Body]) -> Result<Tool, 
     }
     at.position("handle_m", held.handle_m)?;
     let handle_m = held.handle_m - bodies[body].centre_m;
-    // A handle at the centre of mass but for rounding is at the centre of mass: its mass matrix is diagonal.
+    // A handle that differs from the centre of mass only by rounding is moved there, so that the mass matrix is
+    // diagonal.
     let at_centre = handle_m.norm() < AT_CENTRE_M;
     Ok(Tool { body, handle_m: if at_centre { Vector2::zeros() } else { handle_m } })
 }
@@ -175,7 +176,7 @@ fn mass(at: &At, body: &BodyDescription, properties: &AreaProperties) -> Result<
     }
     let mass_kg = body.mass_kg.unwrap_or(body.density_kg_per_m2 * properties.area_m2);
     let inertia_kg_m2 = body.inertia_kg_m2.unwrap_or_else(|| properties.inertia_kg_m2(mass_kg));
-    // Positive inputs can still underflow to nothing or overflow.
+    // Positive inputs can still underflow to zero or overflow.
     if !(mass_kg.is_normal() && inertia_kg_m2.is_normal()) {
         let key = if body.mass_kg.is_some() { "mass_kg" } else { "density_kg_per_m2" };
         let problem = format!("body `{}` comes to {mass_kg:?} kg and {inertia_kg_m2:?} kg·m²", body.name);
@@ -184,7 +185,7 @@ fn mass(at: &At, body: &BodyDescription, properties: &AreaProperties) -> Result<
     Ok((mass_kg, inertia_kg_m2))
 }
 
-/// Area, convex cores in the shape's frame, and the radius by which they are grown.
+/// Area properties, convex cores in the shape's frame, and the radius by which the cores are grown, m.
 type Shape = (AreaProperties, Vec<Vec<Vector2<f64>>>, f64);
 
 fn shape(at: &At, body: &BodyDescription) -> Result<Shape, SceneError> {

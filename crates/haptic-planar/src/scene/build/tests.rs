@@ -1,4 +1,4 @@
-//! What a scene promises, and what is said about descriptions that are none.
+//! Properties of built scenes, and the errors for invalid descriptions.
 
 use super::*;
 use crate::math::rotate;

@@ -1,16 +1,17 @@
-//! Cutting the cone of directions in which a corner can be touched.
+//! Cuts of the cone of directions in which a corner can be touched.
 
 use crate::math::cross;
 use crate::shape::piece::Cone;
 use nalgebra::Vector2;
 use std::f64::consts::{PI, TAU};
 
-/// A cut that takes off less than this is none, and a cone missed by less is hit, rad. Normals that should agree do so
-/// to rounding errors only; steps of 20 µm must not tilt a seam of tiles.
+/// Angular tolerance of a cut, rad. A cut that removes less is ignored, and a cone that lies outside the open half turn
+/// by less keeps one direction. Normals that should be equal differ by rounding errors, and steps of 20 µm must not
+/// tilt a seam of tiles.
 const SLACK_RAD: f64 = 1e-3;
 
-/// The rest of a cone when directions d with d·`tangent` > 0 are closed off; `own` is the corner's uncut cone, from
-/// the normal of the edge before it anticlockwise to that of the edge after it.
+/// Returns the rest of a cone after the directions d with d·`tangent` > 0 are removed. `own` is the corner's uncut
+/// cone, from the normal of the edge before it anticlockwise to that of the edge after it.
 pub(super) fn cut(cone: Cone, own: (Vector2<f64>, Vector2<f64>), tangent: Vector2<f64>) -> Cone {
     let (low, high) = match cone {
         Cone::Full => own,
@@ -26,14 +27,14 @@ pub(super) fn cut(cone: Cone, own: (Vector2<f64>, Vector2<f64>), tangent: Vector
 
 fn cut_arc(low: Vector2<f64>, high: Vector2<f64>, tangent: Vector2<f64>) -> Option<(Vector2<f64>, Vector2<f64>)> {
     let width_rad = angle_rad(low, high).max(0.0);
-    // The open half turn starts a quarter turn after the tangent. Angles are taken from `low`.
+    // The open half turn starts a quarter turn after the tangent. Angles are measured from `low`.
     let opening = Vector2::new(-tangent.y, tangent.x);
     let start_rad = angle_rad(low, opening);
     let overlap = |start_rad: f64| (start_rad.max(0.0), (start_rad + PI).min(width_rad));
     let (here, before) = (overlap(start_rad), overlap(start_rad - TAU));
     let (from, to) = if here.1 - here.0 >= before.1 - before.0 { here } else { before };
     let snap = |angle_rad: f64, between: Vector2<f64>| match angle_rad {
-        // The nearer end wins, so that a cone narrower than the slack keeps both of its ends.
+        // The nearer end is chosen, so that a cone narrower than the slack keeps both of its ends.
         _ if angle_rad <= SLACK_RAD && angle_rad <= 0.5 * width_rad => low,
         _ if angle_rad >= width_rad - SLACK_RAD => high,
         _ => between,
@@ -41,7 +42,7 @@ fn cut_arc(low: Vector2<f64>, high: Vector2<f64>, tangent: Vector2<f64>) -> Opti
     (to - from >= -SLACK_RAD).then(|| (snap(from, opening), snap(to, -opening)))
 }
 
-/// Angle from one direction to another, anticlockwise, in (−π, π].
+/// Returns the angle from one direction to another, anticlockwise, in (−π, π].
 fn angle_rad(from: Vector2<f64>, to: Vector2<f64>) -> f64 {
     libm::atan2(cross(from, to), from.dot(&to))
 }
@@ -94,7 +95,8 @@ mod tests {
             let own = (direction(low), direction(low + width));
             let probe = direction(low + share * width);
             let along = probe.dot(&direction(tangent));
-            // A cone of almost a half turn can be cut in two; only its larger part is kept, and it is not probed here.
+            // A cone of almost half a turn can be cut in two; only its larger part is kept. Such cones are not tested
+            // here.
             prop_assume!(along.abs() > 2e-3 && width < 3.0);
             let kept = match cut(Cone::Full, own, direction(tangent)) {
                 Cone::Full => true,

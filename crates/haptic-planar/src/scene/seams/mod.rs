@@ -1,12 +1,12 @@
-//! Seams: places where pieces that cannot move relative to each other touch. Nothing may catch there.
+//! Seams: edges and corners where pieces that cannot move relative to each other touch. Nothing must catch on them.
 //!
-//! A floor of tiles has corners at every joint and walls between the tiles; a concave body has them along its cuts. A
-//! tool that slides over them must feel neither. At load, each corner therefore gets the directions in which it can
-//! still be touched, and each edge a flag whether neighbours cover it. Load-time only.
+//! A floor of tiles has corners and internal edges at every joint; a concave body has them along its cuts. A tool that
+//! slides over them must not collide with either. At load, each corner is therefore assigned the directions in which it
+//! can still be touched, and each edge a flag for whether neighbours cover it. Runs only at load.
 //!
-//! Neighbours are fixed pieces of one layer, compared in the world, and pieces of one dynamic body, compared in its
-//! frame. Rounded pieces are compared by their cores if they are rounded alike (the parts of one body are); pieces
-//! rounded differently, discs and capsules have no flush joints and are left alone.
+//! Neighbours are fixed pieces of one layer, compared in the world frame, and pieces of one dynamic body, compared in
+//! its frame. Rounded pieces are compared by their cores if their radii are equal, as those of one body are. Pieces
+//! with different radii, discs and capsules have no flush joints and are skipped.
 
 mod cut;
 #[cfg(test)]
@@ -20,23 +20,24 @@ use crate::shape::piece::{Cone, MAX_CORNERS, Piece, PlacedPiece, Seams};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
-/// Gaps and steps up to this count as flush, m. Printed and measured tiles are placed no better; a step that can be
-/// felt is larger.
+/// Largest gap or step that counts as flush, m. Printed and measured tiles are not placed more accurately; a step that
+/// can be felt is larger.
 pub const FLUSH_M: f64 = 20e-6;
 
-/// Radii that differ by less are alike, m.
+/// Difference below which two radii count as equal, m.
 const ALIKE_M: f64 = 1e-9;
 
-/// An edge may be bare this fraction of its length from either end and still be internal.
+/// Fraction of its length by which an internal edge may be uncovered at either end.
 const BARE_END: f64 = 0.02;
 
-/// Faces within 2.5° of opposite look back at each other.
+/// Largest cosine between the normals of two faces that count as opposite (within about 2.5°).
 const LOOKING_BACK_COSINE: f64 = -0.999;
 
-/// Faces within 60° of each other point in the same direction.
+/// Cosine above which the normals of two faces count as pointing in the same direction (within 60°).
 const SAME_WAY_COSINE: f64 = 0.5;
 
-/// Finds the seams of all pieces. The cost grows with the number of neighbours, not with the square of the pieces.
+/// Finds the seams of all pieces. The cost grows with the number of neighbours, not with the square of the number of
+/// pieces.
 pub fn fill_seams(bodies: &[Body], pieces: &mut [Piece]) {
     for group in groups(bodies, pieces) {
         let found = find(&group);
@@ -50,7 +51,7 @@ pub fn fill_seams(bodies: &[Body], pieces: &mut [Piece]) {
 struct Member {
     index: usize,
     placed: PlacedPiece,
-    /// From the body's frame to that frame.
+    /// Rotation (cos, sin) from the body's frame to that frame.
     rotation: Vector2<f64>,
     radius_m: f64,
     /// Box of the core, grown by [`FLUSH_M`].
@@ -80,7 +81,7 @@ impl Member {
         Vector2::new(-normal.y, normal.x)
     }
 
-    /// The uncut cone of a corner.
+    /// Returns the uncut cone of a corner.
     fn own_cone(&self, corner: usize) -> (Vector2<f64>, Vector2<f64>) {
         (self.placed.normals[self.before(corner)], self.placed.normals[corner])
     }
@@ -90,7 +91,8 @@ impl Member {
     }
 }
 
-/// Pieces that cannot move relative to each other: each layer of fixed bodies, and each dynamic body by itself.
+/// Returns the groups of polygonal pieces that cannot move relative to each other: one for each layer of fixed bodies
+/// and one for each dynamic body. Groups of a single piece are left out.
 fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
     let mut fixed: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
     let mut dynamic = Vec::new();
@@ -108,10 +110,10 @@ fn groups(bodies: &[Body], pieces: &[Piece]) -> Vec<Vec<Member>> {
     fixed.into_values().chain(dynamic).filter(|group: &Vec<Member>| group.len() > 1).collect()
 }
 
-/// Result for one piece so far, while its neighbours are visited.
+/// Intermediate result for one piece while its neighbours are visited.
 struct Trace {
     cones: [Cone; MAX_CORNERS],
-    /// Edge, and from which to which fraction of its length a neighbour covers it.
+    /// Covered ranges: index of the edge, and start and end as fractions of its length.
     covers: Vec<(usize, f64, f64)>,
 }
 
@@ -125,7 +127,7 @@ fn find(group: &[Member]) -> Vec<Option<Seams>> {
     group.iter().zip(traces).map(|(member, trace)| conclude(member, trace)).collect()
 }
 
-/// Sort and sweep along the axis on which the group is longer.
+/// Returns the pairs that may touch, found by sort and sweep along the axis on which the group is longer.
 fn near_pairs(group: &[Member]) -> Vec<(usize, usize)> {
     let spread = |axis: usize| {
         let low = group.iter().map(|member| member.around.low[axis]).fold(f64::INFINITY, f64::min);
@@ -144,7 +146,7 @@ fn near_pairs(group: &[Member]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Records what `other` covers of `member`.
+/// Records the parts of `member` that `other` covers.
 fn meet(member: &Member, other: &Member, trace: &mut Trace) {
     for corner in 0..member.placed.count {
         let touch = touch(member.placed.corners[corner], other);
@@ -194,8 +196,8 @@ fn close_off(cone: Cone, own: (Vector2<f64>, Vector2<f64>), touch: Touch, other:
         Touch::Inside => Cone::Empty,
         Touch::Corner(at) => {
             let (before, after) = other.own_cone(at);
-            // The middle matters where the neighbour's corner is almost flat: its two edges alone would leave open, by
-            // the slack of a cut, the direction straight into it.
+            // The middle direction matters if the neighbour's corner is almost flat: within the slack of a cut, its two
+            // edges alone would leave the direction straight into it open.
             let into = -(before + after).normalize();
             cut_by(cone, &[other.direction(at), -other.direction(other.before(at)), into])
         }
@@ -206,8 +208,8 @@ fn close_off(cone: Cone, own: (Vector2<f64>, Vector2<f64>), touch: Touch, other:
     }
 }
 
-/// From which to which fraction of its length an edge lies flush against a face that looks back at it. However thin the
-/// piece behind that face is, nothing else fits in between.
+/// Returns the range, in fractions of its length, over which an edge lies flush against an opposite face. Nothing else
+/// fits in between, however thin the piece behind that face is.
 fn cover_by_face(member: &Member, edge: usize, other: &Member, face: usize) -> Option<(f64, f64)> {
     let back = other.placed.normals[face];
     if back.dot(&member.placed.normals[edge]) > LOOKING_BACK_COSINE {
@@ -220,8 +222,9 @@ fn cover_by_face(member: &Member, edge: usize, other: &Member, face: usize) -> O
     (from < to && is_flush(from) && is_flush(to)).then_some((from, to))
 }
 
-/// From which to which fraction of its length an edge is buried in another piece, which comes within [`FLUSH_M`] of it
-/// and extends as far beyond it. A piece that ends flush with the edge on its inner side covers nothing.
+/// Returns the range, in fractions of its length, over which an edge is buried in another piece: the piece comes within
+/// [`FLUSH_M`] of the edge and extends at least as far beyond it. A piece that ends flush with the edge on its inner
+/// side covers nothing.
 fn cover_by_depth(member: &Member, edge: usize, other: &Member) -> Option<(f64, f64)> {
     let (start, end) = member.edge(edge);
     let normal = member.placed.normals[edge];
@@ -249,8 +252,8 @@ fn conclude(member: &Member, mut trace: Trace) -> Option<Seams> {
     (!is_uncovered).then_some(Seams { internal_edges, cones: trace.cones })
 }
 
-/// Whether an edge's covers, sorted by their start, leave no gap. The whole length counts, not samples of it: a floor
-/// with a few blocks on it must stay a floor.
+/// Whether the covered ranges of an edge, sorted by their start, leave no gap. The whole length is checked instead of
+/// samples, because a floor with a few blocks on it must stay a floor.
 fn is_covered(member: &Member, edge: usize, covers: &[(usize, f64, f64)]) -> bool {
     let (start, end) = member.edge(edge);
     let gap = FLUSH_M / (end - start).norm();

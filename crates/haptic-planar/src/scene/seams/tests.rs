@@ -1,4 +1,4 @@
-//! What seams promise, on floors of tiles and on cut bodies.
+//! Properties of seams on floors of tiles and on bodies that are cut into parts.
 
 use super::*;
 use crate::scene::decompose::convex_parts;
@@ -8,7 +8,7 @@ use crate::scene::polygon::tests::points;
 const RIGHT: Vector2<f64> = Vector2::new(1.0, 0.0);
 const UP: Vector2<f64> = Vector2::new(0.0, 1.0);
 
-/// Corners and edges of a box: corners from the lower left, edges from the bottom.
+/// Indices of the corners of a box, anticlockwise from the lower left, and bits of its edges.
 const LOWER_LEFT: usize = 0;
 const LOWER_RIGHT: usize = 1;
 const UPPER_RIGHT: usize = 2;
@@ -18,7 +18,7 @@ const TOP_EDGE: u16 = 1 << 2;
 const LEFT_EDGE: u16 = 1 << 3;
 const BOTTOM_EDGE: u16 = 1 << 0;
 
-/// Fixed bodies of one convex piece each.
+/// Bodies and their convex pieces.
 struct World {
     bodies: Vec<Body>,
     pieces: Vec<Piece>,
@@ -60,7 +60,7 @@ impl World {
         self
     }
 
-    /// A fixed box; sizes and places in mm.
+    /// Adds a fixed box; position and size in mm.
     fn tile(self, x: f64, y: f64, width: f64, height: f64) -> Self {
         let corners = box_corners(Vector2::new(width, height) * 1e-3).to_vec();
         self.add(true, 0, (x * 1e-3, y * 1e-3, 0.0), &[corners], 0.0)
@@ -120,7 +120,7 @@ fn the_cut_of_an_l_shape_is_internal_and_its_inner_corner_closed() {
 
 #[test]
 fn at_a_t_junction_the_stem_is_closed_and_the_bar_keeps_its_ends() {
-    // A joint of two bar tiles over the middle of a stem.
+    // Two bar tiles meet over the middle of a stem.
     let world = World::new().tile(-20.0, 10.0, 40.0, 20.0).tile(20.0, 10.0, 40.0, 20.0).tile(0.0, -20.0, 20.0, 40.0);
     let seams = world.seams();
     let (left, stem) = (seams[0].as_ref().unwrap(), seams[2].as_ref().unwrap());
@@ -198,7 +198,7 @@ fn cones_are_given_in_the_frame_of_a_turned_body() {
     let quarter = std::f64::consts::FRAC_PI_2;
     let world = World::new().tile(0.0, 0.0, 20.0, 20.0).add(true, 0, (0.02, 0.0, quarter), &square, 0.0);
     let turned = world.seams()[1].clone().unwrap();
-    // Turned by a quarter, the body's own right is the world's up.
+    // After a quarter turn, the body's own right points up in the world.
     assert_eq!(turned.internal_edges, TOP_EDGE);
     assert_between(turned.cones[UPPER_RIGHT], RIGHT, RIGHT);
 }
@@ -240,7 +240,7 @@ fn a_floor_of_ten_thousand_tiles_is_one_smooth_surface() {
     assert_eq!(seams.iter().flatten().count(), 10_000);
 }
 
-/// Whether all features of an outline that are not neighbours are well beyond [`FLUSH_M`] apart.
+/// Whether all features of an outline that are not neighbours are much farther apart than [`FLUSH_M`].
 fn is_coarse(outline: &[Vector2<f64>]) -> bool {
     let count = outline.len();
     (0..count).all(|corner| {
@@ -272,7 +272,7 @@ fn assert_only_the_outline_is_bare(outline: &[Vector2<f64>], part: &[Vector2<f64
         };
         let rotation = before.x * after.y - before.y * after.x;
         if rotation.abs() < 4e-3 {
-            // As good as flat: one direction may be left or none.
+            // Almost flat: one direction or none may be left.
             continue;
         } else if rotation < 0.0 {
             assert!(cone.is_none(), "reflex corner {i} is open");

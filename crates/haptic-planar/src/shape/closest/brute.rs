@@ -1,14 +1,14 @@
-//! Comparison of all pairs of features: the fallback of the walk, and its reference in tests.
+//! Comparison of all pairs of features, as the fallback of the walk and its reference in tests.
 
 use super::{Closest, Feature, TOUCHING_M, after, corner, dot, normal};
 use crate::math::cross;
 use crate::shape::piece::{MAX_CORNERS, PlacedPiece};
 use nalgebra::Vector2;
 
-/// Closest points of two cores by comparing every corner with every edge. `None` when no axis separates the cores or
-/// they are nearer than [`TOUCHING_M`].
+/// Finds the closest points of two cores by comparing every corner with every edge. Returns `None` if no axis separates
+/// the cores or they are nearer than [`TOUCHING_M`].
 ///
-/// Real-time: at most 32 axes of 16 corners each and 512 corner–edge tests, one square root.
+/// Real-time: at most 32 axes with 16 corners each, 512 corner–edge tests and one square root.
 pub fn brute_force(a: &PlacedPiece, b: &PlacedPiece) -> Option<Closest> {
     if !separated(a, b) {
         return None;
@@ -19,14 +19,14 @@ pub fn brute_force(a: &PlacedPiece, b: &PlacedPiece) -> Option<Closest> {
     best.finish(a, b)
 }
 
-/// Whether some axis of either core has the two on different sides.
+/// Whether an axis of either core separates them.
 fn separated(a: &PlacedPiece, b: &PlacedPiece) -> bool {
     let both_points = a.count == 1 && b.count == 1;
     both_points || has_separating_axis(a, b) || has_separating_axis(b, a)
 }
 
-/// Whether all of `other` lies beyond one of the edges of `core`, or beyond one of its ends when it is a segment:
-/// two segments on one line are parted by no normal.
+/// Whether all of `other` lies beyond one of the edges of `core` or, if `core` is a segment, beyond one of its ends: no
+/// normal separates two segments on one line.
 fn has_separating_axis(core: &PlacedPiece, other: &PlacedPiece) -> bool {
     if core.count < 2 {
         return false;
@@ -43,7 +43,7 @@ fn lies_beyond(core: &PlacedPiece, origin: Vector2<f64>, axis: Vector2<f64>) -> 
     (0..core.count.min(MAX_CORNERS)).all(|index| dot(axis, corner(core, index) - origin) > 0.0)
 }
 
-/// The closest pair so far: a corner of the near core and a feature of the far one.
+/// Closest pair found so far: a corner of the near core and a feature of the far core.
 struct Candidate {
     distance_squared: f64,
     near: usize,
@@ -84,8 +84,9 @@ impl Candidate {
     }
 }
 
-/// Squared distance of a point from one edge, and whether the inside of the edge or one of its corners is nearest.
-/// Infinite behind the edge: outside the core another edge is nearer, for a segment the same one from its other side.
+/// Returns the squared distance from a point to one edge, m², and whether the interior of the edge or one of its
+/// corners is nearest. Infinite if the point is behind the interior: outside the core, another edge is then nearer, and
+/// for a segment the same edge seen from its other side.
 fn corner_to_edge(point: Vector2<f64>, core: &PlacedPiece, edge: usize) -> (f64, Feature) {
     let (outward, from_start) = (normal(core, edge), point - corner(core, edge));
     if cross(outward, from_start) <= 0.0 {

@@ -1,18 +1,18 @@
 //! Closest features of two convex cores, tracked from tick to tick.
 //!
-//! A planar Lin–Canny walk. Its position is a corner of one core (the *near* core) and an edge or a corner of
-//! the other (the *far* core). From there it either proves that the pair is closest or moves to a closer pair: round
-//! the far core to the feature whose Voronoi region holds the near corner, or down an edge of the near core when that
-//! edge leans towards the far one.
+//! The search is a planar Lin–Canny walk. Its position is a corner of one core (the *near* core) and an edge or a
+//! corner of the other (the *far* core). From there it either proves that the pair is closest or moves to a closer
+//! pair: round the far core to the feature whose Voronoi region contains the near corner, or along an edge of the near
+//! core if that edge leads closer to the far core.
 //!
-//! The proof is local. When each of two points is the nearest of its core to the other, the strip between them holds
-//! no point of either core, so no other pair can be closer. A walk that ends with this proof is therefore right from
-//! whatever seed it began, and overlapping cores can never end that way: they end at a proof of overlap, or at the
-//! step budget and then in [`brute_force`].
+//! The proof is local. If each of two points is the nearest of its core to the other, the strip between them contains
+//! no point of either core, so no other pair can be closer. A walk that ends with this proof is therefore correct for
+//! any seed. A walk over overlapping cores cannot end with it: it ends with a proof of overlap, or at the step budget
+//! and then in [`brute_force`].
 //!
-//! All tests use the unit normals: edge `i` runs along normal `i` rotated by 90°, so that slabs, cones and distances
-//! are single products, without a division, and the one square root is that of a finished corner pair. A point has
-//! zero normals, which pass every cone test by themselves.
+//! All tests use the unit normals. Edge `i` runs along normal `i` rotated by 90°, so slabs, cones and distances are
+//! single products without a division. The only square root is that of the final corner pair. A point has zero normals,
+//! which pass every cone test.
 
 mod brute;
 #[cfg(test)]
@@ -24,25 +24,27 @@ use crate::math::cross;
 use crate::shape::piece::{MAX_CORNERS, PlacedPiece};
 use nalgebra::Vector2;
 
-/// Most features one walk may visit, then [`brute_force`] decides. Usually 1, from a stale seed about 5; the longest
-/// seen between 16-corner cores was 17, and a budget below that gives up walks that would have ended.
+/// Maximum number of features that one walk visits before [`brute_force`] takes over. A walk usually visits 1, from a
+/// stale seed about 5. The longest walk observed between 16-corner cores visited 17; a budget below that would abandon
+/// walks that would have ended.
 pub const STEP_BUDGET: u32 = 32;
 
-/// Closer than this the cores count as touching, m. Below it the direction between the two points drowns in rounding.
+/// Distance below which cores count as touching, m. At smaller distances, rounding errors dominate the direction
+/// between the two points.
 pub const TOUCHING_M: f64 = 1e-9;
 
-/// Sine of the angle below which an edge counts as parallel to another. It keeps the remembered corner of two parallel
-/// edges from changing with rounding; the distance is wrong by at most this much per metre of edge.
+/// Sine of the angle below which two edges count as parallel. It keeps the stored corner of two parallel edges from
+/// changing with rounding errors; the distance is wrong by at most this much per metre of edge.
 const PARALLEL_SINE: f64 = 1e-13;
 
-/// Set in a seed beside an index: the feature is the edge that begins at that corner.
+/// Bit of a seed that selects the edge starting at the corner with the index in the other bits.
 const EDGE_MARK: u8 = 0x80;
 
-/// Limits an index to the arrays of a placed core, which removes the bounds checks.
+/// Mask that limits an index to the arrays of a placed core, which removes the bounds checks.
 const INDEX_MASK: usize = MAX_CORNERS - 1;
 
-/// Corner of each core from which the walk starts; the highest bit marks the edge that begins there. Every value is
-/// allowed: a stale or invalid seed costs steps, never the result.
+/// Corner of each core from which the walk starts; the highest bit selects the edge that starts there. Every value is
+/// allowed: a stale or invalid seed costs steps but does not make the result wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seed {
     /// On the first core.
@@ -54,36 +56,36 @@ pub struct Seed {
 /// Closest feature of a core's outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// The corner of this index.
+    /// The corner with this index.
     Corner(u8),
-    /// The inside of the edge that begins at the corner of this index.
+    /// The interior of the edge that starts at the corner with this index.
     Edge(u8),
 }
 
-/// The closest points of two cores that are apart: corner against edge, or corner against corner; never two edges.
+/// The closest points of two separate cores: corner to edge or corner to corner, never edge to edge.
 #[derive(Clone, Copy, Debug)]
 pub struct Closest {
-    /// Distance of the cores, m, above [`TOUCHING_M`].
+    /// Distance between the cores, m, at least [`TOUCHING_M`].
     pub distance_m: f64,
-    /// Closest point of the first core, m, world.
+    /// Closest point of the first core, world, m.
     pub on_a: Vector2<f64>,
-    /// Closest point of the second core, m, world.
+    /// Closest point of the second core, world, m.
     pub on_b: Vector2<f64>,
     /// Feature of the first core.
     pub feature_a: Feature,
     /// Feature of the second core.
     pub feature_b: Feature,
-    /// Features visited by the walk; 0 when there was none.
+    /// Number of features that the walk visited; 0 if there was no walk.
     pub steps: u32,
-    /// Whether all pairs of features were compared instead.
+    /// Whether the result comes from [`brute_force`].
     pub fell_back: bool,
 }
 
-/// Closest points of two cores, walking from the features in `seed` and leaving there the ones it found. `None` when
-/// the cores overlap or are nearer than [`TOUCHING_M`].
+/// Finds the closest points of two cores, starting from the features in `seed` and storing the closest ones there.
+/// Returns `None` if the cores overlap or are nearer than [`TOUCHING_M`].
 ///
-/// Real-time: at most [`STEP_BUDGET`] steps, of which each looks at 4 edges or, behind a core, at its 16; then at most
-/// one [`brute_force`].
+/// Real-time: at most [`STEP_BUDGET`] steps, each of which tests up to 4 edges, or all 16 of a core if the corner is
+/// behind an edge; then at most one [`brute_force`].
 pub fn track(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let walk = Walk::from_seed(a, b, *seed);
     match walk.look() {
@@ -92,7 +94,8 @@ pub fn track(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closes
     }
 }
 
-/// Continues from a pair that is not closest. Out of line: from a good seed the first test is also the last.
+/// Continues the walk from a pair that is not closest. Not inlined, because from a good seed the first test is also the
+/// last.
 #[cold]
 #[inline(never)]
 fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Closest> {
@@ -109,15 +112,15 @@ fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Close
     fall_back(a, b, seed)
 }
 
-/// Compares all pairs of features instead; the next walk starts from the result.
+/// Compares all pairs of features; the next walk starts from the result.
 fn fall_back(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let closest = brute_force(a, b)?;
     *seed = Seed { a: closest.feature_a.seed(), b: closest.feature_b.seed() };
     Some(Closest { steps: STEP_BUDGET, ..closest })
 }
 
-/// Penetration of two overlapping cores, m: the shortest distance along the normal of an edge that separates them. Zero
-/// for two points, which have no edges.
+/// Returns the penetration of two overlapping cores, m: the shortest displacement along an edge normal that separates
+/// them. Zero for two points, which have no edges.
 pub fn penetration_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     let mut depth_m = f64::INFINITY;
     for (core, other) in [(a, b), (b, a)] {
@@ -140,7 +143,7 @@ impl Feature {
     }
 }
 
-/// Result of testing a pair of features. All but the first lead to a closer pair.
+/// Result of testing a pair of features. Every variant except `Closest` leads to another pair.
 #[derive(Clone, Copy)]
 enum Finding {
     /// The pair is closest, at this distance in metres.
@@ -165,10 +168,10 @@ enum Finding {
     NearEdgeBefore,
 }
 
-/// What a step of the walk proves about the cores.
+/// Relation between the cores that a step of the walk has proved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
-    /// Nothing yet.
+    /// Nothing is proved yet.
     Open,
     /// An edge of one core crosses an edge of the other, or a corner of one lies inside the other.
     Overlapping,
@@ -182,17 +185,17 @@ impl Relation {
 
 /// Position of the walk.
 struct Walk<'cores> {
-    /// The core that takes part with a corner.
+    /// The core whose feature is a corner.
     near: &'cores PlacedPiece,
-    /// The core that takes part with an edge or a corner.
+    /// The core whose feature is an edge or a corner.
     far: &'cores PlacedPiece,
-    /// Corner of the near core.
+    /// Index of the corner of the near core.
     corner: usize,
-    /// Edge or corner of the far core.
+    /// Index of the edge or corner of the far core.
     target: usize,
     /// Whether `target` is an edge.
     at_edge: bool,
-    /// Whether the near core is the second one.
+    /// Whether the near core is the caller's second core.
     swapped: bool,
 }
 
@@ -210,8 +213,8 @@ impl<'cores> Walk<'cores> {
         if self.at_edge { self.look_at_edge() } else { self.look_at_corner() }
     }
 
-    /// Corner against edge: the corner must be in front of the edge, within its slab, and its core must not lean
-    /// nearer.
+    /// Tests a corner against an edge. The pair is closest if the corner is in front of the edge and within its slab,
+    /// and neither near edge at the corner leads closer.
     #[inline]
     fn look_at_edge(&self) -> Finding {
         let (position, outward) = (corner(self.near, self.corner), normal(self.far, self.target));
@@ -233,7 +236,7 @@ impl<'cores> Walk<'cores> {
         }
     }
 
-    /// Corner against corner: the line between them must lie in the normal cones of both.
+    /// Tests a corner against a corner. The pair is closest if the line between them lies in the normal cones of both.
     #[inline]
     fn look_at_corner(&self) -> Finding {
         let between = corner(self.far, self.target) - corner(self.near, self.corner);
@@ -250,7 +253,7 @@ impl<'cores> Walk<'cores> {
         }
     }
 
-    /// Moves to the closer pair that was found.
+    /// Moves to the pair that the finding leads to.
     fn follow(&mut self, finding: Finding) -> Relation {
         let (near_before, far_before) = (before(self.near, self.corner), before(self.far, self.target));
         match finding {
@@ -268,9 +271,9 @@ impl<'cores> Walk<'cores> {
         Relation::Open
     }
 
-    /// The near corner is outside the slab of the far edge, past the corner `passed`: continues to the edge beyond, if
-    /// the near corner reaches its slab, else stays at the corner. Beyond is the edge that starts at `passed` when
-    /// going on anticlockwise, and the one that ends there otherwise.
+    /// Leaves the far edge past its corner `passed`, because the near corner is outside its slab. Moves to the edge
+    /// `beyond` if the near corner is within the slab of that edge, otherwise to the corner `passed`. The edge `beyond`
+    /// starts at `passed` if the walk proceeds anticlockwise and ends there otherwise.
     fn leave_edge(&mut self, passed: usize, beyond: usize) {
         let from_passed = corner(self.near, self.corner) - corner(self.far, passed);
         let along = cross(normal(self.far, beyond), from_passed);
@@ -278,8 +281,8 @@ impl<'cores> Walk<'cores> {
         self.target = if self.at_edge { beyond } else { passed };
     }
 
-    /// The near core's `edge` leads from the near corner closer to the far edge, to its corner `end`. Follows it to
-    /// that end, or to where it leaves the slab: there the far edge's own corner is nearer, and the sides change.
+    /// Follows the near core's `edge`, which leads closer to the far edge, to its corner `end`. If the edge leaves the
+    /// slab before that, the corner of the far edge is nearer, and the cores swap roles.
     fn descend(&mut self, edge: usize, end: usize) -> Relation {
         let (position, outward) = (corner(self.near, end), normal(self.far, self.target));
         let from_start = position - corner(self.far, self.target);
@@ -294,7 +297,8 @@ impl<'cores> Walk<'cores> {
         Relation::overlapping_if(dot(outward, from_start) <= 0.0)
     }
 
-    /// The near core's `edge` leaves the slab of the far edge past the corner `passed`, outside of it or through it.
+    /// Swaps the roles of the cores where the near core's `edge` leaves the slab of the far edge past the corner
+    /// `passed`. Proves overlap if the edge passes through the far edge instead of in front of it.
     fn pass_slab(&mut self, edge: usize, passed: usize) -> Relation {
         let edge_normal = normal(self.near, edge);
         let height = dot(edge_normal, corner(self.far, passed) - corner(self.near, edge));
@@ -303,8 +307,9 @@ impl<'cores> Walk<'cores> {
         Relation::overlapping_if(height * facing >= 0.0)
     }
 
-    /// The near corner is behind the far edge: takes the edge that it is farthest before. None: it is inside. Only a
-    /// stale seed or a corner on the averted side leads here; a walk that is before an edge stays before edges.
+    /// Moves to the edge that the near corner is farthest in front of, because the corner is behind the present far
+    /// edge. If it is in front of no edge, the corner is inside. Only a stale seed or a corner on the opposite side of
+    /// the core leads here: once in front of an edge, a walk stays in front of edges.
     fn come_round(&mut self) -> Relation {
         let (position, mut farthest) = (corner(self.near, self.corner), 0.0);
         for edge in 0..self.far.count.min(MAX_CORNERS) {
@@ -316,7 +321,8 @@ impl<'cores> Walk<'cores> {
         if farthest > 0.0 { Relation::Open } else { self.settle_on_line(position) }
     }
 
-    /// Before no edge. Inside a polygon that is overlap; on the line of a segment the corners decide.
+    /// Handles a near corner that is in front of no edge. Inside a polygon, this proves overlap; on the line of a
+    /// segment, the ends of the segment decide.
     fn settle_on_line(&mut self, position: Vector2<f64>) -> Relation {
         let along = |index| cross(normal(self.far, 0), position - corner(self.far, index));
         let past_end = along(1) >= 0.0;
@@ -325,14 +331,16 @@ impl<'cores> Walk<'cores> {
         Relation::overlapping_if(inside)
     }
 
-    /// Makes `corner` of the far core the near corner, before `edge` of what was the near core.
+    /// Swaps the roles of the cores: `corner` of the far core becomes the near corner, and `edge` of the near core
+    /// becomes the target.
     #[inline]
     fn change_sides(&mut self, corner: usize, edge: usize) {
         std::mem::swap(&mut self.near, &mut self.far);
         (self.corner, self.target, self.at_edge, self.swapped) = (corner, edge, true, !self.swapped);
     }
 
-    /// The result in the order of the caller's cores, unless they touch; the seed is left at it.
+    /// Returns the result in the order of the caller's cores and stores its features in the seed; `None` if the cores
+    /// touch.
     #[inline]
     fn finish(&self, distance_m: f64, steps: u32, seed: &mut Seed) -> Option<Closest> {
         if distance_m < TOUCHING_M {

@@ -1,11 +1,11 @@
-//! The walk against all pairs, and all pairs against separating axes written a second time.
+//! Compares the walk with brute force, and brute force with an independent separating-axis test.
 
 use super::*;
 use crate::shape::piece::Piece;
 use haptic_testing::Random;
 use proptest::prelude::*;
 
-/// Corners on a random ellipse of about 1 m, unevenly spread: always convex and anticlockwise.
+/// Returns a core whose corners are unevenly spread on a random ellipse of about 1 m, always convex and anticlockwise.
 fn random_core(random: &mut Random, count: usize) -> Piece {
     let (width, height) = (random.between(0.1, 1.0), random.between(0.1, 1.0));
     let outline: Vec<_> = (0..count)
@@ -39,7 +39,8 @@ fn point(x: f64, y: f64) -> PlacedPiece {
     placed(&Piece::new(0, &[Vector2::new(x, y)], 0.0), 0.0, 0.0, 0.0)
 }
 
-/// Widest gap along any edge normal, by intervals; complete as soon as one of the cores has an area.
+/// Returns the widest gap between the projections onto any edge normal. Detects every separation if at least one of the
+/// cores has an area.
 fn widest_gap(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     let interval = |core: &PlacedPiece, axis: &Vector2<f64>| {
         let along = core.corners[..core.count].iter().map(|corner| corner.dot(axis));
@@ -52,7 +53,7 @@ fn widest_gap(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     a.normals[..a.count].iter().chain(&b.normals[..b.count]).map(gap).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Checks the walk from this seed against all pairs; gives its result.
+/// Checks the walk from this seed against brute force and returns its result.
 fn check(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let before = *seed;
     let (walked, reference) = (track(a, b, seed), brute_force(a, b));
@@ -65,7 +66,7 @@ fn check(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     walked
 }
 
-/// The same distance to 1e-12 of it; the absolute part is the rounding of coordinates of about 1 m.
+/// Whether the distances agree to a relative 1e-12; the absolute part covers the rounding of coordinates of about 1 m.
 fn agrees(walked: &Closest, reference: &Closest) -> bool {
     let tolerance = 1e-12 * reference.distance_m + 4e-16;
     let between = (walked.on_a - walked.on_b).norm();
@@ -84,7 +85,7 @@ fn lies_on_features(a: &PlacedPiece, b: &PlacedPiece, closest: &Closest) -> bool
     !two_edges && on(a, closest.feature_a, closest.on_a) && on(b, closest.feature_b, closest.on_b)
 }
 
-/// Steps of many walks.
+/// Statistics of many walks.
 #[derive(Default)]
 struct Tally {
     queries: u32,
@@ -106,7 +107,7 @@ impl Tally {
     }
 }
 
-/// Two cores circling and turning past each other, a few millimetres and degrees a tick, as fast tools do.
+/// Moves two cores past each other for 200 ticks, with up to 0.02 rad of orbit and 0.05 rad of rotation per tick.
 fn sweep(random: &mut Random, corners_from: usize, tally: &mut Tally) {
     let count = |random: &mut Random| corners_from + random.index(MAX_CORNERS + 1 - corners_from);
     let (count_a, count_b) = (count(random), count(random));
@@ -180,7 +181,7 @@ fn cores_are_apart_exactly_when_an_axis_separates_them() {
     assert!(overlapping > 10_000 && overlapping < 35_000, "{overlapping} overlapping");
 }
 
-/// Steps after which the walk proves overlap by itself, if it does within the budget.
+/// Returns the number of steps after which the walk itself proves overlap, if it does so within the budget.
 fn steps_to_overlap(a: &PlacedPiece, b: &PlacedPiece, seed: Seed) -> Option<u32> {
     let mut walk = Walk::from_seed(a, b, seed);
     (1..=STEP_BUDGET).find(|_| {

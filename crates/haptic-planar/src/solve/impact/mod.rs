@@ -1,11 +1,12 @@
 //! One planar impact with friction, in closed form.
 //!
-//! The normal impulse p is the independent variable. The contact first slips in its initial direction with p_t' = −μ s,
-//! normal slope a₁ = k_n − μ s k_c. When that slip ends, at p_s = |u_t| / (−s c₁) with c₁ = k_c − μ s k_t, it sticks
-//! (slope a₂ = k_n − k_c²/k_t), or slips in the other direction if the friction cone is too narrow to stick. In both
-//! phases both velocities are linear in the normal impulse, so the end of slip, the end of compression and the end of
-//! the impact all have closed forms. A contact that first accelerates its own approach (a jam) needs no extra case: the
-//! slope of the slipping phase is then negative, and the coupling that makes it so is also what ends the slip.
+//! The normal impulse p is the independent variable. The contact first slips in its initial direction with p_t' = −μ s
+//! and the normal slope a₁ = k_n − μ s k_c. When that slip ends, at p_s = |u_t| / (−s c₁) with c₁ = k_c − μ s k_t, the
+//! contact sticks (slope a₂ = k_n − k_c²/k_t), or slips in the other direction if the friction cone is too narrow to
+//! stick. In both phases both velocities are linear in the normal impulse, so the end of slip, the end of compression
+//! and the end of the impact all have closed forms. A contact that first accelerates its own approach (a jam) needs no
+//! extra case: the slope of the slipping phase is then negative, and the coupling that makes it negative also ends the
+//! slip.
 //!
 //! Restitution follows Stronge (the work of compression) or Poisson (its impulse). Newton's law (a ratio of normal
 //! speeds) is not offered: with friction it can add energy.
@@ -16,11 +17,11 @@ mod tests;
 use crate::scene::description::RestitutionLaw;
 
 /// Lower limit of the second phase's slope, relative to the normal entry. Real bodies are far above it; it prevents a
-/// division by zero when the contact mass is singular by rounding.
+/// division by zero if the contact mass is singular by rounding.
 const MIN_SLOPE: f64 = 1e-12;
 
-/// Inverse inertia seen at the contact, 1/kg: an impulse `p` changes the relative velocity by `K p`, in tangent and
-/// normal axes. Positive definite for bodies of which at least one can move; immovable ones add nothing.
+/// Inverse mass at a contact point, 1/kg: an impulse `p` changes the relative velocity by `K p`, in tangent and normal
+/// axes. Positive definite if at least one of the bodies can move; immovable bodies add nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointInverseMass {
     /// Tangential velocity per tangential impulse.
@@ -34,14 +35,14 @@ pub struct PointInverseMass {
 /// Impulse of an impact on the second body, N·s; the opposite acts on the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impulse {
-    /// Along the tangent, within the friction cone.
+    /// Component along the tangent, within the friction cone.
     pub tangent: f64,
-    /// Along the normal, never negative.
+    /// Component along the normal, never negative.
     pub normal: f64,
 }
 
-/// The impulse of one impact at a point that closes with `normal_speed` < 0 and slips with `tangent_speed`, m/s. Zero
-/// when the point does not close, or neither body can move.
+/// Returns the impulse of one impact at a point that closes with `normal_speed` < 0 and slips with `tangent_speed`,
+/// m/s. Zero if the point does not close or neither body can move.
 ///
 /// Never adds energy, never leaves the friction cone, and leaves the point opening or at rest along the normal, for any
 /// `friction` ≥ 0 and `restitution` in 0..=1.
@@ -68,7 +69,7 @@ pub fn resolve(
 struct Phase {
     /// Tangential impulse per normal impulse.
     lean: f64,
-    /// Normal velocity per normal impulse, 1/kg. Positive but in a jam, which only the first phase can be.
+    /// Normal velocity per normal impulse, 1/kg. Positive except in a jam, which only the first phase can be.
     slope: f64,
 }
 
@@ -78,8 +79,8 @@ impl Phase {
         Self { lean, slope: mass.normal + lean * mass.cross }
     }
 
-    /// Phase after the first slip: sticks if the cone allows, otherwise slips in the direction of the normal impulse's
-    /// pull.
+    /// Returns the phase after the first slip. It sticks if the friction cone allows; otherwise it slips in the
+    /// direction in which the normal impulse accelerates the contact.
     fn after_slip(mass: &PointInverseMass, friction: f64) -> Self {
         let phase = if mass.cross.abs() > friction * mass.tangent {
             Self::slip(mass, friction, mass.cross.signum())
@@ -91,9 +92,9 @@ impl Phase {
     }
 }
 
-/// End of the compression.
+/// Impulse and work at the end of compression.
 struct Compression {
-    /// Normal impulse at its end, N·s.
+    /// Normal impulse, N·s.
     impulse: f64,
     /// Work absorbed by the normal impulse, J, positive.
     work: f64,
@@ -103,7 +104,7 @@ struct Compression {
 struct SlipPhases {
     first: Phase,
     second: Phase,
-    /// Normal impulse at which the first slip ends, N·s; infinite when it does not.
+    /// Normal impulse at which the first slip ends, N·s; infinite if it does not end.
     slip_end: f64,
     /// Normal velocity before the impact, m/s, negative.
     approach: f64,
@@ -121,13 +122,13 @@ impl SlipPhases {
         let slip_end = match (braking > 0.0, first.slope > 0.0) {
             (true, _) => tangent_speed.abs() / braking,
             (false, true) => f64::INFINITY,
-            // A jam always brakes its slip; only a contact mass that is singular by rounding comes here.
+            // A jam always brakes its slip; only a contact mass that is singular by rounding leads here.
             (false, false) => 0.0,
         };
         Self { first, second, slip_end, approach }
     }
 
-    /// Normal impulse at the end of the impact.
+    /// Returns the normal impulse at the end of the impact, N·s.
     fn end(&self, restitution: f64, law: RestitutionLaw) -> f64 {
         let compression = self.compress();
         match law {
@@ -138,7 +139,7 @@ impl SlipPhases {
 
     fn compress(&self) -> Compression {
         let (speed, first, second) = (self.approach, self.first.slope, self.second.slope);
-        // Never in a jam: there the right side is negative.
+        // Never true in a jam, in which the right side is negative.
         if -speed <= first * self.slip_end {
             return Compression { impulse: -speed / first, work: 0.5 * speed * speed / first };
         }
@@ -149,7 +150,7 @@ impl SlipPhases {
         }
     }
 
-    /// Normal impulse at which `work` has been returned after compression ended at `compressed`.
+    /// Returns the normal impulse at which `work` has been returned after compression ended at `compressed`, N·s.
     fn restore(&self, compressed: f64, work: f64) -> f64 {
         let (first, second) = (self.first.slope, self.second.slope);
         if compressed >= self.slip_end {

@@ -1,11 +1,12 @@
-//! Rods with known answers, and the closed form against the impact integrated in small steps.
+//! Rods with known results, and the closed form compared with an impact integrated in small steps.
 
 use super::*;
 use RestitutionLaw::{Poisson, Stronge};
 use haptic_testing::Random;
 use proptest::prelude::*;
 
-/// What one free body adds at a contact, from 1 g to 10 kg with arms up to some gyration radii.
+/// Returns the contribution of one free body to the inverse mass at a contact: 1 g to 10 kg, with arms of up to three
+/// radii of gyration along each axis.
 fn random_body(random: &mut Random) -> PointInverseMass {
     let mobility = libm::pow(10.0, random.between(-1.0, 3.0));
     let (x, y) = (random.between(-3.0, 3.0), random.between(-3.0, 3.0));
@@ -36,7 +37,8 @@ struct Case {
 }
 
 impl Case {
-    /// The lower left end of a rod of 1 kg and 1 m, at this angle above the ground, falls on it at 1 m/s, not turning.
+    /// Returns the impact of a rod of 1 kg and 1 m at this angle above the ground. Its lower left end falls on the
+    /// ground at 1 m/s without rotation.
     fn rod(degrees: f64, tangent_speed: f64, friction: f64, restitution: f64) -> Self {
         let (sine, cosine) = (libm::sin(degrees.to_radians()), libm::cos(degrees.to_radians()));
         let mass = PointInverseMass {
@@ -51,7 +53,7 @@ impl Case {
         resolve(&self.mass, self.tangent_speed, self.normal_speed, self.friction, self.restitution, law)
     }
 
-    /// Velocity after an impulse, (tangent, normal).
+    /// Returns the velocity after an impulse, (tangent, normal).
     fn after(&self, p: Impulse) -> (f64, f64) {
         let k = &self.mass;
         (
@@ -60,13 +62,13 @@ impl Case {
         )
     }
 
-    /// Change of kinetic energy: the impulse times the mean of the velocities before and after.
+    /// Returns the change of kinetic energy: the impulse times the mean of the velocities before and after.
     fn energy_gain(&self, p: Impulse) -> f64 {
         let (tangent, normal) = self.after(p);
         0.5 * (p.tangent * (self.tangent_speed + tangent) + p.normal * (self.normal_speed + normal))
     }
 
-    /// The part of the kinetic energy that this contact can reach: the least that goes with its velocity.
+    /// Returns the part of the kinetic energy that this contact can change: the minimum for its velocity.
     fn energy(&self) -> f64 {
         let (k, t, n) = (&self.mass, self.tangent_speed, self.normal_speed);
         let determinant = k.tangent * k.normal - k.cross * k.cross;
@@ -77,8 +79,8 @@ impl Case {
         self.mass.normal - self.friction * self.tangent_speed.signum() * self.mass.cross
     }
 
-    /// The impact integrated in steps of normal impulse. Each step's tangential impulse is the one that would bring the
-    /// slip to rest, cut to the friction cone: slip, stick and reversal without naming them.
+    /// Integrates the impact in steps of normal impulse. The tangential impulse of each step is the one that would stop
+    /// the slip, clamped to the friction cone, so slip, stick and reversal need no separate cases.
     fn integrate(&self, law: RestitutionLaw, step: f64) -> Impulse {
         let (mut p, mut compressed, mut work) = (Impulse::default(), f64::INFINITY, 0.0);
         for _ in 0..2_000_000 {
@@ -103,7 +105,8 @@ impl Case {
         p
     }
 
-    /// How far the integration in this many steps is from the closed form, as a part of the impulse.
+    /// Returns the difference between the integration in this many steps and the closed form, as a fraction of the
+    /// normal impulse.
     fn disagreement(&self, law: RestitutionLaw, steps: f64) -> f64 {
         let closed = self.resolve(law);
         let stepped = self.integrate(law, closed.normal / steps);

@@ -1,15 +1,15 @@
-//! Measures taken from outside of the simulation, and asserts that print the measured value.
+//! Measurements from outside the simulation, and assertions that print the measured value.
 
 use super::Lab;
 use haptic_planar::shape::piece::PlacedPiece;
 
-/// Fails with the measured value when it is not below the limit; NaN fails too.
+/// Fails with the measured value if it is not below the limit; NaN fails too.
 #[track_caller]
 pub fn assert_below(what: &str, measured: f64, limit: f64) {
     assert!(measured < limit, "{what}: {measured:.4e}, must be below {limit:.1e}");
 }
 
-/// Fails with the measured value when it is farther from `expected` than `tolerance` times it.
+/// Fails with the measured value if it differs from `expected` by more than the relative `tolerance`.
 #[track_caller]
 pub fn assert_near(what: &str, measured: f64, expected: f64, tolerance: f64) {
     let off = (measured / expected - 1.0).abs();
@@ -36,14 +36,14 @@ impl Samples {
         self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Root mean square deviation relative to the mean.
+    /// Returns the root mean square deviation relative to the mean.
     pub fn ripple(&self) -> f64 {
         let mean = self.mean();
         let square = self.0.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / self.0.len() as f64;
         square.sqrt() / mean.abs()
     }
 
-    /// Largest deviation of any sample from a value, relative to it.
+    /// Returns the largest relative deviation of any sample from a value.
     pub fn worst_from(&self, value: f64) -> f64 {
         self.0.iter().map(|v| (v / value - 1.0).abs()).fold(0.0, f64::max)
     }
@@ -55,7 +55,7 @@ impl Samples {
     }
 }
 
-/// Overlap of the outlines of two bodies, m, from their poses alone; negative when apart.
+/// Returns the overlap of the outlines of two bodies, m, computed from their poses alone; negative if they are apart.
 pub fn overlap_m(lab: &Lab, a: usize, b: usize) -> f64 {
     let mut deepest = f64::NEG_INFINITY;
     for i in lab.scene.bodies[a].pieces.clone() {
@@ -67,7 +67,7 @@ pub fn overlap_m(lab: &Lab, a: usize, b: usize) -> f64 {
     deepest
 }
 
-/// The deepest overlap of any two bodies that can touch, m, from their poses alone.
+/// Returns the deepest overlap of any two bodies that can touch, m, computed from their poses alone.
 pub fn worst_overlap_m(lab: &Lab) -> f64 {
     let bodies = &lab.scene.bodies;
     let mut worst = f64::NEG_INFINITY;
@@ -96,7 +96,8 @@ fn placed(lab: &Lab, piece: usize) -> PlacedPiece {
     PlacedPiece::new(piece, body.centre_m, body.rotation)
 }
 
-/// Largest separation along any face normal: the depth when the cores overlap, a lower bound of the distance if not.
+/// Returns the largest separation along any face normal or line between corners, m: the distance between the cores or,
+/// if they overlap, minus their depth.
 fn separation_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     let mut max = f64::NEG_INFINITY;
     for (of, other) in [(a, b), (b, a)] {

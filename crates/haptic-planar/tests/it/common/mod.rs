@@ -1,4 +1,4 @@
-//! Small scenes and hands shared by the behaviour tests.
+//! Small scenes and hand motions shared by the behaviour tests.
 
 pub mod measure;
 
@@ -12,7 +12,7 @@ use haptic_planar::tick::TICK_S;
 use haptic_planar::workspace::Workspace;
 use nalgebra::{Vector2, vector};
 
-/// Gravity of the tests, m/s².
+/// Gravity in the tests, m/s².
 pub const GRAVITY: f64 = 9.81;
 
 pub fn box_shape(width: f64, height: f64) -> ShapeDescription {
@@ -54,12 +54,12 @@ pub fn with(mut one: BodyDescription, mass: f64, friction: f64, restitution: f64
     one
 }
 
-/// A floor of 2 m whose top is y = 0.
+/// Returns a floor 2 m wide whose top is at y = 0.
 pub fn floor(friction: f64, restitution: f64) -> BodyDescription {
     with(fixed("floor", box_shape(2.0, 0.1), 0.0, -0.05), 1.0, friction, restitution)
 }
 
-/// Four walls around a square room of this half-width, centred on the origin.
+/// Returns four walls around a square room of this half-width, centred on the origin.
 pub fn room(half: f64, friction: f64, restitution: f64) -> Vec<BodyDescription> {
     let thick = 0.02;
     let (long, out) = (2.0 * half + 4.0 * thick, half + thick / 2.0);
@@ -82,7 +82,7 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
     }
 }
 
-/// A world with a hand that holds its tool, and maxima over the run.
+/// A world with a hand that holds its tool, and the maxima over the run.
 #[derive(Clone)]
 pub struct Lab {
     pub scene: Scene,
@@ -118,14 +118,14 @@ impl Lab {
         self
     }
 
-    /// The hand also holds the tool's angle.
+    /// Adds an angular spring-damper to the coupling.
     pub fn upright(mut self, stiffness: f64, damping: f64) -> Self {
         self.input.angular_stiffness_n_m_per_rad = stiffness;
         self.input.angular_damping_n_m_s_per_rad = damping;
         self
     }
 
-    /// One tick without a hand.
+    /// Runs one tick without a hand.
     pub fn free(&mut self) -> StepOutput {
         self.tick += 1;
         let output = self.state.advance(&self.scene, &mut self.workspace, None);
@@ -133,14 +133,14 @@ impl Lab {
         output
     }
 
-    /// Some time without a hand.
+    /// Runs this many seconds without a hand.
     pub fn run_s(&mut self, seconds: f64) {
         for _ in 0..(seconds / TICK_S).round() as usize {
             self.free();
         }
     }
 
-    /// One tick with the hand at a position.
+    /// Runs one tick with the hand at a position.
     pub fn hand(&mut self, at: Vector2<f64>) -> StepOutput {
         self.input.hand_before_m = if self.tick == 0 { at } else { self.input.hand_m };
         self.input.hand_m = at;
@@ -150,7 +150,7 @@ impl Lab {
         output
     }
 
-    /// Moves the hand to a position in a straight line within this many ticks; calls `check` after each.
+    /// Moves the hand to a position in a straight line within this many ticks; calls `check` after each tick.
     pub fn lead(&mut self, to: Vector2<f64>, ticks: usize, mut check: impl FnMut(&Self, StepOutput)) {
         let from = self.input.hand_m;
         for i in 1..=ticks {
@@ -168,18 +168,18 @@ impl Lab {
         self.tick as f64 * TICK_S
     }
 
-    /// The body of this name.
+    /// Returns the state of the body with this name.
     pub fn body(&self, name: &str) -> &BodyState {
         let index = self.scene.bodies.iter().position(|body| body.name == name);
         &self.state.bodies[index.unwrap_or_else(|| panic!("no body {name}"))]
     }
 
-    /// Kinetic and potential energy now, J.
+    /// Returns the kinetic and potential energy now, J.
     pub fn energy_j(&self) -> f64 {
         self.state.energy.kinetic_j + self.state.energy.potential_j
     }
 
-    /// Maximum energy gain, J.
+    /// Returns the maximum energy gain, J.
     pub fn gain_j(&self) -> f64 {
         self.state.energy.gain_max_j
     }

@@ -1,4 +1,5 @@
-//! Scenarios in which the impact states of the paper differ, shared by the tests and the example that prints the tables.
+//! Scenarios in which the impact states of the paper differ, shared by the tests and by the example that prints the
+//! tables.
 
 use crate::common::{Lab, body, box_shape, disc, fixed, scene, with};
 use haptic_planar::scene::description::{ImpactState, SceneDescription};
@@ -19,15 +20,15 @@ fn lab(choice: ImpactState, mut description: SceneDescription) -> Lab {
     Lab::new(&description)
 }
 
-/// Change of the energy of an elastic scene.
+/// Change of energy in an elastic scene.
 pub struct Drift {
-    /// Relative change of the energy above that of rest.
+    /// Relative change of the energy, measured from the energy at rest.
     pub drift: f64,
     /// Largest unexplained gain, J.
     pub gain_j: f64,
 }
 
-/// A frictionless elastic ball of 0.1 kg falls 0.1 m onto a floor and bounces.
+/// Drops a frictionless elastic ball of 0.1 kg from 0.1 m onto a floor, where it bounces.
 pub fn elastic_ball(choice: ImpactState, seconds: f64) -> Drift {
     let ball = with(body("ball", disc(0.01), 0.0, 0.11), 0.1, 0.0, 1.0);
     let floor = with(fixed("floor", box_shape(1.0, 0.1), 0.0, -0.05), 1.0, 0.0, 1.0);
@@ -43,7 +44,7 @@ pub fn elastic_ball(choice: ImpactState, seconds: f64) -> Drift {
     Drift { drift: height(&lab) / start - 1.0, gain_j: lab.state.energy.gain_max_j }
 }
 
-/// A frictionless elastic square tumbles in a box without gravity.
+/// Lets a frictionless elastic square tumble in a box without gravity.
 pub fn elastic_square(choice: ImpactState, seconds: f64) -> Drift {
     let wall = |name: &str, w, h, x, y| with(fixed(name, box_shape(w, h), x, y), 1.0, 0.0, 1.0);
     let mut square = with(body("square", box_shape(0.02, 0.02), 0.003, 0.001), 0.1, 0.0, 1.0);
@@ -71,8 +72,8 @@ pub fn elastic_square(choice: ImpactState, seconds: f64) -> Drift {
     Drift { drift: lab.energy_j() / start - 1.0, gain_j: lab.state.energy.gain_max_j }
 }
 
-/// The paper's scenario for getting stuck: a ball just above the floor that still recedes and returns within the tick.
-/// Returns the number of ticks, of 1000, in which nothing changed although no contact carried the ball.
+/// Runs the paper's scenario for getting stuck: a ball just above the floor that still recedes and returns within the
+/// tick. Returns the number of ticks, out of 1000, in which nothing changed although no contact carried the ball.
 pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
     let mut ball = with(body("ball", disc(0.01), 0.0, 0.01 + gap_m), 0.1, 0.0, 1.0);
     ball.velocity_m_per_s = vector![0.0, 1e-4];
@@ -89,9 +90,9 @@ pub fn stuck_ticks(choice: ImpactState, gap_m: f64) -> usize {
 
 /// Result of a slide.
 pub struct Slid {
-    /// Mean tangential over mean normal force on the hand while the box slides.
+    /// Ratio of the mean tangential to the mean normal force on the hand while the box slides.
     pub ratio: f64,
-    /// Speed of the box while the hand moves at 50 mm/s.
+    /// Speed of the box while the hand moves at 50 mm/s, m/s.
     pub speed_m_per_s: f64,
     /// Largest unexplained gain of energy, J.
     pub gain_j: f64,
@@ -99,8 +100,8 @@ pub struct Slid {
     pub penetration_m: f64,
 }
 
-/// A box of 40 × 20 mm and 0.1 kg, tilted by 1°, held at its centre by 1000 N/m and 5 N·s/m over a floor with μ = 0.5.
-/// `inertia_fraction` of a uniform box's inertia; a small one makes it rock.
+/// Returns a box of 40 × 20 mm and 0.1 kg, tilted by 1° and held at its centre, over a floor with μ = 0.5. Its inertia
+/// is `inertia_fraction` times that of a uniform box; a small value makes it rock.
 pub fn box_on_floor(choice: ImpactState, restitution: f64, inertia_fraction: f64) -> Lab {
     let mut tool = with(body("tool", box_shape(0.04, 0.02), 0.0, 0.010_4), 0.1, 0.5, restitution);
     tool.angle_rad = 0.017_453;
@@ -109,14 +110,15 @@ pub fn box_on_floor(choice: ImpactState, restitution: f64, inertia_fraction: f64
     lab(choice, scene(0.0, vec![floor, tool], Some("tool")))
 }
 
-/// The hand presses the box down by 5 mm within half a second and stays for the rest of the ticks.
+/// Moves the hand within half a second to 5 mm below the height of contact and keeps it there for the rest of the
+/// ticks.
 pub fn press_down(lab: &mut Lab, ticks: usize) {
     for i in 0..ticks {
         lab.hand(vector![0.0, 0.0104 - 0.0054 * (i as f64 / 500.0).min(1.0)]);
     }
 }
 
-/// Pressed 5 mm in, slid at 50 mm/s.
+/// Presses the box 5 mm in, then slides it at 50 mm/s.
 pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
     let mut lab = box_on_floor(choice, restitution, 1.0);
     press_down(&mut lab, 600);
@@ -139,7 +141,8 @@ pub fn push_and_slide(choice: ImpactState, restitution: f64) -> Slid {
     }
 }
 
-/// Pressed 5 mm in, pulled off at 100 mm/s: the largest pull on the hand, N. Some is the tool's own inertia.
+/// Presses the box 5 mm in, then pulls it off at 100 mm/s. Returns the largest pull on the hand, N; part of it is the
+/// tool's own inertia.
 pub fn pull_off(choice: ImpactState, restitution: f64, inertia_fraction: f64) -> f64 {
     let mut lab = box_on_floor(choice, restitution, inertia_fraction);
     press_down(&mut lab, 600);

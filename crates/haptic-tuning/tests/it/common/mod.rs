@@ -6,7 +6,7 @@ use haptic_tuning::estimate::{AxisEstimate, estimate};
 use haptic_tuning::experiment::Experiment;
 use haptic_tuning::measurement::{End, MeasurementLimits, run_in_virtual_time};
 
-/// A device from the usual range, logarithmically distributed; some have no dry friction.
+/// Returns a random device from the usual range, logarithmically distributed. Some devices have no dry friction.
 pub fn random_device(seed: u64) -> DeviceModel {
     let mut random = Xorshift::new(seed);
     let mut between = |low: f64, high: f64| low * libm::pow(high / low, random.unit());

@@ -1,4 +1,4 @@
-//! A viewer with a mock daemon, and clients that send exactly the bytes of a test.
+//! Viewer with a mock daemon, and clients that send exactly the given bytes.
 
 use haptic_coupling::coupling::Gains;
 use haptic_loop::control::ControlError;
@@ -20,17 +20,17 @@ use std::time::{Duration, Instant};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-/// Far longer than anything here takes, so that a test fails only on what never happens.
+/// Timeout that is far longer than anything in the tests takes, so that only a hang reaches it.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Records the requests it gets.
+/// Mock daemon that records its requests.
 #[derive(Default)]
 pub struct Daemon {
     pub requests: Mutex<Vec<String>>,
     pub search_hangs: AtomicBool,
-    /// A scene is not ready before this is cleared.
+    /// Whether a scene change blocks until this is cleared.
     pub scene_hangs: AtomicBool,
-    /// It accepts no release of the hand.
+    /// Whether the daemon rejects releases of the hand as busy.
     pub is_busy: AtomicBool,
 }
 
@@ -39,7 +39,7 @@ impl Daemon {
         self.requests.lock().unwrap().push(what.into());
     }
 
-    /// Waits for a request.
+    /// Waits until the daemon has received a request.
     #[track_caller]
     pub fn wait_for(&self, what: &str) {
         wait_until(what, || self.requests.lock().unwrap().iter().any(|request| request == what));
@@ -129,7 +129,7 @@ pub struct Server {
     pub token: Option<String>,
 }
 
-/// A viewer on loopback with one published tick.
+/// Starts a viewer on loopback with one published tick.
 pub fn server() -> Server {
     server_at([127, 0, 0, 1])
 }
@@ -153,7 +153,7 @@ pub fn ball() -> (SceneDescription, Scene) {
     (description, scene)
 }
 
-/// An observation with this many poses.
+/// Creates an observation with this many poses.
 pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
     let mut snapshot = Snapshot::with_capacity_for(&World::new(ball().1));
     snapshot.report.tick = tick;
@@ -173,7 +173,7 @@ pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
     }
 }
 
-/// A parsed response.
+/// Parsed response.
 pub struct Response {
     pub status: u16,
     pub head: String,
@@ -243,7 +243,7 @@ impl Server {
 
 fn response(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();
-    // What arrived before a reset counts.
+    // Data that arrived before a connection reset is still used.
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -258,7 +258,7 @@ impl Stream {
         self.0.send(Message::text(text)).unwrap();
     }
 
-    /// The next message of a type.
+    /// Returns the next message of a type.
     #[track_caller]
     pub fn next(&mut self, kind: &str) -> Value {
         let deadline = Instant::now() + TIMEOUT;
@@ -271,7 +271,7 @@ impl Stream {
         panic!("no {kind} message arrived");
     }
 
-    /// The next message; `None` at the end.
+    /// Returns the next message; `None` at the end of the stream.
     pub fn next_of_any_kind(&mut self) -> Option<Value> {
         loop {
             match self.0.read() {

@@ -1,23 +1,23 @@
-//! Worlds made by rule, to see how the cost of a tick grows with what is in them.
+//! Generated worlds of any size, to measure how the cost of a tick grows with the number of bodies.
 
 use haptic_device::Path;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
-/// A world and a hand that keeps its tool busy.
+/// Generated world, and the path of a hand that moves its tool against the bodies.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The world.
+    /// Description of the world.
     pub scene: SceneDescription,
-    /// The hand, world frame.
+    /// Path of the hand, world frame.
     pub hand: Path,
 }
 
 const FRICTION: f64 = 0.4;
 const RESTITUTION: f64 = 0.3;
 
-/// Fixed octagons of radius 12 mm on a grid of 40 mm, in about as many rows as columns, and a tool of 10 mm that is led
-/// between and over them without gravity.
+/// Creates fixed octagons of radius 12 mm on a grid of 40 mm, with about as many rows as columns. The hand moves a tool
+/// of 10 mm through them, without gravity.
 pub fn octagons(count: usize) -> Generated {
     let columns = ceil_sqrt(count);
     let place = |index: usize| Vector2::new((index % columns) as f64, (index / columns) as f64) * 0.04;
@@ -29,7 +29,7 @@ pub fn octagons(count: usize) -> Generated {
     Generated { scene, hand: sweep(start_m, Vector2::new(span_m, 0.05)) }
 }
 
-/// Boxes of 10 mm and 10 g that fall onto each other in a bin, and a tool of 20 mm that stirs them.
+/// Creates boxes of 10 mm and 10 g that fall onto each other in a bin, and a tool of 20 mm that stirs them.
 pub fn pile(count: usize) -> Generated {
     let columns = ((2.0 * count as f64).sqrt() as usize).max(6);
     let rows = count.div_ceil(columns);
@@ -47,7 +47,7 @@ pub fn pile(count: usize) -> Generated {
     Generated { scene, hand: sweep(start_m, Vector2::new(width_m / 3.0, -start_m.y / 2.0)) }
 }
 
-/// A hand that goes round a circle of 10 mm under the place where it starts, twice a second.
+/// Creates the path of a hand on a circle of radius 10 mm below its start position, two turns per second.
 pub fn circling(start_m: Vector2<f64>) -> Path {
     let at = |t_s: f64| {
         let (sin, cos) = libm::sincos(t_s * 2.0 * std::f64::consts::TAU);
@@ -56,13 +56,13 @@ pub fn circling(start_m: Vector2<f64>) -> Path {
     hand(at)
 }
 
-/// A hand that goes to and fro over a span, fast along x and slow along y.
+/// Creates the path of a hand that moves back and forth over a span, with a period of 4 s along x and 1.5 s along y.
 fn sweep(start_m: Vector2<f64>, span_m: Vector2<f64>) -> Path {
     let swing = |t_s: f64, period_s: f64| 0.5 - 0.5 * libm::cos(t_s * std::f64::consts::TAU / period_s);
     hand(|t_s| start_m + Vector2::new(span_m.x * swing(t_s, 4.0), span_m.y * swing(t_s, 1.5)))
 }
 
-/// Rows for 60 s, every 5 ms.
+/// Samples a path every 5 ms for 60 s.
 fn hand(at: impl Fn(f64) -> Vector2<f64>) -> Path {
     let row = |index: u32| {
         let t_s = f64::from(index) / 200.0;
@@ -86,7 +86,7 @@ fn dynamic(name: &str, position_m: Vector2<f64>, side_m: f64, mass_kg: f64) -> B
     BodyDescription { position_m, mass_kg: Some(mass_kg), friction: FRICTION, restitution: RESTITUTION, ..body }
 }
 
-/// A floor whose top is at zero and two walls, the left one's face at zero.
+/// Creates a floor with its top at y = 0, and two walls; the inner face of the left one is at x = 0.
 fn bin(width_m: f64, height_m: f64) -> Vec<BodyDescription> {
     let part = |index, x, y, width, height| {
         fixed(index, Vector2::new(x, y), ShapeDescription::Box { size_m: Vector2::new(width, height) })

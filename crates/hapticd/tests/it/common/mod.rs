@@ -1,4 +1,4 @@
-//! Helpers of several tests.
+//! Helpers shared by several tests.
 
 pub mod daemon;
 
@@ -8,10 +8,11 @@ use std::ops::Deref;
 use std::process::{Child, Command, Output};
 use std::time::Duration;
 
-/// Bounds every wait: far longer than anything here takes, so that only what never happens fails.
+/// Upper bound of every wait. It is far longer than anything here takes, so that a wait fails only if its event never
+/// happens.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A folder in which the program runs.
+/// Folder in which the program runs.
 pub struct Folder(TestFolder);
 
 impl Folder {
@@ -41,7 +42,7 @@ impl Folder {
         self.command(arguments).output().unwrap()
     }
 
-    /// The output of a command that must succeed.
+    /// Runs a command that must succeed and returns its output.
     #[track_caller]
     pub fn done(&self, arguments: &[&str]) -> String {
         let output = self.hapticd(arguments);
@@ -49,13 +50,13 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The same as JSON.
+    /// Runs a command that must succeed and returns its output as JSON.
     #[track_caller]
     pub fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.done(arguments)).unwrap()
     }
 
-    /// The messages of a command that must end with this exit code.
+    /// Runs a command that must end with this exit code and returns its messages.
     #[track_caller]
     pub fn ended(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.hapticd(arguments);
@@ -76,7 +77,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// A process that is killed when it is dropped.
+/// Process that is killed when dropped.
 pub struct Process(pub Child);
 
 impl Process {
@@ -84,7 +85,7 @@ impl Process {
         assert!(Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap().success());
     }
 
-    /// Sends a signal that ends a daemon, and returns its summary.
+    /// Sends a signal that ends a daemon, and returns the summary of the daemon.
     pub fn end(mut self, signal: &str) -> Value {
         self.signal(signal);
         let summary = serde_json::from_reader(self.0.stdout.take().unwrap()).unwrap();
