@@ -9,12 +9,12 @@ pub enum PathError {
     Empty,
     /// A row is not finite.
     NotFinite {
-        /// Row, from zero.
+        /// Index of the row, counted from zero.
         row: usize,
     },
     /// Times must increase.
     Time {
-        /// Row, from zero, that is not later than the one before.
+        /// Index, counted from zero, of the row that is not later than the one before it.
         row: usize,
     },
     /// A looped path must end at its start.
@@ -39,18 +39,18 @@ impl core::fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// A path of rows with time and position. Times increase from row to row.
+/// A path in the plane: position as a function of time. Times increase from row to row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// Rows of t_s, x_m, y_m.
     rows: Vec<[f64; 3]>,
     looped: bool,
-    /// Row after the time of the last [`Path::follow`].
+    /// Index of the first row later than the time of the last call of [`Path::follow`].
     cursor: usize,
 }
 
 impl Path {
-    /// Creates a path from rows of t_s, x_m, y_m, which are checked.
+    /// Creates a path from rows of t_s, x_m, y_m. A `looped` path repeats. Returns an error if the rows are invalid.
     pub fn new(rows: Vec<[f64; 3]>, looped: bool) -> Result<Self, PathError> {
         if let Some(row) = rows.iter().position(|row| !row.iter().all(|value| value.is_finite())) {
             return Err(PathError::NotFinite { row });
@@ -73,7 +73,8 @@ impl Path {
         &self.rows
     }
 
-    /// Position at a time, m. It is constant before the first row and, unless the path loops, after the last.
+    /// Position at `time_s`, m. The position is constant before the first row and, unless the path loops, after the
+    /// last.
     ///
     /// Real-time: a binary search of the rows.
     pub fn at(&self, time_s: f64) -> Vector2<f64> {
@@ -81,9 +82,10 @@ impl Path {
         self.interpolate(self.row_after(time_s), time_s)
     }
 
-    /// Like [`Path::at`], for a sequence of times: starts to search at the row of the last call.
+    /// Like [`Path::at`], for a sequence of times: the search starts at the row that the last call found.
     ///
     /// Real-time: constant while times advance by less than a row; a binary search of the rows otherwise.
+    #[inline(always)]
     pub fn follow(&mut self, time_s: f64) -> Vector2<f64> {
         let time_s = self.time_in_rows(time_s);
         let has_passed = self.rows.get(self.cursor).is_some_and(|row| row[0] <= time_s);
@@ -92,7 +94,7 @@ impl Path {
         self.interpolate(self.cursor, time_s)
     }
 
-    /// Index of the first row later than a time.
+    /// Index of the first row later than `time_s`.
     fn row_after(&self, time_s: f64) -> usize {
         self.rows.partition_point(|row| row[0] <= time_s)
     }
@@ -111,9 +113,14 @@ impl Path {
         }
     }
 
+    /// Time within the rows at which a looped path has the position of `time_s`; `time_s` itself if the path does not
+    /// loop.
     fn time_in_rows(&self, time_s: f64) -> f64 {
+        if !self.looped {
+            return time_s;
+        }
         match (self.rows.first(), self.rows.last()) {
-            (Some(first), Some(last)) if self.looped && time_s >= last[0] => {
+            (Some(first), Some(last)) if time_s >= last[0] => {
                 // The remainder of floating-point division is exact, so it is the same on every machine.
                 first[0] + (time_s - first[0]) % (last[0] - first[0])
             }

@@ -1,7 +1,7 @@
-//! A device with prescribed positions, to measure the physics alone.
+//! A device with prescribed positions, to measure the physics without the dynamics of a device.
 //!
-//! There is no model, encoder or delay between the given motion and the readings. Like the simulated device, it counts
-//! ticks: reading k is the motion at k·T.
+//! There is no model, encoder or delay between the given motion and the readings. Like the simulated device, this
+//! device counts ticks: reading k is the position at time k·T, where T is one tick.
 
 use crate::contract::{Device, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome};
 use crate::kind::PRESCRIBED;
@@ -10,15 +10,16 @@ use crate::simulated::{TICK_S, seconds};
 use crate::velocity::BackwardDifference;
 use nalgebra::Vector2;
 
-/// A prescribed motion. Functions of time are trajectories too.
+/// A prescribed motion. Every function from time to position is a trajectory too.
 pub trait Trajectory {
-    /// Position of the handle at a time, device frame, m.
+    /// Position of the handle at `time_s`, device frame, m.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn at(&mut self, time_s: f64) -> Vector2<f64>;
 }
 
 impl Trajectory for Path {
+    #[inline(always)]
     fn at(&mut self, time_s: f64) -> Vector2<f64> {
         self.follow(time_s)
     }
@@ -42,7 +43,7 @@ pub struct PrescribedDevice<M> {
 }
 
 impl<M: Trajectory> PrescribedDevice<M> {
-    /// Creates a device that follows `motion`; with one axis, the second component is dropped.
+    /// Creates a device that follows `motion`; with one axis, the second component of the position is set to zero.
     pub fn new(axes: u8, motion: M) -> Self {
         let identity = Identity {
             name: "prescribed motion".into(),
@@ -60,7 +61,7 @@ impl<M: Trajectory> PrescribedDevice<M> {
         Self { identity, limits, motion, velocity: BackwardDifference::new(), effort: Effort::zero(), ticks: 0 }
     }
 
-    /// The last effort written.
+    /// The last effort written; zero after closing.
     pub fn effort(&self) -> Effort {
         self.effort
     }

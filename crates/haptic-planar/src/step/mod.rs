@@ -1,4 +1,4 @@
-//! One step: a millisecond of the world, from the hand's position to the force on the hand.
+//! One step: advances the world by one tick and computes the force on the hand from the hand's position.
 //!
 //! The phases follow the order of *One tick* in `docs/physics.md`.
 
@@ -24,16 +24,17 @@ use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
 use nalgebra::Vector2;
 
-/// Gap below which a pair is tracked as a contact even at rest, m: constant part of the contact margin.
+/// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
 const MARGIN_M: f64 = 5e-4;
 /// Part of the contact margin that grows with the speed, as a multiple of the distance the pair can close in a tick.
 const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick below which its gaps count as linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
-/// Distance up to which contacts are searched for a body that a neighbour may hit in this tick, m. Beyond it, the
-/// body's displacement is shortened instead.
+/// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
+/// body that moves farther has its displacement shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
-/// Energy that an island can gain in a tick with impacts before the tick is recomputed without its restitution, J.
+/// Energy that an island can gain in a tick with impacts before the tick is recomputed without restitution in that
+/// island, J.
 const GAIN_J: f64 = 1e-10;
 
 impl State {
@@ -68,7 +69,7 @@ fn step<P: Policy>(
     output(scene, workspace, &state.energy, force_on_tool, &impacts)
 }
 
-/// Adds the hand's spring-damper to the tool's velocity and mass.
+/// Adds the coupling to the tool's velocity and mass and returns it; `None` if the tool is not held.
 #[inline(never)]
 fn couple(
     scene: &Scene,
@@ -87,7 +88,7 @@ fn couple(
     Some(coupling)
 }
 
-/// Finds the pieces that can touch within this tick.
+/// Finds the near pairs of this tick and the reach of each body and of its neighbours.
 #[inline(never)]
 fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { solver_bodies, look_ups, .. } = workspace;
@@ -98,10 +99,13 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
     for &body in &scene.dynamic_bodies {
         let solver_body = &mut solver_bodies.all[body];
         solver_body.set_reach(scene.bodies[body].reach_m);
-        farthest = farthest.max(solver_body.reach_m);
+        // Plain comparisons here and below: a maximum that handles NaN costs three times as much.
+        if solver_body.reach_m > farthest {
+            farthest = solver_body.reach_m;
+        }
     }
-    // A body that is hit by a fast one moves within the tick, so its surroundings are needed too.
-    let after_impact = MARGIN_M / 2.0 + farthest.min(MAX_NEIGHBOUR_REACH_M) / 2.0;
+    // A body that is hit by a fast one moves within the tick, so the pieces around it are needed too.
+    let after_impact = (MARGIN_M + capped(farthest)) / 2.0;
     for &body in &scene.dynamic_bodies {
         let solver_body = &solver_bodies.all[body];
         for index in scene.bodies[body].pieces.clone() {
@@ -123,6 +127,12 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
             bodies[b].neighbour_reach_m = reach_a;
         }
     }
+}
+
+/// Returns a neighbour's reach, at most [`MAX_NEIGHBOUR_REACH_M`].
+#[inline]
+fn capped(reach_m: f64) -> f64 {
+    if reach_m < MAX_NEIGHBOUR_REACH_M { reach_m } else { MAX_NEIGHBOUR_REACH_M }
 }
 
 /// Updates the near pairs for the required boxes.
@@ -148,8 +158,9 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         let (a, b) = (side(0), side(1));
         let [body_a, body_b] = pair.bodies.map(|body| &solver_bodies.all[body as usize]);
         let reach = body_a.reach_m + body_b.reach_m;
-        let neighbour_reach = body_a.neighbour_reach_m.max(body_b.neighbour_reach_m).min(MAX_NEIGHBOUR_REACH_M);
-        // Contact loads not known yet can push a body in a pile sideways.
+        let (reach_a, reach_b) = (body_a.neighbour_reach_m, body_b.neighbour_reach_m);
+        let neighbour_reach = capped(if reach_a > reach_b { reach_a } else { reach_b });
+        // Contact loads that are not known yet can push a body in a pile sideways.
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
         let aside = if is_in_pile { neighbour_reach } else { 0.0 };
         let found = if P::FORCED {
@@ -170,7 +181,8 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
 }
 
 /// Resolves impacts, then contacts. If an impact on a body that carries load elsewhere added energy, the tick is
-/// recomputed without restitution in the island of that body.
+/// recomputed without restitution in the island of that body. Returns the totals over the impacts and the coupling
+/// force on the tool, world, N.
 #[inline(never)]
 fn resolve<P: Policy>(
     scene: &Scene,
@@ -212,7 +224,8 @@ fn resolve_impacts_and_contacts<P: Policy>(
     (impacts, integrate_displacements::<P>(scene, state, workspace, coupling))
 }
 
-/// Sets the restitution of every island that gained energy in this tick to zero; returns whether there is one.
+/// Sets the restitution of the manifolds of every island that gained energy in this tick to zero. Returns whether any
+/// restitution was changed.
 fn drop_restitution_of_gaining_islands(
     scene: &Scene,
     state: &State,
@@ -267,7 +280,7 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
     }
 }
 
-/// Removes the remaining penetration.
+/// Adds the position correction, which removes the remaining penetration, to the displacements.
 #[inline(never)]
 fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
     let Workspace { correction, manifolds, solver_bodies, .. } = workspace;
@@ -281,7 +294,7 @@ fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
     }
 }
 
-/// Force, contacts, penetration and energy balance of the tick.
+/// Returns the output of the step: force on the hand, contacts, penetration and energy balance.
 #[inline(never)]
 fn output(
     scene: &Scene,
@@ -317,8 +330,9 @@ fn output(
     output
 }
 
-/// Returns the contact of a pair, with the centres of its bodies. The pair can close by `reach_m` in this tick, or by
-/// `neighbour_reach_m` after an impact, and a corner can come from `aside_m` beside a face.
+/// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the
+/// pair can close by `reach_m`, or by `neighbour_reach_m` after an impact, and a corner that is up to `aside_m` beside
+/// a face can move in front of it.
 #[inline]
 fn find_geometry(
     a: &PairSide,
@@ -333,12 +347,13 @@ fn find_geometry(
     {
         return Some(ahead);
     }
-    let margin = MARGIN_M + (MARGIN_FACTOR * reach_m.min(FAST_M)).max(neighbour_reach_m);
+    let closing_m = MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
+    let margin = MARGIN_M + if closing_m > neighbour_reach_m { closing_m } else { neighbour_reach_m };
     collide(a, b, Near { margin_m: margin, aside_m }, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point
-/// above it by ½ θ² times the height over the centre of rotation, which a linear gap ignores.
+/// above it by ½ θ² times the height of the point over the centre of mass. A linear gap ignores this.
 #[inline]
 fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) {
     if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 {
